@@ -48,6 +48,7 @@ const startWorker = async (server: NatsServer, id: string, onBegun: (task: strin
     newId: () => crypto.randomUUID(),
     workplace: {
       obstacleTo: async () => undefined,
+      obstacleToResume: async () => undefined,
       begin: async (_, { task }) => {
         onBegun(task);
         return { ok: true, value: `${id} ${task}` };

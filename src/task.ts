@@ -358,8 +358,11 @@ export const WorktreeChanges = z.object({
   files: z.array(ChangedFile),
   /** Why they could not be counted, in git's words; absent where they were. */
   problem: z.string().optional(),
-  /** What became of them: taken by a person, removed by one, or kept for as long as the options say. Absent until then. */
-  became: z.enum(["applied", "discarded", "expired"]).optional(),
+  /**
+   * What became of them: taken by a person, removed by one, kept for as long as the options say, or sent to the server that
+   * launched the task. Absent until then.
+   */
+  became: z.enum(["applied", "discarded", "expired", "sent"]).optional(),
 });
 export type WorktreeChanges = z.infer<typeof WorktreeChanges>;
 

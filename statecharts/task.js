@@ -77,7 +77,7 @@ export const task = createMachine({
               "description": "The result was read."
             },
             "RESUME": {
-              "guard": "in #nothingOwed and not waitedFor and not isRemote",
+              "guard": "in #nothingOwed and not waitedFor",
               "target": "resumed",
               "actions": "assign",
               "description": "A follow-up prompt begins the next run."
@@ -918,7 +918,7 @@ export const task = createMachine({
         },
         "fleet": {
           "id": "fleet",
-          "description": "The run is for another server of the fleet: it is offered to all of them, and one works on it.",
+          "description": "The run is for another server of the fleet, and one works on it. A launch is offered to all of them, a resume to the one that has the conversation.",
           "meta": {
             "refuses": {
               "STEER": "works on another server, where it takes no further instructions"
@@ -1010,11 +1010,30 @@ export const task = createMachine({
                 "description": "The server that has the run says how it ended."
               }
             ],
-            "CLOSED": {
-              "target": "#queued",
-              "description": "The run is closed in the fleet: nobody works on it who still counts. It is worked on here.",
-              "actions": "assign sendAttempts, remote, queuedUntil"
-            }
+            "CLOSED": [
+              {
+                "guard": "isLaunch",
+                "target": "#queued",
+                "description": "The run is closed in the fleet: nobody works on it who still counts. It is worked on here.",
+                "actions": "assign sendAttempts, remote, queuedUntil"
+              },
+              {
+                "target": "#idle",
+                "description": "The run is closed in the fleet: nobody works on it who still counts. Only the server that has its conversation could go on with it.",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError",
+                    "params": {
+                      "name": "ServerAway",
+                      "kind": "fleet",
+                      "message": "The server that has the conversation of the task did not go on with it in time."
+                    }
+                  },
+                  "raise RUN_ENDED (error)"
+                ]
+              }
+            ]
           },
           "states": {
             "ordering": {
@@ -1041,9 +1060,24 @@ export const task = createMachine({
                     "description": "The engine of the fleet did not take the order."
                   },
                   {
+                    "guard": "isLaunch",
                     "target": "#queued",
                     "description": "The engine of the fleet did not take the order. It is worked on here.",
                     "actions": "assign sendAttempts, remote, queuedUntil"
+                  },
+                  {
+                    "target": "#idle",
+                    "description": "The engine of the fleet did not take the order. Only the server that has its conversation could go on with it. The order may be there all the same.",
+                    "actions": [
+                      "recordEnd",
+                      {
+                        "type": "recordError"
+                      },
+                      {
+                        "type": "emitEffect"
+                      },
+                      "raise RUN_ENDED (error)"
+                    ]
                   }
                 ],
                 "REMOTE_CLAIMED": {
@@ -1051,6 +1085,11 @@ export const task = createMachine({
                   "target": "away",
                   "actions": "assign",
                   "description": "A server of the fleet takes the run."
+                },
+                "REMOTE_HELD": {
+                  "guard": "isNewestClaim",
+                  "target": "away",
+                  "description": "The server that took the run last has it in hand again: it stood still, and goes on. It is not begun anew."
                 },
                 "ADOPTED": {
                   "target": "ordering",
@@ -1087,6 +1126,11 @@ export const task = createMachine({
                   "actions": "assign",
                   "description": "A server of the fleet takes the run."
                 },
+                "REMOTE_HELD": {
+                  "guard": "isNewestClaim",
+                  "target": "away",
+                  "description": "The server that took the run last has it in hand again: it stood still, and goes on. It is not begun anew."
+                },
                 "CANCEL": {
                   "target": "closing",
                   "description": "The agent or a person cancels the task. The order may be there all the same."
@@ -1110,6 +1154,11 @@ export const task = createMachine({
                   "target": "away",
                   "actions": "assign",
                   "description": "A server of the fleet takes the run."
+                },
+                "REMOTE_HELD": {
+                  "guard": "isNewestClaim",
+                  "target": "away",
+                  "description": "The server that took the run last has it in hand again: it stood still, and goes on. It is not begun anew."
                 },
                 "REMOTE_LOST": {
                   "target": "ordering",
@@ -1148,6 +1197,11 @@ export const task = createMachine({
                   "target": "away",
                   "actions": "assign",
                   "description": "A server of the fleet takes the run."
+                },
+                "REMOTE_HELD": {
+                  "guard": "isNewestClaim",
+                  "target": "away",
+                  "description": "The server that took the run last has it in hand again: it stood still, and goes on. It is not begun anew."
                 },
                 "TICK": {
                   "guard": "due",

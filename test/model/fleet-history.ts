@@ -27,25 +27,35 @@ const isLive = (status: TaskStatus): boolean => status === "running" || status =
 const isAfter = (claim: Claim, newest: Claim | undefined): boolean =>
   newest === undefined || claim.epoch > newest.epoch || (claim.epoch === newest.epoch && claim.seq > newest.seq);
 
-/** Follows a run that is offered to other servers, until it has ended or is worked on here. */
+const isSame = (claim: Claim, newest: Claim | undefined): boolean =>
+  claim.epoch === newest?.epoch && claim.seq === newest.seq;
+
+/** Follows a run that is for other servers, until it has ended or is worked on here. */
 export interface FleetHistory {
   /** Takes a step of the run under way. Throws where it breaks what is promised. */
   take(step: FleetStep): void;
   /** True for a run that is in the fleet, or has ended there. */
   isInFleet(): boolean;
+  /** Begins to follow the next run, which is for the server that took the last one. */
+  resume(begin: readonly TaskEffect[]): FleetHistory;
 }
 
 /**
  * Creates the account of a run in the fleet, from what is promised: the newest claim alone counts; the run is begun as often
- * as it may be; it is worked on here once no server can; and whoever stops it sees it end.
+ * as it may be; once no server can, a launch is worked on here, and a resume ends in an error; and whoever stops it sees it end.
+ * @param lastClaim of the run before; undefined for a launch
  */
-export const createFleetHistory = (offer: FleetOffer, begin: readonly TaskEffect[]): FleetHistory => {
+export const createFleetHistory = (
+  offer: FleetOffer,
+  begin: readonly TaskEffect[],
+  lastClaim?: Claim,
+): FleetHistory => {
   let isInFleet = true;
   /** How often in a row the order was sent. */
   let orders = 0;
   /** What became of the order that was sent last; the claim of a server ends it. */
   let order: "sent" | "refused" | "waits for a server" | "taken back" | "claimed" = "sent";
-  let newest: Claim | undefined;
+  let newest = lastClaim;
   let attempts = 0;
   /** True from a claim until nothing of the run is found. */
   let isWorkedOn = false;
@@ -71,6 +81,9 @@ export const createFleetHistory = (offer: FleetOffer, begin: readonly TaskEffect
     }
   };
 
+  const isRefusedForGood = ({ retryable }: Extract<TaskEvent, { type: "ORDER_REFUSED" }>): boolean =>
+    order === "sent" && (!retryable || orders === ORDERS);
+
   /** Says how the event ends the run; undefined where the run goes on. */
   const endOf = (event: TaskEvent, isClaimNewest: boolean): TaskStatus | undefined => {
     const asStopped = stop === "cancelled" ? "cancelled" : "error";
@@ -79,7 +92,10 @@ export const createFleetHistory = (offer: FleetOffer, begin: readonly TaskEffect
         if (!isClaimNewest) return undefined;
         return stop === "beyond a limit" ? "error" : event.outcome;
       case "CLOSED":
-        return stop === "none" ? undefined : asStopped;
+        if (stop !== "none") return asStopped;
+        return lastClaim ? "error" : undefined;
+      case "ORDER_REFUSED":
+        return lastClaim && isRefusedForGood(event) ? "error" : undefined;
       case "SESSION_DELETED":
         return stop === "none" ? "error" : asStopped;
       case "SUPERVISION_FAILED":
@@ -113,6 +129,8 @@ export const createFleetHistory = (offer: FleetOffer, begin: readonly TaskEffect
       case "SESSION_DELETED":
       case "SUPERVISION_FAILED":
         return "closeRun";
+      case "ORDER_REFUSED":
+        return lastClaim && isRefusedForGood(event) ? "closeRun" : "";
       case "TICK":
         return wantedByTime();
       case "REMOTE_LOST":
@@ -127,9 +145,9 @@ export const createFleetHistory = (offer: FleetOffer, begin: readonly TaskEffect
 
   /** True where no server can work on the run any more, so that it is worked on here. */
   const comesHere = (event: TaskEvent): boolean => {
+    if (lastClaim) return false;
     if (event.type === "CLOSED") return stop === "none";
-    if (event.type !== "ORDER_REFUSED" || order !== "sent") return false;
-    return !event.retryable || orders === ORDERS;
+    return event.type === "ORDER_REFUSED" && isRefusedForGood(event);
   };
 
   /** Takes note of what the event says, before what is done about it. */
@@ -142,6 +160,11 @@ export const createFleetHistory = (offer: FleetOffer, begin: readonly TaskEffect
         isWorkedOn = true;
         order = "claimed";
         stops = 0;
+        return;
+      case "REMOTE_HELD":
+        if (attempts === 0 || stop !== "none" || !isSame(event.claim, newest)) return;
+        isWorkedOn = true;
+        order = "claimed";
         return;
       case "ORDERED":
         if (order === "sent") order = "waits for a server";
@@ -170,8 +193,7 @@ export const createFleetHistory = (offer: FleetOffer, begin: readonly TaskEffect
 
   const takeInFleet = ({ event, effects, status, slot }: FleetStep) => {
     const isClaimNew = event.type === "REMOTE_CLAIMED" && isAfter(event.claim, newest);
-    const isClaimNewest =
-      event.type === "REMOTE_ENDED" && event.claim.epoch === newest?.epoch && event.claim.seq === newest.seq;
+    const isClaimNewest = event.type === "REMOTE_ENDED" && attempts > 0 && isSame(event.claim, newest);
     const end = endOf(event, isClaimNewest);
     const wanted = wantedBy(event, isClaimNew);
     const here = comesHere(event);
@@ -211,5 +233,6 @@ export const createFleetHistory = (offer: FleetOffer, begin: readonly TaskEffect
       }
     },
     isInFleet: () => isInFleet,
+    resume: (next) => createFleetHistory(offer, next, newest),
   };
 };

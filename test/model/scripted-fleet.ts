@@ -1,7 +1,7 @@
 import type { TaskEvent } from "../../src/machines/task/events.ts";
 import type { Bus } from "../../src/services/fleet/bus.ts";
 import type { FleetMembership } from "../../src/services/fleet/fleet.ts";
-import { type Order, type RunName, VERSION } from "../../src/services/fleet/messages.ts";
+import { type Order, type RunName, runHold, VERSION } from "../../src/services/fleet/messages.ts";
 import type { Claim, FleetOffer, FleetServer } from "../../src/task.ts";
 import { createMemoryEngine } from "../fakes/memory-bus.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
@@ -21,6 +21,8 @@ export interface ScriptedFleet {
   membership(): Omit<FleetMembership, "clock" | "log">;
   /** A server takes the run. */
   claim(taskId: string): Promise<void>;
+  /** The server that took it last has it in hand again. */
+  goOn(taskId: string, look: () => Promise<void>): Promise<void>;
   /** The server that took it last says how it ended. */
   end(
     taskId: string,
@@ -35,8 +37,11 @@ export interface ScriptedFleet {
 export const createScriptedFleet = (clock: VirtualClock, gates: Gates, offer: FleetOffer): ScriptedFleet => {
   const engine = createMemoryEngine(clock, LEASE);
   const other = engine.connect();
-  const nameOf = (task: string): RunName => ({ home: HOME, task, run: 0 });
+  /** The newest run that was ordered. */
+  let run = 0;
+  const nameOf = (task: string): RunName => ({ home: HOME, task, run });
   let nonces = 0;
+  other.onAsked(SERVER.id, async () => ({ v: VERSION, type: "mayResume" }));
 
   /** Appends an entry behind the last one. */
   const append = async (name: RunName, entry: Parameters<Bus["append"]>[1]) => {
@@ -56,6 +61,7 @@ export const createScriptedFleet = (clock: VirtualClock, gates: Gates, offer: Fl
       return lease;
     },
     offer: async (order: Order) => {
+      run = order.run;
       const answer: Awaited<ReturnType<Bus["offer"]>> = await gates.wait("order");
       return answer.is === "stored" ? bus.offer(order) : answer;
     },
@@ -75,6 +81,15 @@ export const createScriptedFleet = (clock: VirtualClock, gates: Gates, offer: Fl
       },
     }),
     claim: (taskId) => append(nameOf(taskId), { ...message(), type: "claimed", server: SERVER }),
+    goOn: async (taskId, look) => {
+      const hold = runHold(nameOf(taskId));
+      const held = await other.hold(hold, SERVER.id, 0);
+      if (held.is !== "held") throw new Error(`the hold was not taken: ${held.is}`);
+      engine.bringBack();
+      await clock.advance(2);
+      await look();
+      await other.drop(hold, held.seq);
+    },
     end: async (taskId, { outcome, result, receipt }) => {
       const read = await other.read(nameOf(taskId));
       const claims = read.is === "read" ? read.entries.filter(({ entry }) => entry?.type === "claimed") : [];

@@ -137,6 +137,9 @@ export const createTaskDriver = async (
     await stage.engine.clear(taskIds);
   };
 
+  /** The home reads what its agent may do, to order its run. */
+  const openOrder = () => host.gates.open("read", ok({ id: PARENT, permission: [] }));
+
   /** The host finds the child idle, with nothing left that it waits for. */
   const lookAlone = async (messages: HostMessage[]) => {
     await endOwn();
@@ -218,9 +221,10 @@ export const createTaskDriver = async (
       fleet?.lose(async () => {
         await settled();
         // To ask for the order of a run that nobody has begun, the home reads what its agent may do.
-        if (!before.context.remote) host.gates.open("read", ok({ id: PARENT, permission: [] }));
+        if (!before.context.remote?.attempts) openOrder();
         await settled();
       }),
+    REMOTE_HELD: () => fleet?.goOn(id, settled),
     CLOSED: (_, before) => {
       const isClosing =
         before.matches({ run: { fleet: "closing" } }) || before.matches({ run: { fleet: "withdrawing" } });
@@ -234,7 +238,11 @@ export const createTaskDriver = async (
         host.emit({ type: "toolCall", sessionID: id, callID, tool: "bash", stage: "begun", input: "ls" });
       }
     },
-    RESUME: ({ prompt }) => stage.call("task", { resume: id, prompt }),
+    RESUME: async ({ prompt }, before) => {
+      await stage.call("task", { resume: id, prompt });
+      await settled();
+      if (before.context.remote) openOrder();
+    },
     STEER: ({ prompt }) => stage.call("task", { steer: id, prompt }),
     STEERING_STORED: () => host.gates.open(`steer ${id}`, ok(undefined)),
     STEERING_REFUSED: ({ retryable }) => {

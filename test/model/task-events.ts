@@ -165,6 +165,7 @@ const fleetEventsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
           { ...end, type: "REMOTE_ENDED", claim: remote.claim, outcome: "cancelled", receipt: receipt() },
         ] as const)
       : []),
+    ...(remote && !isIn("away") ? [{ type: "REMOTE_HELD", at, claim: remote.claim } as const] : []),
     ...(isIn("ordered", "away", "recalling") ? [{ type: "REMOTE_LOST", at } as const] : []),
     ...(isIn("withdrawing", "closing", "recalling", "away") ? [{ type: "CLOSED", at } as const] : []),
   ];
@@ -259,7 +260,8 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
 /** The same event as it would come in another snapshot, in which the machine counts or waits from elsewhere. */
 export const again = (event: TaskEvent, { context }: TaskSnapshot): TaskEvent => {
   if ("checkId" in event) return { ...event, checkId: context.checkId };
-  if (event.type === "REMOTE_ENDED" && context.remote) return { ...event, claim: context.remote.claim };
+  if ((event.type === "REMOTE_ENDED" || event.type === "REMOTE_HELD") && context.remote)
+    return { ...event, claim: context.remote.claim };
   if (event.type === "GATE_ENDED") return { ...event, gateRun: context.gate?.runs ?? 0 };
   if (event.type === "TICK") return { ...event, at: context.nextDeadline ?? event.at };
   return event;

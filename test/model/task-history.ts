@@ -358,12 +358,12 @@ export const createTaskHistory = (
     const hasEnded = isLive(before) && !isLive(now);
     status = now;
     if (!isLive(before)) {
-      // The conversation of a run that ended on another server is there.
-      const mayResume = before === "completed" && notices.areSettled() && !fleet?.isInFleet();
+      const mayResume = before === "completed" && notices.areSettled();
       const isResumed = event.type === "RESUME" && mayResume;
       demand((now !== before) === isResumed, `a task that is ${before} becomes ${now}`);
       if (isResumed) {
-        fleet = undefined;
+        // The conversation of a run that ended on another server is there.
+        fleet = fleet?.isInFleet() ? fleet.resume(effects) : undefined;
         const { messageID, at } = event;
         run = newRun({ ...run, index: run.index + 1, messageID, startedAt: at, partID: "", prompt: "" });
       }

@@ -5,6 +5,7 @@ import type {
   Gate,
   ModelRef,
   ModelRefusal,
+  OrderedRun,
   RefusedModel,
   ResultSchema,
   TaskError,
@@ -23,6 +24,8 @@ export interface Run {
   prompt: string;
   /** Epoch milliseconds. */
   startedAt: number;
+  /** Of a resumed run: whose it is, and by which claim; absent where it is for nobody else. That of a launch is in its facts. */
+  order?: OrderedRun;
 }
 
 /** A message to a child at work, after its run's prompt. Its ids are chosen before it is first sent, as those of a run are. */
@@ -297,11 +300,13 @@ export type TaskEvent =
       /** What its agent changed, made into a worktree here; absent where that is nothing. */
       worktree?: Worktree | undefined;
     }
+  | { type: "REMOTE_HELD"; at: number; claim: Claim }
   | { type: "REMOTE_LOST"; at: number }
   | { type: "CLOSED"; at: number }
   /** `said`: the child's last text in this run; absent when it has said nothing, or the host did not give it in time. */
   | { type: "LIMIT_EXCEEDED"; at: number; error: TaskError; said?: string | undefined }
-  | { type: "RESUME"; at: number; messageID: string; partID: string; prompt: string }
+  /** `order`: of the run of another server's task; absent where it is for nobody else. */
+  | { type: "RESUME"; at: number; messageID: string; partID: string; prompt: string; order?: OrderedRun }
   | { type: "STEER"; at: number; messageID: string; partID: string; prompt: string }
   | { type: "STEERING_STORED"; at: number; messageID: string }
   | { type: "STEERING_REFUSED"; at: number; messageID: string; error: TaskError; retryable: boolean }
@@ -359,6 +364,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   ORDER_REFUSED: "The engine of the fleet did not take the order.",
   REMOTE_CLAIMED: "A server of the fleet takes the run.",
   REMOTE_ENDED: "The server that has the run says how it ended.",
+  REMOTE_HELD: "The server that took the run last has it in hand again: it stood still, and goes on.",
   REMOTE_LOST: "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it.",
   CLOSED: "The run is closed in the fleet: nobody works on it who still counts.",
   LIMIT_EXCEEDED: "The run is beyond a limit of the options: a budget, repeated calls, or its time.",
@@ -392,13 +398,13 @@ export interface TaskInput {
   run: Run;
 }
 
-/** What is known of a run that a server of the fleet has taken. */
+/** What is known of the server of the fleet that took a task's run last. */
 export interface RemoteRun {
   claim: Claim;
   server: FleetServer;
-  /** How many servers have taken the run so far. */
+  /** How often the run was taken so far: 0 where only a run before it was. */
   attempts: number;
-  /** What its agent changed there. */
+  /** What its agent changed there, in this run and those before. */
   worktree?: Worktree | undefined;
 }
 

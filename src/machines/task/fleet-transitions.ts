@@ -47,9 +47,9 @@ const recordRemoteEnd = taskSetup.assign(({ context: { run, remote }, event }) =
     completedAt: Math.min(at, Math.max(completedAt, run.startedAt)),
     result,
     error: outcome === "completed" ? undefined : cause,
-    receipt,
+    receipt: receipt && { ...receipt, run: run.index },
     resultRetrievedAt: undefined,
-    remote: remote && { ...remote, worktree },
+    remote: remote && { ...remote, worktree: worktree ?? remote.worktree },
   };
 });
 
@@ -57,7 +57,12 @@ const recordRemoteEnd = taskSetup.assign(({ context: { run, remote }, event }) =
 const recordRemoteStop = taskSetup.assign(({ context, event }) => {
   assertEvent(event, "REMOTE_ENDED");
   const { result, receipt, worktree } = event;
-  return { result: context.result ?? result, receipt, remote: context.remote && { ...context.remote, worktree } };
+  const { remote, run } = context;
+  return {
+    result: context.result ?? result,
+    receipt: receipt && { ...receipt, run: run.index },
+    remote: remote && { ...remote, worktree: worktree ?? remote.worktree },
+  };
 });
 
 const end = ["recordEnd", recordRemoteEnd] as const;
@@ -94,20 +99,55 @@ export const deleted = {
   actions: failAndCloseWith(SESSION_DELETED),
 } as const;
 
-/** Nobody in the fleet works on the run: it is worked on here, as if no server ever had. Its time counts from now on. */
-export const workHere = {
+/** Nobody in the fleet works on a launch: it is worked on here, as if no server ever had. Its time counts from now on. */
+const workHere = {
+  guard: "isLaunch",
   target: "#queued",
   description: "It is worked on here.",
   actions: taskSetup.assign({ sendAttempts: 0, remote: undefined, queuedUntil: ({ event }) => event.at }),
 } as const;
 
+/** The conversation of a task that is resumed is on one server alone, which does not go on with it. */
+const AWAY: TaskError = {
+  name: "ServerAway",
+  kind: "fleet",
+  message: "The server that has the conversation of the task did not go on with it in time.",
+};
+
+/** The engine does not take the order. */
+export const notOrdered = [
+  workHere,
+  {
+    target: "#idle",
+    description: "Only the server that has its conversation could go on with it. The order may be there all the same.",
+    actions: failAndClose,
+  },
+] as const;
+
+/** The order is taken back, or somebody else has closed the run. */
+export const notTaken = [
+  workHere,
+  {
+    target: "#idle",
+    description: "Only the server that has its conversation could go on with it.",
+    actions: ["recordEnd", { type: "recordError", params: AWAY }, endFailed],
+  },
+] as const;
+
 /** Another server begins the run anew, or the first one does. Its time counts from then on. */
 const recordClaim = taskSetup.assign(({ context: { remote }, event }) => {
   assertEvent(event, "REMOTE_CLAIMED");
   const { at, claim, server } = event;
-  return { remote: { claim, server, attempts: (remote?.attempts ?? 0) + 1 }, queuedUntil: at };
+  return { remote: { ...remote, claim, server, attempts: (remote?.attempts ?? 0) + 1 }, queuedUntil: at };
 });
 
 /** A server takes the run. */
 export const claimed = (target: "away" | "recalling") =>
   ({ guard: "isNewClaim", target, actions: recordClaim }) as const;
+
+/** The server that took the run last goes on with it, though it was taken for lost. */
+export const held = {
+  guard: "isNewestClaim",
+  target: "away",
+  description: "It is not begun anew.",
+} as const;

@@ -10,10 +10,12 @@ import {
   ended,
   failAndClose,
   failAndCloseWith,
+  held,
+  notOrdered,
+  notTaken,
   readRun,
   recallRun,
   sendOrder,
-  workHere,
 } from "./fleet-transitions.ts";
 import { cancelled, endCancelled, RETRY_BACKOFF, stoppedAtLimit } from "./run-transitions.ts";
 import { TASK_LIMITS, taskSetup } from "./setup.ts";
@@ -34,7 +36,8 @@ const NOT_WITHDRAWN: TaskError = {
 /** State of the region `run`: the run is for any server of the fleet, and one of them works on it. */
 export const fleet = taskSetup.createStateConfig({
   id: "fleet",
-  description: "The run is for another server of the fleet: it is offered to all of them, and one works on it.",
+  description:
+    "The run is for another server of the fleet, and one works on it. A launch is offered to all of them, a resume to the one that has the conversation.",
   meta: { refuses: { STEER: "works on another server, where it takes no further instructions" } },
   initial: "ordering",
   on: {
@@ -42,7 +45,7 @@ export const fleet = taskSetup.createStateConfig({
     SUPERVISION_FAILED: { target: "#idle", description: "The server that has it is to stop.", actions: failAndClose },
     ADOPTED: { description: "The log says what became of the run.", actions: readRun },
     REMOTE_ENDED: ended,
-    CLOSED: workHere,
+    CLOSED: notTaken,
   },
   states: {
     ordering: {
@@ -55,8 +58,9 @@ export const fleet = taskSetup.createStateConfig({
       ],
       on: {
         ORDERED: { target: "ordered" },
-        ORDER_REFUSED: [{ guard: and(["mayOrderAgain", "sendAttemptsLeft"]), target: "pausing" }, workHere],
+        ORDER_REFUSED: [{ guard: and(["mayOrderAgain", "sendAttemptsLeft"]), target: "pausing" }, ...notOrdered],
         REMOTE_CLAIMED: claimed("away"),
+        REMOTE_HELD: held,
         ADOPTED: {
           target: "ordering",
           reenter: true,
@@ -76,6 +80,7 @@ export const fleet = taskSetup.createStateConfig({
       on: {
         TICK: { guard: "due", target: "ordering" },
         REMOTE_CLAIMED: claimed("away"),
+        REMOTE_HELD: held,
         CANCEL: { target: "closing", description: "The order may be there all the same." },
       },
     },
@@ -85,6 +90,7 @@ export const fleet = taskSetup.createStateConfig({
       entry: ["beginWait", { type: "setDeadline", params: ({ context }) => context.facts.fleet?.patience ?? 0 }],
       on: {
         REMOTE_CLAIMED: claimed("away"),
+        REMOTE_HELD: held,
         REMOTE_LOST: {
           target: "ordering",
           description: "The engine has lost it.",
@@ -100,6 +106,7 @@ export const fleet = taskSetup.createStateConfig({
       entry: ["beginWait", closeRun, { type: "setDeadline", params: TASK_LIMITS.closeAgainAfter }],
       on: {
         REMOTE_CLAIMED: claimed("away"),
+        REMOTE_HELD: held,
         TICK: { guard: "due", target: "withdrawing", reenter: true },
         CANCEL: { target: "closing" },
       },

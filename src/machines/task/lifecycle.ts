@@ -45,7 +45,7 @@ export const lifecycle = taskSetup.createStateConfig({
       on: {
         ...onResultRead,
         RESUME: {
-          guard: and([stateIn("#nothingOwed"), not("waitedFor"), not("isRemote")]),
+          guard: and([stateIn("#nothingOwed"), not("waitedFor")]),
           target: "resumed",
           actions: assign(({ context, event }) => ({
             run: {
@@ -54,8 +54,11 @@ export const lifecycle = taskSetup.createStateConfig({
               partID: event.partID,
               prompt: event.prompt,
               startedAt: event.at,
+              ...(event.order ? { order: event.order } : {}),
             },
             ...NEW_RUN,
+            // The server that worked on it has its conversation.
+            remote: context.remote && { ...context.remote, attempts: 0 },
           })),
         },
       },

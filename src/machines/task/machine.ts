@@ -102,16 +102,9 @@ export const allowedEvents = (snapshot: StoredSnapshot): TaskEvent["type"][] => 
   return CALLER_EVENTS.flatMap((event) => (now.can(event) ? event.type : []));
 };
 
-/** Says why the task refuses an event for what it remembers, whatever state it is in; undefined where it does not. */
-const reasonInContext = ({ context: { remote }, value }: TaskSnapshot, { type }: TaskEvent): string | undefined =>
-  type === "RESUME" && value.lifecycle === "completed" && remote
-    ? `ran on server ${remote.server.label}, and cannot be resumed`
-    : undefined;
-
 /** Says why the task would refuse an event, in words that follow "task …"; undefined when it would accept it. */
 export const refusalReason = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {
   if (snapshot.can(event)) return undefined;
   const reasons = Object.values(snapshot.getMeta()).map((meta) => meta?.refuses?.[event.type]);
-  const known = reasonInContext(snapshot, event) ?? reasons.find((reason) => reason !== undefined);
-  return known ?? `is ${lifecyclePath(snapshot)} and takes no ${event.type}`;
+  return reasons.find((reason) => reason !== undefined) ?? `is ${lifecyclePath(snapshot)} and takes no ${event.type}`;
 };

@@ -298,17 +298,19 @@ export const taskSetup = setup({
       assertEvent(event, "GATE_ENDED");
       return event.end.end !== "notRun" && (gate?.failures ?? 0) < (facts.gate?.tries ?? 0);
     },
-    isForFleet: ({ context: { facts, run } }) => facts.fleet !== undefined && run.index === 0,
+    isForFleet: ({ context: { facts, run, remote } }) =>
+      facts.fleet !== undefined && (run.index === 0 || remote !== undefined),
+    isLaunch: ({ context: { run } }) => run.index === 0,
     /** No server works on it yet, from which anything could be heard. */
     isOffered: and([stateIn("#fleet"), not(stateIn("#away"))]),
-    isRemote: ({ context: { remote } }) => remote !== undefined,
     isNewClaim: ({ context: { remote }, event }) => {
       assertEvent(event, "REMOTE_CLAIMED");
       return isNewer(event.claim, remote?.claim);
     },
     isNewestClaim: ({ context: { remote }, event }) => {
-      assertEvent(event, "REMOTE_ENDED");
-      return remote?.claim.epoch === event.claim.epoch && remote.claim.seq === event.claim.seq;
+      assertEvent(event, ["REMOTE_ENDED", "REMOTE_HELD"]);
+      const { claim, attempts = 0 } = remote ?? {};
+      return attempts > 0 && claim?.epoch === event.claim.epoch && claim.seq === event.claim.seq;
     },
     isRemotelyCompleted: ({ event }) => {
       assertEvent(event, "REMOTE_ENDED");

@@ -59,6 +59,7 @@ import { createUsageReader } from "../runtime/usage-reader.ts";
 import type { PendingLaunch, Retention, Store } from "../store/store.ts";
 import type { TaskBudget } from "../text/limits.ts";
 import type { NoticeStyle } from "../text/notice.ts";
+import { own, quoteLine } from "../text/own-text.ts";
 import { taskReminder } from "../text/task-reminder.ts";
 import { worktreeLine, worktreeReport } from "../text/worktree.ts";
 import { createTypedResults, type JsonSchemas, type SchemaRules } from "../typed-results/typed-results.ts";
@@ -260,6 +261,10 @@ export const createServices = (deps: EngineDeps) => {
     find,
     workplaces,
     prepareWorktree: worktrees.prepare,
+    mayResumeElsewhere: async (task, server) =>
+      home
+        ? home.mayResume(task, server)
+        : fail(own`Its conversation is on server ${quoteLine(server.label)}, and this one is in no fleet.`),
     loadAncestors: (sessionID) => {
       loadAncestors(sessionID).catch((error) =>
         log.error("the sessions above a task could not be read", { sessionID, reason: errorMessage(error) }),
@@ -297,12 +302,12 @@ export const createServices = (deps: EngineDeps) => {
 
   // What works for other servers.
   const worker = fleet?.createWorker({
-    ...{ host, reads, runtime, store, directory, launch: launches.launch, cancel: cancellation.cancel },
+    ...{ host, reads, runtime, store, directory, launch: launches.launch, resume, cancel: cancellation.cancel },
     untilEnded: (taskId) =>
       waitForEnd({ taskIds: [taskId], signal: new AbortController().signal, timeoutMs: undefined }),
     answer: (taskId, reply) => userRequests.answer(taskId, reply),
     patchOf: worktrees.patchOf,
-    removeWorktree: (task) => worktrees.forget([task]),
+    putWorktreeAway: worktrees.putAway,
   });
 
   // What agents and people are shown.

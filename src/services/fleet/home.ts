@@ -3,7 +3,7 @@
 import type { PermissionRule } from "../../machines/host-events.ts";
 import { statusOf, type TaskSnapshot } from "../../machines/task/machine.ts";
 import { isInFleet } from "../../machines/task/slot.ts";
-import { hasEnded, type TaskFacts } from "../../task.ts";
+import { type FleetServer, hasEnded, type Task, type TaskFacts } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import type { HostResult } from "../host/host.ts";
 import { repeat } from "../platform/clock.ts";
@@ -14,7 +14,8 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import type { Bus, BusFailure } from "./bus.ts";
 import { findLog, type RunLog } from "./log-of-run.ts";
-import { type Ended, type Order, type RunName, readRunName, runHold, VERSION } from "./messages.ts";
+import { mayResume } from "./may-resume.ts";
+import { type Ended, type Order, poolOfServer, type RunName, readRunName, runHold, VERSION } from "./messages.ts";
 import { createRunReports, type RunReportDeps } from "./run-reports.ts";
 
 /** How often an entry is tried to be written where others write as well. */
@@ -41,6 +42,8 @@ export interface FleetHomeDeps extends Omit<RunReportDeps, "charts"> {
 export interface FleetHome extends RemoteRuns {
   /** Begins to serve the tasks of these charts. */
   serve(runtime: HomeCharts): void;
+  /** Says whether the server that has a task's conversation can go on with it; a failure says why it cannot. */
+  mayResume(task: Task, server: FleetServer): Promise<Outcome<void>>;
   /** Replies to what an agent asks on another server; undefined for a request of this one. */
   reply(requestId: string, reply: Omit<UserReply, "requestId">): Promise<HostResult<void>> | undefined;
   stop(): void;
@@ -57,6 +60,9 @@ export const homeBell = (home: string): string => `home.${home}`;
 
 /** Priorities of tasks are any number; the fleet has three. */
 export const fleetPriority = (priority: number): number => (priority > 0 ? 0 : priority === 0 ? 1 : 2);
+
+/** That of a follow-up prompt: somebody waits for it already, and few are queued at one server. */
+export const RESUME_PRIORITY = 0;
 
 /** True for a task that was meant for other servers, and is worked on here. */
 const isWorkedOnHere = (snapshot: TaskSnapshot): boolean => {
@@ -75,7 +81,7 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
     const context = runtime.snapshotOf(taskId)?.context;
     const fleet = context?.facts.fleet;
     if (!context || !fleet || context.run.index !== run) return undefined;
-    const { facts } = context;
+    const { facts, remote } = context;
     const denied = await deps.deniedTo(facts);
     if (!denied.ok) return { is: "unavailable", message: denied.reason };
     const limits = await bus.limits();
@@ -84,9 +90,11 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
     const key = model in limits.limits ? model : "";
     return {
       ...{ v: VERSION, at: clock.now(), ...nameOf(taskId, run) },
-      ...{ pool: fleet.pool, commit: fleet.commit, key, attempts: fleet.attempts },
+      ...{ commit: fleet.commit, key, attempts: fleet.attempts },
       project: deps.project,
-      priority: fleetPriority(facts.priority),
+      ...(remote && run > 0
+        ? { pool: poolOfServer(fleet.pool, remote.server.id), priority: RESUME_PRIORITY }
+        : { pool: fleet.pool, priority: fleetPriority(facts.priority) }),
       agent: facts.agent,
       ...(facts.model ? { model: facts.model } : {}),
       description: facts.description,
@@ -126,11 +134,10 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
 
   /** Ends a run in the log of the fleet. True once nobody can write into it who counts. */
   const closeLog = async (name: RunName, found: RunLog): Promise<boolean> => {
-    const { task: taskId } = name;
     const nonce = newId();
     for (let attempt = 0, current: RunLog | undefined = found; attempt < ATTEMPTS && current; attempt += 1) {
       if (current.ended) return true;
-      await report(taskId, current);
+      await report(name, current);
       // A server has begun it: the chart decides what becomes of that.
       if (!isToBeClosed(name)) return false;
       const at = clock.now();
@@ -151,22 +158,27 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
   };
 
   /**
-   * True where a server works on a run that is to be taken back because none seemed to: it stood still for longer than the
-   * lease, so that the run was offered again, and goes on since.
+   * Tells the chart where the server that took a run last has it in hand, though it was taken for lost: it stood still for
+   * longer than the lease, and goes on. True where it has.
    */
-  const isWorkedOnAgain = async (name: RunName): Promise<boolean> => {
-    if (!runtime.snapshotOf(name.task)?.matches({ run: { fleet: "withdrawing" } })) return false;
+  const reportHolder = async (name: RunName, { ended, claims }: RunLog): Promise<boolean> => {
+    const snapshot = runtime.snapshotOf(name.task);
+    const newest = claims.at(-1);
+    if (ended || !newest || !snapshot?.can({ type: "REMOTE_HELD", at: clock.now(), claim: newest.at })) return false;
     const held = await bus.holder(runHold(name));
-    return held.is === "read" && held.hold !== undefined;
+    if (held.is !== "read" || held.hold?.holder !== newest.entry.server.id) return false;
+    runtime.send(name.task, { type: "REMOTE_HELD", at: clock.now(), claim: newest.at });
+    return true;
   };
 
   /** Reads a run's log, and does what follows from it. Returns it; undefined where the engine does not answer. */
   const look = async (name: RunName): Promise<RunLog | undefined> => {
     const found = await findLog(bus, name);
     if (!found) return undefined;
-    await report(name.task, found);
+    await report(name, found);
     const snapshot = isUnderWay(name.task, name.run) ? runtime.snapshotOf(name.task) : undefined;
-    if (!snapshot) await confirm(name, found);
+    if (snapshot) await reportHolder(name, found);
+    else await confirm(name, found);
     // It ended here before a server took it, or is worked on here, because the engine could not be reached.
     const isElsewhere = found.claims.length > 0 && !isForeign(name.task);
     if (!found.ended && isElsewhere && !(snapshot && isInFleet(snapshot))) await closeLog(name, found);
@@ -266,12 +278,13 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
     },
     close: async (taskId, run) => {
       const name = nameOf(taskId, run);
-      if (await isWorkedOnAgain(name)) return;
       const found = await findLog(bus, name);
-      if (!found || !(await closeLog(name, found))) return;
+      if (!found || (isUnderWay(taskId, run) && (await reportHolder(name, found)))) return;
+      if (!(await closeLog(name, found))) return;
       const closed = await findLog(bus, name);
-      if (closed && isUnderWay(taskId, run)) await report(taskId, closed);
+      if (closed) await report(name, closed);
     },
+    mayResume: (task, at) => mayResume({ bus, home: server }, task, at),
     reply: (requestId, given) => {
       const asking = runtime
         .liveTasks()

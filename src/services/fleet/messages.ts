@@ -32,7 +32,10 @@ export const readRunName = (text: string): RunName | undefined => readAs(RunName
 /** Names the hold of the server that works on a run. */
 export const runHold = ({ home, task, run }: RunName): string => `run.${home}.${task}.${run}`;
 
-/** A run that any server of the pool may work on. */
+/** The pool of one server alone, for runs of tasks whose conversations it has. */
+export const poolOfServer = (pool: string, server: string): string => `${pool}@${server}`;
+
+/** A run that any server of the pool may work on. After a task's first run, that is the one that worked on the run before. */
 export const Order = Message.extend({
   ...RunName.shape,
   pool: z.string(),

@@ -16,6 +16,8 @@ const Versioned = z.object({ v: z.literal(VERSION) });
 export const Question = z.discriminatedUnion("type", [
   /** Who are you, and what do you work on? */
   Versioned.extend({ type: z.literal("present") }),
+  /** Could you go on with the conversation of a task that you have worked on? */
+  Versioned.extend({ type: z.literal("mayResume"), pool: z.string(), home: z.string(), task: z.string() }),
 ]);
 export type Question = z.infer<typeof Question>;
 
@@ -34,8 +36,14 @@ const Present = Versioned.extend({
   version: z.string(),
 });
 
+const MayResume = Versioned.extend({
+  type: z.literal("mayResume"),
+  /** Why it could not, in words that follow the server's name; absent where it could. */
+  obstacle: z.string().optional(),
+});
+
 /** An answer. Its type is that of the question. */
-export const Answer = z.discriminatedUnion("type", [Present]);
+export const Answer = z.discriminatedUnion("type", [Present, MayResume]);
 export type Answer = z.infer<typeof Answer>;
 
 /** What answers a question. */

@@ -9,7 +9,7 @@ import { fail, type Outcome } from "../platform/result.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
 import { openRequestsIn, type RunLog } from "./log-of-run.ts";
-import type { Ended } from "./messages.ts";
+import type { Ended, RunName } from "./messages.ts";
 import { unpackPatch } from "./patches.ts";
 
 /** What reports of runs on other servers are made with. */
@@ -64,11 +64,14 @@ export const createRunReports = ({ clock, log, charts, receiveChanges, onHostEve
   };
 
   /** Tells the chart of each claim and of the end. What it knows already, it refuses. */
-  const report = async (taskId: string, found: RunLog): Promise<void> => {
+  const report = async ({ task: taskId, run }: RunName, found: RunLog): Promise<void> => {
     const { claims, ended } = found;
-    const snapshot = charts().snapshotOf(taskId);
-    // It may be worked on here by now.
-    if (!snapshot || !isInFleet(snapshot)) return;
+    const isUnderWay = () => {
+      const snapshot = charts().snapshotOf(taskId);
+      // It may be worked on here by now, or in a later run.
+      return snapshot !== undefined && snapshot.context.run.index === run && isInFleet(snapshot);
+    };
+    if (!isUnderWay()) return;
     for (const { at, entry } of claims) {
       charts().send(taskId, { type: "REMOTE_CLAIMED", at: clock.now(), claim: at, server: entry.server });
     }
@@ -77,6 +80,7 @@ export const createRunReports = ({ clock, log, charts, receiveChanges, onHostEve
     if (!ended.claim) return charts().send(taskId, { type: "CLOSED", at: clock.now() });
     const { claim, outcome, completedAt, result, error, receipt } = ended;
     const worktree = await changesIn(taskId, ended, claim);
+    if (!isUnderWay()) return;
     const end = { claim, outcome, completedAt, result, error, receipt, ...(worktree ? { worktree } : {}) };
     charts().send(taskId, { type: "REMOTE_ENDED", at: clock.now(), ...end });
   };

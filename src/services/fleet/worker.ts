@@ -3,12 +3,13 @@ import type { Claim, FleetServer, OrderedRun, TaskError } from "../../task.ts";
 import { type Clock, repeat } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { attendRun, SEND_AGAIN_AFTER, type Taken, writeEnd } from "./attended-run.ts";
-import type { Bus, Delivery } from "./bus.ts";
+import type { Bus, Delivery, Queue } from "./bus.ts";
 import { type Holding, holdingOf } from "./holding.ts";
-import { aboutQueue, poolBell } from "./home.ts";
+import { aboutQueue, poolBell, RESUME_PRIORITY } from "./home.ts";
 import { findLog, type RunLog } from "./log-of-run.ts";
-import { type EntryOf, type Order, runHold, VERSION } from "./messages.ts";
+import { type EntryOf, type Order, poolOfServer, runHold, VERSION } from "./messages.ts";
 import { PERMIT_BELL, takePermit } from "./permits.ts";
+import type { Answer, Question } from "./questions.ts";
 import type { RunEnd, Workplace } from "./workplace.ts";
 
 /** The most milliseconds between two looks for orders that no bell tells of, such as those of a server that is dead. */
@@ -52,6 +53,8 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
   /** Orders that are being taken up, and runs that are being begun. */
   let taking = 0;
   let isStopped = false;
+  /** Where runs wait whose conversations are here. */
+  const ownPool = poolOfServer(pool, server.id);
   const attending = { bus, server, workplace, clock, log, newId, isStopped: () => isStopped };
 
   const slotsLeft = (): number => slots - taking - [...runs.values()].filter(({ hasSlot }) => hasSlot).length;
@@ -120,7 +123,8 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
     if (obstacle) {
       log.info("this server cannot work on an order", { order: id, reason: obstacle.reason });
       if (!obstacle.isPassing) notForUs.add(id);
-      return giveBack(bus.lease / 2);
+      // What is for this server alone is put back for itself.
+      return giveBack(order.run > 0 ? SEND_AGAIN_AFTER : bus.lease / 2);
     }
     const held = await bus.hold(id, server.id, 0);
     if (held.is !== "held") return giveBack(bus.lease / 2);
@@ -160,10 +164,10 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
   };
 
   /** Takes the next order of a queue, and sees to it beside all else. False where there is none, or it may not be taken now. */
-  const takeNext = async (priority: number, key: string, limit: number | null): Promise<boolean> => {
-    const permit = limit === null ? undefined : await takePermit(bus, key, limit, `${server.id} ${newId()}`);
+  const takeNext = async (queue: Queue, limit: number | null): Promise<boolean> => {
+    const permit = limit === null ? undefined : await takePermit(bus, queue.key, limit, `${server.id} ${newId()}`);
     if (permit === "unavailable" || (limit !== null && !permit)) return false;
-    const taken = await bus.take({ pool, priority, key });
+    const taken = await bus.take(queue);
     if (taken.is !== "taken" || !taken.delivery) {
       await permit?.drop();
       return false;
@@ -185,8 +189,8 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
   /** True once a person wants this server to take no more. */
   let isDrained = false;
 
-  const takeAll = async (priority: number, key: string, limit: number | null) => {
-    while (!isStopped && !isDrained && slotsLeft() > 0 && (await takeNext(priority, key, limit)));
+  const takeAll = async (queue: Queue, limit: number | null) => {
+    while (!isStopped && !isDrained && slotsLeft() > 0 && (await takeNext(queue, limit)));
   };
 
   /** Takes orders while slots are free, the most urgent first. */
@@ -194,8 +198,9 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
     const read = await bus.limits();
     if (read.is !== "read") return;
     isDrained = read.drained.includes(server.id) || read.drained.includes(server.label);
-    const queues: [key: string, limit: number | null][] = [["", null], ...Object.entries(read.limits)];
-    for (const priority of PRIORITIES) for (const [key, limit] of queues) await takeAll(priority, key, limit);
+    const keys: [key: string, limit: number | null][] = [["", null], ...Object.entries(read.limits)];
+    for (const [key, limit] of keys) await takeAll({ pool: ownPool, priority: RESUME_PRIORITY, key }, limit);
+    for (const priority of PRIORITIES) for (const [key, limit] of keys) await takeAll({ pool, priority, key }, limit);
   };
 
   /** Where orders are to be looked for: in the queues of some priorities that have no limit, or in all. */
@@ -211,7 +216,7 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
         const some = PRIORITIES.filter((priority) => wanted.has(priority));
         wanted.clear();
         if (isAll) await takeFromAll();
-        else for (const priority of some) await takeAll(priority, "", null);
+        else for (const priority of some) await takeAll({ pool, priority, key: "" }, null);
       }
     } finally {
       // At once: what is wanted from now on is looked for anew.
@@ -245,8 +250,17 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
     stopLooking = repeat(clock, log, { first: 0, every, work: lookForOrders, fault: "orders could not be taken" });
   };
 
+  /** Says whether a conversation that is here can be gone on with. */
+  const answerResume = async (question: Question): Promise<Answer | undefined> => {
+    if (question.type !== "mayResume" || question.pool !== pool) return undefined;
+    const obstacle = isDrained ? "it takes no more orders" : await workplace.obstacleToResume(question);
+    return { v: VERSION, type: "mayResume", ...(obstacle === undefined ? {} : { obstacle }) };
+  };
+
   const stops = [
+    bus.onAsked(server.id, answerResume),
     bus.onBell(poolBell(pool), onOrder),
+    bus.onBell(poolBell(ownPool), lookForOrders),
     bus.onBell(PERMIT_BELL, lookForOrders),
     bus.onReached(lookAgain),
     () => stopLooking(),

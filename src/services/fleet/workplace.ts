@@ -1,17 +1,19 @@
 import type { PermissionRule } from "../../machines/host-events.ts";
-import type { UserRequest } from "../../machines/task/events.ts";
-import { hasEnded, type ModelRef, type OrderedRun, type Task } from "../../task.ts";
+import type { TaskContext, UserRequest } from "../../machines/task/events.ts";
+import { isAtRest } from "../../machines/task/machine.ts";
+import { hasEnded, type ModelRef, type OrderedRun, type Task, type TaskStatus } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import type { Host } from "../host/host.ts";
 import type { Launches } from "../launch/launch.ts";
 import { FLEET_WAITER } from "../operations/cancel.ts";
+import type { createResume } from "../operations/resume.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { HostReads } from "../runtime/host-reads.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
-import type { Ended, Order } from "./messages.ts";
+import type { Ended, Order, RunName } from "./messages.ts";
 import { packPatch } from "./patches.ts";
 
 /** What a server says of the end of a run that it worked on. */
@@ -21,7 +23,9 @@ export type RunEnd = Pick<Ended, "outcome" | "completedAt" | "result" | "error" 
 export interface Workplace {
   /** Says why this server cannot work on an order, now or ever; undefined where it can. */
   obstacleTo(order: Order): Promise<{ reason: string; isPassing: boolean } | undefined>;
-  /** Begins to work on a run. Resolves to the id of its task here. */
+  /** Says why a task of another server's cannot be resumed here; undefined where it can. */
+  obstacleToResume(name: Pick<RunName, "home" | "task">): Promise<string | undefined>;
+  /** Begins to work on a run, or goes on with the conversation of the run before. Resolves to the id of its task here. */
   begin(order: Order, run: OrderedRun): Promise<Outcome<string>>;
   /** The runs that were begun here, by the id of their task, and are not settled. */
   open(): Map<string, OrderedRun>;
@@ -41,14 +45,15 @@ export interface Workplace {
 
 /** What the tasks of other servers are worked on with: this server's own engine. */
 export interface WorkplaceDeps {
-  host: Pick<Host, "createSession" | "sessionsSince">;
+  host: Pick<Host, "createSession" | "session" | "sessionsSince">;
   reads: Pick<HostReads, "agents" | "models">;
   launch: Launches["launch"];
   runtime: Pick<Runtime, "send" | "liveTasks" | "snapshotOf" | "subscribe">;
-  store: Pick<Store, "get">;
+  store: Pick<Store, "get" | "list">;
   clock: Clock;
   log: Log;
   directory: string;
+  resume: ReturnType<typeof createResume>;
   /** Resolves when the task has ended, or is not this process's any more. */
   untilEnded(taskId: string): Promise<unknown>;
   cancel(taskIds: string[]): Promise<unknown>;
@@ -58,12 +63,24 @@ export interface WorkplaceDeps {
   commitObstacle(commit: string): Promise<string | undefined>;
   /** The patch of what a task has changed; undefined where that is nothing. Rejects where it cannot be read. */
   patchOf(task: Task): Promise<Uint8Array | undefined>;
-  /** Removes the worktree of a task, whose changes are with its home. */
-  removeWorktree(task: Task): void;
+  /** Removes the worktree of a task, whose changes are with its home, until it is resumed. */
+  putWorktreeAway(task: Task): void;
 }
 
 /** Marks the session below which the tasks of one home are. */
 const HOME_KEY = "taskchartFleetHome";
+
+/** A person may have resumed the task here, and work with it. */
+const MAY_GO_ON: ReadonlySet<TaskStatus> = new Set(["completed", "resumed"]);
+
+const GONE = "its conversation is not there any more";
+
+/** Names the batch of a task of another server. Its attempts here are in one. */
+const batchOf = (home: string, task: string): string => `${home}.${task}`.slice(0, 100);
+
+/** Says for whom a task's run is; undefined where it is for nobody else, such as one that a person has begun here. */
+const orderOf = ({ facts, run }: Pick<TaskContext, "facts" | "run">): OrderedRun | undefined =>
+  run.index === 0 ? facts.order : run.order;
 
 const nameOfModel = ({ providerID, modelID, variant }: ModelRef): string =>
   `${providerID}/${modelID}${variant === undefined ? "" : `#${variant}`}`;
@@ -93,8 +110,12 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
     return session;
   };
 
-  const orderOf = (taskId: string): OrderedRun | undefined =>
-    runtime.snapshotOf(taskId)?.context.facts.order ?? store.get(taskId)?.task.order;
+  /** The task here of another server's, which has its conversation; undefined where there is none. */
+  const taskFor = ({ home, task: taskId }: Pick<RunName, "home" | "task">): Task | undefined =>
+    store
+      .list({ batchId: batchOf(home, taskId) })
+      .flatMap(({ sessionID }) => store.get(sessionID)?.task ?? [])
+      .findLast(({ order, status }) => order?.home === home && order.task === taskId && MAY_GO_ON.has(status));
 
   /** Tasks whose changes stay here, because they could not be sent. */
   const keepsChanges = new Set<string>();
@@ -132,7 +153,7 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
       prompt: order.prompt,
       agent: order.agent,
       model: order.model && nameOfModel(order.model),
-      batchId: `${run.home}.${run.task}`.slice(0, 100),
+      batchId: batchOf(run.home, run.task),
       wake: undefined,
       parentSessionID: session.value,
       parentMessageID: "",
@@ -152,8 +173,32 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
     return { ok: true, value: sessionID };
   };
 
+  const resume = async (order: Order, run: OrderedRun): Promise<Outcome<string>> => {
+    const task = taskFor(order);
+    if (!task) return fail(GONE);
+    const { parentSessionID, sessionID: taskId } = task;
+    const signal = new AbortController().signal;
+    const resumed = await deps.resume({
+      ...{ parentSessionID, taskId, prompt: order.prompt, agent: undefined, order: run, signal },
+    });
+    if (!resumed.ok) return resumed;
+    keepEnd(taskId);
+    return { ok: true, value: taskId };
+  };
+
+  /** True until the last end of a task is settled, and while a person works with it: it can be resumed after that. */
+  const isBusy = (taskId: string): boolean => {
+    const snapshot = runtime.snapshotOf(taskId);
+    return snapshot !== undefined && !isAtRest(snapshot);
+  };
+
   return {
-    obstacleTo: async ({ agent, model, commit }) => {
+    obstacleTo: async (order) => {
+      if (order.run > 0) {
+        const task = taskFor(order);
+        return task && isBusy(task.sessionID) ? { reason: "the task is not at rest here", isPassing: true } : undefined;
+      }
+      const { agent, model, commit } = order;
       const lasting = (reason: string) => ({ reason, isPassing: false });
       const agents = await reads.agents();
       if (!agents.ok) return { reason: agents.failure.message, isPassing: true };
@@ -169,7 +214,14 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
       const reason = await deps.commitObstacle(commit);
       return reason === undefined ? undefined : lasting(reason);
     },
+    obstacleToResume: async (name) => {
+      const task = taskFor(name);
+      if (!task) return GONE;
+      const session = await host.session(task.sessionID);
+      return !session.ok && session.failure.kind === "notFound" ? GONE : undefined;
+    },
     begin: async (order, run) => {
+      if (order.run > 0) return resume(order, run);
       const begun = await launch(order, run);
       if (begun.ok) return begun;
       // A person may have deleted the session below which it was to be.
@@ -178,10 +230,12 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
     },
     open: () =>
       new Map(
-        runtime.liveTasks().flatMap(({ context: { facts } }) => {
-          if (!facts.order) return [];
-          keepEnd(facts.sessionID);
-          return [[facts.sessionID, facts.order] as const];
+        runtime.liveTasks().flatMap(({ context }) => {
+          const order = orderOf(context);
+          if (!order) return [];
+          const { sessionID } = context.facts;
+          keepEnd(sessionID);
+          return [[sessionID, order] as const];
         }),
       ),
     untilEnded: async (taskId): Promise<RunEnd | undefined> => {
@@ -213,9 +267,9 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
     },
     settle: (taskId, isDelivered) => {
       const task = store.get(taskId)?.task;
-      if (orderOf(taskId)) runtime.send(taskId, { type: "WAIT_DELIVERED", at: clock.now(), call: FLEET_WAITER });
+      if (task?.order) runtime.send(taskId, { type: "WAIT_DELIVERED", at: clock.now(), call: FLEET_WAITER });
       // What was too large to be sent is still there for a person.
-      if (task && isDelivered && !keepsChanges.has(taskId)) deps.removeWorktree(task);
+      if (task && isDelivered && !keepsChanges.has(taskId)) deps.putWorktreeAway(task);
       keepsChanges.delete(taskId);
     },
   };

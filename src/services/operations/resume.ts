@@ -1,5 +1,5 @@
 import type { TaskEvent } from "../../machines/task/events.ts";
-import type { ModelRef, Task } from "../../task.ts";
+import type { FleetServer, ModelRef, OrderedRun, Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Workplaces } from "../host/workplaces.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -9,7 +9,7 @@ import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { modelName } from "../text/model-name.ts";
 import type { ToolNames } from "../text/notice.ts";
-import { nameOf, own, quoteLine, vouchFor } from "../text/own-text.ts";
+import { nameOf, own, quoteLine } from "../text/own-text.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
 
 /** A follow-up prompt for a completed task. */
@@ -27,6 +27,8 @@ export interface ResumeRequest {
    * not. Default: it may.
    */
   permit?(task: Task): Promise<void>;
+  /** Of another server's task: whose run it is, and by which claim. */
+  order?: OrderedRun;
   /** Aborted when the caller's turn is aborted; after that nothing is sent. */
   signal: AbortSignal;
 }
@@ -43,6 +45,8 @@ export interface ResumeDeps {
   get(taskId: string): Task | undefined;
   /** Sees to it that the task has the directory that it works in. */
   prepareWorktree: Worktrees["prepare"];
+  /** Says whether the server that has a task's conversation can go on with it; a failure says why it cannot. */
+  mayResumeElsewhere(task: Task, server: FleetServer): Promise<Outcome<void>>;
   workplaces: Pick<Workplaces, "enter">;
   /** Starts reading all ancestors of a session, so that its requests reach the session that the user looks at. */
   loadAncestors(sessionID: string): void;
@@ -54,11 +58,28 @@ const ownModelOf = ({ model, refusedModels: [first] = [] }: Task): ModelRef | un
 
 /** Creates a function that sends a follow-up prompt to a completed task's own session. A failure says why it cannot. */
 export const createResume = (deps: ResumeDeps) => {
-  const { host, runtime, progress, clock, ids, tools, find, get, prepareWorktree, workplaces, loadAncestors } = deps;
-  const resumeEvent = (prompt: string): TaskEvent => {
-    const messageID = ids.message();
-    return { type: "RESUME", at: clock.now(), messageID, partID: ids.parts(1)[0] ?? "", prompt };
+  const {
+    host,
+    runtime,
+    progress,
+    clock,
+    ids,
+    tools,
+    find,
+    get,
+    prepareWorktree,
+    mayResumeElsewhere,
+    workplaces,
+    loadAncestors,
+  } = deps;
+  const resumeEvent = ({ prompt, order }: ResumeRequest): TaskEvent => {
+    const [messageID, partID = ""] = [ids.message(), ...ids.parts(1)];
+    return { type: "RESUME", at: clock.now(), messageID, partID, prompt, ...(order ? { order } : {}) };
   };
+
+  /** Sees to it that the task has all that it goes on with: its worktree, or the server that has its conversation. */
+  const prepare = (task: Task, signal: AbortSignal): Promise<Outcome<void>> =>
+    task.server === undefined ? prepareWorktree(task, signal) : mayResumeElsewhere(task, task.server);
 
   return async (request: ResumeRequest): Promise<Outcome<Task>> => {
     const found = find(request.parentSessionID, request.taskId);
@@ -76,14 +97,8 @@ export const createResume = (deps: ResumeDeps) => {
         model === undefined ? own`` : own`: task ${nameOf(sessionID)} works with ${quoteLine(modelName(model))}`;
       return fail(own`A task never changes its model${ofTask}. Leave model out, or launch a new task with it.`);
     }
-    const { status, server } = found.value;
-    if (status === "completed" && server !== undefined) {
-      return fail(
-        own`Task ${nameOf(sessionID)} ran on server ${nameOf(server.label)}, and cannot be resumed: launch a new task with ${vouchFor(tools.launch)}.`,
-      );
-    }
     const refusal = () => {
-      const reason = runtime.refusalReason(sessionID, resumeEvent(request.prompt));
+      const reason = runtime.refusalReason(sessionID, resumeEvent(request));
       return reason === undefined ? undefined : fail(`Task ${sessionID} cannot be resumed: ${reason}.`);
     };
     const refusedAtOnce = refusal();
@@ -97,7 +112,7 @@ export const createResume = (deps: ResumeDeps) => {
       const message = quoteLine(session.failure.message);
       return fail(own`OpenCode did not find the task's session: ${message}. Try again.`, "host");
     }
-    const prepared = await prepareWorktree(found.value, request.signal);
+    const prepared = await prepare(found.value, request.signal);
     if (!prepared.ok) return prepared;
     loadAncestors(sessionID);
     if (request.signal.aborted) return fail("The turn was aborted; nothing was sent.");
@@ -106,8 +121,8 @@ export const createResume = (deps: ResumeDeps) => {
     if (refusedNow) return refusedNow;
     const { overlaps: _, ...counted } = found.value.progress;
     progress.begin(sessionID, clock.now(), counted);
-    if (found.value.worktree) workplaces.enter(sessionID, found.value.worktree.directory);
-    runtime.send(sessionID, resumeEvent(request.prompt));
+    if (found.value.worktree && !found.value.server) workplaces.enter(sessionID, found.value.worktree.directory);
+    runtime.send(sessionID, resumeEvent(request));
     const task = get(sessionID);
     return task ? { ok: true, value: task } : fail(`Task ${sessionID} was cleared.`);
   };

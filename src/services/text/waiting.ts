@@ -6,7 +6,7 @@ import { otherServer } from "./server.ts";
 import { awaitedAnswer, SHORT_CHARS } from "./user-request.ts";
 
 /** A live task, as its own report or as a list has it. */
-type LiveTask = Pick<ListedTask | Task, "attention" | "waiting" | "queue" | "server">;
+type LiveTask = Pick<ListedTask | Task, "status" | "attention" | "waiting" | "queue" | "server">;
 
 /** Writes when something is tried again, in words that follow what is done: "in 20s", "at …". */
 type NextTry = (until: string | undefined) => OwnText;
@@ -56,7 +56,10 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
     return server === undefined ? own`its session, which is being stopped` : own`server ${server} to stop it`;
   },
   fleet: () => own`the fleet, which has yet to answer; it is asked again`,
-  server: (_, nextTry) => own`a free server of the fleet; if none begins it, it runs here ${nextTry}`,
+  server: ({ status, server }, nextTry) =>
+    status === "resumed" && server
+      ? own`server ${nameOf(server.label)}, which has its conversation; if it does not go on, the run ends ${nextTry}`
+      : own`a free server of the fleet; if none begins it, it runs here ${nextTry}`,
   tasks: ({ waiting }) => {
     if (waiting?.tasks === 1) return own`its own task; it goes on when that ends`;
     const count = waiting?.tasks === undefined ? own`` : own`${waiting.tasks} `;

@@ -10,6 +10,7 @@ const BECAME = {
   applied: "which the user has applied to the user's tree",
   discarded: "which the user has discarded",
   expired: "which the user has not applied in time",
+  sent: "which are with the server that launched the task",
 } as const;
 
 /**

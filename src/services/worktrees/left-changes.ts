@@ -41,6 +41,7 @@ const GONE = {
   applied: "its changes were applied",
   discarded: "its changes were discarded",
   expired: "it was kept for the time that the option worktree.keep gives it",
+  sent: "its changes are with the server that launched it",
 } as const;
 
 /** Names a task in a sentence: by its id and what it is about. */
@@ -69,7 +70,8 @@ export const findLeftWorktree = (
   const record = readRecord(paths);
   if (record?.gone) {
     const { why, at } = record.gone;
-    const patch = why === "discarded" || why === "expired" ? ` Its patch is still in ${paths.patch}.` : "";
+    const patch =
+      why === "discarded" || why === "expired" || why === "sent" ? ` Its patch is still in ${paths.patch}.` : "";
     throw new NotDone(`Task ${named(task)} has no worktree any more, since ${dateTime(at)}: ${GONE[why]}.${patch}`);
   }
   if (record?.base === undefined || !isThere(paths))

@@ -46,6 +46,7 @@ export const makeWorktree = async (plan: WorktreePlan): Promise<WorktreeRecord> 
   const source = await topOf(directory);
   const record: WorktreeRecord = { home, source, below: relative(source, directory), createdAt: now };
   if (taskId !== undefined) record.taskId = taskId;
+  if (plan.commit !== undefined) record.commit = plan.commit;
   await mkdir(paths.folder, { recursive: true, mode: 0o700 });
   writeRecord(paths, record);
   const { commit, repositories } =

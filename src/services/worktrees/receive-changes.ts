@@ -6,6 +6,26 @@ import { removeWorktree } from "./git/worktree.ts";
 import { makeWorktree, type WorktreePlan } from "./make-worktree.ts";
 import { readRecord, type WorktreeRecord } from "./record.ts";
 
+/** Applies a patch to a worktree at the commit that it was made of. @throws GitError where it does not fit */
+const applyPatch = (tree: string, patch: string): Promise<unknown> =>
+  git(tree, ["apply", "--whitespace=nowarn", patch]);
+
+/**
+ * Makes a worktree again, with the changes that were in it when it was removed.
+ * @throws Error where the commit cannot be had, or the patch does not fit it; nothing is left of the worktree then
+ */
+export const makeWithChanges = async (plan: WorktreePlan): Promise<WorktreeRecord> => {
+  const { paths } = plan;
+  const made = await makeWorktree(plan);
+  try {
+    await applyPatch(paths.tree, paths.patch);
+    return made;
+  } catch (error) {
+    await removeWorktree(made.source, paths.tree);
+    throw error;
+  }
+};
+
 /**
  * Makes a worktree of what an agent changed on another server, where `patch` says what that was. Does nothing where that
  * was done before.
@@ -23,7 +43,7 @@ export const receiveChanges = async (
   if (known) await removeWorktree(known.source, paths.tree);
   const made = await makeWorktree({ ...plan, setup: undefined });
   try {
-    await git(paths.tree, ["apply", "--whitespace=nowarn", draft]);
+    await applyPatch(paths.tree, draft);
     await rename(draft, paths.patch);
     return made;
   } catch (error) {

@@ -16,12 +16,14 @@ export const WorktreeRecord = z.object({
   createdAt: z.number(),
   /** The task that it was made for; absent until that has a session. */
   taskId: z.string().optional(),
+  /** The commit that it was made at; absent where it was made from a tree as it stood. */
+  commit: z.string().optional(),
   /** The commit that it began with; absent while it is being made. */
   base: z.string().optional(),
   /** Why there is no worktree any more; absent where there is one. */
   gone: z
     .object({
-      why: z.enum(["clean", "applied", "discarded", "expired"]),
+      why: z.enum(["clean", "applied", "discarded", "expired", "sent"]),
       /** Epoch milliseconds. */
       at: z.number(),
     })

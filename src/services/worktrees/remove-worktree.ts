@@ -9,7 +9,7 @@ import { readRecord, type WorktreeRecord } from "./record.ts";
 /** Removes worktrees that nobody asked to remove. */
 export interface WorktreeRemoval {
   /** Removes the tree, and keeps what is known of it. */
-  drop(id: string, record: WorktreeRecord, why: "clean" | "expired"): Promise<void>;
+  drop(id: string, record: WorktreeRecord, why: "clean" | "expired" | "sent"): Promise<void>;
   /** Removes all that there is. */
   remove(id: string): Promise<void>;
 }

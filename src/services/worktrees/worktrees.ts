@@ -60,6 +60,8 @@ export interface Worktrees extends ChangeCounts {
   forget(tasks: readonly Task[]): void;
   /** Removes the worktree, and keeps what is known of it. */
   expire(id: string): Promise<void>;
+  /** Removes the worktree of a task whose changes its home has. It is made again with them if the task is resumed. */
+  putAway(task: Pick<Task, "worktree">): void;
   /** Removes a worktree with all that is known of it. */
   remove(id: string): Promise<void>;
 }
@@ -95,16 +97,20 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
   const counts = createChangeCounts({ root, queues, removal, clock, log, store });
   const remove = (id: string) => queues.run(id, () => removal.remove(id));
 
-  /** Makes the worktree of that id, or says why there is none. */
+  /** Makes the worktree of that id, or says why there is none. `hasChanges`: with those that are kept of it. */
   const make = async (
     id: string,
     plan: Pick<WorktreePlan, "directory" | "home" | "taskId" | "signal" | "commit">,
+    hasChanges = false,
   ): Promise<Outcome<WorktreeRecord>> => {
     try {
       makePrivateFolder(root);
+      const whole = { ...plan, paths: pathsOf(root, id), setup, now: clock.now() };
       // Loaded when a task gets a worktree: most have none.
       const { makeWorktree } = await import("./make-worktree.ts");
-      return { ok: true, value: await makeWorktree({ ...plan, paths: pathsOf(root, id), setup, now: clock.now() }) };
+      if (!hasChanges) return { ok: true, value: await makeWorktree(whole) };
+      const { makeWithChanges } = await import("./receive-changes.ts");
+      return { ok: true, value: await makeWithChanges(whole) };
     } catch (error) {
       return fail(own`No worktree could be made from ${quoteLine(plan.directory)}: ${quoteLine(errorMessage(error))}.`);
     }
@@ -117,7 +123,8 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
     // A process may have died while it removed the worktree.
     if (isThere(paths)) await dropWorktree(paths, record, record.gone ?? { why: "clean", at: clock.now() });
     const directory = join(record.source, record.below);
-    const made = await make(id, { directory, home: record.home, taskId: sessionID, signal });
+    const plan = { directory, home: record.home, taskId: sessionID, signal, commit: record.commit };
+    const made = await make(id, plan, record.gone?.why === "sent");
     if (made.ok) return { ok: true, value: undefined } as const;
     writeRecord(paths, record);
     return made;
@@ -200,6 +207,17 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
         const record = readRecord(pathsOf(root, id));
         if (record) await removal.drop(id, record, "expired");
       }),
+    putAway: ({ worktree }) => {
+      if (!worktree || worktree.isShared) return;
+      const { id } = worktree;
+      const drop = async () => {
+        const record = readRecord(pathsOf(root, id));
+        if (record && !record.gone) await removal.drop(id, record, "sent");
+      };
+      queues
+        .run(id, drop)
+        .catch((error) => log.error("a worktree could not be removed", { id, reason: errorMessage(error) }));
+    },
     remove,
   };
 };

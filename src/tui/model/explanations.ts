@@ -63,6 +63,7 @@ const BECAME = {
   applied: "Its changes were applied.",
   discarded: "Its changes were discarded.",
   expired: "Its changes were kept for as long as the option worktree.keep says, and then removed.",
+  sent: "Its changes are with the server that launched it.",
 } as const;
 
 /** Says why there is nothing to apply or to discard. */

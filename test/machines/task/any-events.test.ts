@@ -137,6 +137,7 @@ const taskEvents: Events<TaskEvent> = {
     error: fc.option(error, { nil: undefined }),
     receipt: fc.constantFrom(undefined, receipt()),
   }),
+  REMOTE_HELD: fc.record({ at, claim }),
   REMOTE_LOST: timed,
   CLOSED: timed,
   LIMIT_EXCEEDED: fc.record({ at, error, said: fc.option(text, { nil: undefined }) }),

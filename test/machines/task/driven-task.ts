@@ -19,6 +19,7 @@ const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: 
   MODEL_CHANGED: { model: { providerID: "fake", modelID: "m2" } },
   ORDER_REFUSED: { error: { name: "OrderRefused", kind: "fleet", message: "no engine" }, retryable: true },
   REMOTE_CLAIMED: { claim: { epoch: START, seq: 1 }, server: { id: "srv_1", label: "one" } },
+  REMOTE_HELD: { claim: { epoch: START, seq: 1 } },
   REMOTE_ENDED: { claim: { epoch: START, seq: 1 }, outcome: "completed", completedAt: START, result: "12" },
   LIMIT_EXCEEDED: { error: { name: "BudgetExceeded", kind: "budget", message: "used 41 of 40 tool calls" } },
   SUPERVISION_FAILED: { error: fault },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { refusalReason, statusOf } from "../../../src/machines/task/machine.ts";
+import { statusOf } from "../../../src/machines/task/machine.ts";
 import { toTask } from "../../../src/machines/task/view.ts";
 import { noProgress } from "../../../src/task.ts";
 import { receipt } from "../../fakes/receipt.ts";
@@ -72,13 +72,6 @@ describe("the server that has the run says", () => {
     for (const type of ["REMOTE_CLAIMED", "REMOTE_ENDED", "REMOTE_LOST", "CLOSED", "ORDERED"] as const)
       expect(task.refuses(type), type).toBe(true);
   });
-});
-
-test("a run that ended on another server cannot be resumed here, and the reason names that server", () => {
-  const task = awayTask("REMOTE_ENDED", "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED");
-  expect(task.refuses("RESUME")).toBe(true);
-  const resume = { type: "RESUME", at: START, messageID: "msg_2", partID: "prt_2", prompt: "more" } as const;
-  expect(refusalReason(task.snapshot, resume)).toContain("ran on server one, and cannot be resumed");
 });
 
 test("a task whose session is deleted fails, and its server is to stop", () => {

@@ -65,6 +65,15 @@ const TO_THE_END: TaskEvent["type"][] = [
   "NOTICE_ACKNOWLEDGED",
 ];
 
+/** The same of a run on another server. */
+const THERE_TO_THE_END: TaskEvent["type"][] = [
+  "ORDERED",
+  "REMOTE_CLAIMED",
+  "REMOTE_ENDED",
+  "NOTICE_COMPOSED",
+  "NOTICE_ACKNOWLEDGED",
+];
+
 /** What comes again and again in a history, where it can: else nothing would happen as often as it may. */
 const RECURRING: TaskEvent["type"][][] = [
   [],
@@ -79,6 +88,9 @@ const RECURRING: TaskEvent["type"][][] = [
   ["ORDERED", "REMOTE_CLAIMED", "REMOTE_LOST"],
   ["ORDERED", "REMOTE_CLAIMED", "REMOTE_LOST", "CANCEL", "TICK"],
   ["ORDERED", "TICK", "CLOSED", ...TO_THE_END, "RESUME"],
+  [...THERE_TO_THE_END, "RESUME"],
+  [...THERE_TO_THE_END, "RESUME", "REMOTE_LOST", "REMOTE_HELD"],
+  ["ORDERED", "TICK", "CLOSED"],
 ];
 
 /** What is drawn for a history: each number chooses one of the events that may come. */
@@ -280,6 +292,12 @@ const MISTAKES: Record<string, Implementations> = {
   "an order is sent again though the engine refuses it for good": { guards: { mayOrderAgain: always } },
   "a claim that is known counts once more": { guards: { isNewClaim: always } },
   "an end by an older claim counts": { guards: { isNewestClaim: always } },
+  "an end of the run before counts for the resumed one": {
+    guards: {
+      isNewestClaim: ({ context: { remote }, event }) =>
+        "claim" in event && isDeepStrictEqual(remote?.claim, event.claim),
+    },
+  },
   "an end by the newest claim does not count": { guards: { isNewestClaim: never } },
   "a failure on another server counts as an answer": { guards: { isRemotelyCompleted: always } },
   "a failure on another server counts as a cancellation": { guards: { isRemotelyFailed: never } },
@@ -293,7 +311,11 @@ const MISTAKES: Record<string, Implementations> = {
   "a run that is recalled at a limit counts as cancelled": { guards: { isBeyondLimit: never } },
   "a run that is being stopped is stopped once more": { guards: { notStopping: always } },
   "the receipt of another server is written anew": { guards: { hasReceipt: never } },
-  "a run that ended on another server is resumed here": { guards: { isRemote: never } },
+  "a run that ended on another server is resumed here": {
+    guards: { isForFleet: ({ context: { run } }) => run.index === 0 },
+  },
+  "a resume that its server does not take up is worked on here": { guards: { isLaunch: always } },
+  "a launch that no server takes up ends in an error": { guards: { isLaunch: never } },
   "an end is not recorded": { actions: { recordEnd: assign({ nextDeadline: undefined }) } },
 };
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { away, expectOnce, type Server } from "./servers.ts";
+import { away, expectOnce, type Server, texts, workOf } from "./servers.ts";
 
 describe("what a task changed on another server", () => {
   /** The worktree that a server's agent works in. */
@@ -46,5 +46,47 @@ describe("what a task changed on another server", () => {
     const said = home.logged.find((line) => line.includes("could not be taken over")) ?? "";
     const [, folder = ""] = /the patch is in \W*(\/[^"\\ ]+)/.exec(said) ?? [];
     expect(readFileSync(join(folder, "received.patch"), "utf8")).toContain("+two");
+  });
+
+  test("is there again when the task is resumed, and all of it comes home once more", async () => {
+    const { home, worker, id, there, until } = await away(1);
+    const tree = treeOf(worker, there);
+    writeFileSync(join(tree, "a.txt"), "two\n");
+    worker.host.finish(there, "Changed.");
+    await until(() => expect(texts(home)).toHaveLength(1));
+    await until(() => expect(existsSync(tree)).toBe(false));
+    const first = treeOf(home, id);
+    // What happens at either server meanwhile is none of its business.
+    for (const { project } of [home, worker]) project.write({ "a.txt": "something else\n" });
+    const resumed = home.call("task", { resume: id, prompt: "And b.txt." });
+    await until(() => expect(worker.task(there).state).toBe("resumed.working"));
+    await resumed;
+    expect(readFileSync(join(tree, "a.txt"), "utf8")).toBe("two\n");
+    writeFileSync(join(tree, "b.txt"), "new\n");
+    worker.host.finish(there, "Changed that, too.");
+    await until(() => expect(texts(home)).toHaveLength(2));
+    expect(texts(home)[1]).toContain("2 files changed");
+    const here = treeOf(home, id);
+    expect(here).not.toBe(first);
+    expect([readFileSync(join(here, "a.txt"), "utf8"), readFileSync(join(here, "b.txt"), "utf8")]).toEqual([
+      "two\n",
+      "new\n",
+    ]);
+    await until(() => expect(workOf(worker)).toEqual([]));
+    await until(() => expect(existsSync(tree)).toBe(false));
+  });
+
+  test("of nothing leaves the task a worktree at the same commit when it is resumed", async () => {
+    const { home, worker, id, there, until } = await away(1);
+    const tree = treeOf(worker, there);
+    worker.host.finish(there, "Nothing to change.");
+    await until(() => expect(texts(home)).toHaveLength(1));
+    await until(() => expect(existsSync(tree)).toBe(false));
+    worker.project.write({ "a.txt": "something else\n" });
+    worker.project.commit();
+    const resumed = home.call("task", { resume: id, prompt: "Now change it." });
+    await until(() => expect(worker.task(there).state).toBe("resumed.working"));
+    await resumed;
+    expect(readFileSync(join(tree, "a.txt"), "utf8")).toBe("one\n");
   });
 });

@@ -98,17 +98,6 @@ describe("a task that is launched on one server", () => {
   });
 });
 
-test("a task that ran on another server cannot be resumed, and the refusal says what to do", async () => {
-  const { home, worker, id, there, until } = await away(1);
-  worker.host.finish(there, "It is in a.txt.");
-  await until(() => expect(home.task(id).status).toBe("completed"));
-  await until(() => expect(workOf(worker)).toEqual([]));
-  await expect(home.call("task", { resume: id, prompt: "And b.txt?" })).rejects.toThrow(
-    `Task ${id} ran on server srv_1, and cannot be resumed: launch a new task with asyncagents_task.`,
-  );
-  expect(home.engine.get(id)?.status).toBe("completed");
-});
-
 test("a task says where it runs, and to those who list it", async () => {
   const { home, id } = await away(1);
   const at = "its agent, which is at work on server srv_1";

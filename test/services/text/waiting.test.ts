@@ -5,7 +5,8 @@ import { type Waiting, WaitsFor } from "../../../src/task.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const at = (ms: number) => new Date(START + ms).toISOString();
-const waiting = (what: Waiting["for"], until?: number): { waiting: Waiting } => ({
+const waiting = (what: Waiting["for"], until?: number): { status: "running"; waiting: Waiting } => ({
+  status: "running",
   waiting: { for: what, since: at(0), ...(until === undefined ? {} : { until: at(until) }) },
 });
 
@@ -25,7 +26,8 @@ test("what is kept names the time by the clock", () => {
 
 test("a provider that refuses for now is named, with its reason on one line", () => {
   const refusal = { provider: "anthropic", attempt: 3, message: "Rate limit reached.\nIgnore this." };
-  const task = { waiting: { ...waiting("provider", 30_000).waiting, refusal } };
+  const { status, waiting: wait } = waiting("provider", 30_000);
+  const task = { status, waiting: { ...wait, refusal } };
   expect(waitText(task, START + 10_000)).toBe(
     'anthropic, which refuses for now: "Rate limit reached. Ignore this."; OpenCode asks again in 20s (attempt 4) (for 10s)',
   );
@@ -44,9 +46,8 @@ test.each([
   [1, "its own task; it goes on when that ends"],
   [2, "its own 2 tasks; it goes on when they end"],
 ])("a task that waits for %s tasks of its own says so", (tasks, words) => {
-  expect(waitReason({ waiting: { ...waiting("tasks").waiting, ...(tasks === undefined ? {} : { tasks }) } })).toBe(
-    words,
-  );
+  const { status, waiting: wait } = waiting("tasks");
+  expect(waitReason({ status, waiting: { ...wait, ...(tasks === undefined ? {} : { tasks }) } })).toBe(words);
 });
 
 test("what a person is asked is quoted, on one line", () => {
@@ -70,11 +71,18 @@ test("a task that waits for a server says when it will run here instead, and nam
   expect(waitText({ ...waiting("fleet"), ...DESK }, START)).toMatch(/^the fleet, which has yet to answer; /);
 });
 
+test("a task that is resumed where it ran names that server, and when it gives up", () => {
+  const task = { ...waiting("server", 900_000), ...DESK, status: "resumed" } as const;
+  expect(waitText(task, START)).toBe(
+    "server desk, which has its conversation; if it does not go on, the run ends in 15m (for 0ms)",
+  );
+});
+
 test("a server's name is one plain word, or quoted: whoever runs it can write anything", () => {
   expect(onServer({ ...waiting("agent"), ...DESK })).toBe("on desk");
   expect(onServer({ server: { id: "srv_1", label: "desk.\nIgnore this." } })).toBe('on "desk. Ignore this."');
 });
 
 test("nothing is said of a task that waits for nothing", () => {
-  expect(waitText({}, START)).toBeUndefined();
+  expect(waitText({ status: "running" }, START)).toBeUndefined();
 });

@@ -17,10 +17,10 @@ export const Changes = z
     patch: z.string().describe("A file with the changes, for `git apply`. There is none where nothing was changed."),
     files: z.array(File).describe("The changed files, by path."),
     became: z
-      .enum(["clean", "applied", "discarded", "expired"])
+      .enum(["clean", "applied", "discarded", "expired", "sent"])
       .optional()
       .describe(
-        "Why the worktree is gone: nothing was changed in it, its changes were applied or discarded, or it was kept for long enough. Absent while it is there.",
+        "Why the worktree is gone: nothing was changed in it, its changes were applied or discarded, it was kept for long enough, or its changes were sent to the server that launched the task. Absent while it is there.",
       ),
   })
   .meta({ id: "Changes", description: "What an ended task left changed in its worktree." });
