@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { basename } from "node:path";
+import manifest from "../package.json" with { type: "json" };
 import type { Options } from "./options.ts";
 import { commitObstacle, publishedCommit } from "./services/fleet/commits.ts";
 import { createFleet, type Fleet } from "./services/fleet/fleet.ts";
@@ -42,6 +43,7 @@ export const enterFleet = (deps: EnterFleetDeps): Fleet => {
     bus: createNatsBus(address, `opencode-taskchart ${id}`, clock, log),
     server: { id, label: name },
     ...{ pool, project: basename(directory), work: isHeadless ? 0 : work, offer, attempts: retries + 1, patience },
+    version: manifest.version,
     commits: { published: publishedCommit, obstacle: commitObstacle },
     ...{ clock, log },
   });

@@ -23,8 +23,15 @@ const STATUS: FleetStatus = {
     { task: "ses_2", run: 1, home: "srv_9e8d7c6b5a40", homeLabel: "desk", server: "srv_111111111111" },
   ],
   servers: [
-    { id: "srv_9e8d7c6b5a40", label: "desk", runs: 1 },
-    { id: "srv_111111111111", runs: 1 },
+    {
+      ...{ id: "srv_9e8d7c6b5a40", label: "desk", runs: 1, isAnswering: true, isDrained: false },
+      projects: [{ pool: "b2c4e1f09a", project: "shop", slots: 4, atWork: 1, version: "0.1.0" }],
+    },
+    {
+      ...{ id: "srv_222222222222", label: "tower", runs: 0, isAnswering: true, isDrained: true },
+      projects: [{ pool: "b2c4e1f09a", project: "shop", slots: 20, atWork: 0, version: "0.1.0" }],
+    },
+    { id: "srv_111111111111", runs: 1, isAnswering: false, isDrained: false, projects: [] },
   ],
 };
 
@@ -45,9 +52,10 @@ describe("fleet status", () => {
       "ses_1  desk              srv_0f6b2a91c3d4  1m 5s  b2c4e1f09a",
       "ses_2  srv_111111111111  desk",
       "",
-      "SERVER            RUNS  ID",
-      "desk                 1  srv_9e8d7c6b5a40",
-      "srv_111111111111     1  srv_111111111111",
+      "SERVER            AT WORK  STATE            PROJECT  VERSION  ID                POOL",
+      "desk                  1/4  takes orders     shop     0.1.0    srv_9e8d7c6b5a40  b2c4e1f09a",
+      "tower                0/20  drained          shop     0.1.0    srv_222222222222  b2c4e1f09a",
+      "srv_111111111111        1  does not answer                    srv_111111111111",
       "",
       "2 orders wait, 2 runs are under way.",
     ]);
@@ -55,6 +63,16 @@ describe("fleet status", () => {
 
   test("says that nothing goes on, without tables", () => {
     expect(lines({ pools: [], runs: [], servers: [] }).slice(2)).toEqual(["", "No order waits, 0 runs are under way."]);
+  });
+
+  test("says of servers that could not be asked only what they hold", () => {
+    const [, , third] = STATUS.servers;
+    const { isAnswering: _, ...unasked } = { ...third } as FleetStatus["servers"][number];
+    const shown = lines({ servers: [unasked], notAsked: "Permissions Violation" }, 200);
+    expect(shown).toContain(
+      "The servers could not be asked who is there, so that idle ones are not shown: Permissions Violation.",
+    );
+    expect(shown.at(-3)).toMatch(/^srv_111111111111 +1 +srv_111111111111/);
   });
 
   test("says what is missing and what to run, and no more", () => {

@@ -74,7 +74,7 @@ export const createScriptedFleet = (clock: VirtualClock, gates: Gates, offer: Fl
   return {
     membership: () => ({
       ...{ bus: gated(engine.connect()), server: { id: HOME, label: "home" }, project: "project", work: 0 },
-      ...{ offer: ["general"], pool: offer.pool, attempts: offer.attempts, patience: offer.patience },
+      ...{ offer: ["general"], pool: offer.pool, attempts: offer.attempts, patience: offer.patience, version: "0.1.0" },
       commits: {
         published: async () => ({ ok: true, value: offer.commit }),
         obstacle: async () => undefined,

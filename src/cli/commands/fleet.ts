@@ -41,9 +41,9 @@ ${examples(["fleet init --url nats://10.0.0.5:4222", "a fleet on one NATS server
 
 const statusCommand = (context: CommandContext) =>
   withJson(new Command("status"))
-    .summary("show what waits and what runs in a fleet, and on which servers")
+    .summary("show what waits and what runs in a fleet, and which servers are there")
     .description(
-      "Show the orders that wait, the runs under way and on which servers they are, and how the fleet is set up.",
+      "Show the orders that wait, the runs under way, the servers that are there and how much each works on, and how the fleet is set up.",
     )
     .option(...URL_OPTION)
     .option(...CREDENTIALS)

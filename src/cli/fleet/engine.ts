@@ -20,6 +20,7 @@ export interface ReachedEngine {
   version: string;
   /** False for one that stands alone. */
   isCluster: boolean;
+  nc: NatsConnection;
   jsm: JetStreamManager;
 }
 
@@ -94,7 +95,7 @@ export const withEngine = async <T>(given: GivenEngine, work: (engine: ReachedEn
   const nc = await connectTo(address);
   try {
     const jsm = await jetstreamManager(nc, { timeout: ANSWER_WITHIN });
-    return await work({ url, version: nc.info?.version ?? "", isCluster: nc.info?.cluster !== undefined, jsm });
+    return await work({ url, version: nc.info?.version ?? "", isCluster: nc.info?.cluster !== undefined, nc, jsm });
   } catch (error) {
     throw refusal(url, error);
   } finally {

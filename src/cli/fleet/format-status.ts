@@ -5,13 +5,18 @@ import { type Column, formatTable, type Row } from "../table.ts";
 import { shortTime } from "../task-words.ts";
 import { type Terminal, wrap } from "../terminal.ts";
 import { limitLines } from "./format-limits.ts";
+import type { ServerStatus } from "./servers.ts";
 import { settingsText } from "./settings.ts";
 
 /** What `fleet status` shows. */
-export interface FleetStatus extends FleetOverview {
+export interface FleetStatus extends Omit<FleetOverview, "servers"> {
   url: string;
   /** The version of nats-server. */
   version: string;
+  /** Those that say that they are there, and those that hold runs. */
+  servers: ServerStatus[];
+  /** Why the servers could not be asked who is there; absent where they were. */
+  notAsked?: string;
 }
 
 const row = (...texts: string[]): Row => ({ cells: texts.map((text) => ({ text: toSingleLine(text) })) });
@@ -40,7 +45,33 @@ const RUNS: readonly Column[] = [
   { title: "POOL", drop: 3 },
 ];
 
-const SERVERS: readonly Column[] = [{ title: "SERVER" }, { title: "RUNS", align: "right" }, { title: "ID", drop: 1 }];
+const SERVERS: readonly Column[] = [
+  { title: "SERVER" },
+  { title: "AT WORK", align: "right" },
+  { title: "STATE" },
+  { title: "PROJECT", drop: 1 },
+  { title: "VERSION", drop: 4 },
+  { title: "ID", drop: 2 },
+  { title: "POOL", drop: 3 },
+];
+
+const stateOf = ({ isAnswering, isDrained }: ServerStatus): string =>
+  [...(isAnswering === false ? ["does not answer"] : []), ...(isDrained ? ["drained"] : [])].join(", ") ||
+  (isAnswering ? "takes orders" : "");
+
+/** A row for each project of a server. */
+const serverRows = (server: ServerStatus): Row[] => {
+  const { id, label = id, runs, projects } = server;
+  if (projects.length === 0) return [row(label, String(runs), stateOf(server), "", "", id, "")];
+  return projects.map(({ pool, project, slots, atWork, version }) =>
+    row(label, `${atWork}/${slots}`, stateOf(server), project, version, id, pool),
+  );
+};
+
+const notAskedLines = (reason: string | undefined): string[] =>
+  reason === undefined
+    ? []
+    : [`The servers could not be asked who is there, so that idle ones are not shown: ${toSingleLine(reason)}.`];
 
 const missingLines = (missing: readonly string[], url: string): string[] => {
   const advice = `Run ${PROGRAM} fleet init --url ${url}`;
@@ -51,7 +82,7 @@ const missingLines = (missing: readonly string[], url: string): string[] => {
 
 /** Formats how a fleet stands. `now` is epoch milliseconds. */
 export const statusLines = (status: FleetStatus, screen: Terminal, now: number): string[] => {
-  const { url, version, missing, settings, limits = {}, drained = [], pools, runs, servers } = status;
+  const { url, version, missing, settings, limits = {}, drained = [], pools, runs, servers, notAsked } = status;
   const table = (columns: readonly Column[], rows: Row[]): string[] =>
     rows.length === 0 ? [] : ["", ...formatTable(columns, rows, screen)];
   const head = [
@@ -59,6 +90,7 @@ export const statusLines = (status: FleetStatus, screen: Terminal, now: number):
     ...missingLines(missing, url),
     ...(settings ? [settingsText(settings)] : []),
     ...(drained.length > 0 ? [`Takes no more orders: ${drained.map(toSingleLine).join(", ")}.`] : []),
+    ...notAskedLines(notAsked),
   ];
   const known = (label: string | undefined, id: string) => label ?? id;
   const sums = `${ordersText(sum(pools.map(({ waiting }) => waiting)))}, ${runsText(runs.length)}.`;
@@ -80,10 +112,7 @@ export const statusLines = (status: FleetStatus, screen: Terminal, now: number):
         ),
       ),
     ),
-    ...table(
-      SERVERS,
-      servers.map(({ id, label, runs: count }) => row(known(label, id), String(count), id)),
-    ),
+    ...table(SERVERS, servers.flatMap(serverRows)),
     ...(Object.keys(limits).length === 0 ? [] : ["", ...limitLines(limits, screen)]),
     ...(missing.length === 0 ? ["", screen.style("bold", sums)] : []),
   ];

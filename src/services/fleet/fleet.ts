@@ -5,8 +5,10 @@ import type { LaunchPlan, LaunchRequest } from "../launch/launch-plan.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { Outcome } from "../platform/result.ts";
+import { answerQuestions } from "./answering.ts";
 import type { Bus } from "./bus.ts";
 import { createFleetHome, type FleetHome, type FleetHomeDeps } from "./home.ts";
+import { VERSION } from "./messages.ts";
 import { offerFor } from "./offers.ts";
 import { createFleetWorker, type FleetWorker } from "./worker.ts";
 import { createWorkplace, type WorkplaceDeps } from "./workplace.ts";
@@ -23,6 +25,8 @@ export interface FleetMembership {
   work: number;
   /** The agents whose tasks are for other servers. */
   offer: readonly string[];
+  /** Of the plugin. */
+  version: string;
   /** How often a run may be begun. */
   attempts: number;
   /** Milliseconds for which an order waits for a server. */
@@ -67,7 +71,19 @@ export const createFleet = (membership: FleetMembership): Fleet => {
       if (work === 0) return undefined;
       const commitObstacle = (commit: string) => commits.obstacle(deps.directory, commit);
       const workplace = createWorkplace({ ...deps, clock, log, commitObstacle });
-      return createFleetWorker({ ...shared, server, pool, slots: work, workplace });
+      const worker = createFleetWorker({ ...shared, server, pool, slots: work, workplace });
+      const stopAnswering = answerQuestions({
+        ...{ bus, server: server.id },
+        presence: () => ({
+          ...{ v: VERSION, type: "present", server, pool, project, slots: work },
+          ...{ atWork: worker.atWork(), version: membership.version },
+        }),
+      });
+      const stop = () => {
+        stopAnswering();
+        worker.stop();
+      };
+      return { ...worker, stop };
     },
     offerFor: (gated, request, plan) =>
       offerFor({ pool, agents: offer, attempts, patience, gated, publishedCommit: commits.published }, request, plan),

@@ -34,6 +34,8 @@ export interface FleetWorkerDeps {
 export interface FleetWorker {
   /** Attends to the runs that a process before this one has begun. */
   takeOver(): void;
+  /** How many runs of others it works on, or is about to. */
+  atWork(): number;
   stop(): void;
 }
 
@@ -272,6 +274,7 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
         if (!runs.has(taskId)) takeOver(taskId, run);
       }
     },
+    atWork: () => slots - slotsLeft(),
     stop: () => {
       isStopped = true;
       for (const stop of stops) stop();

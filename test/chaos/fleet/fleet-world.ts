@@ -85,7 +85,7 @@ export const createFleetWorld = ({ homes, workers, homesWork }: FleetSchedule): 
     const line = createLine(onTaken(id));
     const membership = () => ({
       ...{ bus: line.connect(engine.connect()), server: { id, label: id }, pool: "project", project: "project", work },
-      ...{ offer: ["explore", "general"], attempts: ATTEMPTS, patience: PATIENCE },
+      ...{ offer: ["explore", "general"], attempts: ATTEMPTS, patience: PATIENCE, version: "0.1.0" },
       newId: () => `id_${world.next()}`,
       commits: {
         published: async () => ({ ok: true, value: "c0ffee" }) as const,

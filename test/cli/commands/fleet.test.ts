@@ -6,6 +6,7 @@ import { DEFAULTS } from "../../../src/cli/fleet/settings.ts";
 import type { Bus } from "../../../src/services/fleet/bus.ts";
 import { type Entry, type Order, runHold } from "../../../src/services/fleet/messages.ts";
 import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
+import { EVERYBODY } from "../../../src/services/fleet/questions.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { describeWithNats, type NatsServer, type NatsSetting, startNats } from "../../fakes/nats-server.ts";
 import { commandHere } from "../command-line.ts";
@@ -171,12 +172,64 @@ describeWithNats("fleet, on a real NATS server", () => {
       },
     ]);
     expect(status.servers).toEqual([
-      { id: "srv_new", runs: 1 },
-      { id: "srv_desk", label: "desk", runs: 1 },
+      { id: "srv_desk", label: "desk", runs: 1, isAnswering: false, isDrained: false, projects: [] },
+      { id: "srv_new", runs: 1, isAnswering: false, isDrained: false, projects: [] },
     ]);
     const { out } = await fleet(server, "status");
     expect(out).toMatch(/ses_1 +desk +srv_home +1m 5s +b2c4/);
     expect(out).toContain("1 order waits, 2 runs are under way.");
+  });
+
+  test("status shows every server that works for others, idle ones too, and which of them do not answer", async () => {
+    const server = await nats();
+    const bus = await connect(server);
+    await bus.offer(ORDER);
+    await bus.append(ORDER, claimedBy("srv_gone", "tower", Date.now()), undefined);
+    await bus.hold(runHold(ORDER), "srv_gone", 0);
+    const shop = { pool: "b2c4", project: "shop", version: "0.1.0" };
+    const desk = { v: 1, type: "present", server: { id: "srv_desk", label: "desk" }, ...shop } as const;
+    // Two processes of one server have the same project open.
+    bus.onAsked(EVERYBODY, async () => ({ ...desk, slots: 4, atWork: 1 }));
+    bus.onAsked(EVERYBODY, async () => ({ ...desk, slots: 4, atWork: 0 }));
+    bus.onAsked(EVERYBODY, async () => ({ ...desk, pool: "c3", project: "site", slots: 4, atWork: 0 }));
+    bus.onAsked(EVERYBODY, async () => ({ ...desk, server: { id: "srv_idle", label: "idle" }, slots: 2, atWork: 0 }));
+    bus.onAsked(EVERYBODY, async () => ({ ...desk, slots: -1, atWork: 0 }));
+    await bus.read(ORDER);
+    await fleet(server, "drain", "idle");
+
+    const status = await json(server, "status");
+    const site = { ...shop, pool: "c3", project: "site", slots: 4, atWork: 0 };
+    expect(status.servers).toEqual([
+      {
+        ...{ id: "srv_desk", label: "desk", runs: 0, isAnswering: true, isDrained: false },
+        projects: [{ ...shop, slots: 8, atWork: 1 }, site],
+      },
+      {
+        ...{ id: "srv_idle", label: "idle", runs: 0, isAnswering: true, isDrained: true },
+        projects: [{ ...shop, slots: 2, atWork: 0 }],
+      },
+      { id: "srv_gone", label: "tower", runs: 1, isAnswering: false, isDrained: false, projects: [] },
+    ]);
+    const { out } = await fleet(server, "status");
+    expect(out).toMatch(/desk +1\/8 +takes orders +shop/);
+    expect(out).toMatch(/desk +0\/4 +takes orders +site/);
+    expect(out).toMatch(/idle +0\/2 +drained +shop/);
+    expect(out).toMatch(/tower +1 +does not answer/);
+  });
+
+  test("status shows what it can where it may not ask the servers, and says so", async () => {
+    const rights = `{ publish: { deny: "taskchart.ask.>" } }`;
+    const server = await nats({
+      configuration: `no_auth_user: person
+        authorization { users: [{ user: person, password: p, permissions: ${rights} }] }`,
+    });
+    await fleet(server, "init");
+    const bus = await connect(server);
+    await bus.hold(runHold(ORDER), "srv_desk", 0);
+    const { out, error, code } = await fleet(server, "status");
+    expect({ error, code }).toEqual({ error: "", code: 0 });
+    expect(out.replaceAll(/\s+/g, " ")).toContain("The servers could not be asked who is there, so that idle ones");
+    expect(out).toMatch(/srv_desk +1 /);
   });
 
   test("a stream that is missing is named, and init makes it", async () => {

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { readCredentials } from "../../../src/services/fleet/nats/credentials.ts";
 import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
 import { setUpFleet } from "../../../src/services/fleet/nats/set-up.ts";
+import { EVERYBODY } from "../../../src/services/fleet/questions.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { commandHere } from "../../cli/command-line.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
@@ -98,10 +99,11 @@ describeWithNats("NATS with rights for each server", () => {
   });
 
   test("as documented, permits a home to ask and not to answer, and a worker to answer and not to ask", async () => {
-    const { users, reach, noticed } = await guarded();
+    const { users, fleet, reach, noticed } = await guarded();
     const [home, worker] = [await reach(users.ULAPTOP), await reach(users.UDESK)];
-    worker.onAsked("srv_desk", async () => presence("srv_desk"));
+    for (const one of ["srv_desk", EVERYBODY]) worker.onAsked(one, async () => presence("srv_desk"));
     await worker.read(RUN);
+    expect((await fleet(["status"], users.UADMIN.file)).out).toMatch(/srv_desk +1\/4 +takes orders/);
     expect(await home.ask("srv_desk", PRESENT)).toEqual({ is: "answered", answer: presence("srv_desk") });
     expect(noticed).toEqual([]);
     expect(await worker.ask("srv_desk", PRESENT)).toMatchObject({ is: "refused" });

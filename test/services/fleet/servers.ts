@@ -42,7 +42,7 @@ export const createFleet = (): Fleet => {
       project.git("clone", "--quiet", origin.top, ".");
       const membership = () => ({
         ...{ bus: bus(), server: { id, label: id }, pool: "project", project: "project", work },
-        ...{ offer: ["explore"], attempts: 2, patience: PATIENCE },
+        ...{ offer: ["explore"], attempts: 2, patience: PATIENCE, version: "0.1.0" },
         commits: { published: publishedCommit, obstacle: commitObstacle },
       });
       const stage = createStage({

@@ -1,0 +1,29 @@
+import type { Bus } from "./bus.ts";
+import { type Answer, type AnswerTo, EVERYBODY, type Question } from "./questions.ts";
+
+/** What a server answers with. */
+export interface AnsweringDeps {
+  bus: Pick<Bus, "onAsked">;
+  /** The id of this server. */
+  server: string;
+  /** Says who this server is, and how much it works on. */
+  presence(): AnswerTo<Extract<Question, { type: "present" }>>;
+}
+
+/** Has this server answer what it is asked, as long as it works for others. Returns how to stop that. */
+export const answerQuestions = ({ bus, server, presence }: AnsweringDeps): (() => void) => {
+  const answer = async (question: Question): Promise<Answer | undefined> => {
+    switch (question.type) {
+      case "present":
+        return presence();
+    }
+  };
+  const stops = [
+    bus.onAsked(server, answer),
+    // All others are for one server: a fleet would do much for one who asks them of all.
+    bus.onAsked(EVERYBODY, async (question) => (question.type === "present" ? presence() : undefined)),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+};
