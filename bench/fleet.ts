@@ -5,8 +5,10 @@ import { aboutQueue, poolBell } from "../src/services/fleet/home.ts";
 import { readLog } from "../src/services/fleet/log-of-run.ts";
 import { type Order, type RunName, VERSION } from "../src/services/fleet/messages.ts";
 import { createNatsBus } from "../src/services/fleet/nats/nats-bus.ts";
+import { addUpSteps } from "../src/services/fleet/steps.ts";
 import { createFleetWorker } from "../src/services/fleet/worker.ts";
 import { systemClock } from "../src/services/platform/clock.ts";
+import { noProgress } from "../src/task.ts";
 import { type NatsServer, startNats } from "../test/fakes/nats-process.ts";
 import { type Figure, report } from "./figures.ts";
 import { percentile } from "./measuring.ts";
@@ -58,6 +60,8 @@ const startWorker = async (server: NatsServer, id: string, onBegun: (task: strin
         await hold;
         return { outcome: "completed", completedAt: Date.now(), result: "done" };
       },
+      countSteps: () => () => addUpSteps(noProgress(new Date().toISOString()), []),
+      isStale: () => false,
       requestsOf: () => [],
       reply: async () => undefined,
       onChange: () => () => undefined,

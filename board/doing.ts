@@ -13,7 +13,9 @@ export const nowDoing = (task: ListedTask): string => {
   if (mark === "waiting") return task.attention?.what ?? "";
   if (mark === "stale") return "OpenCode has reported nothing of it for a while";
   if (!isActive(task)) return firstLine(task.outcome ?? "");
-  if (mark === "queued" || !task.state.endsWith(".working"))
-    return task.why === undefined ? "" : `Waits for ${task.why}`;
+  // On another server, what waits there is not known here.
+  const isAtWork =
+    task.state.endsWith(".working") || (task.state.endsWith(".fleet.away") && task.lastTool !== undefined);
+  if (mark === "queued" || !isAtWork) return task.why === undefined ? "" : `Waits for ${task.why}`;
   return task.lastTool === undefined ? "Thinks" : `Last used ${task.lastTool}`;
 };

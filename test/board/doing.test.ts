@@ -19,6 +19,12 @@ test("a task on another server names it, and what is waited for there", () => {
   expect(statusText(task)).toBe("Running");
 });
 
+test("a task on another server says what it did last, once that is known", () => {
+  const { progress } = createFakeSource(createVirtualClock()).launch({});
+  const task = listed({ server: DESK, state: "running.fleet.away", progress: { ...progress, lastTools: ["read"] } });
+  expect(nowDoing(task)).toBe("Last used read");
+});
+
 test("a task that waits for a server is queued, and names none", () => {
   const task = listed({ server: DESK, waiting: { for: "server", since: SINCE } });
   expect(markOf(task)).toBe("queued");

@@ -10,6 +10,7 @@ import { notifyOfStaleTasks } from "../delivery/stale-tasks.ts";
 import { createUserRequests } from "../delivery/user-requests.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import { withRemoteRequests } from "../fleet/remote-requests.ts";
+import { createStepCounts } from "../fleet/steps.ts";
 import { createGates } from "../gates/gates.ts";
 import type { ClosableHost } from "../host/closable-host.ts";
 import { createSessionAborter } from "../host/host.ts";
@@ -190,6 +191,10 @@ export const createServices = (deps: EngineDeps) => {
     },
     receiveChanges: worktrees.receive,
     onHostEvent: (event) => bus.emit("missedHostEvent", event),
+    onSteps: (taskId, steps, at) => {
+      progress.replace(taskId, steps, at);
+      bus.emit("usedElsewhere", { taskId });
+    },
   });
 
   // The charts, and what they ask for.
@@ -306,6 +311,7 @@ export const createServices = (deps: EngineDeps) => {
     untilEnded: (taskId) =>
       waitForEnd({ taskIds: [taskId], signal: new AbortController().signal, timeoutMs: undefined }),
     answer: (taskId, reply) => userRequests.answer(taskId, reply),
+    countSteps: createStepCounts(store, progress),
     patchOf: worktrees.patchOf,
     putWorktreeAway: worktrees.putAway,
   });

@@ -6,6 +6,7 @@ import { errorMessage, type Log } from "../platform/log.ts";
 import type { Bus, Delivery } from "./bus.ts";
 import type { Holding } from "./holding.ts";
 import { homeBell } from "./home.ts";
+import { tellSteps } from "./live-steps.ts";
 import { findLog, isOutrun, type RunLog } from "./log-of-run.ts";
 import { cutToFit, type EntryOf, type RunName, VERSION } from "./messages.ts";
 import type { RunEnd, Workplace } from "./workplace.ts";
@@ -153,7 +154,10 @@ export const attendRun = async (
     work().catch((error) => log.error("a run could not be attended to", { ...name, reason: errorMessage(error) }));
   };
 
+  const count = workplace.countSteps(taskId);
+  const isStale = () => workplace.isStale(taskId);
   const stops = [
+    tellSteps(deps, { name, claim: run.claim, count, isStale }),
     repeat(clock, log, { every: bus.lease / 3, work: renew, fault: "a run could not be renewed" }),
     // An engine that was away may have forgotten who has the run.
     bus.onReached(() => {

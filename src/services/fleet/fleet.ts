@@ -46,7 +46,9 @@ export interface FleetMembership {
 
 /** What an engine needs of a fleet. Its code is loaded only where an option asks for one. */
 export interface Fleet {
-  createHome(deps: Pick<FleetHomeDeps, "store" | "deniedTo" | "depthOf" | "receiveChanges" | "onHostEvent">): FleetHome;
+  createHome(
+    deps: Pick<FleetHomeDeps, "store" | "deniedTo" | "depthOf" | "receiveChanges" | "onHostEvent" | "onSteps">,
+  ): FleetHome;
   /** Undefined where this server works for no others. */
   createWorker(deps: Omit<WorkplaceDeps, "commitObstacle" | "clock" | "log">): FleetWorker | undefined;
   /**

@@ -13,6 +13,7 @@ import type { RemoteRuns } from "../runtime/effects/fleet-effects.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import type { Bus, BusFailure } from "./bus.ts";
+import { listenToSteps } from "./live-steps.ts";
 import { findLog, type RunLog } from "./log-of-run.ts";
 import { mayResume } from "./may-resume.ts";
 import { type Ended, type Order, poolOfServer, type RunName, readRunName, runHold, VERSION } from "./messages.ts";
@@ -301,6 +302,7 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
           const name = readRunName(about);
           if (name?.home === server) lookSafely(name);
         }),
+        listenToSteps({ ...deps, charts: () => runtime }),
         bus.onReached(lookAgain),
         () => stopLooking(),
       );

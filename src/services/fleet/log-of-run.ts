@@ -20,12 +20,13 @@ export interface RunLog {
   isReceived: boolean;
 }
 
-const isSame = (one: Claim | undefined, other: Claim | undefined): boolean =>
+/** True for the same claim. */
+export const isSameClaim = (one: Claim | undefined, other: Claim | undefined): boolean =>
   one?.epoch === other?.epoch && one?.seq === other?.seq;
 
 /** True for an end that counts: the home's, or that of the newest claim. */
 const counts = (ended: EntryOf<"ended">, newest: Claim | undefined): boolean =>
-  ended.claim === undefined || isSame(ended.claim, newest);
+  ended.claim === undefined || isSameClaim(ended.claim, newest);
 
 /** Reads the entries of a log, oldest first, for what they come to. */
 export const readLog = (entries: readonly Placed[]): RunLog => {
@@ -45,7 +46,8 @@ export const readLog = (entries: readonly Placed[]): RunLog => {
       log.replies = [];
     }
     const newest = log.claims.at(-1)?.at;
-    if (entry.type === "asked" && (newest === undefined || isSame(entry.claim, newest))) log.asked = entry.requests;
+    if (entry.type === "asked" && (newest === undefined || isSameClaim(entry.claim, newest)))
+      log.asked = entry.requests;
     if (entry.type === "replied") log.replies.push(entry);
     if (entry.type === "recalled") log.isRecalled = true;
     if (entry.type === "ended" && counts(entry, newest)) log.ended = entry;

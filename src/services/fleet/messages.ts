@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Receipt } from "../../receipt.ts";
 import { Claim, FleetServer, ModelRef, ResultSchema, TaskError } from "../../task.ts";
 import { OpenUserRequest } from "../../user-request.ts";
+import { Steps } from "./steps.ts";
 
 /*
  * What servers of a fleet write to each other. Unknown fields are ignored; an unknown version is left alone by whoever
@@ -74,6 +75,8 @@ export const Ended = Message.extend({
   result: z.string().optional(),
   error: TaskError.optional(),
   receipt: Receipt.optional(),
+  /** All that was counted of it. What cannot be read of that does not cost the end. */
+  steps: Steps.optional().catch(undefined),
   /** What its agent changed, as `packPatch` packs it; absent where that is nothing, or too much to be sent. */
   patch: z.string().optional(),
 });

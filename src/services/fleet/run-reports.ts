@@ -8,12 +8,13 @@ import { errorMessage, type Log } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
+import type { StepsDeps } from "./live-steps.ts";
 import { openRequestsIn, type RunLog } from "./log-of-run.ts";
 import type { Ended, RunName } from "./messages.ts";
 import { unpackPatch } from "./patches.ts";
 
 /** What reports of runs on other servers are made with. */
-export interface RunReportDeps {
+export interface RunReportDeps extends Pick<StepsDeps, "onSteps"> {
   clock: Clock;
   log: Log;
   /** The charts of the tasks that are launched here. */
@@ -38,7 +39,7 @@ const unpack = async <T>(packed: string, take: (bytes: Uint8Array) => Promise<Ou
 };
 
 /** Creates the reports, which tell a task's chart what the log of its run says. What the chart knows already, it refuses. */
-export const createRunReports = ({ clock, log, charts, receiveChanges, onHostEvent }: RunReportDeps) => {
+export const createRunReports = ({ clock, log, charts, receiveChanges, onHostEvent, onSteps }: RunReportDeps) => {
   /** Makes a worktree of what the agent changed on the other server. */
   const changesIn = async (taskId: string, { patch }: Ended, claim: Claim): Promise<Worktree | undefined> => {
     const facts = charts().snapshotOf(taskId)?.context.facts;
@@ -81,8 +82,10 @@ export const createRunReports = ({ clock, log, charts, receiveChanges, onHostEve
     const { claim, outcome, completedAt, result, error, receipt } = ended;
     const worktree = await changesIn(taskId, ended, claim);
     if (!isUnderWay()) return;
+    const at = clock.now();
+    if (ended.steps) onSteps(taskId, ended.steps, Math.min(at, Date.parse(ended.steps.lastUpdate)));
     const end = { claim, outcome, completedAt, result, error, receipt, ...(worktree ? { worktree } : {}) };
-    charts().send(taskId, { type: "REMOTE_ENDED", at: clock.now(), ...end });
+    charts().send(taskId, { type: "REMOTE_ENDED", at, ...end });
   };
 
   return report;

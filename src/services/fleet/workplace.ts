@@ -15,9 +15,10 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import type { Ended, Order, RunName } from "./messages.ts";
 import { packPatch } from "./patches.ts";
+import type { Steps } from "./steps.ts";
 
 /** What a server says of the end of a run that it worked on. */
-export type RunEnd = Pick<Ended, "outcome" | "completedAt" | "result" | "error" | "receipt" | "patch">;
+export type RunEnd = Pick<Ended, "outcome" | "completedAt" | "result" | "error" | "receipt" | "steps" | "patch">;
 
 /** Works on runs: the tasks of this server's own engine. */
 export interface Workplace {
@@ -31,6 +32,10 @@ export interface Workplace {
   open(): Map<string, OrderedRun>;
   /** Resolves to how a task ended; to undefined where another process looks after it now. */
   untilEnded(taskId: string): Promise<RunEnd | undefined>;
+  /** Begins to count what a task does. */
+  countSteps(taskId: string): () => Steps;
+  /** True where nothing was heard of the agent of a task for too long. */
+  isStale(taskId: string): boolean;
   /** What the agent of a task asks, and nobody has answered. */
   requestsOf(taskId: string): UserRequest[];
   /** Passes a person's reply on to the agent of a task. */
@@ -57,6 +62,8 @@ export interface WorkplaceDeps {
   /** Resolves when the task has ended, or is not this process's any more. */
   untilEnded(taskId: string): Promise<unknown>;
   cancel(taskIds: string[]): Promise<unknown>;
+  /** Begins to count what a task does. */
+  countSteps(taskId: string): () => Steps;
   /** Passes a person's reply on to the agent of a task. */
   answer(taskId: string, reply: UserReply): Promise<Outcome<void>>;
   /** Says why a commit cannot be had here; undefined where it can. */
@@ -251,9 +258,12 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
         result: note === undefined ? result : `${result ?? ""}\n\n${note}`.trim(),
         error,
         receipt,
+        steps: deps.countSteps(taskId)(),
         ...(patch === undefined ? {} : { patch }),
       };
     },
+    countSteps: deps.countSteps,
+    isStale: (taskId) => runtime.snapshotOf(taskId)?.value.attention === "stale",
     requestsOf: (taskId) => runtime.snapshotOf(taskId)?.context.userRequests ?? [],
     reply: async (taskId, reply) => {
       const answered = await deps.answer(taskId, reply);

@@ -66,11 +66,17 @@ export const createBudgets = (deps: BudgetDeps): Budgets => {
     forget(sessionID);
   };
 
+  const onUsed = (taskId: string) => {
+    const task = runtime.snapshotOf(taskId)?.context;
+    if (task && task.completedAt === undefined) measure(taskId, task.facts.parentTaskId);
+  };
+
   const stops = [
     runtime.subscribe(onTaskChanged),
     bus.on("tasksLost", (lost) => {
       for (const { sessionID } of lost) forget(sessionID);
     }),
+    bus.on("usedElsewhere", ({ taskId }) => onUsed(taskId)),
   ];
 
   return {
@@ -82,10 +88,7 @@ export const createBudgets = (deps: BudgetDeps): Budgets => {
       if (repeated && repeated.times >= repeat) endRun(sessionID, tooManyRepeats(repeated));
       if (event.type === "toolCall" || event.type === "step") measure(sessionID, task.facts.parentTaskId);
     },
-    onUsed: (taskId) => {
-      const task = runtime.snapshotOf(taskId)?.context;
-      if (task && task.completedAt === undefined) measure(taskId, task.facts.parentTaskId);
-    },
+    onUsed,
     stop: () => {
       for (const stop of stops) stop();
     },

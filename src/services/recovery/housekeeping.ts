@@ -77,9 +77,9 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
   /**
    * Marks running tasks as stale after `staleAfter` milliseconds without any sign of life, and takes the mark away when
    * they show one. A task that waits for tasks of its own is not stale: those show the signs. Nor is one that waits for a
-   * slot: its silence counts from when it is given one. Nor is one whose gate runs, nor one that is for other
-   * servers, whose steps are not seen here. Nor is one whose provider refuses for now: its silence counts from the time at
-   * which the host asks again. Where this check comes late, the machine has slept, and nothing could be heard:
+   * slot: its silence counts from when it is given one. Nor is one whose gate runs, nor one that waits for another
+   * server. Of one that is at work there, that server says it. Nor is one whose provider refuses for now: its silence counts
+   * from the time at which the host asks again. Where this check comes late, the machine has slept, and nothing could be heard:
    * then the silence is counted from now on.
    */
   const checkStaleness = (): void => {
@@ -88,7 +88,9 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
     staleness.checkedAt = now;
     const live = runtime.liveTasks();
     const parents = new Set(live.map(({ context }) => context.facts.parentTaskId));
-    for (const { context, value } of live) {
+    for (const snapshot of live) {
+      if (snapshot.matches({ run: { fleet: "away" } })) continue;
+      const { context, value } = snapshot;
       const { sessionID } = context.facts;
       const at = clock.now();
       const { retry, queuedUntil = 0 } = context;

@@ -12,6 +12,8 @@ export interface EngineEvents {
   sessionDeleted: { sessionID: string };
   /** The host should have sent this event: what it tells was found by asking. */
   missedHostEvent: HostEvent;
+  /** Another server, which works on the task, has said what it did for it: progress has it. */
+  usedElsewhere: { taskId: string };
   /** A run was taken over from another process: this is what the host has stored of it. */
   storedEventsRead: readonly HostEvent[];
 }

@@ -25,6 +25,11 @@ export interface ProgressLog {
   begin(sessionID: string, at: number, before?: Progress): void;
   /** Counts an event of the child itself, or of a session below it that has no task of its own: then `taskId` names the child. */
   onHostEvent(event: HostEvent, at: number, taskId?: string): void;
+  /**
+   * Takes what another server has counted of a child by `at` (epoch milliseconds), in place of all that was counted before: it
+   * says it all each time.
+   */
+  replace(sessionID: string, counted: Omit<Progress, "lastUpdate" | "overlaps">, at: number): void;
   of(sessionID: string): Progress | undefined;
   /** What was observed of the child's run since `begin`. */
   runOf(sessionID: string): RunTally | undefined;
@@ -85,6 +90,13 @@ export const createProgressLog = (): ProgressLog => {
         tally.tokens += event.tokens;
         tally.cost += event.cost;
       }
+    },
+    replace: (sessionID, { toolCalls, toolCallsByName, lastTools, tokens, cost }, at) => {
+      const tally = tallies.get(sessionID);
+      if (!tally) return;
+      Object.assign(tally, { toolCalls, toolCallsByName: { ...toolCallsByName }, lastTools, tokens, cost });
+      tally.lastUpdateMs = at;
+      changed.add(sessionID);
     },
     of,
     runOf: (sessionID) => tallies.get(sessionID)?.run,

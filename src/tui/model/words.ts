@@ -42,7 +42,7 @@ const liveStanding = ({ task, request }: Row): Standing => {
       const shared = sharedFiles(task.progress.overlaps);
       if (shared !== undefined) return { sign: "●", tone: "warning", words: shared };
       const tool = task.progress.lastTools.at(-1);
-      return { sign: "●", tone: "accent", words: onServer(task) ?? tool ?? "working" };
+      return { sign: "●", tone: "accent", words: [tool, onServer(task)].filter(Boolean).join(" ") || "working" };
     }
     case "slot":
       return { sign: "○", tone: "muted", words: task.queue ? `${ordinal(task.queue.place)} in the queue` : "queued" };

@@ -82,6 +82,7 @@ test("a task on another server names it, and one that waits for a server counts 
     panelTask("b", { server, waiting: { for: "server", since: ago(3) } }),
     panelTask("c", { waiting: { for: "fleet", since: ago(3) } }),
   ];
+  expect(panel([panelTask("a", { server, lastTools: ["read"] })])[3]).toBe("  general · read on desk");
   expect(panel(tasks)).toEqual([
     "Tasks",
     "1 running · 2 queued",
