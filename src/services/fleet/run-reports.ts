@@ -42,10 +42,16 @@ const unpack = async <T>(packed: string, take: (bytes: Uint8Array) => Promise<Ou
 export const createRunReports = ({ clock, log, charts, receiveChanges, onHostEvent, onSteps }: RunReportDeps) => {
   /** Makes a worktree of what the agent changed on the other server. */
   const changesIn = async (taskId: string, { patch }: Ended, claim: Claim): Promise<Worktree | undefined> => {
-    const facts = charts().snapshotOf(taskId)?.context.facts;
+    const { facts, remote } = charts().snapshotOf(taskId)?.context ?? {};
     if (patch === undefined || !facts?.fleet) return undefined;
     const { directory, fleet } = facts;
-    const change = { id: idOfChanges(taskId, claim), task: facts, directory, commit: fleet.commit };
+    const change = {
+      id: idOfChanges(taskId, claim),
+      task: facts,
+      directory,
+      commit: fleet.commit,
+      before: remote?.worktree,
+    };
     const received = await unpack(patch, (bytes) => receiveChanges({ ...change, patch: bytes }));
     if (received.ok) return received.value;
     log.error("what a task changed on another server could not be taken over", { taskId, reason: received.reason });

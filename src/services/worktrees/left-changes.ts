@@ -114,12 +114,18 @@ export interface Settled {
   isRemoved: boolean;
 }
 
+/** What was done with changes, and the commit of all that was in the worktree where they were applied. */
+interface Used {
+  files: ChangedFile[];
+  end?: string;
+}
+
 /** Does `work` while no run can begin in the worktree, and removes it then. @throws NotDone, and what `work` throws */
 const useAndRemove = async (
   { task, paths, base }: LeftWorktree,
   { isAtWork, now }: WorktreeUse,
   why: "applied" | "discarded",
-  work: () => Promise<ChangedFile[]>,
+  work: () => Promise<Used>,
 ): Promise<Settled> => {
   // As it is now: somebody else may have used it since it was found.
   const record = readRecord(paths);
@@ -131,11 +137,11 @@ const useAndRemove = async (
   try {
     if (await isAtWork())
       throw new NotDone(`An agent works in the worktree of task ${named(task)}. Wait for its end, or cancel it.`);
-    const files = await work();
+    const { files, end } = await work();
     // A resume that was under way before the worktree was marked may have begun meanwhile: its agent keeps the worktree. So it
     // does where nobody can say.
     const isRemoved = !(await isAtWork().catch(() => true));
-    if (isRemoved) await dropWorktree(paths, record, { why, at: now() });
+    if (isRemoved) await dropWorktree(paths, record, { why, at: now(), ...(end === undefined ? {} : { end }) });
     return { files, isRemoved };
   } finally {
     if (isInUse(readRecord(paths), now())) writeRecord(paths, record);
@@ -148,7 +154,7 @@ export const applyLeftChanges = (left: LeftWorktree, tree: string, use: Worktree
   return useAndRemove(left, use, "applied", async () => {
     const { commit } = await askGit(nothing, takeSnapshot(left.paths.tree));
     const applied = await askGit(nothing, applyChanges(tree, left.base, commit));
-    if (applied.ok) return applied.files;
+    if (applied.ok) return { files: applied.files, end: commit };
     const where = toSingleLine(tree);
     throw new NotDone(`${nothing}: these files were changed in another way in ${where}`, applied.conflicts);
   });
@@ -156,4 +162,4 @@ export const applyLeftChanges = (left: LeftWorktree, tree: string, use: Worktree
 
 /** Removes a worktree with what a task changed there. Its patch stays. @throws NotDone */
 export const discardLeftChanges = (left: LeftWorktree, use: WorktreeUse): Promise<Settled> =>
-  useAndRemove(left, use, "discarded", () => readLeftChanges(left));
+  useAndRemove(left, use, "discarded", async () => ({ files: await readLeftChanges(left) }));

@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import type { WorktreePaths } from "./folders.ts";
+import { has } from "./git/commit.ts";
 import { git } from "./git/git.ts";
-import { removeWorktree } from "./git/worktree.ts";
+import { keepBase, removeWorktree } from "./git/worktree.ts";
 import { makeWorktree, type WorktreePlan } from "./make-worktree.ts";
-import { readRecord, type WorktreeRecord } from "./record.ts";
+import { readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
 
 /** Applies a patch to a worktree at the commit that it was made of. @throws GitError where it does not fit */
 const applyPatch = (tree: string, patch: string): Promise<unknown> =>
@@ -29,11 +30,13 @@ export const makeWithChanges = async (plan: WorktreePlan): Promise<WorktreeRecor
 /**
  * Makes a worktree of what an agent changed on another server, where `patch` says what that was. Does nothing where that
  * was done before.
+ * @param before the record of the worktree that was made of its changes in the run before; undefined where there is none
  * @throws Error where the commit cannot be had, or the patch does not fit it; the patch is kept in any case
  */
 export const receiveChanges = async (
   plan: Omit<WorktreePlan, "setup"> & { commit: string },
   patch: Uint8Array,
+  before: WorktreeRecord | undefined,
 ): Promise<WorktreeRecord> => {
   const { paths } = plan;
   const known = readRecord(paths);
@@ -44,12 +47,31 @@ export const receiveChanges = async (
   const made = await makeWorktree({ ...plan, setup: undefined });
   try {
     await applyPatch(paths.tree, draft);
+    const record = await countFromApplied(paths, made, before);
     await rename(draft, paths.patch);
-    return made;
+    return record;
   } catch (error) {
     await removeWorktree(made.source, paths.tree);
     throw error;
   }
+};
+
+/**
+ * Has only what a person has not applied yet count as changed: what is applied is in the person's tree, and would be merged
+ * with itself.
+ */
+const countFromApplied = async (
+  paths: WorktreePaths,
+  made: WorktreeRecord,
+  before: WorktreeRecord | undefined,
+): Promise<WorktreeRecord> => {
+  const base = before?.gone?.end ?? before?.base;
+  // Git removes commits that nothing leads to, after weeks.
+  if (base === undefined || !(await has(paths.tree, base))) return made;
+  const record = { ...made, base };
+  await keepBase(paths.tree, base);
+  writeRecord(paths, record);
+  return record;
 };
 
 const keepPatch = async ({ folder }: WorktreePaths, patch: Uint8Array): Promise<string> => {

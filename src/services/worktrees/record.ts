@@ -18,7 +18,10 @@ export const WorktreeRecord = z.object({
   taskId: z.string().optional(),
   /** The commit that it was made at; absent where it was made from a tree as it stood. */
   commit: z.string().optional(),
-  /** The commit that it began with; absent while it is being made. */
+  /**
+   * The commit that it began with, by which its changes are counted; absent while it is being made. Of changes that came from
+   * another server it is what a person had applied of them before.
+   */
   base: z.string().optional(),
   /** Why there is no worktree any more; absent where there is one. */
   gone: z
@@ -26,6 +29,8 @@ export const WorktreeRecord = z.object({
       why: z.enum(["clean", "applied", "discarded", "expired", "sent"]),
       /** Epoch milliseconds. */
       at: z.number(),
+      /** The commit of all that was in it when its changes were applied; absent where they were not. */
+      end: z.string().optional(),
     })
     .optional(),
   /** The process in which a person has it applied or discarded, and since when, in epoch milliseconds; absent otherwise. */

@@ -76,6 +76,8 @@ export interface ReceivedChanges {
   /** What the patch is to be applied to. */
   commit: string;
   patch: Uint8Array;
+  /** The worktree that was made of its changes in the run before; undefined where there is none. */
+  before: Worktree | undefined;
 }
 
 /** What worktrees are made and removed with. */
@@ -148,7 +150,7 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
       const { tree } = pathsOf(realpathSync(root), id);
       return { ok: true, value: { id, directory: join(tree, made.value.below), isShared: false } };
     },
-    receive: ({ id, task, directory, commit, patch }) =>
+    receive: ({ id, task, directory, commit, patch, before }) =>
       queues.run(id, async () => {
         const paths = pathsOf(root, id);
         try {
@@ -156,7 +158,8 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
           const { receiveChanges } = await import("./receive-changes.ts");
           const { signal } = new AbortController();
           const plan = { paths, directory, home: directory, commit, taskId: task.sessionID, now: clock.now(), signal };
-          const { below } = await receiveChanges(plan, patch);
+          const last = before === undefined ? undefined : readRecord(pathsOf(root, before.id));
+          const { below } = await receiveChanges(plan, patch, last);
           const worktree = { id, directory: join(pathsOf(realpathSync(root), id).tree, below), isShared: false };
           counts.expect({ ...task, worktree });
           return { ok: true, value: worktree };

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { applyLeftChanges, findLeftWorktree } from "../../../src/services/worktrees/left-changes.ts";
 import { away, expectOnce, type Server, texts, workOf } from "./servers.ts";
 
 describe("what a task changed on another server", () => {
@@ -74,6 +75,40 @@ describe("what a task changed on another server", () => {
     ]);
     await until(() => expect(workOf(worker)).toEqual([]));
     await until(() => expect(existsSync(tree)).toBe(false));
+  });
+
+  test("and was applied is no change any more when more of it comes home: only that is applied", async () => {
+    const { home, worker, id, there, until, clock } = await away(1);
+    const tree = treeOf(worker, there);
+    /** The agent ends a run with this text in the file, and its home is told. */
+    const end = async (text: string, run: number) => {
+      await until(() => expect(worker.task(there).state).toMatch(/\.working$/));
+      writeFileSync(join(tree, "a.txt"), text);
+      worker.host.finish(there, `Run ${run}.`);
+      await until(() => expect(texts(home)).toHaveLength(run));
+      await until(() => expect(workOf(worker)).toEqual([]));
+    };
+    const apply = () =>
+      applyLeftChanges(
+        findLeftWorktree(join(home.project.top, "..", "worktrees"), home.task(id), String),
+        home.project.top,
+        { isAtWork: async () => false, now: clock.now },
+      );
+    const resume = async () => {
+      const resumed = home.call("task", { resume: id, prompt: "More." });
+      await until(() => expect(home.task(id).status).toBe("resumed"));
+      await resumed;
+    };
+    await end("one\ntwo\n", 1);
+    expect((await apply()).files).toMatchObject([{ path: "a.txt", added: 1 }]);
+    await resume();
+    await end("one\ntwo\nthree\n", 2);
+    expect(texts(home)[1]).toContain("1 file changed (+1 −0)");
+    await resume();
+    await end("one\ntwo\nthree\nfour\n", 3);
+    expect(texts(home)[2]).toContain("1 file changed (+2 −0)");
+    expect((await apply()).files).toMatchObject([{ path: "a.txt", added: 2 }]);
+    expect(home.project.read("a.txt")).toBe("one\ntwo\nthree\nfour\n");
   });
 
   test("of nothing leaves the task a worktree at the same commit when it is resumed", async () => {

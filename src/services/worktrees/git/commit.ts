@@ -13,7 +13,8 @@ export const headOf = async (top: string): Promise<string | undefined> => {
 export const isPublished = async (top: string, commit: string): Promise<boolean> =>
   (await line(top, ["branch", "--remotes", "--contains", commit, "--format=%(refname)"])) !== "";
 
-const has = async (top: string, commit: string): Promise<boolean> =>
+/** True where the repository has the commit. @throws GitError */
+export const has = async (top: string, commit: string): Promise<boolean> =>
   (await git(top, ["cat-file", "-e", `${commit}^{commit}`], { answers: [1, 128] })).code === 0;
 
 /** Sees to it that a commit is there: one that is not is fetched from the remotes. @throws GitError where none has it */
