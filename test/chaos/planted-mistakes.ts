@@ -41,14 +41,14 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a task is resumed while the notice of its run is due",
     file: "src/machines/task/lifecycle.ts",
-    code: 'and([stateIn("#nothingOwed"), not("waitedFor"), not("isRemote")])',
-    mistake: 'and([not("waitedFor"), not("isRemote")])',
+    code: 'and([stateIn("#nothingOwed"), not("waitedFor")])',
+    mistake: 'not("waitedFor")',
   },
   {
     name: "a task is resumed while a call waits for its end",
     file: "src/machines/task/lifecycle.ts",
-    code: 'and([stateIn("#nothingOwed"), not("waitedFor"), not("isRemote")])',
-    mistake: 'and([stateIn("#nothingOwed"), not("isRemote")])',
+    code: 'and([stateIn("#nothingOwed"), not("waitedFor")])',
+    mistake: 'stateIn("#nothingOwed")',
   },
   {
     name: "requests stay open when their run ends",

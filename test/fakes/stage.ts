@@ -115,7 +115,7 @@ export interface StageOptions {
   /** Returns each process's place in a fleet. Default: none. */
   fleet?: () => Omit<FleetMembership, "clock" | "log">;
   /** Makes worktrees. Default: git does. */
-  makeWorktree?: Worktrees["make"];
+  worktrees?: Pick<Worktrees, "make" | "prepare">;
   /** Observes everything that the machines do. */
   inspect?: Inspect;
   /** Creates the ids of all processes and of the host: two generators could order what one millisecond brings either way. */
@@ -153,7 +153,7 @@ export const createStage = ({
   isServed = () => true,
   workplaces = createWorkplaces(),
   fleet,
-  makeWorktree,
+  worktrees,
   inspect,
   ids = createIds(clock),
   host = createFakeHost(clock, ids),
@@ -205,7 +205,7 @@ export const createStage = ({
       },
       fleet: membership && createFleet({ ...membership, bus: now.bus(membership.bus), clock: now.clock(clock), log }),
       inspect,
-      makeWorktree,
+      worktrees,
     });
     host.listen((event) => (now.isOver() ? undefined : engine.onHostEvent(event)));
     const defineTools = () => {

@@ -96,7 +96,7 @@ export interface EngineDeps {
   /** Receives all that XState observes of the charts. Undefined: nothing is observed. */
   inspect?: Inspect | undefined;
   /** Makes the worktrees. Default: git does. */
-  makeWorktree?: Worktrees["make"] | undefined;
+  worktrees?: Pick<Worktrees, "make" | "prepare"> | undefined;
 }
 
 /** The options of the plugin that an engine needs. */
@@ -175,7 +175,7 @@ export const createServices = (deps: EngineDeps) => {
 
   // Where tasks work.
   const ofGit = createWorktrees({ ...platform, options: options.worktree, newId: () => randomUUID().slice(0, 8) });
-  const worktrees = deps.makeWorktree ? { ...ofGit, make: deps.makeWorktree } : ofGit;
+  const worktrees = { ...ofGit, ...deps.worktrees };
 
   // Other servers, where this one is in a fleet.
   const home = fleet?.createHome({

@@ -1,6 +1,6 @@
 import { hasEnded } from "../../../src/task.ts";
 import { type FleetWorld, ownTasks, runOf, whyNotQuiet } from "./fleet-world.ts";
-import { deliveries } from "./watches.ts";
+import { deliveries, endsOf } from "./watches.ts";
 
 /** The tasks that are being cancelled, and have not ended, with their states. */
 export const beingCancelled = ({ homes, cancelled }: FleetWorld): string[] =>
@@ -23,8 +23,8 @@ export const checkEnd = (world: FleetWorld) => {
       if (!hasEnded(task)) fault(`${name} has not ended: it is ${home.stage.engine.get(sessionID)?.state}`);
       const isSaid = answers.get(runOf(home, task))?.includes(result ?? "");
       if (status === "completed" && !isSaid) fault(`the result of ${name} is none of what its agents said: ${result}`);
-      const times = delivered.get(description) ?? 0;
-      if (times !== 1) fault(`the end of ${name} was delivered ${times} times`);
+      const [times = 0, ends] = [delivered.get(description), endsOf(home, sessionID)];
+      if (times !== ends) fault(`of ${name}, which has ended ${ends} times, ${times} ends were delivered`);
     }
   }
   const left = whyNotQuiet(world);

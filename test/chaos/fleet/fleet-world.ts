@@ -1,5 +1,6 @@
 import { isAtRest } from "../../../src/machines/task/machine.ts";
 import type { Order, RunName } from "../../../src/services/fleet/messages.ts";
+import type { TaskRecord } from "../../../src/services/store/store.ts";
 import type { Task } from "../../../src/task.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createMemoryEngine, type MemoryEngine } from "../../fakes/memory-bus.ts";
@@ -19,7 +20,7 @@ export interface Server {
   id: string;
   stage: Stage;
   line: Line;
-  /** The names of the runs that its agents were seen to work on, by the tasks here. */
+  /** The names of the runs that its agents were seen to work on last, by the tasks here. */
   runs: Map<string, string>;
 }
 
@@ -96,7 +97,10 @@ export const createFleetWorld = ({ homes, workers, homesWork }: FleetSchedule): 
       clock,
       openStore: createMemory().boot,
       fleet: membership,
-      makeWorktree: async () => ({ ok: true, value: { id: "worktree", directory: "/", isShared: true } }),
+      worktrees: {
+        make: async () => ({ ok: true, value: { id: "worktree", directory: "/", isShared: true } }),
+        prepare: async () => ({ ok: true, value: undefined }),
+      },
     });
     return { id, stage, line, runs: new Map() };
   };
@@ -145,9 +149,16 @@ export const isUp = ({ stage: { life } }: Server): boolean => !life.isOver() && 
 export const isReached = (world: FleetWorld, server: Server): boolean =>
   isUp(server) && !server.line.isCut() && !world.engine.isAway();
 
-/** Names the run of a task of a server. */
-export const runOf = ({ id }: Server, { sessionID, order, resumeCount }: Task): string =>
-  nameOf(order ?? { home: id, task: sessionID, run: resumeCount });
+/** Names the newest run of a task that was launched on a server. */
+export const runOf = ({ id }: Server, { sessionID, resumeCount }: Task): string =>
+  nameOf({ home: id, task: sessionID, run: resumeCount });
+
+/** Names the run that an agent of a server works on, in the whole fleet. */
+const workedOn = (server: Server, { task, snapshot }: TaskRecord): string => {
+  const { facts, run } = snapshot.context;
+  const order = run.index === 0 ? facts.order : run.order;
+  return order ? nameOf(order) : runOf(server, task);
+};
 
 /** The agents that are at work. */
 export const atWork = (world: FleetWorld): Work[] =>
@@ -155,8 +166,8 @@ export const atWork = (world: FleetWorld): Work[] =>
     const { host, store } = server.stage;
     return host.sessionIDs().flatMap((taskId) => {
       if (taskId === PARENT || !host.at(taskId).busy) return [];
-      const task = server.runs.has(taskId) ? undefined : store.get(taskId)?.task;
-      if (task) server.runs.set(taskId, runOf(server, task));
+      const record = store.get(taskId);
+      if (record) server.runs.set(taskId, workedOn(server, record));
       const run = server.runs.get(taskId);
       return run === undefined ? [] : [{ server, taskId, run }];
     });

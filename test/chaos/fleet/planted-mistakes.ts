@@ -22,8 +22,37 @@ export const fleetMistakes: readonly PlantedMistake[] = [
   {
     name: "the home does not say that it has an end",
     file: "src/services/fleet/home.ts",
-    code: "if (!snapshot) await confirm(name, found);",
+    code: "else await confirm(name, found);",
     mistake: "",
+  },
+  {
+    name: "what is written of a run counts for the next one",
+    file: "src/services/fleet/run-reports.ts",
+    code: "snapshot.context.run.index === run && isInFleet(snapshot);",
+    mistake: "isInFleet(snapshot);",
+    also: {
+      file: "src/machines/task/setup.ts",
+      code: "return attempts > 0 && claim?.epoch",
+      mistake: "return claim?.epoch",
+    },
+  },
+  {
+    name: "a resume is ordered from any server",
+    file: "src/services/fleet/home.ts",
+    code: "...(remote && run > 0",
+    mistake: "...(remote && run > 99",
+  },
+  {
+    name: "a server goes on with a conversation before its last end is settled",
+    file: "src/services/fleet/workplace.ts",
+    code: "return snapshot !== undefined && !isAtRest(snapshot);",
+    mistake: 'return snapshot === undefined && taskId === "";',
+  },
+  {
+    name: "a server that starts again takes the run of a resumed task for its first",
+    file: "src/services/fleet/workplace.ts",
+    code: "run.index === 0 ? facts.order : run.order;",
+    mistake: "run.index === 0 ? facts.order : facts.order;",
   },
   {
     name: "the hold of a run is not renewed",

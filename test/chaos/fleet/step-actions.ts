@@ -1,3 +1,4 @@
+import { PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { atWork, type FleetWorld, isUp, ownTasks, runOf, type Server, type Work } from "./fleet-world.ts";
 import type { FleetStep } from "./steps.ts";
@@ -97,6 +98,18 @@ const actions: Actions = {
     // A process that dies just then has not taken it.
     if (/recalling|closing|stopping/.test(home.stage.engine.get(task.sessionID)?.state ?? ""))
       world.cancelled.add(runOf(home, task));
+  },
+  resume: async (world, { task: number }) => {
+    const chosen = pick(
+      launched(world).filter(({ task: { status } }) => status === "completed"),
+      number,
+    );
+    if (!chosen) return;
+    const { home, task } = chosen;
+    const request = { parentSessionID: PARENT, taskId: task.sessionID, prompt: `Question ${world.next()}?` };
+    const { signal } = new AbortController();
+    void watch(world, home, () => home.stage.engine.resume({ ...request, agent: undefined, signal }));
+    await settled();
   },
   limit: (world, { model, most }) => {
     // A limit that never was is not lifted.

@@ -3,7 +3,18 @@ import type { Bus } from "../../../src/services/fleet/bus.ts";
 import { fromSome, type Kinds } from "../swarm.ts";
 
 /** The calls to the engine whose answers may be lost. */
-export const ANSWERED = ["append", "read", "offer", "isOffered", "take", "hold", "holder", "drop", "limits"] as const;
+export const ANSWERED = [
+  "append",
+  "read",
+  "offer",
+  "isOffered",
+  "take",
+  "hold",
+  "holder",
+  "drop",
+  "limits",
+  "ask",
+] as const;
 
 /**
  * One step of a schedule of a fleet. Numbers select among what is there at that moment (modulo its count); where nothing is,
@@ -19,6 +30,7 @@ export type FleetStep =
   | { do: "answerAtHome"; task: number }
   | { do: "answerThere"; work: number }
   | { do: "cancel"; task: number }
+  | { do: "resume"; task: number }
   | { do: "limit"; model: string; most: number | null }
   // Servers.
   | { do: "die"; server: number }
@@ -76,6 +88,7 @@ const kinds: Kinds<FleetStep> = {
     [3, fc.record({ do: fc.constant("answerAtHome" as const), task: some })],
     [1, fc.record({ do: fc.constant("answerThere" as const), work: some })],
     [3, fc.record({ do: fc.constant("cancel" as const), task: some })],
+    [6, fc.record({ do: fc.constant("resume" as const), task: some })],
     [
       3,
       fc.record({

@@ -1,5 +1,5 @@
 import { PARENT } from "../../fakes/stage.ts";
-import { ATTEMPTS, atWork, type FleetWorld, isReached, type Server, type Work } from "./fleet-world.ts";
+import { ATTEMPTS, atWork, type FleetWorld, isReached, ownTasks, type Server, type Work } from "./fleet-world.ts";
 import { LEASE } from "./steps.ts";
 
 /** Milliseconds until a server that has lost a run has stopped it: it looks three times in a lease. */
@@ -21,6 +21,15 @@ export interface Watches {
 /** The description of a task, by which it is known in the notice of its end. */
 const DESCRIPTION = /job \d+ of \w+/g;
 
+/** An agent's answer, each a different one. */
+const ANSWER = /answer \d+/g;
+
+/** How many runs of a task have ended. */
+export const endsOf = ({ stage }: Server, taskId: string): number => {
+  const { run, completedAt } = stage.store.get(taskId)?.snapshot.context ?? {};
+  return run ? run.index + (completedAt === undefined ? 0 : 1) : 0;
+};
+
 /** How often the end of each task was delivered to its parent, by their descriptions. */
 export const deliveries = ({ stage }: Server): Map<string, number> => {
   const times = new Map<string, number>();
@@ -33,9 +42,16 @@ export const deliveries = ({ stage }: Server): Map<string, number> => {
 
 const checkDeliveries = ({ homes, fault }: FleetWorld) => {
   for (const home of homes) {
-    for (const [description, times] of deliveries(home)) {
-      if (times > 1) fault(`the end of ${description} was delivered ${times} times`);
+    const delivered = deliveries(home);
+    for (const { description, sessionID } of ownTasks(home)) {
+      const [times = 0, ends] = [delivered.get(description), endsOf(home, sessionID)];
+      if (times > ends) fault(`of ${description}, which has ended ${ends} times, ${times} ends were delivered`);
     }
+    const told = home.stage
+      .notices(PARENT)
+      .flatMap((parts) => [...new Set(parts.flatMap(({ text }) => text.match(ANSWER) ?? []))]);
+    const twice = told.find((answer, place) => told.indexOf(answer) !== place);
+    if (twice !== undefined) fault(`${twice} was delivered twice`);
   }
 };
 
