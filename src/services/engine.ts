@@ -100,7 +100,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
     list: services.list,
     usageOf: usageReader.usageOf,
     find: services.find,
-    transcript: createTranscriptReader(host),
+    transcript: createTranscriptReader(host, store, deps.fleet?.readElsewhere),
     lastWords: createLastWords(host, clock),
     changesOf: services.worktrees.latestChanges,
     wait: waits.wait,

@@ -1,21 +1,27 @@
 import type { Bus } from "./bus.ts";
 import { type Answer, type AnswerTo, EVERYBODY, type Question } from "./questions.ts";
 
+type QuestionOf<Type extends Question["type"]> = Extract<Question, { type: Type }>;
+
 /** What a server answers with. */
 export interface AnsweringDeps {
   bus: Pick<Bus, "onAsked">;
   /** The id of this server. */
   server: string;
   /** Says who this server is, and how much it works on. */
-  presence(): AnswerTo<Extract<Question, { type: "present" }>>;
+  presence(): AnswerTo<QuestionOf<"present">>;
+  /** Reads a conversation; undefined where this process does not have it. */
+  conversation(question: QuestionOf<"conversation">): Promise<AnswerTo<QuestionOf<"conversation">> | undefined>;
 }
 
 /** Has this server answer what it is asked, as long as it works for others. Returns how to stop that. */
-export const answerQuestions = ({ bus, server, presence }: AnsweringDeps): (() => void) => {
+export const answerQuestions = ({ bus, server, presence, conversation }: AnsweringDeps): (() => void) => {
   const answer = async (question: Question): Promise<Answer | undefined> => {
     switch (question.type) {
       case "present":
         return presence();
+      case "conversation":
+        return conversation(question);
     }
   };
   const stops = [

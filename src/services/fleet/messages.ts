@@ -122,7 +122,8 @@ export type Limits = z.infer<typeof Limits>;
 /** Bytes that an end may have. NATS takes messages of 1 MB, unless it is told otherwise, with their headers. */
 const MOST_BYTES = 1_000_000;
 
-const CUT = "\n[The rest is left out: the fleet carries messages of 1 MB.]";
+/** Stands where a text was cut. */
+export const CUT = "\n[The rest is left out: the fleet carries messages of 1 MB.]";
 
 /** Returns an end that fits into a message: its result is cut where it must be. */
 export const cutToFit = (ended: Ended): Ended => {

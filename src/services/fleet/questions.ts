@@ -18,6 +18,18 @@ export const Question = z.discriminatedUnion("type", [
   Versioned.extend({ type: z.literal("present") }),
   /** Could you go on with the conversation of a task that you have worked on? */
   Versioned.extend({ type: z.literal("mayResume"), pool: z.string(), home: z.string(), task: z.string() }),
+  /** What was said in the task that you work or worked on for that task of that home? */
+  Versioned.extend({
+    type: z.literal("conversation"),
+    home: z.string(),
+    task: z.string(),
+    options: z.object({
+      /** Only messages after this one. */
+      sinceMessageId: z.string().optional(),
+      messageLimit: z.int().positive(),
+      includeToolResults: z.boolean(),
+    }),
+  }),
 ]);
 export type Question = z.infer<typeof Question>;
 
@@ -42,8 +54,30 @@ const MayResume = Versioned.extend({
   obstacle: z.string().optional(),
 });
 
+const SpokenMessage = z.object({
+  id: z.string().max(200),
+  role: z.enum(["user", "assistant"]),
+  parts: z.array(
+    z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("text"), text: z.string() }),
+      z.object({
+        kind: z.literal("tool"),
+        name: z.string(),
+        params: z.unknown(),
+        result: z.string().optional(),
+      }),
+    ]),
+  ),
+});
+
+const Conversation = Versioned.extend({
+  type: z.literal("conversation"),
+  /** Absent where the conversation lacks the message that it is to begin after. */
+  passage: z.object({ messages: z.array(SpokenMessage), left: z.int().nonnegative() }).optional(),
+});
+
 /** An answer. Its type is that of the question. */
-export const Answer = z.discriminatedUnion("type", [Present, MayResume]);
+export const Answer = z.discriminatedUnion("type", [Present, MayResume, Conversation]);
 export type Answer = z.infer<typeof Answer>;
 
 /** What answers a question. */

@@ -82,12 +82,22 @@ const MAY_GO_ON: ReadonlySet<TaskStatus> = new Set(["completed", "resumed"]);
 
 const GONE = "its conversation is not there any more";
 
-/** Names the batch of a task of another server. Its attempts here are in one. */
-const batchOf = (home: string, task: string): string => `${home}.${task}`.slice(0, 100);
-
 /** Says for whom a task's run is; undefined where it is for nobody else, such as one that a person has begun here. */
 const orderOf = ({ facts, run }: Pick<TaskContext, "facts" | "run">): OrderedRun | undefined =>
   run.index === 0 ? facts.order : run.order;
+
+/** The batch of the tasks that were begun for a task of another server, by which they are found. */
+const batchOf = ({ home, task }: Pick<OrderedRun, "home" | "task">): string => `${home}.${task}`.slice(0, 100);
+
+/** Finds the task that was begun here last for a task of another server; undefined where there is none. */
+export const findTaskFor = (
+  store: Pick<Store, "get" | "list">,
+  { home, task }: Pick<OrderedRun, "home" | "task">,
+): string | undefined =>
+  store.list({ batchId: batchOf({ home, task }) }).findLast(({ sessionID }) => {
+    const order = store.get(sessionID)?.task.order;
+    return order?.home === home && order.task === task;
+  })?.sessionID;
 
 const nameOfModel = ({ providerID, modelID, variant }: ModelRef): string =>
   `${providerID}/${modelID}${variant === undefined ? "" : `#${variant}`}`;
@@ -117,12 +127,11 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
     return session;
   };
 
-  /** The task here of another server's, which has its conversation; undefined where there is none. */
-  const taskFor = ({ home, task: taskId }: Pick<RunName, "home" | "task">): Task | undefined =>
-    store
-      .list({ batchId: batchOf(home, taskId) })
-      .flatMap(({ sessionID }) => store.get(sessionID)?.task ?? [])
-      .findLast(({ order, status }) => order?.home === home && order.task === taskId && MAY_GO_ON.has(status));
+  /** The task here of another server's, with whose conversation one may go on; undefined where there is none. */
+  const taskFor = (name: Pick<RunName, "home" | "task">): Task | undefined => {
+    const task = store.get(findTaskFor(store, name) ?? "")?.task;
+    return task && MAY_GO_ON.has(task.status) ? task : undefined;
+  };
 
   /** Tasks whose changes stay here, because they could not be sent. */
   const keepsChanges = new Set<string>();
@@ -160,7 +169,7 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
       prompt: order.prompt,
       agent: order.agent,
       model: order.model && nameOfModel(order.model),
-      batchId: batchOf(run.home, run.task),
+      batchId: batchOf(run),
       wake: undefined,
       parentSessionID: session.value,
       parentMessageID: "",

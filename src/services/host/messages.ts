@@ -48,7 +48,7 @@ export interface SpokenMessage {
 /** A text or a tool call of a transcript. `result` is the tool's output or error; undefined while the tool runs. */
 export type SpokenPart =
   | { kind: "text"; text: string }
-  | { kind: "tool"; name: string; params: unknown; result: string | undefined };
+  | { kind: "tool"; name: string; params: unknown; result?: string | undefined };
 
 /** A message of a request that is about to be sent to a model, in the host's own form. */
 export interface ModelMessage {

@@ -3,7 +3,15 @@ import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { attentionOf } from "../../machines/task/view.ts";
 import { waitingOf } from "../../machines/task/waiting.ts";
-import { entryOf, hasEnded, type ListedTask, type QueuePlace, type Task, type TaskWithUsage } from "../../task.ts";
+import {
+  entryOf,
+  type FleetServer,
+  hasEnded,
+  type ListedTask,
+  type QueuePlace,
+  type Task,
+  type TaskWithUsage,
+} from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { HostMessage } from "../host/messages.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -106,10 +114,28 @@ export const createTaskFinder =
       : fail(own`Task ${nameOf(only)} cannot be read: its record in the task database is damaged.`);
   };
 
-/** Creates a function that writes an excerpt of the conversation in a task's session, in the labelled form. */
+/** Reads an excerpt of the conversation of a task from the server that works or worked on it. */
+export type ReadElsewhere = (
+  server: FleetServer,
+  taskId: string,
+  options: TranscriptOptions,
+) => Promise<Outcome<OwnText>>;
+
+/** Says that this OpenCode is in no fleet any more, where the server is that has a conversation. */
+const inNoFleet: ReadElsewhere = async ({ label }, taskId) =>
+  fail(
+    own`The conversation of task ${nameOf(taskId)} is on server ${nameOf(label)}, and this OpenCode is in no fleet now: the option fleet names one.`,
+  );
+
+/**
+ * Creates a function that writes an excerpt of the conversation in a task's session, in the labelled form. That of a task which
+ * another server has is read there.
+ */
 export const createTranscriptReader =
-  (host: Host) =>
+  (host: Host, store: Pick<Store, "get">, readElsewhere = inNoFleet) =>
   async (taskId: string, options: TranscriptOptions): Promise<Outcome<OwnText>> => {
+    const server = store.get(taskId)?.task.server;
+    if (server) return readElsewhere(server, taskId, options);
     const conversation = await host.conversation(taskId);
     if (conversation.ok) return excerpt(conversation.value, options);
     const reason = quoteLine(conversation.failure.message);

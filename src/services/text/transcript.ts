@@ -89,34 +89,55 @@ const truncateToBytes = (message: SpokenMessage, includeToolResults: boolean, ro
   return beginning(low);
 };
 
-/**
- * Writes out an excerpt of a conversation, oldest message first, and how to read on if there is more. Fails if the
- * conversation does not contain `sinceMessageId`.
- */
-export const excerpt = (
+/** Messages of a conversation that follow each other, and how many come after them. */
+export interface Passage {
+  messages: SpokenMessage[];
+  left: number;
+}
+
+/** Selects the messages that are wanted, oldest first; undefined if the conversation does not contain `sinceMessageId`. */
+export const passageOf = (
   messages: SpokenMessage[],
-  { sinceMessageId, messageLimit, includeToolResults }: TranscriptOptions,
-): Outcome<OwnText> => {
+  { sinceMessageId, messageLimit }: Pick<TranscriptOptions, "sinceMessageId" | "messageLimit">,
+): Passage | undefined => {
   const after = sinceMessageId === undefined ? -1 : messages.findIndex(({ id }) => id === sinceMessageId);
-  if (sinceMessageId !== undefined && after < 0) {
-    return fail(
-      own`The conversation has no message ${quoteLine(sinceMessageId)}. Leave since_message_id out to read from the start.`,
-    );
-  }
+  if (sinceMessageId !== undefined && after < 0) return undefined;
   const wanted = messages.slice(after + 1);
+  const passage = wanted.slice(0, messageLimit);
+  return { messages: passage, left: wanted.length - passage.length };
+};
+
+/** Says that a conversation does not contain a message. */
+export const noSuchMessage = (sinceMessageId: string) =>
+  fail(
+    own`The conversation has no message ${quoteLine(sinceMessageId)}. Leave since_message_id out to read from the start.`,
+  );
+
+/** Writes out as much of a passage as an excerpt may have, and how to read on if there is more. */
+export const writePassage = (passage: Passage, includeToolResults: boolean): OwnText => {
   const shown: OwnText[] = [];
   let room = EXCERPT_SIZE;
-  for (const message of wanted.slice(0, messageLimit)) {
+  for (const message of passage.messages) {
     const text = formatMessage(message, includeToolResults);
     const size = sizeOf(text);
     if (size > room && shown.length > 0) break;
     shown.push(size > room ? truncateToBytes(message, includeToolResults, room) : text);
     room -= size;
   }
-  const last = wanted[shown.length - 1];
-  const left = wanted.length - shown.length;
+  const last = passage.messages[shown.length - 1];
+  const left = passage.left + passage.messages.length - shown.length;
   const rest = left > 0 && last ? own`${left} more messages: since_message_id=${quoteLine(last.id)}.` : undefined;
-  return { ok: true, value: join([...(shown.length > 0 ? shown : [own`No messages.`]), rest], "\n\n") };
+  return join([...(shown.length > 0 ? shown : [own`No messages.`]), rest], "\n\n");
+};
+
+/**
+ * Writes out an excerpt of a conversation, oldest message first, and how to read on if there is more. Fails if the
+ * conversation does not contain `sinceMessageId`.
+ */
+export const excerpt = (messages: SpokenMessage[], options: TranscriptOptions): Outcome<OwnText> => {
+  const passage = passageOf(messages, options);
+  if (!passage) return noSuchMessage(options.sinceMessageId ?? "");
+  return { ok: true, value: writePassage(passage, options.includeToolResults) };
 };
 
 /**
