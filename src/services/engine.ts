@@ -6,7 +6,7 @@ import type { ModelMessage } from "./host/messages.ts";
 import type { Launched } from "./launch/launch.ts";
 import type { LaunchRequest } from "./launch/launch-plan.ts";
 import type { CancelResult } from "./operations/cancel.ts";
-import { createLastWords, createTranscriptReader } from "./operations/read-task.ts";
+import { createLastWords, createTranscriptReader, type Elsewhere } from "./operations/read-task.ts";
 import type { ResumeRequest } from "./operations/resume.ts";
 import type { SteerRequest } from "./operations/steer.ts";
 import type { WaitOutcome, WaitRequest } from "./operations/wait.ts";
@@ -39,6 +39,8 @@ export interface Engine {
   find(parentSessionID: string, id: string): Outcome<Task>;
   /** The conversation of a task's session, each message with a label. */
   transcript(taskId: string, wanted: TranscriptOptions): Promise<Outcome<string>>;
+  /** Reads conversations that other servers have; undefined where this one is in no fleet. */
+  elsewhere: Elsewhere | undefined;
   /** The last text of the task's agent, finished or not; undefined where there is none, or the host does not give it. */
   lastWords(taskId: string): Promise<string | undefined>;
   /** What an ended task left changed in its worktree; undefined where it has none of its own. */
@@ -100,7 +102,8 @@ export const createEngine = (deps: EngineDeps): Engine => {
     list: services.list,
     usageOf: usageReader.usageOf,
     find: services.find,
-    transcript: createTranscriptReader(host, store, deps.fleet?.readElsewhere),
+    elsewhere: deps.fleet?.elsewhere,
+    transcript: createTranscriptReader(host, store, deps.fleet?.elsewhere),
     lastWords: createLastWords(host, clock),
     changesOf: services.worktrees.latestChanges,
     wait: waits.wait,

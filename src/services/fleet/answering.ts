@@ -12,16 +12,19 @@ export interface AnsweringDeps {
   presence(): AnswerTo<QuestionOf<"present">>;
   /** Reads a conversation; undefined where this process does not have it. */
   conversation(question: QuestionOf<"conversation">): Promise<AnswerTo<QuestionOf<"conversation">> | undefined>;
+  messages(question: QuestionOf<"messages">): Promise<AnswerTo<QuestionOf<"messages">> | undefined>;
 }
 
 /** Has this server answer what it is asked, as long as it works for others. Returns how to stop that. */
-export const answerQuestions = ({ bus, server, presence, conversation }: AnsweringDeps): (() => void) => {
+export const answerQuestions = ({ bus, server, presence, conversation, messages }: AnsweringDeps): (() => void) => {
   const answer = async (question: Question): Promise<Answer | undefined> => {
     switch (question.type) {
       case "present":
         return presence();
       case "conversation":
         return conversation(question);
+      case "messages":
+        return messages(question);
     }
   };
   const stops = [

@@ -1,12 +1,7 @@
-import type { Host } from "../host/host.ts";
 import type { SpokenMessage, SpokenPart } from "../host/messages.ts";
-import type { Log } from "../platform/log.ts";
 import { truncate } from "../platform/plain-text.ts";
-import type { Store } from "../store/store.ts";
-import { type Passage, passageOf } from "../text/transcript.ts";
-import type { AnsweringDeps } from "./answering.ts";
-import { CUT, VERSION } from "./messages.ts";
-import { findTaskFor } from "./workplace.ts";
+import type { Passage } from "../text/transcript.ts";
+import { CUT } from "./messages.ts";
 
 /*
  * Conversations as they travel: NATS takes messages of 1 MB, unless it is told otherwise.
@@ -72,27 +67,3 @@ export const passageToSend = ({ messages, left }: Passage, includeToolResults: b
   }
   return { messages: sent, left: left + messages.length - sent.length };
 };
-
-/** Where the conversations of this server's tasks are read. */
-export interface ConversationSource {
-  host: Pick<Host, "conversation">;
-  store: Pick<Store, "get" | "list">;
-  log: Log;
-}
-
-/** Creates what answers the homes of tasks what was said in them here. */
-export const createConversationAnswers =
-  ({ host, store, log }: ConversationSource): AnsweringDeps["conversation"] =>
-  async ({ home, task, options }) => {
-    const taskId = findTaskFor(store, { home, task });
-    if (taskId === undefined) return undefined;
-    const conversation = await host.conversation(taskId);
-    if (!conversation.ok) {
-      log.info("a conversation could not be given to another server", { taskId, reason: conversation.failure.message });
-      return undefined;
-    }
-    const { sinceMessageId, messageLimit, includeToolResults } = options;
-    const passage = passageOf(conversation.value, { sinceMessageId, messageLimit });
-    const answer = { v: VERSION, type: "conversation" } as const;
-    return passage ? { ...answer, passage: passageToSend(passage, includeToolResults) } : answer;
-  };

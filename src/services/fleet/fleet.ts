@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import type { FleetOffer, FleetServer } from "../../task.ts";
 import type { LaunchPlan, LaunchRequest } from "../launch/launch-plan.ts";
-import type { ReadElsewhere } from "../operations/read-task.ts";
+import type { Elsewhere } from "../operations/read-task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { Outcome } from "../platform/result.ts";
 import { answerQuestions } from "./answering.ts";
 import type { Bus } from "./bus.ts";
-import { type ConversationSource, createConversationAnswers } from "./conversations.ts";
+import { type ConversationSource, createConversationAnswers } from "./conversation-answers.ts";
 import { createFleetHome, type FleetHome, type FleetHomeDeps } from "./home.ts";
 import { VERSION } from "./messages.ts";
 import { offerFor } from "./offers.ts";
@@ -56,8 +56,8 @@ export interface Fleet {
   createWorker(
     deps: Omit<WorkplaceDeps, "commitObstacle" | "clock" | "log"> & Omit<ConversationSource, "log">,
   ): FleetWorker | undefined;
-  /** Reads conversations of tasks that other servers work or worked on. */
-  readElsewhere: ReadElsewhere;
+  /** Reads the conversations of tasks of this server that others work or worked on. */
+  elsewhere: Elsewhere;
   /**
    * Returns how a task is offered to other servers; a failure says why it is worked on here, though its agent is for them.
    * `gated` are the agents whose answers must pass a gate.
@@ -87,7 +87,7 @@ export const createFleet = (membership: FleetMembership): Fleet => {
           ...{ v: VERSION, type: "present", server, pool, project, slots: work },
           ...{ atWork: worker.atWork(), version: membership.version },
         }),
-        conversation: createConversationAnswers({ ...deps, log }),
+        ...createConversationAnswers({ ...deps, log }),
       });
       const stop = () => {
         stopAnswering();
@@ -95,7 +95,7 @@ export const createFleet = (membership: FleetMembership): Fleet => {
       };
       return { ...worker, stop };
     },
-    readElsewhere: createRemoteConversations(bus, server.id),
+    elsewhere: createRemoteConversations(bus, server.id),
     offerFor: (gated, request, plan) =>
       offerFor({ pool, agents: offer, attempts, patience, gated, publishedCommit: commits.published }, request, plan),
     leave: () => {

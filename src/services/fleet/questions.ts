@@ -30,6 +30,8 @@ export const Question = z.discriminatedUnion("type", [
       includeToolResults: z.boolean(),
     }),
   }),
+  /** The same, as OpenCode returns it. */
+  Versioned.extend({ type: z.literal("messages"), home: z.string(), task: z.string() }),
 ]);
 export type Question = z.infer<typeof Question>;
 
@@ -76,8 +78,10 @@ const Conversation = Versioned.extend({
   passage: z.object({ messages: z.array(SpokenMessage), left: z.int().nonnegative() }).optional(),
 });
 
+const Messages = Versioned.extend({ type: z.literal("messages"), messages: z.array(z.unknown()) });
+
 /** An answer. Its type is that of the question. */
-export const Answer = z.discriminatedUnion("type", [Present, MayResume, Conversation]);
+export const Answer = z.discriminatedUnion("type", [Present, MayResume, Conversation, Messages]);
 export type Answer = z.infer<typeof Answer>;
 
 /** What answers a question. */

@@ -2,11 +2,12 @@ import { chartsAsJson } from "../../machines/chart-json.ts";
 import { statePaths } from "../../machines/state-paths.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
-import { addUp, entryOf, hasEnded, type QueuePlace, type Task, type Usage } from "../../task.ts";
+import { addUp, entryOf, type FleetServer, hasEnded, type QueuePlace, type Task, type Usage } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { withAwaitedTasks } from "../store/awaited-tasks.ts";
 import type { RemoteCommand, TaskRecord } from "../store/store.ts";
 import { type CountedTask, usageWith } from "../store/task-usage.ts";
+import { outOfFleet } from "../text/server.ts";
 import { waitReason } from "../text/waiting.ts";
 import {
   type ApiTask,
@@ -161,6 +162,14 @@ export const createEngineSource = (
     }
   };
 
+  /** Reads the messages of a task from the server that has them, over whichever fleet this process is in. */
+  const logsElsewhere = async (server: FleetServer, taskId: string): Promise<SourceResult<unknown[]>> => {
+    const elsewhere = directories.all().flatMap(({ engine }) => engine.elsewhere ?? [])[0];
+    if (!elsewhere) return failure(outOfFleet(server, taskId), "host");
+    const messages = await elsewhere.messages(server, taskId);
+    return messages.ok ? messages : failure(messages.reason, "host");
+  };
+
   return {
     page: (filter) => {
       const { store } = anyDirectory();
@@ -204,7 +213,10 @@ export const createEngineSource = (
       });
     },
     logs: async (taskId) => {
-      const messages = await directoryOf(taskId).host.rawMessages(taskId);
+      const { store, host } = directoryOf(taskId);
+      const server = store.get(taskId)?.task.server;
+      if (server) return logsElsewhere(server, taskId);
+      const messages = await host.rawMessages(taskId);
       return messages.ok ? { ok: true, value: messages.value } : failure(messages.failure.message, "host");
     },
     cancel: (taskId) => execute(taskId, { kind: "cancel" }),

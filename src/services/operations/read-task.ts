@@ -23,6 +23,7 @@ import { withAwaitedTasks } from "../store/awaited-tasks.ts";
 import type { Store, TaskFilter } from "../store/store.ts";
 import type { ToolNames } from "../text/notice.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
+import { outOfFleet } from "../text/server.ts";
 import { excerpt, type TranscriptOptions } from "../text/transcript.ts";
 
 /** Tasks as callers and people see them: what is stored, with the newest progress and the tasks that they launched. */
@@ -114,28 +115,23 @@ export const createTaskFinder =
       : fail(own`Task ${nameOf(only)} cannot be read: its record in the task database is damaged.`);
   };
 
-/** Reads an excerpt of the conversation of a task from the server that works or worked on it. */
-export type ReadElsewhere = (
-  server: FleetServer,
-  taskId: string,
-  options: TranscriptOptions,
-) => Promise<Outcome<OwnText>>;
-
-/** Says that this OpenCode is in no fleet any more, where the server is that has a conversation. */
-const inNoFleet: ReadElsewhere = async ({ label }, taskId) =>
-  fail(
-    own`The conversation of task ${nameOf(taskId)} is on server ${nameOf(label)}, and this OpenCode is in no fleet now: the option fleet names one.`,
-  );
+/** Reads conversations of tasks from the servers that work or worked on them. */
+export interface Elsewhere {
+  /** An excerpt, in the labelled form. */
+  transcript(server: FleetServer, taskId: string, options: TranscriptOptions): Promise<Outcome<OwnText>>;
+  /** The messages in the host's own form, oldest first, as another server gives them: they may be anything. */
+  messages(server: FleetServer, taskId: string): Promise<Outcome<unknown[]>>;
+}
 
 /**
  * Creates a function that writes an excerpt of the conversation in a task's session, in the labelled form. That of a task which
  * another server has is read there.
  */
 export const createTranscriptReader =
-  (host: Host, store: Pick<Store, "get">, readElsewhere = inNoFleet) =>
+  (host: Host, store: Pick<Store, "get">, elsewhere: Elsewhere | undefined) =>
   async (taskId: string, options: TranscriptOptions): Promise<Outcome<OwnText>> => {
     const server = store.get(taskId)?.task.server;
-    if (server) return readElsewhere(server, taskId, options);
+    if (server) return elsewhere?.transcript(server, taskId, options) ?? fail(outOfFleet(server, taskId), "host");
     const conversation = await host.conversation(taskId);
     if (conversation.ok) return excerpt(conversation.value, options);
     const reason = quoteLine(conversation.failure.message);

@@ -1,4 +1,4 @@
-import type { Task } from "../../task.ts";
+import type { FleetServer, Task } from "../../task.ts";
 import { nameOf, type OwnText, own, vouchFor } from "./own-text.ts";
 
 /**
@@ -16,3 +16,7 @@ export const onServer = (task: Pick<Task, "server" | "waiting">): OwnText | unde
 
 /** Says why a task runs here though its agent is for other servers. `reason` is one of ours, which may quote others. */
 export const runsHere = (reason: string): OwnText => own`It runs here, not on another server: ${vouchFor(reason)}.`;
+
+/** Says that another server has a conversation, and this OpenCode is in no fleet any more. */
+export const outOfFleet = ({ label }: FleetServer, taskId: string): OwnText =>
+  own`The conversation of task ${nameOf(taskId)} is on server ${nameOf(label)}, and this OpenCode is in no fleet now: the option fleet names one.`;

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { readConversation } from "../../../src/client/conversation.ts";
 import { passageToSend } from "../../../src/services/fleet/conversations.ts";
+import { messagesToSend } from "../../../src/services/fleet/raw-messages.ts";
 import type { SpokenMessage } from "../../../src/services/host/messages.ts";
+import { createEngineSource } from "../../../src/services/http/engine-source.ts";
+import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
 import { passageOf, writePassage } from "../../../src/services/text/transcript.ts";
 import { away, createFleet, workOf } from "./servers.ts";
 
@@ -100,6 +104,60 @@ describe("the conversation of a task on another server", () => {
     const id = await home.launch({ agent: "explore" });
     await until(() => expect(home.task(id).state).toBe("running.fleet.ordered"));
     expect(await home.call("output", { task_id: id, ...FULL })).toBe("No messages.");
+  });
+});
+
+describe("the messages of a task on another server, as the status API gives them", () => {
+  const api = ({ home, clock }: Pick<Awaited<ReturnType<typeof away>>, "home" | "clock">) => {
+    const sites = createOpenDirectories();
+    sites.add(home);
+    return createEngineSource(sites, clock, () => "request 1", "/nowhere/worktrees");
+  };
+
+  test("are those that its OpenCode has", async () => {
+    const world = await away(1);
+    const { worker, id, there } = world;
+    worker.host.finish(there, "It is in a.txt.");
+    const logs = await api(world).logs(id);
+    expect(logs).toEqual({ ok: true, value: JSON.parse(JSON.stringify(worker.host.at(there).messages)) });
+  });
+
+  test("are not had where that server is off, which the answer says", async () => {
+    const world = await away(1);
+    world.worker.engine.stop();
+    expect(await api(world).logs(world.id)).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining("Server srv_1, which has the conversation"),
+    });
+  });
+
+  test("are not had where this OpenCode is in no fleet any more", async () => {
+    const world = await away(1);
+    const { home, id } = world;
+    const sites = createOpenDirectories();
+    sites.add({ ...home, engine: { ...home.engine, elsewhere: undefined } });
+    const source = createEngineSource(sites, world.clock, () => "request 1", "/nowhere/worktrees");
+    expect(await source.logs(id)).toMatchObject({ ok: false, reason: expect.stringContaining("in no fleet now") });
+  });
+
+  test("are the newest that fit into a message, which the first one says", () => {
+    const message = (index: number) => ({ info: { id: `msg_${index}` }, parts: [{ text: "語".repeat(10_000) }] });
+    const sent = messagesToSend(Array.from({ length: 100 }, (_, index) => message(index)));
+    expect(Buffer.byteLength(JSON.stringify(sent))).toBeLessThan(1_000_000);
+    expect(sent.at(-1)).toEqual(message(99));
+    const [first] = readConversation(sent);
+    expect(first?.parts[0]).toMatchObject({
+      text: `[${100 - (sent.length - 1)} earlier messages are left out: the fleet carries messages of 1 MB.]`,
+    });
+  });
+
+  test("are cut where one is too large", () => {
+    const parts = Array.from({ length: 50 }, () => ({ type: "text", text: "x".repeat(1_000_000) }));
+    const sent = messagesToSend([{ info: { id: "msg_1" }, parts }]);
+    expect(Buffer.byteLength(JSON.stringify(sent))).toBeLessThan(1_000_000);
+    expect(JSON.stringify(sent)).toContain("The rest is left out");
+    const endless = messagesToSend([Array.from({ length: 1_000_000 }, () => 1)]);
+    expect(JSON.stringify(endless)).toContain("1 earlier messages are left out");
   });
 });
 
