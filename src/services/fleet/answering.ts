@@ -10,17 +10,22 @@ export interface AnsweringDeps {
   server: string;
   /** Says who this server is, and how much it works on. */
   presence(): AnswerTo<QuestionOf<"present">>;
+  /** Says whether this server can go on with a conversation; undefined where it is of another project. */
+  mayResume(question: QuestionOf<"mayResume">): Promise<AnswerTo<QuestionOf<"mayResume">> | undefined>;
   /** Reads a conversation; undefined where this process does not have it. */
   conversation(question: QuestionOf<"conversation">): Promise<AnswerTo<QuestionOf<"conversation">> | undefined>;
   messages(question: QuestionOf<"messages">): Promise<AnswerTo<QuestionOf<"messages">> | undefined>;
 }
 
 /** Has this server answer what it is asked, as long as it works for others. Returns how to stop that. */
-export const answerQuestions = ({ bus, server, presence, conversation, messages }: AnsweringDeps): (() => void) => {
+export const answerQuestions = (deps: AnsweringDeps): (() => void) => {
+  const { bus, server, presence, mayResume, conversation, messages } = deps;
   const answer = async (question: Question): Promise<Answer | undefined> => {
     switch (question.type) {
       case "present":
         return presence();
+      case "mayResume":
+        return mayResume(question);
       case "conversation":
         return conversation(question);
       case "messages":

@@ -87,6 +87,11 @@ export const createFleet = (membership: FleetMembership): Fleet => {
           ...{ v: VERSION, type: "present", server, pool, project, slots: work },
           ...{ atWork: worker.atWork(), version: membership.version },
         }),
+        mayResume: async (question) => {
+          if (question.pool !== pool) return undefined;
+          const obstacle = await worker.obstacleToResume(question);
+          return { v: VERSION, type: "mayResume", ...(obstacle === undefined ? {} : { obstacle }) };
+        },
         ...createConversationAnswers({ ...deps, log }),
       });
       const stop = () => {

@@ -9,7 +9,6 @@ import { aboutQueue, poolBell, RESUME_PRIORITY } from "./home.ts";
 import { findLog, type RunLog } from "./log-of-run.ts";
 import { type EntryOf, type Order, poolOfServer, runHold, VERSION } from "./messages.ts";
 import { PERMIT_BELL, takePermit } from "./permits.ts";
-import type { Answer, Question } from "./questions.ts";
 import type { RunEnd, Workplace } from "./workplace.ts";
 
 /** The most milliseconds between two looks for orders that no bell tells of, such as those of a server that is dead. */
@@ -34,6 +33,8 @@ export interface FleetWorkerDeps {
 export interface FleetWorker {
   /** Attends to the runs that a process before this one has begun. */
   takeOver(): void;
+  /** Says why a task of another server's cannot be resumed here; undefined where it can. */
+  obstacleToResume: Workplace["obstacleToResume"];
   /** How many runs of others it works on, or is about to. */
   atWork(): number;
   stop(): void;
@@ -252,15 +253,7 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
     stopLooking = repeat(clock, log, { first: 0, every, work: lookForOrders, fault: "orders could not be taken" });
   };
 
-  /** Says whether a conversation that is here can be gone on with. */
-  const answerResume = async (question: Question): Promise<Answer | undefined> => {
-    if (question.type !== "mayResume" || question.pool !== pool) return undefined;
-    const obstacle = isDrained ? "it takes no more orders" : await workplace.obstacleToResume(question);
-    return { v: VERSION, type: "mayResume", ...(obstacle === undefined ? {} : { obstacle }) };
-  };
-
   const stops = [
-    bus.onAsked(server.id, answerResume),
     bus.onBell(poolBell(pool), onOrder),
     bus.onBell(poolBell(ownPool), lookForOrders),
     bus.onBell(PERMIT_BELL, lookForOrders),
@@ -274,6 +267,7 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
         if (!runs.has(taskId)) takeOver(taskId, run);
       }
     },
+    obstacleToResume: async (name) => (isDrained ? "it takes no more orders" : workplace.obstacleToResume(name)),
     atWork: () => slots - slotsLeft(),
     stop: () => {
       isStopped = true;
