@@ -95,8 +95,8 @@ export const keepConnection = (address: EngineAddress, name: string, clock: Cloc
 
   /** Looks whether the engine has what a fleet needs, and whether it is still the one that it was. */
   const examine = async (connection: NatsConnection) => {
-    const jsm = await jetstreamManager(connection, { checkAPI: false, timeout: ANSWER_WITHIN });
     try {
+      const jsm = await jetstreamManager(connection, { checkAPI: false, timeout: ANSWER_WITHIN });
       const [runs, holds] = await Promise.all([jsm.streams.info(RUNS), jsm.streams.info(HOLDS)]);
       if (isClosed || connection.isClosed()) return;
       const epoch = Date.parse(runs.created);
