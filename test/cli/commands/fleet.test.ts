@@ -52,7 +52,7 @@ describe.each(["init", "status", "limit"])("fleet %s", (action) => {
     const folder = mkdtempSync(join(tmpdir(), "taskchart-creds-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = join(folder, "a.creds");
-    writeFileSync(file, "nothing");
+    writeFileSync(file, "nothing", { mode: 0o600 });
     const ended = await commandHere(["fleet", action, "--url", "nats://127.0.0.1:1", "--credentials", file]);
     expect(ended).toEqual(refused("The credentials of .*a.creds cannot be read: unable to parse credentials"));
   });

@@ -1,5 +1,13 @@
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream";
-import { connect, type Msg, millis, type NatsConnection, type Subscription, wsconnect } from "@nats-io/transport-node";
+import {
+  connect,
+  type Msg,
+  millis,
+  type NatsConnection,
+  type Subscription,
+  type TlsOptions,
+  wsconnect,
+} from "@nats-io/transport-node";
 import { type Clock, repeat, sleep } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import { authenticatorOf } from "./credentials.ts";
@@ -66,8 +74,16 @@ export const dial = ({ url, credentials }: EngineAddress, name: string): Promise
     ...(credentials ? { authenticator: authenticatorOf(credentials) } : {}),
   };
   if (/^wss?:/.test(url)) return wsconnect(options);
-  return connect({ ...options, ...(url.startsWith("tls:") ? { tls: {} } : {}) });
+  return connect({ ...options, ...(url.startsWith("tls:") ? { tls: tlsOf(url) } : {}) });
 };
+
+/**
+ * Returns the options by which a server without TLS is refused. A certificate is checked for the address as well where that
+ * is no name: for those the client says none, and the runtime would check it for "localhost".
+ */
+const tlsOf = (url: string): TlsOptions & { host: string } => ({
+  host: new URL(url).hostname.replace(/^\[(.*)\]$/, "$1"),
+});
 
 /** Keeps a connection to the engine. It returns at once, and nothing of it throws. */
 export const keepConnection = (address: EngineAddress, name: string, clock: Clock, log: Log): Connection => {
