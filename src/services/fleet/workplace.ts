@@ -202,9 +202,12 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
     return { ok: true, value: taskId };
   };
 
-  /** True until the last end of a task is settled, and while a person works with it: it can be resumed after that. */
+  /**
+   * True until the last end of a task is settled, while a person works with it, and until a process looks after it whose
+   * predecessor began this very run: it can be resumed after that, or need not be.
+   */
   const isBusy = (taskId: string): boolean => {
-    const snapshot = runtime.snapshotOf(taskId);
+    const snapshot = store.get(taskId)?.snapshot;
     return snapshot !== undefined && !isAtRest(snapshot);
   };
 

@@ -18,9 +18,11 @@ export const checkEnd = (world: FleetWorld) => {
   for (const home of homes) {
     const delivered = deliveries(home);
     for (const task of ownTasks(home)) {
-      const { sessionID, status, result, description } = task;
+      const { sessionID, status, result, error, description } = task;
       const name = `${sessionID} of ${home.id}`;
       if (!hasEnded(task)) fault(`${name} has not ended: it is ${home.stage.engine.get(sessionID)?.state}`);
+      // No session is deleted, and no server lacks what an order asks for.
+      if (error?.name === "NotBegun") fault(`${name} could not be begun: ${error.message}`);
       const isSaid = answers.get(runOf(home, task))?.includes(result ?? "");
       if (status === "completed" && !isSaid) fault(`the result of ${name} is none of what its agents said: ${result}`);
       const [times = 0, ends] = [delivered.get(description), endsOf(home, sessionID)];

@@ -126,6 +126,20 @@ describe("a task that ran on another server", () => {
     expect(texts(home)[1]).toContain("found after all");
   });
 
+  test("is not begun twice by a server that dies as it begins, and is offered the run before it looks after it again", async () => {
+    const { home, worker, id, there, until, clock, resume, meanwhile } = await ended();
+    await meanwhile(resume());
+    await until(() => expect(worker.task(there).status).toBe("resumed"));
+    worker.life.die();
+    await clock.advance(LEASE);
+    await worker.restart();
+    await clock.advance(LEASE);
+    expect(home.task(id)).toMatchObject({ status: "resumed" });
+    expect(workOf(worker)).toEqual([there]);
+    worker.host.finish(there, "found after all");
+    await until(() => expect(texts(home)[1]).toContain("found after all"));
+  });
+
   test("is stopped there when it is cancelled", async () => {
     const { home, worker, id, there, until, resume, meanwhile } = await ended();
     await meanwhile(resume());
