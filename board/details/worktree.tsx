@@ -10,6 +10,7 @@ const BECAME = {
   applied: "They were applied.",
   discarded: "They were discarded.",
   expired: "They were not applied in time, and the worktree is removed.",
+  sent: "The server that launched the task has them.",
 } as const;
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
