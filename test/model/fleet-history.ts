@@ -155,8 +155,9 @@ export const createFleetHistory = (
     switch (event.type) {
       case "REMOTE_CLAIMED":
         if (!isClaimNew) return;
+        // The engine had lost the claim of whoever goes on with it.
+        if (attempts === 0 || !event.replaces || !isSame(event.replaces, newest)) attempts += 1;
         newest = event.claim;
-        attempts += 1;
         isWorkedOn = true;
         order = "claimed";
         stops = 0;

@@ -19,8 +19,8 @@ const LEASE = 1_000_000_000;
  */
 export interface ScriptedFleet {
   membership(): Omit<FleetMembership, "clock" | "log">;
-  /** A server takes the run. */
-  claim(taskId: string): Promise<void>;
+  /** A server takes the run; or goes on with it, though the engine has lost its claim. */
+  claim(taskId: string, replaces?: Claim): Promise<void>;
   /** The server that took it last has it in hand again. */
   goOn(taskId: string, look: () => Promise<void>): Promise<void>;
   /** The server that took it last says how it ended. */
@@ -80,7 +80,8 @@ export const createScriptedFleet = (clock: VirtualClock, gates: Gates, offer: Fl
         obstacle: async () => undefined,
       },
     }),
-    claim: (taskId) => append(nameOf(taskId), { ...message(), type: "claimed", server: SERVER }),
+    claim: (taskId, replaces) =>
+      append(nameOf(taskId), { ...message(), type: "claimed", server: SERVER, ...(replaces ? { replaces } : {}) }),
     goOn: async (taskId, look) => {
       const hold = runHold(nameOf(taskId));
       const held = await other.hold(hold, SERVER.id, 0);

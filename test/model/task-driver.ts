@@ -215,7 +215,7 @@ export const createTaskDriver = async (
     ORDERED: () => host.gates.open("order", { is: "stored" }),
     ORDER_REFUSED: ({ retryable, error: { message } }) =>
       host.gates.open("order", { is: retryable ? "unavailable" : "refused", message }),
-    REMOTE_CLAIMED: () => fleet?.claim(id),
+    REMOTE_CLAIMED: ({ replaces }, before) => fleet?.claim(id, replaces && before.context.remote?.claim),
     REMOTE_ENDED: ({ outcome, result, receipt }) => fleet?.end(id, { outcome, result, receipt }),
     REMOTE_LOST: (_, before) =>
       fleet?.lose(async () => {

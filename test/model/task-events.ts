@@ -158,6 +158,17 @@ const fleetEventsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
     ...((remote?.attempts ?? 0) < OFFER.attempts + 1
       ? [{ type: "REMOTE_CLAIMED", at, claim: claimAfter(snapshot), server: { id: "srv_1", label: "one" } } as const]
       : []),
+    ...(remote && remote.claim.epoch < 3
+      ? ([
+          {
+            type: "REMOTE_CLAIMED",
+            at,
+            claim: { epoch: remote.claim.epoch + 1, seq: 1 },
+            server: { id: "srv_1", label: "one" },
+            replaces: remote.claim,
+          },
+        ] as const)
+      : []),
     ...(remote
       ? ([
           { ...end, type: "REMOTE_ENDED", claim: remote.claim, outcome: "completed", result: "12" },
@@ -260,6 +271,8 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
 /** The same event as it would come in another snapshot, in which the machine counts or waits from elsewhere. */
 export const again = (event: TaskEvent, { context }: TaskSnapshot): TaskEvent => {
   if ("checkId" in event) return { ...event, checkId: context.checkId };
+  if (event.type === "REMOTE_CLAIMED" && event.replaces && context.remote)
+    return { ...event, replaces: context.remote.claim };
   if ((event.type === "REMOTE_ENDED" || event.type === "REMOTE_HELD") && context.remote)
     return { ...event, claim: context.remote.claim };
   if (event.type === "GATE_ENDED") return { ...event, gateRun: context.gate?.runs ?? 0 };

@@ -287,7 +287,8 @@ export type TaskEvent =
   | { type: "MODEL_CHANGED"; at: number; model: ModelRef }
   | { type: "ORDERED"; at: number }
   | { type: "ORDER_REFUSED"; at: number; error: TaskError; retryable: boolean }
-  | { type: "REMOTE_CLAIMED"; at: number; claim: Claim; server: FleetServer }
+  /** `replaces`: the claim by which that server began the run, and which the engine has lost; absent where it begins it now. */
+  | { type: "REMOTE_CLAIMED"; at: number; claim: Claim; server: FleetServer; replaces?: Claim }
   | {
       type: "REMOTE_ENDED";
       at: number;

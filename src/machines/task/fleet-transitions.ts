@@ -10,7 +10,7 @@ import {
   SESSION_DELETED,
   stoppedAtLimit,
 } from "./run-transitions.ts";
-import { taskSetup } from "./setup.ts";
+import { isSameClaim, taskSetup } from "./setup.ts";
 
 /*
  * What the states of a run in the fleet have in common: their actions, and where they lead to.
@@ -137,8 +137,10 @@ export const notTaken = [
 /** Another server begins the run anew, or the first one does. Its time counts from then on. */
 const recordClaim = taskSetup.assign(({ context: { remote }, event }) => {
   assertEvent(event, "REMOTE_CLAIMED");
-  const { at, claim, server } = event;
-  return { remote: { ...remote, claim, server, attempts: (remote?.attempts ?? 0) + 1 }, queuedUntil: at };
+  const { at, claim, server, replaces } = event;
+  const { attempts = 0 } = remote ?? {};
+  const isBegunBefore = attempts > 0 && isSameClaim(replaces, remote?.claim);
+  return { remote: { ...remote, claim, server, attempts: attempts + (isBegunBefore ? 0 : 1) }, queuedUntil: at };
 });
 
 /** A server takes the run. */

@@ -97,6 +97,10 @@ export const toPrompt = (context: TaskContext, { messageID, partID, prompt }: In
 export const isNewer = (claim: Claim, than: Claim | undefined): boolean =>
   than === undefined || claim.epoch > than.epoch || (claim.epoch === than.epoch && claim.seq > than.seq);
 
+/** True for two claims of the same place. */
+export const isSameClaim = (one: Claim | undefined, other: Claim | undefined): boolean =>
+  one !== undefined && one.epoch === other?.epoch && one.seq === other.seq;
+
 /** What a tool call that waits for the end of a task ends its wait with. */
 const WAIT_ENDS = ["WAIT_ABANDONED", "WAIT_DELIVERED"] as const;
 
@@ -309,8 +313,7 @@ export const taskSetup = setup({
     },
     isNewestClaim: ({ context: { remote }, event }) => {
       assertEvent(event, ["REMOTE_ENDED", "REMOTE_HELD"]);
-      const { claim, attempts = 0 } = remote ?? {};
-      return attempts > 0 && claim?.epoch === event.claim.epoch && claim.seq === event.claim.seq;
+      return remote !== undefined && remote.attempts > 0 && isSameClaim(event.claim, remote.claim);
     },
     isRemotelyCompleted: ({ event }) => {
       assertEvent(event, "REMOTE_ENDED");

@@ -21,7 +21,6 @@ export interface AttendDeps {
   workplace: Workplace;
   clock: Clock;
   log: Log;
-  newId(): string;
   /** True once this process works for nobody any more. */
   isStopped(): boolean;
 }
@@ -37,15 +36,14 @@ export interface Taken {
 
 /**
  * Writes the end of a run, as long as `claim` is the newest. False where it is not. Where the engine has lost all claims, it is
- * claimed anew: its home may know none, or another one.
+ * claimed anew: its home may know none, or another one. What has the same `nonce` was written by the same.
  */
 export const writeEnd = async (
-  { bus, server, clock, log, newId, isStopped }: Omit<AttendDeps, "workplace">,
+  { bus, server, clock, log, isStopped }: Omit<AttendDeps, "workplace">,
   name: RunName,
-  given: Claim | undefined,
+  { claim: given, nonce }: { claim: Claim | undefined; nonce: string },
   end: RunEnd,
 ): Promise<boolean> => {
-  const nonce = newId();
   const message = { v: VERSION, at: clock.now(), nonce } as const;
   const ended = cutToFit({ ...end, ...message, type: "ended" });
   let claim = given;
@@ -59,7 +57,7 @@ export const writeEnd = async (
     if (found) {
       const isLost = claim !== undefined && newest === undefined;
       const entry: EntryOf<"claimed" | "ended"> = isLost
-        ? { ...message, type: "claimed", server }
+        ? { ...message, type: "claimed", server, ...(claim ? { replaces: claim } : {}) }
         : { ...ended, type: "ended", ...(claim ? { claim } : {}) };
       const written = await bus.append(name, entry, found.last);
       if (written.is === "stored" && entry.type === "ended") return true;
@@ -87,8 +85,11 @@ export const attendRun = async (
   { hold, permit, delivery }: Taken,
   onSlotFree: () => void,
 ): Promise<void> => {
-  const { bus, workplace, clock, log, isStopped } = deps;
+  const { bus, server, workplace, clock, log, isStopped } = deps;
   const name: RunName = { home: run.home, task: run.task, run: run.run };
+  /** The same in the next process: what this one has written is known by it. */
+  const nonce = `${server.id} ${taskId}`;
+  let { claim } = run;
   let isOver = false;
   /** True while all that is held for it was taken just now. */
   let isFresh = delivery !== undefined;
@@ -120,10 +121,21 @@ export const attendRun = async (
     if (isOver) return;
     const found = await findLog(bus, name);
     if (!found || isOver) return;
-    if (isOutrun(found, run.claim)) return lose(found.ended ? "it is closed" : "another server has begun it");
+    const newest = found.claims.at(-1);
+    if (newest?.entry.nonce === nonce) claim = newest.at;
+    if (isOutrun(found, claim)) return lose(found.ended ? "it is closed" : "another server has begun it");
+    if (!newest) return claimAgain(found);
     if (found.isRecalled) workplace.cancel(taskId);
     await passOnReplies(found);
     await passOnRequests(found);
+  };
+
+  /** Claims the run anew in a log that the engine has lost: its home may not know who works on it. */
+  const claimAgain = async ({ last }: RunLog) => {
+    const entry = { v: VERSION, type: "claimed", at: clock.now(), nonce, server, replaces: claim } as const;
+    const written = await bus.append(name, entry, last);
+    if (written.is === "stored") claim = written.at;
+    if (written.is === "stored" || written.is === "outrun") begin(check);
   };
 
   const replied = new Set<string>();
@@ -144,7 +156,7 @@ export const attendRun = async (
     lastAsked = asked;
     const requests = workplace.requestsOf(taskId);
     if (isOver || hasSameIds(asked, requests)) return;
-    const entry = { v: VERSION, type: "asked", at: clock.now(), claim: run.claim, requests } as const;
+    const entry = { v: VERSION, type: "asked", at: clock.now(), claim, requests } as const;
     const written = await bus.append(name, entry, last);
     // What was written between is read, and so is this.
     if (written.is === "outrun") begin(check);
@@ -157,7 +169,7 @@ export const attendRun = async (
   const count = workplace.countSteps(taskId);
   const isStale = () => workplace.isStale(taskId);
   const stops = [
-    tellSteps(deps, { name, claim: run.claim, count, isStale }),
+    tellSteps(deps, { name, claim: () => claim, count, isStale }),
     repeat(clock, log, { every: bus.lease / 3, work: renew, fault: "a run could not be renewed" }),
     // An engine that was away may have forgotten who has the run.
     bus.onReached(() => {
@@ -175,7 +187,7 @@ export const attendRun = async (
   try {
     const end = await workplace.untilEnded(taskId);
     if (!end) return;
-    const isWritten = !isOver && (await writeEnd(deps, name, run.claim, end));
+    const isWritten = !isOver && (await writeEnd(deps, name, { claim, nonce }, end));
     isOver = true;
     if (isStopped()) return;
     // An order that another server has now is that server's to remove.

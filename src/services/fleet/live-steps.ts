@@ -1,11 +1,11 @@
 import { z } from "zod";
+import { isSameClaim } from "../../machines/task/setup.ts";
 import { isInFleet } from "../../machines/task/slot.ts";
 import { Claim } from "../../task.ts";
 import { type Clock, repeat } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Bus } from "./bus.ts";
-import { isSameClaim } from "./log-of-run.ts";
 import { RunName, readAs, VERSION } from "./messages.ts";
 import { Steps } from "./steps.ts";
 
@@ -33,7 +33,8 @@ const stepsBell = (home: string): string => `steps.${home}`;
 /** What is told of a run. */
 export interface ToldRun {
   name: RunName;
-  claim: Claim;
+  /** The claim by which it is worked on now. */
+  claim(): Claim;
   count(): Steps;
   isStale(): boolean;
 }
@@ -45,7 +46,7 @@ export const tellSteps = (
 ): (() => void) => {
   let told = "";
   const work = () => {
-    const about = JSON.stringify({ v: VERSION, ...name, claim, steps: count(), isStale: isStale() });
+    const about = JSON.stringify({ v: VERSION, ...name, claim: claim(), steps: count(), isStale: isStale() });
     if (about !== told) bus.ring(stepsBell(name.home), about);
     told = about;
   };

@@ -1,4 +1,4 @@
-import { isNewer } from "../../machines/task/setup.ts";
+import { isNewer, isSameClaim } from "../../machines/task/setup.ts";
 import type { Claim } from "../../task.ts";
 import type { Bus, Placed } from "./bus.ts";
 import type { EntryOf, RunName } from "./messages.ts";
@@ -19,10 +19,6 @@ export interface RunLog {
   isRecalled: boolean;
   isReceived: boolean;
 }
-
-/** True for the same claim. */
-export const isSameClaim = (one: Claim | undefined, other: Claim | undefined): boolean =>
-  one?.epoch === other?.epoch && one?.seq === other?.seq;
 
 /** True for an end that counts: the home's, or that of the newest claim. */
 const counts = (ended: EntryOf<"ended">, newest: Claim | undefined): boolean =>

@@ -62,7 +62,13 @@ export const Order = Message.extend({
 export type Order = z.infer<typeof Order>;
 
 /** A server takes the run. Its place in the log is the claim. */
-export const Claimed = Message.extend({ type: z.literal("claimed"), nonce: z.string(), server: FleetServer });
+export const Claimed = Message.extend({
+  type: z.literal("claimed"),
+  nonce: z.string(),
+  server: FleetServer,
+  /** The claim that the engine has lost, where the server goes on with what it had begun by that; absent otherwise. */
+  replaces: Claim.optional(),
+});
 
 /** The run has ended, as its server says; or the home has closed it. */
 export const Ended = Message.extend({

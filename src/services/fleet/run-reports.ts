@@ -80,7 +80,9 @@ export const createRunReports = ({ clock, log, charts, receiveChanges, onHostEve
     };
     if (!isUnderWay()) return;
     for (const { at, entry } of claims) {
-      charts().send(taskId, { type: "REMOTE_CLAIMED", at: clock.now(), claim: at, server: entry.server });
+      const { server, replaces } = entry;
+      const claimed = { at: clock.now(), claim: at, server, ...(replaces ? { replaces } : {}) };
+      charts().send(taskId, { type: "REMOTE_CLAIMED", ...claimed });
     }
     reportRequests(taskId, openRequestsIn(found));
     if (!ended) return;

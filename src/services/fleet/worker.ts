@@ -151,7 +151,12 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
       return true;
     }
     const error: TaskError = { name: "NotBegun", kind: "fleet", message: `${server.label}: ${begun.reason}` };
-    await writeEnd(attending, order, claimed, { outcome: "error", completedAt: clock.now(), error });
+    await writeEnd(
+      attending,
+      order,
+      { claim: claimed, nonce: newId() },
+      { outcome: "error", completedAt: clock.now(), error },
+    );
     await delivery.done();
     await hold.drop();
     return false;
@@ -162,7 +167,7 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
     if (found.ended) return "ended";
     if (found.claims.length < order.attempts) return claim(order, found);
     const end: RunEnd = { outcome: "error", completedAt: clock.now(), error: INTERRUPTED };
-    await writeEnd(attending, order, found.claims.at(-1)?.at, end);
+    await writeEnd(attending, order, { claim: found.claims.at(-1)?.at, nonce: newId() }, end);
     return "ended";
   };
 

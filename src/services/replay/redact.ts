@@ -241,6 +241,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   remote: PRIVATE,
   server: PRIVATE,
   claim: PRIVATE,
+  replaces: PRIVATE,
   epoch: PRIVATE,
   seq: PRIVATE,
   attempts: PRIVATE,

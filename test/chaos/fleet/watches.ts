@@ -1,3 +1,4 @@
+import { lifecyclePath } from "../../../src/machines/task/machine.ts";
 import { PARENT } from "../../fakes/stage.ts";
 import { ATTEMPTS, atWork, type FleetWorld, isReached, ownTasks, type Server, type Work } from "./fleet-world.ts";
 import { LEASE } from "./steps.ts";
@@ -10,6 +11,12 @@ const MAY_LAPSE = LEASE / 2;
 
 /** Milliseconds within which a server that reaches the engine has renewed what it holds. */
 const RENEWED_WITHIN = 25_000;
+
+/** Milliseconds within which a home shows that a server works on a run: it looks twice in a lease, and may have to order it. */
+const SHOWN_WITHIN = 2 * LEASE + 10_000;
+
+/** How the state of a run begins that a server works on, or is asked to stop. */
+const SHOWN = /^\w+\.fleet\.(away|recalling|closing)/;
 
 const instanceOf = ({ server, taskId }: Work): string => `${server.id}/${taskId}`;
 
@@ -108,6 +115,29 @@ export const createWatches = (world: FleetWorld): Watches => {
     for (const pair of together.keys()) if (!now.has(pair)) together.delete(pair);
   };
 
+  /** For how long an agent has worked on a run, while its server and its home reached the engine. */
+  const steady = new Map<string, number>();
+
+  /** A run that a server works on is shown so at home, even if that server was away for a while. */
+  const checkShown = (works: readonly Work[]) => {
+    const passed = clock.now() - lookedAt;
+    const now = new Set<string>();
+    for (const work of works) {
+      const [homeId, task = "", run] = work.run.split(".");
+      const home = world.homes.find(({ id }) => id === homeId);
+      const snapshot = home?.stage.store.get(task)?.snapshot;
+      if (!home || home === work.server || !snapshot || String(snapshot.context.run.index) !== run) continue;
+      if (!isReached(world, home) || !isReached(world, work.server)) continue;
+      const instance = instanceOf(work);
+      now.add(instance);
+      const ms = (steady.get(instance) ?? 0) + passed;
+      steady.set(instance, ms);
+      if (ms > SHOWN_WITHIN && snapshot.context.completedAt === undefined && !SHOWN.test(lifecyclePath(snapshot)))
+        world.fault(`${instance} works on ${work.run}, and its home shows it as ${lifecyclePath(snapshot)}`);
+    }
+    for (const instance of steady.keys()) if (!now.has(instance)) steady.delete(instance);
+  };
+
   /** True for work whose permit may have been lost. */
   const isExcused = ({ server }: Work, takenAt: number): boolean => {
     const outage = outages.get(server);
@@ -132,6 +162,7 @@ export const createWatches = (world: FleetWorld): Watches => {
       watchLines();
       const works = atWork(world);
       checkTogether(works);
+      checkShown(works);
       checkLimits(works);
       checkDeliveries(world);
       checkAttempts(world);

@@ -130,7 +130,7 @@ const taskEvents: Events<TaskEvent> = {
   MODEL_CHANGED: fc.record({ at, model }),
   ORDERED: timed,
   ORDER_REFUSED: fc.record({ at, error, retryable: fc.boolean() }),
-  REMOTE_CLAIMED: fc.record({ at, claim, server }),
+  REMOTE_CLAIMED: fc.record({ at, claim, server, replaces: claim }, { requiredKeys: ["at", "claim", "server"] }),
   REMOTE_ENDED: fc.record({
     ...{ at, claim, outcome, completedAt: at },
     result: fc.option(text, { nil: undefined }),

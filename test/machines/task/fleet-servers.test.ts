@@ -36,6 +36,27 @@ describe("a server that has the run", () => {
     expect(task.snapshot.context.remote?.attempts).toBe(3);
   });
 
+  test("goes on with the run though the engine has lost its claim: that is no further attempt", () => {
+    const again = { claim: { epoch: START + 1, seq: 1 }, replaces: FIRST } as const;
+    const task = awayTask();
+    task.take("REMOTE_CLAIMED", again);
+    expect(task.snapshot.context.remote).toMatchObject({ claim: again.claim, attempts: 1 });
+    expect(task.refuses("REMOTE_ENDED", { claim: FIRST })).toBe(true);
+    const lost = awayTask("REMOTE_LOST");
+    lost.take("REMOTE_CLAIMED", again);
+    expect(state(lost)).toBe("running.fleet.away");
+    expect(lost.snapshot.context.remote?.attempts).toBe(1);
+  });
+
+  test("begins the run once more where the claim that it replaces is not the newest known here", () => {
+    const task = awayTask();
+    task.take("REMOTE_CLAIMED", { claim: { epoch: START + 1, seq: 1 }, replaces: SECOND });
+    expect(task.snapshot.context.remote?.attempts).toBe(2);
+    const unknown = offeredTask("ORDERED");
+    unknown.take("REMOTE_CLAIMED", { claim: { epoch: START + 1, seq: 1 }, replaces: FIRST });
+    expect(unknown.snapshot.context.remote?.attempts).toBe(1);
+  });
+
   test("may be silent for so long that the task counts as stale; one that is only ordered does not", () => {
     const ordered = offeredTask("ORDERED");
     expect(ordered.refuses("BECAME_STALE")).toBe(true);
