@@ -12,6 +12,7 @@ import {
   toldOnce,
 } from "./fleet-servers.ts";
 import { hang, text } from "./lab/reply.ts";
+import { statusApi } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
 import { inChild, noticesIn } from "./tasks-and-notices.ts";
 
@@ -94,5 +95,17 @@ describeWithNats("A server that works for another", () => {
     expect(workOn(other, "begin it anew")).toMatchObject([{ status: "completed" }]);
     expect(await noticesIn(home, parent)).toHaveLength(1);
     for (const server of [home, ...workers]) await expectJournals(server);
+  });
+
+  test("dies, and its task is cancelled: nobody waits for it, nobody begins the task anew, and it gives it up when it is back", async () => {
+    const { parent, task, there, worker, other } = await underWay("cancel it");
+    await worker.opencode.kill();
+    expect((await statusApi(home).post(`/v1/tasks/${task}/cancel`)).status).toBe(200);
+    expect((await toldOnce(home, parent))?.visible).toContain("cancelled");
+    await worker.restart();
+    await atRest(worker, "it gives the task up");
+    expect(workOn(worker, "cancel it")).toMatchObject([{ id: there, status: "cancelled" }]);
+    expect(workOn(other, "cancel it")).toEqual([]);
+    expect(await noticesIn(home, parent)).toHaveLength(1);
   });
 });

@@ -17,6 +17,7 @@ import { listenToSteps } from "./live-steps.ts";
 import { findLog, type RunLog } from "./log-of-run.ts";
 import { mayResume } from "./may-resume.ts";
 import { type Ended, type Order, poolOfServer, type RunName, readRunName, runHold, VERSION } from "./messages.ts";
+import { limitKey } from "./permits.ts";
 import { createRunReports, type RunReportDeps } from "./run-reports.ts";
 
 /** How often an entry is tried to be written where others write as well. */
@@ -87,7 +88,7 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
     if (!denied.ok) return { is: "unavailable", message: denied.reason };
     const limits = await bus.limits();
     if (limits.is !== "read") return limits;
-    const model = facts.model ? `${facts.model.providerID}/${facts.model.modelID}` : "";
+    const model = limitKey(facts.model);
     const key = model in limits.limits ? model : "";
     return {
       ...{ v: VERSION, at: clock.now(), ...nameOf(taskId, run) },

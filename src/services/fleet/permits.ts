@@ -1,3 +1,4 @@
+import type { ModelRef } from "../../task.ts";
 import type { Bus } from "./bus.ts";
 import { type Holding, holdingOf } from "./holding.ts";
 
@@ -5,6 +6,9 @@ import { type Holding, holdingOf } from "./holding.ts";
  * The limits of a fleet: how many tasks of a model are at work on all its servers together. Each limit has as many holds, and
  * whoever works on such a task has one of them.
  */
+
+/** Names the limit of a model, whatever the variant: `provider/model`. Empty where a task has no model of its own. */
+export const limitKey = (model: ModelRef | undefined): string => (model ? `${model.providerID}/${model.modelID}` : "");
 
 const permitName = (key: string, index: number): string => `limit.${key}.${index}`;
 

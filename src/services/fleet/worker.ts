@@ -8,7 +8,7 @@ import { type Holding, holdingOf } from "./holding.ts";
 import { aboutQueue, poolBell, RESUME_PRIORITY } from "./home.ts";
 import { findLog, type RunLog } from "./log-of-run.ts";
 import { type EntryOf, type Order, poolOfServer, runHold, VERSION } from "./messages.ts";
-import { PERMIT_BELL, takePermit } from "./permits.ts";
+import { limitKey, PERMIT_BELL, takePermit } from "./permits.ts";
 import type { RunEnd, Workplace } from "./workplace.ts";
 
 /** The most milliseconds between two looks for orders that no bell tells of, such as those of a server that is dead. */
@@ -162,13 +162,40 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
     return false;
   };
 
-  /** Claims a run; or says that it has ended, which it has too when it may not be claimed once more. */
+  /**
+   * Claims a run; or says that it has ended. It ends here where its home has asked for a stop that nobody has heard, or where
+   * it may not be claimed once more.
+   */
   const claimOrEnd = async (order: Order, found: RunLog): Promise<Claim | "ended" | undefined> => {
     if (found.ended) return "ended";
-    if (found.claims.length < order.attempts) return claim(order, found);
-    const end: RunEnd = { outcome: "error", completedAt: clock.now(), error: INTERRUPTED };
+    if (!found.isRecalled && found.claims.length < order.attempts) return claim(order, found);
+    const completedAt = clock.now();
+    const end: RunEnd = found.isRecalled
+      ? { outcome: "cancelled", completedAt }
+      : { outcome: "error", completedAt, error: INTERRUPTED };
     await writeEnd(attending, order, { claim: found.claims.at(-1)?.at, nonce: newId() }, end);
     return "ended";
+  };
+
+  /** The limits of the fleet, as they were read last. */
+  let limits: Readonly<Record<string, number | null>> = {};
+
+  /**
+   * Takes up an order that came without a permit, or gives it back. It needs one where it was queued before its model was
+   * limited.
+   */
+  const takeUpFree = async (delivery: Delivery): Promise<boolean> => {
+    const key = limitKey(delivery.order.model);
+    const limit = limits[key] ?? null;
+    if (limit === null) return takeUp(delivery, undefined);
+    const permit = await takePermit(bus, key, limit, `${server.id} ${newId()}`);
+    if (permit === "unavailable" || !permit) {
+      await delivery.putBack(bus.lease / 6);
+      return false;
+    }
+    const isAttended = await takeUp(delivery, permit);
+    if (!isAttended) await permit.drop();
+    return isAttended;
   };
 
   /** Takes the next order of a queue, and sees to it beside all else. False where there is none, or it may not be taken now. */
@@ -181,7 +208,8 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
       return false;
     }
     taking += 1;
-    const isAttended = takeUp(taken.delivery, permit).catch((error) => {
+    const { delivery } = taken;
+    const isAttended = (permit ? takeUp(delivery, permit) : takeUpFree(delivery)).catch((error) => {
       log.error("an order could not be taken up", { reason: errorMessage(error) });
       return false;
     });
@@ -205,8 +233,9 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
   const takeFromAll = async () => {
     const read = await bus.limits();
     if (read.is !== "read") return;
+    limits = read.limits;
     isDrained = read.drained.includes(server.id) || read.drained.includes(server.label);
-    const keys: [key: string, limit: number | null][] = [["", null], ...Object.entries(read.limits)];
+    const keys: [key: string, limit: number | null][] = [["", null], ...Object.entries(limits)];
     for (const [key, limit] of keys) await takeAll({ pool: ownPool, priority: RESUME_PRIORITY, key }, limit);
     for (const priority of PRIORITIES) for (const [key, limit] of keys) await takeAll({ pool, priority, key }, limit);
   };

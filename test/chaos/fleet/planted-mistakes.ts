@@ -11,8 +11,8 @@ export const fleetMistakes: readonly PlantedMistake[] = [
   {
     name: "a server that hears of a newer claim goes on with its run",
     file: "src/services/fleet/attended-run.ts",
-    code: 'if (isOutrun(found, run.claim)) return lose(found.ended ? "it is closed" : "another server has begun it");',
-    mistake: "if (isOutrun(found, run.claim)) return;",
+    code: 'if (isOutrun(found, claim)) return lose(found.ended ? "it is closed" : "another server has begun it");',
+    mistake: "if (isOutrun(found, claim)) return;",
     also: {
       file: "src/services/fleet/attended-run.ts",
       code: 'if (held === "lost") return lose("another server has it");',
@@ -32,8 +32,8 @@ export const fleetMistakes: readonly PlantedMistake[] = [
     mistake: "isInFleet(snapshot);",
     also: {
       file: "src/machines/task/setup.ts",
-      code: "return attempts > 0 && claim?.epoch",
-      mistake: "return claim?.epoch",
+      code: "return remote !== undefined && remote.attempts > 0 && isSameClaim",
+      mistake: "return remote !== undefined && isSameClaim",
     },
   },
   {
@@ -100,7 +100,7 @@ export const fleetMistakes: readonly PlantedMistake[] = [
   {
     name: "a run is begun as often as it is ordered",
     file: "src/services/fleet/worker.ts",
-    code: "if (found.claims.length < order.attempts) return claim(order, found);",
+    code: "if (!found.isRecalled && found.claims.length < order.attempts) return claim(order, found);",
     mistake: "if (found.claims.length < 100) return claim(order, found);",
   },
   {

@@ -213,6 +213,22 @@ describe("a cancellation", () => {
     await until(() => expect(workOf(worker)).toEqual([]));
   });
 
+  test("has no other server begin the task anew where the one that worked on it is gone, though its home is away too", async () => {
+    const world = await away();
+    const { home, worker, other, id, until } = world;
+    worker.life.die();
+    const cancelling = home.call("cancel", { task_id: id });
+    await until(() => expect(home.task(id).state).toBe("running.fleet.recalling"));
+    home.life.pause();
+    await until(() => expect(world.engine.orders()).toBe(0));
+    expect(other.store.list({})).toEqual([]);
+    home.life.wake();
+    await until(() => expect(home.task(id).status).toBe("cancelled"));
+    await cancelling;
+    await worker.restart();
+    await until(() => expect(workOf(worker)).toEqual([]));
+  });
+
   test("that no engine takes ends after a while, and says so", async () => {
     const { home, id, engine, until } = await away(1);
     engine.cutOff();

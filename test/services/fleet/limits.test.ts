@@ -57,6 +57,25 @@ describe("the limit of a model in the whole fleet", () => {
     expect(atWork().map(({ id }) => id)).toEqual(before.map(({ id }) => id));
   });
 
+  test("counts orders as well that were queued before the model had a limit", async () => {
+    const { add, engine, clock, until } = createFleet();
+    const home = add("srv_home");
+    for (const prompt of ["1", "2", "3"]) await home.launch({ agent: "explore", prompt });
+    await until(() => expect(engine.orders()).toBe(3));
+    engine.limit({ [MODEL]: 1 });
+    const worker = add("srv_1", { work: 2 });
+    const open = () => workOf(worker).filter((id) => worker.store.get(id)?.task.completedAt === undefined);
+    for (let ended = 0; ended < 3; ended += 1) {
+      await until(() => expect(open()).toHaveLength(1));
+      await clock.advance(LEASE);
+      expect(open()).toHaveLength(1);
+      const [id = ""] = open();
+      worker.host.finish(id, "done");
+      await until(() => expect(worker.store.get(id)?.task.status).toBe("completed"));
+    }
+    await until(() => expect(home.store.list({}).map(({ status }) => status)).toEqual(Array(3).fill("completed")));
+  });
+
   test("that was lifted holds nobody up, and orders that were queued under it are taken", async () => {
     const { launch, atWork, until, engine } = await limited(1);
     for (const prompt of ["1", "2", "3"]) await launch(prompt);

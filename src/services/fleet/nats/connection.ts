@@ -19,6 +19,13 @@ const AGAIN_AFTER = 5_000;
 /** Milliseconds between two looks whether the engine is still the same. */
 const LOOK_EVERY = 20_000;
 
+/**
+ * Milliseconds between two signs of life that the engine is asked for. Where it gives none to three in a row, the connection is
+ * made anew: a router that forgets a connection tells nobody, and by the client's own default a server would take six minutes
+ * to notice, in which it loses all that it works on.
+ */
+const PING_EVERY = 5_000;
+
 /** Milliseconds for which an answer of the engine is waited for. */
 export const ANSWER_WITHIN = 5_000;
 
@@ -71,6 +78,7 @@ export const dial = ({ url, credentials }: EngineAddress, name: string): Promise
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
     timeout: ANSWER_WITHIN,
+    pingInterval: PING_EVERY,
     ...(credentials ? { authenticator: authenticatorOf(credentials) } : {}),
   };
   if (/^wss?:/.test(url)) return wsconnect(options);
