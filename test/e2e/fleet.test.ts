@@ -5,6 +5,7 @@ import { opencodeTaskchart } from "../cli/command-line.ts";
 import { describeWithNats } from "../fakes/nats-server.ts";
 import {
   atRest,
+  bash,
   expectJournals,
   type Fleet,
   launch,
@@ -17,7 +18,7 @@ import {
   toldOnce,
 } from "./fleet-servers.ts";
 import { lastUserText, type ModelRequest } from "./lab/model-request.ts";
-import { hang, text } from "./lab/reply.ts";
+import { calls, hang, text } from "./lab/reply.ts";
 import { dataFolder, served, statusApi } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
 import { childOf, inChild, launching, noticesIn } from "./tasks-and-notices.ts";
@@ -79,6 +80,22 @@ describeWithNats("A fleet of real servers", () => {
     expect((await statusApi(a).post(`/v1/tasks/${task}/answers`, { requestId, reply: "once" })).status).toBe(200);
     const notice = await toldOnce(a, parent);
     expect(notice?.hidden).toContain("I was allowed to.");
+  });
+
+  test("what an agent does on another server is seen at home while it does it, and its conversation can be read", async () => {
+    const answer = hang();
+    fleet.model.when(inChild("do two things"), [calls([bash("echo the first thing")]), answer]);
+    const { parent, task } = await launch(a, "do two things");
+    const counted = async () => (await taskOf(a, task)).progress.toolCalls === 1;
+    await a.until(counted, { what: "its call is counted at home", ...PATIENT });
+    expect(await taskOf(a, task)).toMatchObject({ status: "running", server: { label: "desk" } });
+    const logs = await statusApi(a).get(`/v1/tasks/${task}/logs`);
+    expect(logs.status).toBe(200);
+    expect(JSON.stringify(logs.body)).toContain("do two things");
+    expect(JSON.stringify(logs.body)).toContain("the first thing");
+    answer.release(text("Both are done."));
+    expect((await toldOnce(a, parent))?.hidden).toContain("Both are done.");
+    expect((await taskOf(a, task)).progress).toMatchObject({ toolCalls: 1, lastTools: ["bash"] });
   });
 
   test("what a task changed on another server arrives as a worktree, is applied at home, and that server's checkout stays as it was", async () => {
