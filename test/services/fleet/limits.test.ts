@@ -101,3 +101,23 @@ test("a server that is drained ends what it works on and takes no more, until it
   engine.drain([]);
   await until(() => expect(workOf(worker)).toHaveLength(1));
 });
+
+test("a server with one slot takes the most urgent task first, whatever was launched first", async () => {
+  const { add, until, engine } = createFleet();
+  const home = add("srv_home", { toolsets: ["tasks", "subtasks"] });
+  const results = ["low", "normal", "high"].map((priority) =>
+    home.call("create_subtask_explore", { title: priority, priority }),
+  );
+  await until(() => expect(engine.orders()).toBe(3));
+  const worker = add("srv_1", { work: 1 });
+  const order: string[] = [];
+  for (const turn of [1, 2, 3]) {
+    await until(() => expect(worker.store.list({})).toHaveLength(turn));
+    const task = worker.store.list({}).find(({ status }) => status === "running");
+    order.push(task?.description ?? "");
+    worker.host.finish(task?.sessionID ?? "", "done");
+  }
+  await until(() => expect(home.store.list({}).every(({ status }) => status === "completed")).toBe(true));
+  await Promise.all(results);
+  expect(order).toEqual(["high", "normal", "low"]);
+});
