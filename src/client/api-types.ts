@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Changes } from "../services/http/contract/changes.ts";
+import type { Fleet } from "../services/http/contract/fleet.ts";
 import type * as schemas from "../services/http/contract/schemas.ts";
 import type { ApiTask } from "../services/http/contract/status-source.ts";
 import type { TaskStatus, Usage } from "../task.ts";
@@ -9,7 +10,8 @@ import type { TaskStatus, Usage } from "../task.ts";
 
 /** A task, as the API returns it. */
 /** What an ended task left changed in its worktree. */
-export type { ApiTask, Changes };
+/** The servers of the fleet, and what waits for them. */
+export type { ApiTask, Changes, Fleet };
 
 /** Counts of all tasks, and what they used. */
 export type Stats = schemas.Stats;
@@ -70,6 +72,16 @@ export const isHealth = (value: unknown): value is Health =>
   typeof value.pid === "number" &&
   typeof value.startedAt === "string" &&
   typeof value.version === "string";
+
+/** True for what the API says of the fleet. */
+export const isFleet = (value: unknown): value is Fleet =>
+  isRecord(value) &&
+  typeof value.isUsed === "boolean" &&
+  typeof value.isReached === "boolean" &&
+  Array.isArray(value.servers) &&
+  value.servers.every((server) => isRecord(server) && Array.isArray(server.projects)) &&
+  isRecord(value.tasks) &&
+  typeof value.tasks.waiting === "number";
 
 /** True for what a task left changed in its worktree. */
 export const isChanges = (value: unknown): value is Changes =>

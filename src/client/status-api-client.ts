@@ -5,7 +5,9 @@ import { type ApiFailure, type ApiResult, failed, refused } from "./api-result.t
 import {
   type ApiTask,
   type Changes,
+  type Fleet,
   isChanges,
+  isFleet,
   isGroupPage,
   isLogs,
   isPage,
@@ -31,6 +33,8 @@ export interface StatusApiClient {
   /** Finds the server, without asking it for anything else. */
   server(): Promise<ApiResult<FoundServer>>;
   stats(): Promise<ApiResult<Stats>>;
+  /** The servers of the fleet, and the tasks that wait for them. */
+  fleet(): Promise<ApiResult<Fleet>>;
   /**
    * All tasks that match, newest first, page by page; at most `most` of them. Tasks of another version that cannot be shown
    * are left out.
@@ -128,6 +132,7 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts
   return {
     server: finder.find,
     stats: () => get("/v1/stats", isStats),
+    fleet: () => get("/v1/fleet", isFleet),
     allTasks: async (query, most = Number.POSITIVE_INFINITY) => {
       const found = new Map<string, ApiTask>();
       for (let offset = 0; found.size < most; ) {

@@ -2,6 +2,7 @@ import type { HostEvent } from "../machines/host-events.ts";
 import type { ListedTask, Task, TaskWithUsage, Usage, WorktreeChanges } from "../task.ts";
 import type { UserReply } from "../user-request.ts";
 import { createServices, type EngineDeps } from "./engine/services.ts";
+import type { FleetView } from "./fleet/fleet-view.ts";
 import type { ModelMessage } from "./host/messages.ts";
 import type { Launched } from "./launch/launch.ts";
 import type { LaunchRequest } from "./launch/launch-plan.ts";
@@ -41,6 +42,8 @@ export interface Engine {
   transcript(taskId: string, wanted: TranscriptOptions): Promise<Outcome<string>>;
   /** Reads conversations that other servers have; undefined where this one is in no fleet. */
   elsewhere: Elsewhere | undefined;
+  /** Says which servers the fleet has; undefined where this one is in no fleet. */
+  viewFleet: (() => Promise<FleetView>) | undefined;
   /** The last text of the task's agent, finished or not; undefined where there is none, or the host does not give it. */
   lastWords(taskId: string): Promise<string | undefined>;
   /** What an ended task left changed in its worktree; undefined where it has none of its own. */
@@ -103,6 +106,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
     usageOf: usageReader.usageOf,
     find: services.find,
     elsewhere: deps.fleet?.elsewhere,
+    viewFleet: deps.fleet?.view,
     transcript: createTranscriptReader(host, store, deps.fleet?.elsewhere),
     lastWords: createLastWords(host, clock),
     changesOf: services.worktrees.latestChanges,

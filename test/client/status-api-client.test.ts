@@ -60,6 +60,7 @@ test("each route is called, and its answer returned", async () => {
   served.source.messages.set(id, [{ info: { role: "user" } }]);
   expect(await client.server()).toMatchObject({ ok: true, value: { pid: process.pid } });
   expect(await client.stats()).toMatchObject({ ok: true, value: { activeTasks: 1 } });
+  expect(await client.fleet()).toMatchObject({ ok: true, value: { isUsed: false, servers: [] } });
   expect(await client.allTasks({ status: "running", search: "task number" })).toMatchObject({
     ok: true,
     value: [{ sessionID: id }],

@@ -1,6 +1,21 @@
-import { ANSWERED_WITHIN, type Bus, type BusFailure, type Delivery, type Queue } from "../../src/services/fleet/bus.ts";
+import {
+  ANSWERED_WITHIN,
+  type Bus,
+  type BusFailure,
+  type Delivery,
+  MOST_PRESENT,
+  PRESENT_WITHIN,
+  type Queue,
+} from "../../src/services/fleet/bus.ts";
 import type { Entry, Order, RunName } from "../../src/services/fleet/messages.ts";
-import { type AnswerTo, type Question, readAnswer, readQuestion } from "../../src/services/fleet/questions.ts";
+import {
+  type AnswerTo,
+  EVERYBODY,
+  type Presence,
+  type Question,
+  readAnswer,
+  readQuestion,
+} from "../../src/services/fleet/questions.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 
 /** The engine of a fleet, in memory. */
@@ -118,6 +133,20 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
       }
     });
 
+  /** What all say who are there, as text, until the time is over in which they may. */
+  const allPresences = (): Promise<Presence[]> =>
+    new Promise((resolve) => {
+      const question = { v: 1, type: "present" } as const;
+      const presences: Presence[] = [];
+      clock.after(PRESENT_WITHIN, () => resolve(presences.slice(0, MOST_PRESENT)));
+      for (const { answer } of [...onAsked].filter(({ server }) => server === EVERYBODY)) {
+        void answer(question).then((given) => {
+          const said = given && !isAway ? readAnswer(JSON.stringify(given), question) : undefined;
+          if (said) presences.push(said);
+        });
+      }
+    });
+
   const connect = (): Bus => {
     const stops = new Set<() => void>();
     const subscribe = <T>(set: Set<T>, one: T) => {
@@ -201,6 +230,10 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
         if (sent !== "sent") return sent;
         const answer = await firstAnswer(server, question);
         return answer ? { is: "answered", answer } : { is: "silent" };
+      },
+      presences: async () => {
+        const sent = await call("presences", () => "sent" as const);
+        return sent === "sent" ? { is: "read", presences: await allPresences() } : sent;
       },
       onAsked: (server, answer) => subscribe(onAsked, { server, answer }),
       onReached: (listener) => {

@@ -1,6 +1,7 @@
 import { initialSnapshot, type StoredSnapshot } from "../../src/machines/task/machine.ts";
 import { toTask } from "../../src/machines/task/view.ts";
 import type { Engine } from "../../src/services/engine.ts";
+import type { FleetView } from "../../src/services/fleet/fleet-view.ts";
 import type { Host } from "../../src/services/host/host.ts";
 import type { ApiTask, StatusSource } from "../../src/services/http/contract/status-source.ts";
 import { createEngineSource } from "../../src/services/http/engine-source.ts";
@@ -42,6 +43,8 @@ export interface FakeSource extends StatusSource {
   listeners(): number;
   /** Called before each reading of all live tasks: somewhere, something may happen just then. */
   beforeLive: (() => void) | undefined;
+  /** What the engine sees of its fleet. Undefined: it is in none. */
+  view: FleetView | undefined;
   store: Store;
 }
 
@@ -189,7 +192,11 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
       asked(`answer ${JSON.stringify(answer)}`, taskId) ?? { ok: true, value: undefined },
   });
 
-  const engine: Pick<Engine, "runRemoteCommands" | "subscribe"> = {
+  const engine: Pick<Engine, "runRemoteCommands" | "subscribe" | "viewFleet"> = {
+    get viewFleet() {
+      const { view } = source;
+      return view && (async () => view);
+    },
     runRemoteCommands: () => {
       if (!source.isBusy) fulfil();
     },
@@ -232,6 +239,7 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
     refusedBy: undefined,
     isBusy: false,
     beforeLive: undefined,
+    view: undefined,
     live: () => {
       source.beforeLive?.();
       return real.live();

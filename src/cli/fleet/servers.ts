@@ -1,8 +1,6 @@
 import type { FleetOverview } from "../../services/fleet/nats/overview.ts";
-import type { Presence } from "../../services/fleet/nats/presences.ts";
-
-/** A project whose orders a server takes. */
-type ServedProject = Pick<Presence, "pool" | "project" | "slots" | "atWork" | "version">;
+import type { Presence } from "../../services/fleet/questions.ts";
+import { by, isAmong, type ServedProject, servedProjects } from "../../services/fleet/served-projects.ts";
 
 /** A server that works for others. */
 export interface ServerStatus {
@@ -18,24 +16,6 @@ export interface ServerStatus {
   /** As it says itself. */
   projects: ServedProject[];
 }
-
-/** Orders by what is shown: answers come in any order. */
-const by =
-  <T>(shown: (one: T) => string) =>
-  (one: T, other: T): number =>
-    shown(one) < shown(other) ? -1 : 1;
-
-/** Two processes that serve the same project count together. */
-const servedProjects = (presences: readonly Presence[]): ServedProject[] =>
-  [...Map.groupBy(presences, ({ pool }) => pool).values()]
-    .flatMap((same) => {
-      const [first] = same;
-      if (!first) return [];
-      const { pool, project, version } = first;
-      const sum = (count: "slots" | "atWork") => same.reduce((all, one) => all + one[count], 0);
-      return [{ pool, project, slots: sum("slots"), atWork: sum("atWork"), version }];
-    })
-    .toSorted(by(({ project, pool }) => `${project} ${pool}`));
 
 /**
  * Returns the servers that say that they are there, and those that hold runs.
@@ -56,7 +36,7 @@ export const serversOf = (
       ...(label === undefined ? {} : { label }),
       runs: holding?.runs ?? 0,
       ...(presences ? { isAnswering: said.length > 0 } : {}),
-      isDrained: drained.includes(id) || (label !== undefined && drained.includes(label)),
+      isDrained: isAmong(drained, { id, label }),
       projects: servedProjects(said),
     };
   });

@@ -1,6 +1,6 @@
 import type { Claim } from "../../task.ts";
 import type { Entry, Order, RunName } from "./messages.ts";
-import type { Answer, AnswerTo, Question } from "./questions.ts";
+import type { Answer, AnswerTo, Presence, Question } from "./questions.ts";
 
 /*
  * The port to the engine of a fleet: all that its servers need of it. The engine may be away, and it may forget: then what
@@ -47,6 +47,12 @@ export interface Hold {
 
 /** Milliseconds for which an answer of another server is waited for. */
 export const ANSWERED_WITHIN = 2_000;
+
+/** Milliseconds for which servers may say that they are there. One that is busy may take part of a second. */
+export const PRESENT_WITHIN = 500;
+
+/** How many answers are taken at most of those who say that they are there. Anybody in the account can give any number. */
+export const MOST_PRESENT = 200;
 
 /** A connection to the engine of a fleet. Its calls never throw. */
 export interface Bus {
@@ -95,6 +101,11 @@ export interface Bus {
     server: string,
     question: Asked,
   ): Promise<{ is: "answered"; answer: AnswerTo<Asked> } | { is: "silent" } | BusFailure>;
+  /**
+   * Asks all who work for others who is there, and returns what they say within `PRESENT_WITHIN`, in any order, at most
+   * `MOST_PRESENT`. `refused`: this server may not ask.
+   */
+  presences(): Promise<{ is: "read"; presences: Presence[] } | BusFailure>;
   /**
    * Has `answer` answer for a server, or with `EVERYBODY` what all are asked. Undefined leaves the question to another process
    * of the same server, which may know better. It must not reject.

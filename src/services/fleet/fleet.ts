@@ -9,6 +9,7 @@ import type { Outcome } from "../platform/result.ts";
 import { answerQuestions } from "./answering.ts";
 import type { Bus } from "./bus.ts";
 import { type ConversationSource, createConversationAnswers } from "./conversation-answers.ts";
+import { createFleetView, type FleetView } from "./fleet-view.ts";
 import { createFleetHome, type FleetHome, type FleetHomeDeps } from "./home.ts";
 import { VERSION } from "./messages.ts";
 import { offerFor } from "./offers.ts";
@@ -58,6 +59,8 @@ export interface Fleet {
   ): FleetWorker | undefined;
   /** Reads the conversations of tasks of this server that others work or worked on. */
   elsewhere: Elsewhere;
+  /** Asks who is there, at most once in 5 s however often it is called. Where nobody can be asked it says why. */
+  view(): Promise<FleetView>;
   /**
    * Returns how a task is offered to other servers; a failure says why it is worked on here, though its agent is for them.
    * `gated` are the agents whose answers must pass a gate.
@@ -101,6 +104,7 @@ export const createFleet = (membership: FleetMembership): Fleet => {
       return { ...worker, stop };
     },
     elsewhere: createRemoteConversations(bus, server.id),
+    view: createFleetView(bus, server, clock),
     offerFor: (gated, request, plan) =>
       offerFor({ pool, agents: offer, attempts, patience, gated, publishedCommit: commits.published }, request, plan),
     leave: () => {

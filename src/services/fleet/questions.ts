@@ -87,6 +87,9 @@ export type Answer = z.infer<typeof Answer>;
 /** What answers a question. */
 export type AnswerTo<Asked extends Question> = Extract<Answer, { type: Asked["type"] }>;
 
+/** What a server says of itself that is there, for one of the projects that are open in it. */
+export type Presence = AnswerTo<Extract<Question, { type: "present" }>>;
+
 /** Reads a question; undefined for anything else. */
 export const readQuestion = (text: string): Question | undefined => readAs(Question, text);
 

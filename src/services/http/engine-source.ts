@@ -9,6 +9,7 @@ import type { RemoteCommand, TaskRecord } from "../store/store.ts";
 import { type CountedTask, usageWith } from "../store/task-usage.ts";
 import { outOfFleet } from "../text/server.ts";
 import { waitReason } from "../text/waiting.ts";
+import type { Fleet } from "./contract/fleet.ts";
 import {
   type ApiTask,
   briefTask,
@@ -170,6 +171,18 @@ export const createEngineSource = (
     return messages.ok ? messages : failure(messages.reason, "host");
   };
 
+  /** Counts the tasks that are for other servers: a resume that waits for its server has a server, too. */
+  const tasksInFleet = (): Fleet["tasks"] => {
+    const live = anyDirectory()
+      .store.live()
+      .flatMap(({ task }) => (hasEnded(task) ? [] : task));
+    const isWaiting = ({ waiting }: Task) => waiting?.for === "server" || waiting?.for === "fleet";
+    return {
+      waiting: live.filter(isWaiting).length,
+      elsewhere: live.filter((task) => task.server && !isWaiting(task)).length,
+    };
+  };
+
   return {
     page: (filter) => {
       const { store } = anyDirectory();
@@ -232,6 +245,13 @@ export const createEngineSource = (
           .some(({ task }) => task.worktree?.id === worktreeId && !hasEnded(task)),
       now: clock.now,
     }),
+    fleet: async () => {
+      const [viewFleet] = directories.all().flatMap(({ engine }) => engine.viewFleet ?? []);
+      const tasks = tasksInFleet();
+      if (!viewFleet) return { isUsed: false, isReached: false, servers: [], isCut: false, tasks };
+      const { own, ...view } = await viewFleet();
+      return { isUsed: true, ...view, server: own, tasks };
+    },
     machines: chartsAsJson,
     onChange: directories.onChange,
   };

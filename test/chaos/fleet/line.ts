@@ -55,6 +55,7 @@ export const createLine = (onTaken: (order: Order) => void): Line => {
       onEntryIn: (log, listener) => bus.onEntryIn(log, heard(listener)),
       onBell: (bell, listener) => bus.onBell(bell, heard(listener)),
       ask: (...asked) => through(() => bus.ask(...asked)),
+      presences: () => through(() => bus.presences()),
       onAsked: (server, answer) => bus.onAsked(server, async (question) => (isCut ? undefined : answer(question))),
       onReached: (listener) => {
         const told = heard(listener);

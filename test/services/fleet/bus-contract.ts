@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ANSWERED_WITHIN, type Bus, type Queue } from "../../../src/services/fleet/bus.ts";
+import {
+  ANSWERED_WITHIN,
+  type Bus,
+  MOST_PRESENT,
+  PRESENT_WITHIN,
+  type Queue,
+} from "../../../src/services/fleet/bus.ts";
 import type { Entry, Order, RunName } from "../../../src/services/fleet/messages.ts";
 import { type Answer, EVERYBODY, type Question } from "../../../src/services/fleet/questions.ts";
 
@@ -237,6 +243,35 @@ export const testBus = (create: () => Promise<EngineUnderTest>): void => {
     expect(await askInVain(PRESENT)).toEqual({ is: "silent" });
   });
 
+  /** Asks who is there, and has the time pass in which servers may say so. */
+  const askWhoIsThere = async () => {
+    const [said] = await Promise.all([bus.presences(), engine.pass(PRESENT_WITHIN)]);
+    return said.is === "read" ? said.presences.map(({ server }) => server.id).sort() : said;
+  };
+
+  test("all who work for others say that they are there, one of them for each of its projects", async () => {
+    expect(await askWhoIsThere()).toEqual([]);
+    const stops = [
+      bus.onAsked(EVERYBODY, async () => presence("srv_1")),
+      other.onAsked(EVERYBODY, async () => presence("srv_2")),
+      other.onAsked(EVERYBODY, async () => ({ ...presence("srv_2"), pool: "another project" })),
+      other.onAsked(EVERYBODY, async () => ({ ...presence("srv_unreadable"), slots: -1 })),
+      other.onAsked("srv_3", async () => presence("srv_3")),
+    ];
+    await Promise.all([bus.read(RUN), other.read(RUN)]);
+    expect(await askWhoIsThere()).toEqual(["srv_1", "srv_2", "srv_2"]);
+    for (const stop of stops) stop();
+    await Promise.all([bus.read(RUN), other.read(RUN)]);
+    expect(await askWhoIsThere()).toEqual([]);
+  });
+
+  test("of more servers than are taken, the rest is left out", async () => {
+    for (let server = 0; server < MOST_PRESENT + 20; server += 1)
+      other.onAsked(EVERYBODY, async () => presence(`srv_${server}`));
+    await other.read(RUN);
+    expect(await askWhoIsThere()).toHaveLength(MOST_PRESENT);
+  });
+
   test("what is no question is answered by nobody", async () => {
     const asked: Question[] = [];
     other.onAsked("srv_1", async (question) => {
@@ -276,6 +311,7 @@ export const testBus = (create: () => Promise<EngineUnderTest>): void => {
     expect((await bus.take(QUEUE)).is).toBe("unavailable");
     expect((await bus.hold("a", "bus", 0)).is).toBe("unavailable");
     expect((await bus.ask("srv_1", PRESENT)).is).toBe("unavailable");
+    expect((await bus.presences()).is).toBe("unavailable");
     bus.ring("pool.project");
     await bus.drop("a", 1);
   });

@@ -98,13 +98,15 @@ describeWithNats("NATS with rights for each server", () => {
     expect(await home.isOffered(orderOf())).toEqual({ is: "read", isOffered: false });
   });
 
-  test("as documented, permits a home to ask and not to answer, and a worker to answer and not to ask", async () => {
+  test("as documented, permits a home to ask and not to answer, and a worker to answer and to ask all who is there", async () => {
     const { users, fleet, reach, noticed } = await guarded();
     const [home, worker] = [await reach(users.ULAPTOP), await reach(users.UDESK)];
     for (const one of ["srv_desk", EVERYBODY]) worker.onAsked(one, async () => presence("srv_desk"));
     await worker.read(RUN);
     expect((await fleet(["status"], users.UADMIN.file)).out).toMatch(/srv_desk +1\/4 +takes orders/);
     expect(await home.ask("srv_desk", PRESENT)).toEqual({ is: "answered", answer: presence("srv_desk") });
+    for (const one of [home, worker])
+      expect(await one.presences()).toEqual({ is: "read", presences: [presence("srv_desk")] });
     expect(noticed).toEqual([]);
     expect(await worker.ask("srv_desk", PRESENT)).toMatchObject({ is: "refused" });
     home.onAsked("srv_home", async () => presence("srv_home"));

@@ -29,18 +29,24 @@ export const askServer = async <Asked extends Question>(
   }
 };
 
-/** Asks all who work for others, and returns what is answered within so many milliseconds. @throws Error with the engine's reason */
+/**
+ * Asks all who work for others, and returns what is answered within so many milliseconds, of the first `most` answers.
+ * @throws Error with the engine's reason
+ */
 export const askEverybody = async <Asked extends Question>(
   nc: NatsConnection,
   question: Asked,
-  within: number,
+  { within, most }: { within: number; most: number },
 ): Promise<AnswerTo<Asked>[]> => {
   const answers: AnswerTo<Asked>[] = [];
+  let received = 0;
   try {
     const asked = { strategy: "timer", maxWait: within } as const;
     for await (const message of await nc.requestMany(askSubject(EVERYBODY), JSON.stringify(question), asked)) {
       const answer = readAnswer(message.string(), question);
       if (answer) answers.push(answer);
+      received += 1;
+      if (received >= most) break;
     }
   } catch (error) {
     if (!isSilence(error)) throw error;

@@ -3,13 +3,14 @@ import { JetStreamApiError } from "@nats-io/jetstream";
 import { type Msg, nanos } from "@nats-io/transport-node";
 import type { Clock } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
-import type { Bus, BusFailure, Delivery, Queue } from "../bus.ts";
+import { type Bus, type BusFailure, type Delivery, MOST_PRESENT, type Queue } from "../bus.ts";
 import { Order } from "../messages.ts";
 import { answerWith, askServer } from "./asking.ts";
 import { causeOf } from "./cause.ts";
 import { ANSWER_WITHIN, type EngineAddress, keepConnection, type Reached, reasonOf } from "./connection.ts";
 import { readLimits } from "./limits.ts";
 import * as names from "./names.ts";
+import { askPresences } from "./presences.ts";
 import { holderIn, json, publishAfter, readEntries } from "./stored.ts";
 
 /** The lease of a fleet, in milliseconds, as long as the engine has not been asked. */
@@ -182,6 +183,11 @@ export const createNatsBus = (address: EngineAddress, name: string, clock: Clock
     },
     onBell: (bell, listener) => connection.subscribe(names.bellSubject(bell), (_, about) => listener(about)),
     ask: (server, question) => onEngine(({ nc }) => askServer(nc, server, question)),
+    presences: () =>
+      onEngine(async ({ nc }) => {
+        const presences = await askPresences(nc, MOST_PRESENT);
+        return typeof presences === "string" ? { is: "refused", message: presences } : { is: "read", presences };
+      }),
     onAsked: (server, answer) => connection.subscribe(names.askSubject(server), answerWith(answer, log)),
     onReached: connection.onReached,
     close: connection.close,

@@ -3,6 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import { createTokenGuard } from "../access/admission.ts";
 import { type App, type AppEnv, type ClientConnection, errorResponse } from "../access/request-handling.ts";
 import { Changes } from "../contract/changes.ts";
+import { Fleet } from "../contract/fleet.ts";
 import * as schemas from "../contract/schemas.ts";
 import { ApiTask, type SourceResult } from "../contract/status-source.ts";
 import { MAX_SUBSCRIBERS } from "../events/task-feed.ts";
@@ -69,6 +70,8 @@ export const registerReads = (app: App, deps: AppDeps): void => {
     const group = schemas.toGroup(id, tasks, source.usage(tasks), clock.now());
     return writeJson(c.env.connection, validated(schemas.Group, group));
   });
+
+  app.openapi(routes.fleet, async (c) => c.json(validated(Fleet, await source.fleet()), 200));
 
   app.openapi(routes.machines, (c) => c.json(validated(schemas.Machines, source.machines()), 200));
 

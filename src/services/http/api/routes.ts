@@ -1,6 +1,7 @@
 // ADR-120 in docs/decisions.md
 import { createRoute, type z } from "@hono/zod-openapi";
 import { Changes } from "../contract/changes.ts";
+import { Fleet } from "../contract/fleet.ts";
 import * as schemas from "../contract/schemas.ts";
 import { ApiTask } from "../contract/status-source.ts";
 
@@ -107,6 +108,11 @@ export const group = createRoute({
     404: error("There is no such batch."),
     ...readErrors,
   },
+});
+
+export const fleet = createRoute({
+  ...get("getFleet", "/v1/fleet", "The servers of the fleet, and what waits for them"),
+  responses: { 200: json("The fleet, or that this server is in none.", Fleet), ...readErrors },
 });
 
 export const machines = createRoute({

@@ -7,6 +7,7 @@ import type { UserReply } from "../../../user-request.ts";
 import { truncate } from "../../platform/plain-text.ts";
 import type { PageFilter, TaskStats } from "../../store/store.ts";
 import type { Changes } from "./changes.ts";
+import type { Fleet } from "./fleet.ts";
 import { DescribedTask } from "./task-fields.ts";
 
 /** A task as the API returns it. */
@@ -102,6 +103,8 @@ export interface StatusSource {
   apply(taskId: string): Promise<SourceResult<Changes>>;
   /** Removes the worktree with it. */
   discard(taskId: string): Promise<SourceResult<Changes>>;
+  /** The fleet of this process. Where it has directories in several, that of the one that was opened first. */
+  fleet(): Promise<Fleet>;
   /** The statecharts by name, as JSON. */
   machines(): Record<string, unknown>;
   /**
