@@ -1,4 +1,5 @@
 import type { Changes } from "../src/services/http/contract/changes.ts";
+import type { Fleet } from "../src/services/http/contract/fleet.ts";
 import type { Stats, TaskPage } from "../src/services/http/contract/schemas.ts";
 import type { ApiTask } from "../src/services/http/contract/status-source.ts";
 import type { UserReply } from "../src/user-request.ts";
@@ -59,6 +60,8 @@ export const readJournal = (id: string, signal?: AbortSignal): Promise<JournalEv
 export const readLogs = (id: string, signal?: AbortSignal): Promise<unknown[]> => get(ofTask(id, "/logs"), signal);
 
 export const readStats = (): Promise<Stats> => get("/v1/stats");
+
+export const readFleet = (signal: AbortSignal): Promise<Fleet> => get("/v1/fleet", signal);
 
 /** Reads what an ended task left changed in its worktree. */
 export const readChanges = (id: string, signal?: AbortSignal): Promise<Changes> => get(ofTask(id, "/changes"), signal);

@@ -3,6 +3,7 @@ import { TaskDetails } from "./details/task-details.tsx";
 import type { Connection } from "./event-stream.ts";
 import { FilterBar } from "./filter-bar.tsx";
 import { type Filters, type Place, readPlace, writePlace } from "./filters.ts";
+import { FleetSection } from "./fleet.tsx";
 import { count, usage } from "./format.ts";
 import { createTaskBoard, type TaskBoard } from "./task-board.ts";
 import { TaskList } from "./task-list.tsx";
@@ -156,6 +157,7 @@ export const Board = () => {
               onNearEnd={board.loadMore}
               onClear={() => change(NO_FILTERS)}
             />
+            <FleetSection isLive={connection === "live"} />
             <p class="footer">
               {state.tasks.length < state.total
                 ? `${state.tasks.length.toLocaleString("en")} of ${count(state.total, "task")} loaded`

@@ -17,6 +17,16 @@ const start = async () => {
   const stage = await boardStage({ port: await occupy(0) });
   onTestFinished(stage.stop);
   launchExamples(stage.source, Date.now());
+  const projects = [{ project: "tea-shop", slots: 4, atWork: 1, version: "0.1.0" }];
+  stage.source.view = {
+    ...{ own: { id: "srv_0", label: "laptop" }, isReached: true, isCut: false },
+    servers: Array.from({ length: 9 }, (_, at) => ({
+      id: `srv_${at}`,
+      label: `s${at}`,
+      isDrained: at === 1,
+      projects,
+    })),
+  };
   return {
     ...stage,
     open: (path = "/", size: { width?: number; height?: number } = {}) => openPage(stage.url + path, size),
@@ -45,6 +55,8 @@ describeInChromium("the board for everybody", () => {
       const { page } = await open(`/#token=${token}`, { width });
       await page.emulateMedia({ colorScheme });
       await until(() => page.locator(".tree .task").count()).toBeGreaterThan(5);
+      await page.locator(".fleet summary").click();
+      await until(() => page.locator(".fleet li").count()).toBe(9);
       expect(await findings(page, rules)).toEqual([]);
       for (const view of ["", "conversation", "timeline", "chart"]) {
         await page.goto(`${new URL(page.url()).origin}/?task=${ASKING}&view=${view}`);

@@ -51,6 +51,43 @@ describeInChromium("the board", () => {
     expect(faults).toEqual([]);
   });
 
+  test("where a fleet is used, its servers are listed with their slots, and what waits; their words stay text", async () => {
+    const { source, open } = await start();
+    const own = { id: "srv_home", label: "laptop" };
+    const project = (name: string, atWork: number, slots: number) => ({
+      ...{ project: name, atWork, slots, version: "0.1.0" },
+    });
+    source.view = {
+      ...{ own, isReached: true, isCut: false },
+      servers: [
+        { id: "srv_1", label: "<img src=x>", isDrained: true, projects: [project("<b>shop</b>", 3, 16)] },
+        { ...own, isDrained: false, projects: [project("shop", 0, 4)] },
+      ],
+    };
+    source.launch({ waiting: { for: "server", since: "2026-11-23T10:00:00.000Z" } });
+    const { page, faults } = await open();
+    const fleet = page.getByRole("region", { name: "Fleet" });
+    await until(() => fleet.locator("summary").textContent()).toBe(
+      "Fleet: 2 servers, 3 of 20 slots taken, 1 task waits",
+    );
+    expect(await fleet.getByRole("listitem").allTextContents()).toEqual([
+      "<img src=x><b>shop</b>drained3 / 16 slots taken",
+      "laptopshop · this server0 / 4 slots taken",
+    ]);
+    source.view = { own, isReached: false, problem: "The connection to the fleet is lost.", servers: [], isCut: false };
+    await until(() => fleet.textContent()).toBe("Fleet: 1 task waitsThe connection to the fleet is lost.");
+    expect(faults).toEqual([]);
+  });
+
+  test("where no fleet is used, nothing is said of one", async () => {
+    const { source, open } = await start();
+    source.launch({ description: "here" });
+    const { page, requested } = await open();
+    await until(() => tasksIn(page)).toEqual(["3 here (running)"]);
+    await until(async () => requested.filter((url) => url.endsWith("/v1/fleet"))).toHaveLength(1);
+    expect(await page.getByRole("region", { name: "Fleet" }).count()).toBe(0);
+  });
+
   test("tasks stand by conversation and batch, those that a task launched below it, each marked by its status", async () => {
     const { source, open } = await start();
     const parent = source.launch({ description: "first", batchId: "msg_1", startedAt: "2026-11-23T10:00:00.000Z" });
