@@ -73,13 +73,18 @@ export const isHealth = (value: unknown): value is Health =>
   typeof value.startedAt === "string" &&
   typeof value.version === "string";
 
+const isServedProject = (value: unknown): boolean =>
+  isRecord(value) && typeof value.slots === "number" && typeof value.atWork === "number";
+
 /** True for what the API says of the fleet. */
 export const isFleet = (value: unknown): value is Fleet =>
   isRecord(value) &&
   typeof value.isUsed === "boolean" &&
   typeof value.isReached === "boolean" &&
   Array.isArray(value.servers) &&
-  value.servers.every((server) => isRecord(server) && Array.isArray(server.projects)) &&
+  value.servers.every(
+    (server) => isRecord(server) && Array.isArray(server.projects) && server.projects.every(isServedProject),
+  ) &&
   isRecord(value.tasks) &&
   typeof value.tasks.waiting === "number";
 

@@ -30,7 +30,7 @@ const tui: TuiPlugin = async (api, given) => {
   const navigation = createNavigation(api, (sessionID) => known.live().tasks.get(sessionID)?.parentSessionID);
   const keepKeys = createDialogKeys(api);
   const act = createActions({ ui: api.ui, client, dialogs: createDialogs(api, keepKeys), guard });
-  const openList = createList({ api, known, guard, navigation, act, keepKeys });
+  const openList = createList({ api, client, known, guard, navigation, act, keepKeys });
   const keys = { list: options.key, back: options.backKey };
   const shown = (key: string | undefined) => key && shownKey(key, api);
   registerCommands({ api, guard, keys, openList, back: navigation.back });

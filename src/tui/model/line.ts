@@ -48,14 +48,14 @@ export const wrapped = (text: string, columns: number, most = Number.POSITIVE_IN
   return lines.map((line) => cut(line, columns));
 };
 
-/** Lines that a warning takes at most. */
+/** Lines that a warning takes at most, unless it is told otherwise. */
 const MAX_WARNING_LINES = 4;
 
-/** Writes a sentence about what is wrong; nothing where nothing is. */
-export const warningLines = (text: string | undefined, columns: number): Line[] =>
+/** Writes a sentence about what is wrong, in at most `most` lines; nothing where nothing is. */
+export const warningLines = (text: string | undefined, columns: number, most = MAX_WARNING_LINES): Line[] =>
   text === undefined
     ? []
-    : wrapped(text, columns, MAX_WARNING_LINES).map((line) => ({ segments: [{ text: line, tone: "warning" }] }));
+    : wrapped(text, columns, most).map((line) => ({ segments: [{ text: line, tone: "warning" }] }));
 
 const widthOf = (segments: readonly Segment[]): number => segments.reduce((sum, { text }) => sum + columnsOf(text), 0);
 

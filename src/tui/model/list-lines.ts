@@ -1,5 +1,7 @@
+import type { Fleet } from "../../client/api-types.ts";
 import { dollars } from "../../services/text/dollars.ts";
 import { hasEnded } from "../../task.ts";
+import { fleetLines } from "./fleet-lines.ts";
 import { inCents } from "./in-cents.ts";
 import { columnsOf, cut, type Line, type Segment, spread, warningLines } from "./line.ts";
 import { type ListState, placeOf } from "./list-state.ts";
@@ -42,6 +44,8 @@ export interface ListLayout {
   now: number;
   /** Why what is shown may be out of date or incomplete: stands above the list. */
   problem?: string | undefined;
+  /** What is known of the fleet: stands below the list. Undefined: nothing. */
+  fleet?: Fleet | undefined;
 }
 
 const muted = (text: string): Segment => ({ text, tone: "muted" });
@@ -121,7 +125,7 @@ const keysLine = (task: PanelTask | undefined, columns: number): Line => {
   return { segments };
 };
 
-/** Writes the list: what is searched, the tasks, and the keys for the one that is selected. */
+/** Writes the list: what is searched, the tasks, the fleet, and the keys for the one that is selected. */
 export const listLines = (rows: readonly ListRow[], state: ListState, layout: ListLayout): Line[] => {
   const { columns, problem } = layout;
   const place = placeOf(
@@ -149,6 +153,7 @@ export const listLines = (rows: readonly ListRow[], state: ListState, layout: Li
     ...(lines.length === 0 ? [{ segments: [muted(nothing)] }] : lines),
     ...(hidden > 0 ? [{ segments: [muted(`  ${place + 1} of ${rows.length}`)] }] : []),
     { segments: [] },
+    ...fleetLines(layout.fleet, columns),
     keysLine(selected?.task, columns),
   ];
 };

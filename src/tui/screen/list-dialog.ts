@@ -1,11 +1,13 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createMemo, createSignal, onCleanup } from "solid-js";
+import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { conversationOf, tasksOf } from "../model/conversation.ts";
 import { type ListedTasks, type ListRow, listLines, listRows } from "../model/list-lines.ts";
 import { afterKey, INITIAL, type Key, type ListState, placeOf } from "../model/list-state.ts";
 import type { TaskAction } from "../model/offers.ts";
 import type { Act } from "./act.ts";
 import { element, linesView, type View } from "./element.ts";
+import { followFleet } from "./follow-fleet.ts";
 import type { Guard } from "./guard.ts";
 import type { Known } from "./known-tasks.ts";
 import type { Navigation } from "./navigation.ts";
@@ -14,6 +16,7 @@ import { shownSession } from "./slots.ts";
 /** What the list needs. */
 export interface ListDeps {
   api: TuiPluginApi;
+  client: StatusApiClient;
   known: Known;
   guard: Guard;
   navigation: Navigation;
@@ -32,11 +35,12 @@ interface KeyPress {
 const DIALOG_COLUMNS = 88;
 const MARGINS = { outside: 2, inside: 4 };
 
-/** Rows of the screen that the list leaves to its frame and its keys; OpenCode shows dialogs in the lower three quarters. */
-const rowsFor = (screenRows: number): number => Math.max(3, Math.min(20, Math.floor(screenRows * 0.75) - 9));
+/** Rows of tasks: the screen's without those of the frame, the keys, and what else is `taken`; OpenCode shows dialogs in the lower three quarters. */
+const rowsFor = (screenRows: number, taken: number): number =>
+  Math.max(3, Math.min(20, Math.floor(screenRows * 0.75) - 9 - taken));
 
 /** Creates the function that opens the list of tasks. */
-export const createList = ({ api, known, guard, navigation, act, keepKeys }: ListDeps): (() => void) => {
+export const createList = ({ api, client, known, guard, navigation, act, keepKeys }: ListDeps): (() => void) => {
   const hostParent = (sessionID: string) => api.state.session.get(sessionID)?.parentID;
 
   const listed = (): ListedTasks => {
@@ -67,6 +71,8 @@ export const createList = ({ api, known, guard, navigation, act, keepKeys }: Lis
   const view = (initial: ListState): View => {
     keepKeys();
     const [state, setState] = createSignal(initial);
+    // On another machine's OpenCode, the fleet of this one would be another.
+    const fleet = known.unreachable === undefined ? followFleet(client, guard) : () => undefined;
     const rows = createMemo(() => guard("the tasks could not be listed", () => listRows(listed(), state()), []));
     const columns = () => Math.min(DIALOG_COLUMNS, known.columns() - MARGINS.outside) - MARGINS.inside;
 
@@ -87,9 +93,10 @@ export const createList = ({ api, known, guard, navigation, act, keepKeys }: Lis
       guard("the list could not be drawn", () => {
         const layout = {
           columns: columns(),
-          rows: rowsFor(known.rows()),
+          rows: rowsFor(known.rows(), fleet()?.isUsed ? 1 : 0),
           now: known.now(),
           problem: known.problem(),
+          fleet: fleet(),
         };
         return listLines(rows(), state(), layout);
       }, []),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { columnsOf, plain } from "../../../src/tui/model/line.ts";
-import { listLines, listRows } from "../../../src/tui/model/list-lines.ts";
+import { type ListLayout, listLines, listRows } from "../../../src/tui/model/list-lines.ts";
 import {
   afterKey,
   INITIAL,
@@ -92,7 +92,7 @@ describe("the list", () => {
   const layout = { columns: 84, rows: 10, now: NOW };
   const listed = (
     state: ListState = INITIAL,
-    more: Partial<typeof layout & { problem: string }> = {},
+    more: Partial<typeof layout & Pick<ListLayout, "problem" | "fleet">> = {},
     tasks: PanelTask[] = here,
   ) => listLines(listRows({ here: tasks, elsewhere }, state), state, { ...layout, ...more }).map(plain);
 
@@ -107,6 +107,20 @@ describe("the list", () => {
       "  ● Another conversation's            general · working                  1m         ",
       "",
       expect.stringMatching(/^enter open {2}x stop {2}w why {2}\/ search {2}b back {2}esc close/),
+    ]);
+  });
+
+  test("says below the tasks which servers the fleet has, and how many tasks wait for one", () => {
+    const projects = [{ project: "shop", slots: 4, atWork: 1, version: "0.1.0" }];
+    const fleet = {
+      ...{ isUsed: true, isReached: true, isCut: false, tasks: { waiting: 2, elsewhere: 0 } },
+      servers: [{ id: "srv_1", label: "desk", projects }],
+    };
+    const lines = listed(INITIAL, { fleet });
+    expect(lines.slice(-3)).toEqual([
+      "",
+      "Fleet: 1 server, 1 of 4 slots taken, 2 tasks wait",
+      expect.stringContaining("esc close"),
     ]);
   });
 
