@@ -71,6 +71,19 @@ describeWithNats("A fleet of real servers", () => {
     await expectJournals(b);
   });
 
+  test("both servers say which one works for others, and how much", async () => {
+    await Promise.all([served(a), served(b)]);
+    const [seenByA, seenByB] = await Promise.all([a, b].map((server) => statusApi(server).get("/v1/fleet")));
+    const desk = { label: "desk", isDrained: false, projects: [{ slots: 4 }] };
+    expect(seenByA?.body).toMatchObject({
+      isUsed: true,
+      isReached: true,
+      server: { label: "laptop" },
+      servers: [desk],
+    });
+    expect(seenByB?.body).toMatchObject({ isUsed: true, isReached: true, server: { label: "desk" }, servers: [desk] });
+  });
+
   test("what an agent asks on another server is answered at home, and it goes on", async () => {
     fleet.model.when(inChild("ask first"), running("touch asked.txt", "I was allowed to."));
     const { parent, task } = await launch(a, "ask first");
