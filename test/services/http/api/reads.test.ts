@@ -130,6 +130,7 @@ test("openapi.json describes every route with the schemas of its responses", asy
   expect(openapi).toBe("3.1.0");
   expect(Object.keys(paths).toSorted()).toEqual([
     "/v1/events",
+    "/v1/fleet",
     "/v1/health",
     "/v1/machines",
     "/v1/machines/{name}",
