@@ -63,7 +63,7 @@ const startWorker = async (server: NatsServer, id: string, onBegun: (task: strin
       countSteps: () => () => addUpSteps(noProgress(new Date().toISOString()), []),
       isStale: () => false,
       requestsOf: () => [],
-      reply: async () => undefined,
+      reply: async () => true,
       onChange: () => () => undefined,
       cancel: () => undefined,
       settle: () => undefined,

@@ -61,6 +61,8 @@ interface Answering {
 
 const AWAY: BusFailure = { is: "unavailable", message: "no engine" };
 const keyOf = ({ home, task, run }: RunName): string => `${home}.${task}.${run}`;
+/** In another queue, the same run is another order. */
+const placeOf = (order: Order): string => `${order.pool} ${order.priority} ${order.key} ${keyOf(order)}`;
 
 /** Creates an engine whose holds and taken orders stay for `lease` milliseconds without being renewed. */
 export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine => {
@@ -185,14 +187,14 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
         subscribe(onEntry, { home: log.home, listener: (changed) => keyOf(changed) === keyOf(log) && listener() }),
       offer: (order) =>
         call("offer", () => {
-          const isThere = orders.some((queued) => keyOf(queued.order) === keyOf(order));
+          const isThere = orders.some((queued) => placeOf(queued.order) === placeOf(order));
           if (!isThere) orders.push({ order, seq: next(), from: 0, delivery: 0 });
           return { is: "stored" } as const;
         }),
       isOffered: (order) =>
         call("isOffered", () => ({
           is: "read" as const,
-          isOffered: orders.some((queued) => keyOf(queued.order) === keyOf(order)),
+          isOffered: orders.some((queued) => placeOf(queued.order) === placeOf(order)),
         })),
       take: (queue) =>
         call("take", () => {

@@ -145,7 +145,7 @@ export const attendRun = async (
       if (replied.has(requestId) || !isOpen(requestId)) continue;
       replied.add(requestId);
       const given = { ...(reply ? { reply } : {}), ...(message ? { message } : {}), ...(answers ? { answers } : {}) };
-      await workplace.reply(taskId, { requestId, ...given });
+      if (!(await workplace.reply(taskId, { requestId, ...given }))) replied.delete(requestId);
     }
   };
 
@@ -168,9 +168,16 @@ export const attendRun = async (
 
   const count = workplace.countSteps(taskId);
   const isStale = () => workplace.isStale(taskId);
-  const stops = [
+  const stopsAtEnd = [
     tellSteps(deps, { name, claim: () => claim, count, isStale }),
     repeat(clock, log, { every: bus.lease / 3, work: renew, fault: "a run could not be renewed" }),
+  ];
+  const stopAtEnd = () => {
+    isOver = true;
+    for (const stop of stopsAtEnd) stop();
+  };
+  const stops = [
+    stopAtEnd,
     // An engine that was away may have forgotten who has the run.
     bus.onReached(() => {
       if (!isFresh) begin(renew);
@@ -188,7 +195,8 @@ export const attendRun = async (
     const end = await workplace.untilEnded(taskId);
     if (!end) return;
     const isWritten = !isOver && (await writeEnd(deps, name, { claim, nonce }, end));
-    isOver = true;
+    // Its home may be away for days.
+    stopAtEnd();
     if (isStopped()) return;
     // An order that another server has now is that server's to remove.
     if (isWritten) await delivery?.done();

@@ -1,14 +1,11 @@
 import type { SpokenMessage, SpokenPart } from "../host/messages.ts";
 import { truncate } from "../platform/plain-text.ts";
 import type { Passage } from "../text/transcript.ts";
-import { CUT } from "./messages.ts";
+import { ANSWER_BYTES, CUT } from "./messages.ts";
 
 /*
  * Conversations as they travel: NATS takes messages of 1 MB, unless it is told otherwise.
  */
-
-/** Bytes that the messages of an answer may have together. */
-const MOST_BYTES = 900_000;
 
 /** Characters of each text in a tool call's parameters; no transcript shows more of all of them together. */
 const PARAMS_TEXT = 200;
@@ -46,7 +43,7 @@ const cutPart = (part: SpokenPart, most: number): SpokenPart =>
 const cutMessage = (message: SpokenMessage): SpokenMessage => {
   for (let most = MOST_CHARS; most > 0; most = Math.floor(most / 2)) {
     const cut = { ...message, parts: message.parts.map((part) => cutPart(part, most)) };
-    if (bytesOf(cut) <= MOST_BYTES) return cut;
+    if (bytesOf(cut) <= ANSWER_BYTES) return cut;
   }
   return { ...message, parts: [{ kind: "text", text: CUT.trim() }] };
 };
@@ -57,7 +54,7 @@ const cutMessage = (message: SpokenMessage): SpokenMessage => {
  */
 export const passageToSend = ({ messages, left }: Passage, includeToolResults: boolean): Passage => {
   const sent: SpokenMessage[] = [];
-  let room = MOST_BYTES;
+  let room = ANSWER_BYTES;
   for (const { id, role, parts } of messages) {
     const message = { id, role, parts: parts.map((part) => shownPart(part, includeToolResults)) };
     const bytes = bytesOf(message);

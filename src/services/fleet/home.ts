@@ -203,20 +203,24 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
   /** When the engine was reached last, epoch milliseconds. */
   let reachedAt = Number.POSITIVE_INFINITY;
 
-  /** Since when nobody was seen to hold a run that is in the fleet, epoch milliseconds. */
-  const unheldSince = new Map<string, number>();
+  /** Since when nobody was seen to hold a run that is in the fleet, epoch milliseconds, and how often it was claimed by then. */
+  const unheldSince = new Map<string, { at: number; claims: number }>();
 
-  /** True where nobody has held a run for the time of a lease, which includes a lease since the engine was away. */
-  const isUnheld = async (name: RunName): Promise<boolean> => {
+  /**
+   * True where nobody has held a run for the time of a lease, in which nobody claimed it either, and since when the engine was
+   * not away.
+   */
+  const isUnheld = async (name: RunName, claims: number): Promise<boolean> => {
     const id = runHold(name);
     const held = await bus.holder(id);
     if (held.is !== "read" || held.hold) {
       unheldSince.delete(id);
       return false;
     }
-    const since = unheldSince.get(id) ?? clock.now();
+    const known = unheldSince.get(id);
+    const since = known?.claims === claims ? known : { at: clock.now(), claims };
     unheldSince.set(id, since);
-    return clock.now() - Math.max(since, reachedAt) >= bus.lease;
+    return clock.now() - Math.max(since.at, reachedAt) >= bus.lease;
   };
 
   /**
@@ -224,12 +228,19 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
    * something only of a run that no server has begun: that one waits for its turn.
    */
   const isLost = async (name: RunName, { ended, claims }: RunLog): Promise<boolean> => {
-    if (ended || !(await isUnheld(name))) return false;
+    if (ended || !(await isUnheld(name, claims.length))) return false;
+    // Whoever worked on it writes how it ended, and gives the hold up after that.
+    const found = await findLog(bus, name);
+    if (!found || found.ended || found.claims.length !== claims.length) return false;
     if (claims.length > 0) return true;
     const order = await orderOf(name.task, name.run);
     if (!order || "is" in order) return false;
-    const offered = await bus.isOffered(order);
-    return offered.is === "read" && !offered.isOffered;
+    // Its model may have been limited after it was queued.
+    for (const key of new Set([order.key, ""])) {
+      const offered = await bus.isOffered({ ...order, key });
+      if (offered.is !== "read" || offered.isOffered) return false;
+    }
+    return true;
   };
 
   const lookAt = async (snapshot: TaskSnapshot) => {
@@ -244,7 +255,10 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
 
   /** Reads the logs of all runs that are in the fleet. Those that are lost are ordered again. */
   const lookAtAll = async () => {
-    await Promise.all(runtime.liveTasks().map(lookAt));
+    const live = runtime.liveTasks();
+    const names = new Set(live.map(({ context: { facts, run } }) => runHold(nameOf(facts.sessionID, run.index))));
+    for (const id of unheldSince.keys()) if (!names.has(id)) unheldSince.delete(id);
+    await Promise.all(live.map(lookAt));
   };
 
   let stopLooking: () => void = () => undefined;

@@ -17,6 +17,9 @@ import { Steps } from "./steps.ts";
 /** Milliseconds between two looks whether a task has done something. */
 const LOOK_EVERY = 2_000;
 
+/** Milliseconds after which what did not change is told again: its home may have slept, or lost it on its way. */
+const TELL_AGAIN_AFTER = 30_000;
+
 /** What a server says of a run while it works on it. */
 const LiveSteps = z.object({
   v: z.literal(VERSION),
@@ -39,16 +42,19 @@ export interface ToldRun {
   isStale(): boolean;
 }
 
-/** Tells the home of a run what is done for it, when something was. Returns how to stop that. */
+/** Tells the home of a run what is done for it, when something was and now and then. Returns how to stop that. */
 export const tellSteps = (
   { bus, clock, log }: { bus: Bus; clock: Clock; log: Log },
   { name, claim, count, isStale }: ToldRun,
 ): (() => void) => {
   let told = "";
+  let toldAt = 0;
   const work = () => {
     const about = JSON.stringify({ v: VERSION, ...name, claim: claim(), steps: count(), isStale: isStale() });
-    if (about !== told) bus.ring(stepsBell(name.home), about);
+    if (about === told && clock.now() - toldAt < TELL_AGAIN_AFTER) return;
+    bus.ring(stepsBell(name.home), about);
     told = about;
+    toldAt = clock.now();
   };
   const stops = [
     repeat(clock, log, { every: LOOK_EVERY, work, fault: "the steps of a run could not be told" }),

@@ -128,6 +128,9 @@ export type Limits = z.infer<typeof Limits>;
 /** Bytes that an end may have. NATS takes messages of 1 MB, unless it is told otherwise, with their headers. */
 const MOST_BYTES = 1_000_000;
 
+/** Bytes that what is answered to a question may have, without what is around it. */
+export const ANSWER_BYTES = 900_000;
+
 /** Stands where a text was cut. */
 export const CUT = "\n[The rest is left out: the fleet carries messages of 1 MB.]";
 

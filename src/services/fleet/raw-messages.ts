@@ -1,8 +1,5 @@
 import { truncate } from "../platform/plain-text.ts";
-import { CUT } from "./messages.ts";
-
-/** Bytes that the messages of an answer may have together. */
-const MOST_BYTES = 900_000;
+import { ANSWER_BYTES, CUT } from "./messages.ts";
 
 /** Characters of a text that are sent, to begin with: OpenCode keeps no more of what a tool says. */
 const MOST_CHARS = 50_000;
@@ -39,7 +36,7 @@ const leftOut = (count: number): unknown => ({
  */
 export const messagesToSend = (messages: readonly unknown[]): unknown[] => {
   const sent: unknown[] = [];
-  let room = MOST_BYTES;
+  let room = ANSWER_BYTES;
   for (const message of messages.toReversed()) {
     const whole = cutTexts(message, MOST_CHARS);
     const isWhole = Buffer.byteLength(whole) <= room;

@@ -8,7 +8,7 @@ import { VERSION } from "./messages.ts";
 /** Says why a conversation is not had, and what to do. `label` is what its server is called. */
 const notHad = (label: string, taskId: string, asked: BusFailure | { is: "silent" }): OwnText =>
   asked.is === "silent"
-    ? own`Server ${nameOf(label)}, which has the conversation of task ${nameOf(taskId)}, does not answer: it is off or cut off, or has removed it. Try again when it is back.`
+    ? own`Server ${nameOf(label)}, which has the conversation of task ${nameOf(taskId)}, does not answer: it is off, cut off or busy, or has removed it. Try again later.`
     : own`The fleet could not be asked for the conversation of task ${nameOf(taskId)}, which is on server ${nameOf(label)}: ${quoteLine(asked.message)}. Try again later.`;
 
 /** Creates the reader of conversations that are on other servers. `home` is the id of this one. */

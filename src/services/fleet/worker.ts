@@ -14,6 +14,9 @@ import type { RunEnd, Workplace } from "./workplace.ts";
 /** The most milliseconds between two looks for orders that no bell tells of, such as those of a server that is dead. */
 const LOOK_EVERY = 15_000;
 
+/** Milliseconds for which an order is not looked at again that this server cannot work on: its owner may mend what it lacks. */
+const NOT_FOR_US_FOR = 300_000;
+
 const PRIORITIES = [0, 1, 2] as const;
 
 /** What a worker is made of. */
@@ -51,8 +54,12 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
   const { bus, server, pool, slots, workplace, clock, log, newId } = deps;
   /** The runs that are attended to here, by the id of their task. Those that have not ended take a slot each. */
   const runs = new Map<string, { hold: string; hasSlot: boolean }>();
-  /** Orders that this server cannot work on, by the name of their hold. */
-  const notForUs = new Set<string>();
+  /** Orders that this server cannot work on, by the name of their hold, and until when they are not looked at again. */
+  const notForUs = new Map<string, number>();
+  const isForUs = (id: string): boolean => {
+    for (const [other, until] of notForUs) if (until <= clock.now()) notForUs.delete(other);
+    return !notForUs.has(id);
+  };
   /** Orders that are being taken up, and runs that are being begun. */
   let taking = 0;
   let isStopped = false;
@@ -121,11 +128,11 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
     };
     // One that this server works on is offered again when it has slept for longer than the lease.
     const isAttended = [...runs.values()].some((run) => run.hold === id);
-    if (notForUs.has(id) || isAttended) return giveBack(bus.lease / 2);
+    if (!isForUs(id) || isAttended) return giveBack(bus.lease / 2);
     const obstacle = await workplace.obstacleTo(order);
     if (obstacle) {
       log.info("this server cannot work on an order", { order: id, reason: obstacle.reason });
-      if (!obstacle.isPassing) notForUs.add(id);
+      if (!obstacle.isPassing) notForUs.set(id, clock.now() + NOT_FOR_US_FOR);
       // What is for this server alone is put back for itself.
       return giveBack(order.run > 0 ? SEND_AGAIN_AFTER : bus.lease / 2);
     }
@@ -193,9 +200,13 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
       await delivery.putBack(bus.lease / 6);
       return false;
     }
-    const isAttended = await takeUp(delivery, permit);
-    if (!isAttended) await permit.drop();
-    return isAttended;
+    let isAttended = false;
+    try {
+      isAttended = await takeUp(delivery, permit);
+      return isAttended;
+    } finally {
+      if (!isAttended) await permit.drop();
+    }
   };
 
   /** Takes the next order of a queue, and sees to it beside all else. False where there is none, or it may not be taken now. */

@@ -38,8 +38,8 @@ export interface Workplace {
   isStale(taskId: string): boolean;
   /** What the agent of a task asks, and nobody has answered. */
   requestsOf(taskId: string): UserRequest[];
-  /** Passes a person's reply on to the agent of a task. */
-  reply(taskId: string, reply: UserReply): Promise<void>;
+  /** Passes a person's reply on to the agent of a task. False where the host did not take it now, and may later. */
+  reply(taskId: string, reply: UserReply): Promise<boolean>;
   /** Calls `listener` with the id of each task that has changed. */
   onChange(listener: (taskId: string) => void): () => void;
   /** Stops a task. */
@@ -279,7 +279,9 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
     requestsOf: (taskId) => runtime.snapshotOf(taskId)?.context.userRequests ?? [],
     reply: async (taskId, reply) => {
       const answered = await deps.answer(taskId, reply);
-      if (!answered.ok) log.info("a reply from home was not taken", { taskId, reason: answered.reason });
+      if (answered.ok) return true;
+      log.info("a reply from home was not taken", { taskId, reason: answered.reason });
+      return answered.cause !== "host";
     },
     onChange: (listener) => runtime.subscribe(({ sessionID }) => listener(sessionID)),
     cancel: (taskId) => {

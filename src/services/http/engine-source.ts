@@ -163,9 +163,10 @@ export const createEngineSource = (
     }
   };
 
-  /** Reads the messages of a task from the server that has them, over whichever fleet this process is in. */
+  /** Reads the messages of a task from the server that has them, over the fleet of its directory, or else any of this process. */
   const logsElsewhere = async (server: FleetServer, taskId: string): Promise<SourceResult<unknown[]>> => {
-    const elsewhere = directories.all().flatMap(({ engine }) => engine.elsewhere ?? [])[0];
+    const others = directories.all().flatMap(({ engine }) => engine.elsewhere ?? []);
+    const elsewhere = directoryOf(taskId).engine.elsewhere ?? others[0];
     if (!elsewhere) return failure(outOfFleet(server, taskId), "host");
     const messages = await elsewhere.messages(server, taskId);
     return messages.ok ? messages : failure(messages.reason, "host");

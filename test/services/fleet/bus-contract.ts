@@ -128,6 +128,12 @@ export const testBus = (create: () => Promise<EngineUnderTest>): void => {
     expect(await bus.isOffered(orderOf())).toEqual({ is: "read", isOffered: false });
   });
 
+  test("an order of the same run in another queue is another one", async () => {
+    await bus.offer(orderOf());
+    expect(await bus.isOffered(orderOf({ key: "provider/model.1" }))).toEqual({ is: "read", isOffered: false });
+    expect(await bus.isOffered(orderOf({ priority: 0 }))).toEqual({ is: "read", isOffered: false });
+  });
+
   test("orders are taken from the queue that they are in, the oldest first", async () => {
     await bus.offer(orderOf({ task: "ses_1" }));
     await bus.offer(orderOf({ task: "ses_2" }));

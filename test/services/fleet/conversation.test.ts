@@ -71,7 +71,7 @@ describe("the conversation of a task on another server", () => {
     refused.catch(() => undefined);
     await clock.advance(3_000);
     await expect(refused).rejects.toThrow(
-      `Server srv_1, which has the conversation of task ${id}, does not answer: it is off or cut off, or has removed it. Try again when it is back. Without full_session, the task's result is read, which is here once it has ended.`,
+      `Server srv_1, which has the conversation of task ${id}, does not answer: it is off, cut off or busy, or has removed it. Try again later. Without full_session, the task's result is read, which is here once it has ended.`,
     );
     expect(await home.call("output", { task_id: id })).toContain("It is in a.txt.");
   });

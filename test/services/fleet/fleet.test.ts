@@ -363,6 +363,20 @@ describe("a server that works for others", () => {
     await until(() => expect(home.task(id).state).toBe("running.fleet.away"));
   });
 
+  test("looks again at an order whose commit it could not fetch, as where the remote was away", async () => {
+    const { add, clock, until } = createFleet();
+    const [home, worker] = [add("srv_home"), add("srv_1", { work: 1 })];
+    const remote = worker.project.git("remote", "get-url", "origin").trim();
+    home.project.commit();
+    home.project.git("push", "--quiet", "origin", "HEAD:refs/heads/more");
+    worker.project.git("remote", "set-url", "origin", `${remote}-away`);
+    const id = await home.launch({ agent: "explore" });
+    await until(() => expect(worker.logged.join()).toContain("this server cannot work on an order"));
+    worker.project.git("remote", "set-url", "origin", remote);
+    await clock.advance(6 * LEASE);
+    await until(() => expect(home.task(id).state).toBe("running.fleet.away"));
+  });
+
   test("does not begin what it works on a second time when it has slept for longer than the lease", async () => {
     const { add, until, clock } = createFleet();
     const [home, worker] = [add("srv_home"), add("srv_1", { work: 2 })];

@@ -76,6 +76,19 @@ describe("the limit of a model in the whole fleet", () => {
     await until(() => expect(home.store.list({}).map(({ status }) => status)).toEqual(Array(3).fill("completed")));
   });
 
+  test("leaves an order where it is that waits already: it is not queued a second time", async () => {
+    const { add, engine, clock, until } = createFleet();
+    const home = add("srv_home");
+    const id = await home.launch({ agent: "explore" });
+    await until(() => expect(engine.orders()).toBe(1));
+    await clock.advance(2 * LEASE);
+    const { waiting } = home.task(id);
+    engine.limit({ [MODEL]: 1 });
+    await clock.advance(4 * LEASE);
+    expect(engine.orders()).toBe(1);
+    expect(home.task(id)).toMatchObject({ state: "running.fleet.ordered", waiting });
+  });
+
   test("that was lifted holds nobody up, and orders that were queued under it are taken", async () => {
     const { launch, atWork, until, engine } = await limited(1);
     for (const prompt of ["1", "2", "3"]) await launch(prompt);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { UserRequest } from "../../../src/machines/task/events.ts";
+import { unavailable } from "../../fakes/fake-host.ts";
 import { away, createFleet, expectOnce, workOf } from "./servers.ts";
 
 describe("what an agent asks on another server", () => {
@@ -25,6 +26,14 @@ describe("what an agent asks on another server", () => {
     worker.host.finish(there, "made");
     await expectOnce(world, [worker], "made");
     expect(worker.host.answers).toHaveLength(1);
+  });
+
+  test("gets the answer from home though the host there could not take it at first", async () => {
+    const { home, worker, id, until } = await asked();
+    worker.host.failNext("answerUserRequest", unavailable, 2);
+    await home.engine.answer(id, { requestId: "per_1", reply: "once" });
+    await until(() => expect(worker.host.answers).toEqual([{ id: "per_1", reply: "once" }]));
+    await until(() => expect(home.task(id).attention).toBeUndefined());
   });
 
   test("may be answered there as well: then nobody at home is asked any more", async () => {

@@ -101,9 +101,12 @@ export const createNatsBus = (address: EngineAddress, name: string, clock: Clock
     }
   };
 
-  const deliveryOf = (engine: Reached, reply: string, order: Order): Delivery => {
+  const deliveryOf = ({ epoch }: Reached, reply: string, order: Order): Delivery => {
     const answer = async (text: string) => {
-      const asked = await onEngine(async () => void (await engine.nc.request(reply, text, { timeout: ANSWER_WITHIN })));
+      const asked = await onEngine(async (engine) => {
+        // Another order may stand at its place on an engine that was set up anew.
+        if (engine.epoch === epoch) await engine.nc.request(reply, text, { timeout: ANSWER_WITHIN });
+      });
       // What is not heard of is offered again after the lease.
       if (asked) log.info("the fleet did not take an answer to an order", { task: order.task, reason: asked.message });
     };
