@@ -6,7 +6,7 @@ import { commitObstacle, publishedCommit } from "./services/fleet/commits.ts";
 import { createFleet, type Fleet } from "./services/fleet/fleet.ts";
 import { readCredentials } from "./services/fleet/nats/credentials.ts";
 import { createNatsBus } from "./services/fleet/nats/nats-bus.ts";
-import { serverIdentity } from "./services/fleet/server-identity.ts";
+import { newServerId, serverIdentity } from "./services/fleet/server-identity.ts";
 import type { Clock } from "./services/platform/clock.ts";
 import type { Log } from "./services/platform/log.ts";
 
@@ -18,6 +18,11 @@ export interface EnterFleetDeps {
   directory: string;
   /** The folder of the plugin's data. */
   folder: string;
+  /**
+   * True where the tasks of this process are stored where all processes of this server see them. Otherwise it is a server of its
+   * own: it would take the runs of the others for lost.
+   */
+  isStored: boolean;
   /** True in `opencode run`, which ends soon: it works for nobody else. */
   isHeadless: boolean;
   clock: Clock;
@@ -29,7 +34,7 @@ export interface EnterFleetDeps {
  * @throws Error that says what is missing, as a person reads it
  */
 export const enterFleet = (deps: EnterFleetDeps): Fleet => {
-  const { options, projectId, directory, folder, isHeadless, clock, log } = deps;
+  const { options, projectId, directory, folder, isStored, isHeadless, clock, log } = deps;
   const { url, credentials, name = hostname(), pool = projectId, work, offer, retries, patience } = options;
   if (url === undefined) throw new Error("fleet.url: the address of the NATS server is needed.");
   if (pool === "global") {
@@ -37,7 +42,7 @@ export const enterFleet = (deps: EnterFleetDeps): Fleet => {
       "fleet: this folder is in no git repository, by which servers know that they have the same project.",
     );
   }
-  const id = serverIdentity(folder);
+  const id = isStored ? serverIdentity(folder) : newServerId();
   const address = { url, credentials: credentials === undefined ? undefined : readCredentials(credentials) };
   return createFleet({
     bus: createNatsBus(address, `opencode-taskchart ${id}`, clock, log),

@@ -147,8 +147,12 @@ export const startPlugin = ({
   const visibleLog = showingErrors(log, showError);
   const wrongOptions = optionsError(problems);
   if (wrongOptions !== undefined) visibleLog.error(wrongOptions);
-  const store = openStore({ folder: dataFolder(), owner, log: visibleLog });
-  const fleet = enterFleet(options.fleet, input, isHeadless, visibleLog);
+  let isStored = true;
+  const onInMemory = () => {
+    isStored = false;
+  };
+  const store = openStore({ folder: dataFolder(), owner, log: visibleLog, onInMemory });
+  const fleet = enterFleet(options.fleet, input, { isHeadless, isStored }, visibleLog);
   const recording = liveCharts.record(options.inspect, input.directory, log);
   const engine = createEngine({
     host,
@@ -263,7 +267,7 @@ export const startPlugin = ({
 const enterFleet = (
   options: Options["fleet"],
   { project, directory }: PluginInput,
-  isHeadless: boolean,
+  { isHeadless, isStored }: { isHeadless: boolean; isStored: boolean },
   log: Log,
 ): Fleet | undefined => {
   if (!options) return undefined;
@@ -273,6 +277,7 @@ const enterFleet = (
       projectId: project.id,
       directory,
       folder: dataFolder(),
+      isStored,
       isHeadless,
       clock,
       log,

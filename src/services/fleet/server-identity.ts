@@ -7,6 +7,9 @@ const FILE = "fleet-server";
 
 const ID = /^srv_[0-9a-f]{12}$/;
 
+/** Returns an id that no server has. */
+export const newServerId = (): string => `srv_${randomUUID().replaceAll("-", "").slice(0, 12)}`;
+
 /**
  * Returns the id of this server in its fleet, which it keeps in a file from its first start on: tasks that it launched are
  * known by it. Two servers with the same id would take each other's results, so whoever copies the folder leaves it out.
@@ -15,7 +18,7 @@ const ID = /^srv_[0-9a-f]{12}$/;
 export const serverIdentity = (folder: string): string => {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, FILE);
-  const fresh = `srv_${randomUUID().replaceAll("-", "").slice(0, 12)}`;
+  const fresh = newServerId();
   try {
     writeFileSync(file, `${fresh}\n`, { flag: "wx", mode: 0o600 });
     return fresh;

@@ -19,6 +19,8 @@ export interface StoreOptions {
   owner: Owner;
   log: Log;
   clock?: Clock;
+  /** Called where tasks are kept in memory alone: no other process sees them, and this one sees none of others. */
+  onInMemory?: () => void;
   /** Loads SQLite. Default: the runtime's; only tests need another. */
   load?: () => OpenDatabase;
 }
@@ -31,13 +33,21 @@ const LASTING: ReadonlySet<FaultKind> = new Set<FaultKind>(["newer", "readonly",
  * keeps tasks in memory until the process ends.
  * @throws Error when the runtime has no SQLite; Bun and Node have one, and OpenCode itself does not start without
  */
-export const openStore = ({ folder, owner, log, clock = systemClock, load = loadSqlite }: StoreOptions): Store => {
+export const openStore = ({
+  folder,
+  owner,
+  log,
+  clock = systemClock,
+  onInMemory = () => undefined,
+  load = loadSqlite,
+}: StoreOptions): Store => {
   const path = join(folder, "tasks.db");
   const openDatabase = loaded(load);
 
   const inMemory = ({ kind, message: reason }: DatabaseError): Store => {
     const message = "Tasks cannot be stored on disk. They are kept in memory, and are gone when OpenCode ends.";
     log.error(message, { file: path, reason, advice: ADVICE[kind] });
+    onInMemory();
     const database = openDatabase(":memory:");
     migrate(database);
     return createSqliteStore({ database, owner, now: clock.now });

@@ -15,3 +15,19 @@ test("a file that is no database is set aside as it is, and never written over",
   expect(readFileSync(join(folder, aside), "utf8")).toBe("{ this was JSON once");
   expect(log.errors).toEqual([expect.stringContaining("set aside")]);
 });
+
+test("whoever opens a store is told where tasks are kept in memory alone", () => {
+  const folder = temporaryFolder();
+  const inTheWay = join(folder, "file");
+  writeFileSync(inTheWay, "");
+  const open = (where: string): boolean => {
+    let isInMemory = false;
+    const onInMemory = () => {
+      isInMemory = true;
+    };
+    openStore({ folder: where, owner: thisProcess("me", "/project"), log: createRecordingLog(), onInMemory }).close();
+    return isInMemory;
+  };
+  expect(open(join(inTheWay, "data"))).toBe(true);
+  expect(open(folder)).toBe(false);
+});
