@@ -33,7 +33,7 @@ describeInChromium("the live page", () => {
     const { stage, open } = await start();
     const opened = await open();
     await until(() => opened.page.locator("#connection").textContent()).toBe("Live");
-    expect(await opened.page.locator("#chart h2").textContent()).toBe("supervisor");
+    await until(() => opened.page.locator("#chart h2").textContent()).toBe("supervisor");
 
     const id = await stage.launch();
     await until(() => lit(opened)).toEqual(expect.arrayContaining(["working", "none"]));
