@@ -78,7 +78,7 @@ describeInChromium("acting on the board", () => {
     await until(() => source.asked).toEqual([`cancel ${top.sessionID}`]);
     source.end(top.sessionID, "cancelled");
     await until(() => page.locator(".standing").textContent()).toContain("Cancelled");
-    expect(await page.getByRole("button", { name: "Cancel task" }).count()).toBe(0);
+    await until(() => page.getByRole("button", { name: "Cancel task" }).count()).toBe(0);
   });
 
   test("a running task is steered and a completed one resumed; what is refused is said", async () => {
