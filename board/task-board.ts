@@ -116,11 +116,14 @@ export const createTaskBoard = (initial: Filters): TaskBoard => {
   const readAnew = async (signal: AbortSignal) => {
     const wanted = Math.min(listed.length, MAX_RELOADED);
     const ids = new Set<string>();
+    let total = Number.POSITIVE_INFINITY;
     for (;;) {
       const before = ids.size;
       const page = await readFrom(before, signal);
       for (const id of page.ids) ids.add(id);
-      if (ids.size >= wanted || ids.size === before) return { total: page.total, ids: [...ids] };
+      // One that was launched between two pages is counted when its event comes.
+      total = Math.min(total, page.total);
+      if (ids.size >= wanted || ids.size === before) return { total, ids: [...ids] };
     }
   };
 
@@ -136,13 +139,14 @@ export const createTaskBoard = (initial: Filters): TaskBoard => {
     try {
       const read = isFirst ? await readAnew(own.signal) : await readFrom(listed.length, own.signal);
       listed = isFirst ? read.ids : [...new Set([...listed, ...read.ids])];
-      total = read.total;
+      const counted = isFirst ? read.total : Math.min(total, read.total);
+      total = counted;
       for (const id of named) {
         const task = known.get(id);
         if (task) list(task);
       }
       // The server counted before the last events, or after them.
-      total = Math.max(read.total, listed.length);
+      total = Math.max(counted, listed.length);
       problem = "";
     } catch (error) {
       if (own.signal.aborted) return;
