@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { PATIENCE_MS } from "./test/patience.ts";
 
 /** Files that take long, the longest first (measured, 2 cores): begun last, each would run alone at the end. */
 const SLOW = [
@@ -54,8 +55,14 @@ const ISOLATED = [
  */
 const NODE_ALONE = ["bench", "board", "docs", "scripts", "statecharts"].map((folder) => `test/${folder}/**`);
 
-/** Hours of virtual time pass in these; on a busy machine that takes seconds. */
-const UNIT = { setupFiles: ["test/seed.ts"], testTimeout: 20_000 };
+/** Milliseconds after which a test counts as hanging: most wait once for something that another process does, or not at all. */
+const LIMITS = {
+  testTimeout: 2 * PATIENCE_MS,
+  hookTimeout: 2 * PATIENCE_MS,
+  expect: { poll: { timeout: PATIENCE_MS } },
+};
+
+const UNIT = { setupFiles: ["test/seed.ts"], ...LIMITS };
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -91,17 +98,17 @@ export default defineConfig({
         test: {
           name: "browser",
           include: ["test/browser/**/*.test.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...LIMITS,
         },
       },
       {
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
-          // A start takes 2 s, and half a minute and more where much else computes: what hangs is ended, not what is slow.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          setupFiles: ["test/e2e/lab/each-test.ts"],
+          ...LIMITS,
+          // A start alone takes 2 s, and half a minute and more where much else computes.
+          testTimeout: 5 * PATIENCE_MS,
           // Each file has an OpenCode of its own; what a worker has loaded serves the next file as well. ADR-229 in docs/decisions.md
           isolate: false,
         },

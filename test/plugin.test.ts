@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startPlugin } from "../src/plugin.ts";
 import { systemClock } from "../src/services/platform/clock.ts";
 import { createDirectoryOpenings } from "../src/services/recovery/reopened-directories.ts";
+import { PATIENCE_MS } from "./patience.ts";
 import { WRONG_VALUES, withOption } from "./wrong-options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "taskchart-index-"));
@@ -170,7 +171,7 @@ test("nothing is written to the log of a host that has disposed of the plugin: i
 });
 
 /** The status API is served two seconds after a start. */
-const SERVED = { timeout: 10_000 };
+const SERVED = { timeout: PATIENCE_MS };
 
 test("a start does not wait for the status API, and one that is disposed of before never serves it", async () => {
   const imported = vi.fn();

@@ -1,10 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
 import { boardStage } from "./board-stage.ts";
 import { describeInChromium, openPage } from "./chromium.ts";
-
-const PATIENCE = 30_000;
 
 const TASKS = 10_000;
 
@@ -17,7 +16,7 @@ const LONG_FRAME_MS = 100;
 /** Long frames of all while a person scrolls: a list that is drawn whole has one for nearly every step. */
 const MAX_LONG_SHARE = 0.25;
 
-const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE });
+const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE_MS });
 
 /** Scrolls the list by a window a frame, for that many frames; resolves to how long each frame took, in milliseconds. */
 const SCROLL = `(async (frames) => {

@@ -1,14 +1,13 @@
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
+import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
 import { boardStage } from "./board-stage.ts";
 import { describeInChromium, openPage } from "./chromium.ts";
 import { launchExamples } from "./example-tasks.ts";
 
-const PATIENCE = 10_000;
-
-const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE });
+const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE_MS });
 
 /** The example that asks for a permission, and that a task launched. */
 const ASKING = "ses_6f1c880adffeTr83wqLpNbGj6w";

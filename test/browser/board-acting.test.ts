@@ -3,13 +3,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { pathsOf } from "../../src/services/worktrees/folders.ts";
 import { makeWorktree } from "../../src/services/worktrees/make-worktree.ts";
 import { newRepository, repositoryAt } from "../fakes/repository.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
 import { boardStage } from "./board-stage.ts";
 import { describeInChromium, openPage } from "./chromium.ts";
 
-const PATIENCE = 10_000;
-
-const until = <T>(read: () => Promise<T> | T) => expect.poll(read, { timeout: PATIENCE });
+const until = <T>(read: () => Promise<T> | T) => expect.poll(read, { timeout: PATIENCE_MS });
 
 const start = async () => {
   const stage = await boardStage({ port: await occupy(0) });

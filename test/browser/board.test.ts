@@ -1,12 +1,11 @@
 import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
+import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
 import { boardStage } from "./board-stage.ts";
 import { describeInChromium, openPage } from "./chromium.ts";
 
-const PATIENCE = 10_000;
-
-const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE });
+const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE_MS });
 
 const start = async (given: Parameters<typeof boardStage>[0] = {}) => {
   const stage = await boardStage({ port: await occupy(0), ...given });

@@ -1,10 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import { settled } from "../fakes/virtual-clock.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
 import { describeInChromium, type Opened, openPage } from "./chromium.ts";
 import { liveStage } from "./live-stage.ts";
-
-const PATIENCE = 10_000;
 
 const start = async (size: { width?: number; height?: number } = {}) => {
   const live = await liveStage(true);
@@ -26,7 +25,7 @@ const states = ({ page }: Opened) =>
 const rows = ({ page }: Opened) =>
   page.locator(".events [data-step]").evaluateAll((all) => all.map((row) => row.getAttribute("title")));
 
-const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE });
+const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE_MS });
 
 describeInChromium("the live page", () => {
   test("a launched task appears, and its states light up as it changes: working, completed, delivered", async () => {

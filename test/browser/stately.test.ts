@@ -3,10 +3,10 @@ import type { StatelyInspectionEvent } from "@statelyai/inspect";
 import { expect, onTestFinished, test } from "vitest";
 import { bundleForBrowser } from "../../scripts/pages.ts";
 import { settled } from "../fakes/virtual-clock.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { describeInChromium, openPage } from "./chromium.ts";
 import { liveStage } from "./live-stage.ts";
 
-const PATIENCE = 10_000;
 const STATELY = "https://stately.ai/inspect";
 
 const statelyPage = () =>
@@ -24,7 +24,7 @@ const open = async (answers: Record<string, string>) => {
   return { ...live, ...opened, received, said };
 };
 
-const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE });
+const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE_MS });
 
 describeInChromium("the page that embeds Stately's inspector", () => {
   test("Stately's page gets the current state when it opens, and all that follows, in the format of its own package", async () => {

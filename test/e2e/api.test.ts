@@ -1,20 +1,20 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { startOpenCode } from "./lab/opencode.ts";
 import { hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { dataFolder, served, serverFile, statusApi } from "./status-api.ts";
 import { inChild, launchFrom, notified } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab();
   await served(lab);
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 const folder = () => dataFolder(lab);
 const get = (path: string) => statusApi(lab).get(path);

@@ -3,19 +3,18 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { describeInChromium, openPage } from "../browser/chromium.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { dataFolder, served, serverFile } from "./status-api.ts";
 import { childOf, inChild, launching, notified } from "./tasks-and-notices.ts";
 
 const command = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
-/** For what takes several steps of several agents, on a machine that is busy with other tests. */
-const PATIENCE = 40_000;
-
-const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE });
+const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE_MS });
 
 /** The status in words of a task in the list, by its description. */
 const standing = (page: Page, description: string) =>
@@ -29,12 +28,11 @@ const standing = (page: Page, description: string) =>
 describeInChromium("the board in the real OpenCode", () => {
   let lab: Lab;
 
-  beforeAll(async () => {
+  setUp(async () => {
     lab = await startLab({ config: { permission: { bash: "ask" } } });
     await served(lab);
+    return () => lab.stop();
   });
-
-  afterAll(() => lab.stop());
 
   /** Runs `opencode-taskchart open` with a browser in which a person's is replaced: it only says where it was led. */
   const openWithCommand = async (): Promise<string> => {
@@ -51,9 +49,7 @@ describeInChromium("the board in the real OpenCode", () => {
     return readFileSync(came, "utf8").trim();
   };
 
-  test("a person sees tasks run, one ask a permission, gives it, and sees it end; nothing of the token stays", {
-    timeout: 150_000,
-  }, async () => {
+  test("a person sees tasks run, one ask a permission, gives it, and sees it end; nothing of the token stays", async () => {
     const parent = await lab.session();
     const endless = hang();
     const bash = { name: "bash", args: { command: "echo clean", description: "cleans the build" } };

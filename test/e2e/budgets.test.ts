@@ -1,9 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { toolResults } from "./lab/model-request.ts";
 import { calls, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { served, statusApi } from "./status-api.ts";
 import { childOf, inChild, launchFrom, launching, noticesIn, ours } from "./tasks-and-notices.ts";
 
@@ -15,8 +16,6 @@ const LIMITS = {
 /** Long enough for a child to begin its first call on a busy machine. */
 const TIME = { timeouts: { run: 8_000 } };
 /** On a machine that is busy with other tests, which may keep OpenCode itself from noticing a silence. */
-const PATIENCE = { timeoutMs: 60_000 };
-
 const built = new URL("../../", import.meta.url).href;
 
 const wide = { tool_call: true, limit: { context: 1_000_000, output: 4096 } };
@@ -26,11 +25,10 @@ const models = { wide: { name: "Wide", ...wide }, dear: { name: "Dear", cost, ..
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab({ plugin: [built, LIMITS], config: { provider: { scripted: { models } } } });
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 const bash = (command: string) => ({ name: "bash", args: { command, description: "try it" } });
 
@@ -43,7 +41,6 @@ const taskOf = async (id: string) => {
 const noticeOf = (parent: string, task: string): Promise<string> =>
   lab.until(async () => (await noticesIn(lab, parent)).find(({ taskId }) => taskId === task)?.hidden, {
     what: `${parent} is notified of ${task}`,
-    ...PATIENCE,
   });
 
 const expectStopped = async (task: string) => {
@@ -66,7 +63,7 @@ const spend = async (prompt: string, model: string, input: number) => {
 const IN_TURN = { concurrent: false };
 
 // One waits for time to pass; the others use it, one after the other.
-describe.concurrent("within one OpenCode", { timeout: 180_000 }, () => {
+describe.concurrent("within one OpenCode", () => {
   test("a silent task is shown as stale and reported once, until it shows life again, and then it ends as any other", async () => {
     const parent = await lab.session();
     const [silent, atWork] = [hang(), hang()];
@@ -75,7 +72,7 @@ describe.concurrent("within one OpenCode", { timeout: 180_000 }, () => {
     const words = `Task ${task} "about think long" has shown no sign of life for`;
     const notes = async () => (await lab.texts(parent)).filter((line) => line.includes(words));
     const isNotified = async () => (await notes()).length > 0;
-    await lab.until(isNotified, { what: "the agent is notified that its task is silent", ...PATIENCE });
+    await lab.until(isNotified, { what: "the agent is notified that its task is silent" });
     expect((await taskOf(task)).attention).toMatchObject({ kind: "stale" });
     lab.model.when("how is it going", [calls([ours("list"), ours("output", { task_id: task })]), text("slowly")]);
     await lab.ask(parent, "how is it going");
@@ -187,7 +184,7 @@ describe.concurrent("within one OpenCode", { timeout: 180_000 }, () => {
   });
 });
 
-test("a run that takes too long is stopped, but not while a tool runs", { timeout: 120_000 }, async () => {
+test("a run that takes too long is stopped, but not while a tool runs", async () => {
   await lab.restart({ plugin: [built, TIME] });
   const parent = await lab.session();
   const runs = "until [ -e may-end ]; do sleep 0.1; done; echo it ran";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
 import { statusOf, taskMachine } from "../../src/machines/task/machine.ts";
 import type { Journal } from "../../src/machines/task/replay.ts";
@@ -10,18 +10,18 @@ import { openJournalReader } from "../../src/services/store/sqlite/journal-reade
 import { takenBy, transitionsOf } from "../model/transitions.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { failure, hang, type Reply, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { served } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
 import { inChild, launchFrom } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab();
   await served(lab);
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 const folder = () => join(lab.options.home, "data", "opencode-taskchart");
 
@@ -39,9 +39,6 @@ interface Ending {
   status: "completed" | "error" | "cancelled";
 }
 
-/** Twelve tasks and a restart, on a machine that is busy with other tests. */
-const LONG = { timeout: 180_000 };
-
 /** Ends that need no crash, by what brings them about. */
 const ENDINGS: Readonly<Record<string, Ending>> = {
   answered: { reply: () => text("There are 12."), status: "completed" },
@@ -55,7 +52,7 @@ const taskOf = (id: string) => storedTasks(lab).find((task) => task.id === id);
 
 /** Waits until nothing is owed of these tasks. */
 const atRest = (ids: string[]) =>
-  lab.until(() => ids.every((id) => taskOf(id)?.owner === null), { what: "all are delivered", timeoutMs: 40_000 });
+  lab.until(() => ids.every((id) => taskOf(id)?.owner === null), { what: "all are delivered" });
 
 const endAll = async (word: string, ids: readonly string[]) => {
   for (const [index, [name, { act }]] of Object.entries(ENDINGS).entries()) {
@@ -93,7 +90,7 @@ const through = ({ origin, events }: Journal) => {
   return { steps, taken };
 };
 
-test("tasks in the real OpenCode take every step of the lifecycle, and their journals replay", LONG, async () => {
+test("tasks in the real OpenCode take every step of the lifecycle, and their journals replay", async () => {
   const names = Object.keys(ENDINGS);
   const parent = await lab.session();
   script("at first");

@@ -3,11 +3,12 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ApiTask } from "../../src/client/api-types.ts";
 import { prepareHome } from "./lab/home.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { noTerminal } from "./lab/terminal.ts";
 import { dataFolder, served, statusApi } from "./status-api.ts";
 import { inChild, launchFrom, notified } from "./tasks-and-notices.ts";
@@ -50,12 +51,16 @@ const taskOf = async (id: string): Promise<ApiTask> => (await statusApi(lab).get
 /** A task at work, one that asks a permission, one beside it at work, and one that waits for one of the two slots. */
 let tasks: { works: string; asks: string; beside: string; queued: string };
 
-beforeAll(async () => {
+/** See `endedTask`. */
+let counted: string | undefined;
+
+setUp(async () => {
   lab = await startLab({
     plugin: [PLUGIN, { concurrency: { default: 2 } }],
     config: { permission: { bash: "ask" } },
   });
   folder = dataFolder(lab);
+  counted = undefined;
   await served(lab);
   const parent = await lab.session();
   lab.model.when(inChild("read the code"), hang());
@@ -78,9 +83,8 @@ beforeAll(async () => {
     return (body.tasks as ApiTask[]).find(({ queue }) => queue !== undefined)?.sessionID;
   };
   tasks = { works, asks, beside, queued: await lab.until(waiting, { what: "one waits for a slot" }) };
-}, 120_000);
-
-afterAll(() => lab.stop());
+  return () => lab.stop();
+});
 
 /** The shortest beginning of an id that no other task has, without "ses_". */
 const short = (id: string): string => {
@@ -141,8 +145,8 @@ test.skipIf(noTerminal !== undefined)(
     const tmux = async (...args: string[]) =>
       (await run("tmux", ["-f", "/dev/null", "-S", socket, ...args], { env })).stdout;
     const screen = () => tmux("capture-pane", "-p", "-t", "watch");
-    const shows = (what: string | RegExp, timeoutMs = 60_000) =>
-      lab.until(async () => (await screen()).match(what), { what: `the screen shows ${what}`, timeoutMs });
+    const shows = (what: string | RegExp) =>
+      lab.until(async () => (await screen()).match(what), { what: `the screen shows ${what}` });
     const line = `echo before; ${NODE} ${CLI} watch --data ${folder}; echo "ended with $?"; exec cat`;
     await tmux("new-session", "-d", "-s", "watch", "-x", "80", "-y", "24", "sh", "-c", line);
     try {
@@ -156,7 +160,7 @@ test.skipIf(noTerminal !== undefined)(
       await lab.restart();
       await served(lab);
       await shows(/^\d waiting for you|^\d running/m);
-      await lab.until(async () => (await taskOf(tasks.asks)).attention, { what: "it asks again", timeoutMs: 60_000 });
+      await lab.until(async () => (await taskOf(tasks.asks)).attention, { what: "it asks again" });
       await shows(/asks you .* about clean up/);
       await tmux("send-keys", "-t", "watch", "C-c");
       await shows("ended with 0");
@@ -165,7 +169,6 @@ test.skipIf(noTerminal !== undefined)(
       await tmux("kill-server");
     }
   },
-  240_000,
 );
 
 test("cancel stops a task; without a terminal nobody is asked", async () => {
@@ -175,38 +178,47 @@ test("cancel stops a task; without a terminal nobody is asked", async () => {
   expect((await command(["cancel", short(tasks.asks)])).error).toContain("has already ended: it is cancelled.");
 });
 
-/** A task that was launched, watched to its end and resumed. */
-let counted: string;
-
 test("logs --follow ends with the task, and resume has it go on", async () => {
   const parent = await lab.session();
   const step = hang();
-  lab.model.when(inChild("count the files"), step);
-  [counted = ""] = await launchFrom(lab, parent, ["count the files"]);
-  const following = command(["logs", counted, "--follow"]);
-  step.release(text("There are 12."));
+  lab.model.when(inChild("count the lines"), step);
+  const [id = ""] = await launchFrom(lab, parent, ["count the lines"]);
+  const following = command(["logs", id, "--follow"]);
+  step.release(text("There are 1,200."));
   const { code, out, error } = await following;
   expect({ code, error }).toEqual({ code: 0, error: "The task is completed.\n" });
-  expect(out).toMatch(/user\n {2}count the files\n\n\S+ {2}general, m1\n {2}There are 12\.\n$/);
-  await notified(lab, parent, [counted]);
-  lab.model.when(inChild("and the tests"), text("There are 5."));
-  const { out: resumed } = await command(["resume", counted, "and", "the", "tests"]);
+  expect(out).toMatch(/user\n {2}count the lines\n\n\S+ {2}general, m1\n {2}There are 1,200\.\n$/);
+  await notified(lab, parent, [id]);
+  lab.model.when(inChild("and the words"), text("There are 5,000."));
+  const { out: resumed } = await command(["resume", id, "and", "the", "words"]);
   expect(resumed).toContain("goes on with that prompt.");
-  await lab.until(async () => (await taskOf(counted)).result === "There are 5.", { what: "it has gone on" });
+  await lab.until(async () => (await taskOf(id)).result === "There are 5,000.", { what: "it has gone on" });
 });
+
+/** A task that has ended and whose result is delivered; the same one for all tests. */
+const endedTask = async (): Promise<string> => {
+  if (counted !== undefined) return counted;
+  const parent = await lab.session();
+  lab.model.when(inChild("count the files"), text("There are 12."));
+  const [id = ""] = await launchFrom(lab, parent, ["count the files"]);
+  await notified(lab, parent, [id]);
+  counted = id;
+  return id;
+};
 
 test.each(["node", "bun"])("replay shows a task while OpenCode runs, on %s", async (runtime) => {
   // A difference, or a fault, ends with another code than 0.
-  const replayed = await command(["replay", counted], { node: join(BIN, runtime) });
+  const replayed = await command(["replay", await endedTask()], { node: join(BIN, runtime) });
   expect(replayed).toMatchObject({ code: 0, error: "" });
   expect(replayed.out).toContain("CHECKED_ANSWERED");
   expect(replayed.out).toContain("The journal replays to the stored snapshot: ");
 });
 
 test("export leaves out what was said, and where; it runs by its name alone", async () => {
+  const id = await endedTask();
   const env = { ...process.env, PATH: [BIN, process.env.PATH].join(delimiter) };
-  const { stdout: exported } = await run(CLI, ["export", counted, "--data", folder], { env });
-  expect(JSON.parse(exported)).toMatchObject({ taskId: counted, hasText: false });
+  const { stdout: exported } = await run(CLI, ["export", id, "--data", folder], { env });
+  expect(JSON.parse(exported)).toMatchObject({ taskId: id, hasText: false });
   expect(exported).not.toMatch(/count the files|There are 12|about count/);
   expect(exported).not.toContain(lab.options.home);
 });
@@ -228,7 +240,7 @@ test("doctor looks at the real OpenCode, and finds nothing wrong", async () => {
   expect(of("server")).toContain(`process ${lab.opencode.pid}`);
   expect(of("database")).toContain("undamaged");
   if (process.platform === "linux") expect(of("port")).toContain(`process ${lab.opencode.pid} (`);
-}, 240_000);
+});
 
 describe.skipIf(node20 === undefined)("on Node 20", () => {
   const plain = () => {
@@ -261,13 +273,14 @@ describe.skipIf(node20 === undefined)("on Node 20", () => {
 });
 
 test("after OpenCode has ended, list and show read the task database, and say so", async () => {
+  const ended = await endedTask();
   await lab.opencode.stop();
   const { code, out, error } = await command(["list"]);
   expect(code).toBe(0);
   expect(out).toMatch(/running .* about write the tests/);
   expect(out).toMatch(/completed .* about count the files/);
   expect(error).toContain("OpenCode is not running: read from the task database.");
-  expect((await command(["show", counted])).out).toContain("There are 5.");
+  expect((await command(["show", ended])).out).toContain("There are 12.");
   expect(await command(["why"])).toMatchObject({
     code: 4,
     error: expect.stringContaining("OpenCode is not running: open it in your project."),

@@ -39,7 +39,7 @@ const isOver = async (lab: Lab, parent: string, notices: number): Promise<boolea
 };
 
 const over = (lab: Lab, parent: string, notices: number, what: string) =>
-  lab.until(() => isOver(lab, parent, notices), { what, timeoutMs: 60_000 });
+  lab.until(() => isOver(lab, parent, notices), { what });
 
 /** OpenCode is back, and ends once more while it recovers. */
 const endAgain = async (lab: Lab, { end, delay }: NonNullable<DrawnPlay["again"]>) => {

@@ -1,19 +1,19 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { startOpenCode } from "./lab/opencode.ts";
 import { hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { storedTasks } from "./stored.ts";
 import { inChild, launchFrom, noticesIn } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab();
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 /** When each process showed last that it lives, the newest last. */
 const signs = (): number[] => {
@@ -55,7 +55,7 @@ test.each(DATABASES)(
         last = now;
         return looks >= 3;
       };
-      await lab.until(looked, { what: "the other OpenCode has looked for tasks", timeoutMs: 30_000 });
+      await lab.until(looked, { what: "the other OpenCode has looked for tasks" });
       expect(storedTasks(lab)).toEqual(before);
     } finally {
       await other.stop();
@@ -69,13 +69,11 @@ test.each(DATABASES)(
     };
     const isOver = async () =>
       (await notices()).length > 0 && storedTasks(lab).find((task) => task.id === id)?.owner === null;
-    await lab.until(isOver, { what: "the result is delivered", timeoutMs: 40_000 });
+    await lab.until(isOver, { what: "the result is delivered" });
     expect(await notices()).toHaveLength(1);
     expect(storedTasks(lab).find((task) => task.id === id)).toMatchObject({
       status: "completed",
       result: "It went on.",
     });
   },
-  // OpenCode starts three times, and is watched for three beats.
-  180_000,
 );

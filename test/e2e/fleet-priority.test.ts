@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { describeWithNats } from "../fakes/nats-server.ts";
 import { type Fleet, PATIENT, type Server, startFleet, taskOf } from "./fleet-servers.ts";
 import { lastUserText } from "./lab/model-request.ts";
 import { calls, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { served } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
 import { inChild } from "./tasks-and-notices.ts";
@@ -11,12 +12,11 @@ describeWithNats("Tasks that wait for a server with one slot", () => {
   let fleet: Fleet;
   let home: Server;
 
-  beforeAll(async () => {
+  setUp(async () => {
     fleet = await startFleet(30_000);
     home = await fleet.add("laptop", { fleet: { offer: ["general"] }, options: { toolsets: ["subtasks"] } });
+    return () => fleet?.stop();
   });
-
-  afterAll(() => fleet?.stop());
 
   test("are begun by it in the order of their priorities, one after the other", async () => {
     const priorities = ["low", "normal", "high"];

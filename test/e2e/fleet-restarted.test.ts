@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { describeWithNats } from "../fakes/nats-server.ts";
 import {
   atRest,
@@ -11,6 +11,7 @@ import {
   toldOnce,
 } from "./fleet-servers.ts";
 import { hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { storedTasks } from "./stored.ts";
 import { childOf, inChild, noticesIn } from "./tasks-and-notices.ts";
 
@@ -22,12 +23,11 @@ describeWithNats("While a task is on another server", () => {
   let a: Server;
   let b: Server;
 
-  beforeAll(async () => {
+  setUp(async () => {
     fleet = await startFleet(LEASE);
     [a, b] = await Promise.all([fleet.add("laptop", { fleet: { offer: ["general"] } }), fleet.addWorker("desk")]);
+    return () => fleet?.stop();
   });
-
-  afterAll(() => fleet?.stop());
 
   /** A task is under way on the other server, where its agent waits for its model. */
   const underWay = async (prompt: string) => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { opencodeTaskchart } from "../cli/command-line.ts";
 import { describeWithNats } from "../fakes/nats-server.ts";
 import {
@@ -12,6 +12,7 @@ import {
   startFleet,
   taskOf,
 } from "./fleet-servers.ts";
+import { setUp } from "./lab/set-up.ts";
 import { dataFolder, statusApi } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
 import { childOf, inChild, noticesIn } from "./tasks-and-notices.ts";
@@ -22,14 +23,13 @@ describeWithNats("A task that ran on another server", () => {
   let b: Server;
   let c: Server;
 
-  beforeAll(async () => {
+  setUp(async () => {
     fleet = await startFleet(30_000);
     a = await fleet.add("laptop", { fleet: { offer: ["general"] } });
     b = await fleet.addWorker("desk");
     c = await fleet.addWorker("cellar");
+    return () => fleet?.stop();
   });
-
-  afterAll(() => fleet?.stop());
 
   const resume = (task: string, prompt: string) => statusApi(a).post(`/v1/tasks/${task}/resume`, { prompt });
 

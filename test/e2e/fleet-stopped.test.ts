@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { describeWithNats } from "../fakes/nats-server.ts";
 import {
   atRest,
@@ -12,6 +12,7 @@ import {
   toldOnce,
 } from "./fleet-servers.ts";
 import { hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { statusApi } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
 import { inChild, noticesIn } from "./tasks-and-notices.ts";
@@ -26,15 +27,14 @@ describeWithNats("A server that works for another", () => {
   let home: Server;
   let workers: Server[];
 
-  beforeAll(async () => {
+  setUp(async () => {
     fleet = await startFleet(LEASE);
     workers = [];
     // On a busy machine a server may be taken for dead, which costs an attempt.
     const offering = fleet.add("laptop", { fleet: { offer: ["general"], retries: 5 } });
     [home] = await Promise.all([offering, addWorker("desk")]);
+    return () => fleet?.stop();
   });
-
-  afterAll(() => fleet?.stop());
 
   const addWorker = async (name: string) => void workers.push(await fleet.addWorker(name));
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { opencodeTaskchart } from "../cli/command-line.ts";
 import { describeWithNats } from "../fakes/nats-server.ts";
 import {
@@ -19,6 +19,7 @@ import {
 } from "./fleet-servers.ts";
 import { lastUserText, type ModelRequest } from "./lab/model-request.ts";
 import { calls, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { dataFolder, served, statusApi } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
 import { childOf, inChild, launching, noticesIn } from "./tasks-and-notices.ts";
@@ -37,7 +38,7 @@ describeWithNats("A fleet of real servers", () => {
   let a: Server;
   let b: Server;
 
-  beforeAll(async () => {
+  setUp(async () => {
     // Nobody dies here, and on a busy machine servers are slow.
     fleet = await startFleet(30_000);
     [a, b] = await Promise.all([
@@ -48,9 +49,8 @@ describeWithNats("A fleet of real servers", () => {
       }),
       fleet.addWorker("desk", { config: { permission: { bash: { "*": "allow", "touch *": "ask" } } } }),
     ]);
+    return () => fleet?.stop();
   });
-
-  afterAll(() => fleet?.stop());
 
   const stands = (server: Server) => [server.project.standing(), readdirSync(server.project.top)];
 

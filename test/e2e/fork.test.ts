@@ -1,22 +1,22 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { type ModelRequest, textOf, toolResults } from "./lab/model-request.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { noticesIn, ours } from "./tasks-and-notices.ts";
 
 const repository = new URL("../..", import.meta.url).href;
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab({ plugin: [repository, { fork: { maxTokens: 2_000 } }] });
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 const forking = (prompt: string) => ours("task", { description: "fork", prompt, agent: "general", fork: true });
 
@@ -168,7 +168,6 @@ test("in opencode run, where nobody could answer, it is rejected at once, and th
     modelURL: lab.model.url,
     message: "shell it",
     config: { permission: { bash: "ask" } },
-    timeoutMs: 40_000,
   });
   expect(run.timedOut).toBe(false);
   const read = run.events.findLast(({ type }) => type === "text")?.part?.text ?? "";

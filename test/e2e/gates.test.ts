@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { served, statusApi } from "./status-api.ts";
 import { inChild, launchFrom, notified } from "./tasks-and-notices.ts";
 
@@ -14,11 +15,10 @@ const COMMAND = 'echo ran >> runs; echo "no file done"; test -e done';
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab({ plugin: [built, { gate: { agents: { general: COMMAND }, tries: 1 } }] });
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 const inProject = (name: string) => join(lab.options.home, "project", name);
 
@@ -41,8 +41,7 @@ const afterGate = (id: string) => (request: { sessionID: string; messages: unkno
   request.sessionID === id &&
   JSON.stringify(request.messages).includes("A command of the project's configuration checked");
 
-const untilEnded = (id: string) =>
-  lab.until(async () => (await taskOf(id)).completedAt, { what: `${id} has ended`, timeoutMs: 40_000 });
+const untilEnded = (id: string) => lab.until(async () => (await taskOf(id)).completedAt, { what: `${id} has ended` });
 
 test("a gate that fails once gives the agent its output, and then passes: one notice, of the second answer", async () => {
   const parent = await lab.session();

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { served } from "./status-api.ts";
 import { inChild, launchFrom, notified } from "./tasks-and-notices.ts";
 
@@ -10,12 +11,11 @@ const built = new URL("../../dist/index.js", import.meta.url).href;
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab({ plugin: [built, { inspect: true }] });
   await served(lab);
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 const url = (): string =>
   JSON.parse(readFileSync(join(lab.options.home, "data", "opencode-taskchart", "server.json"), "utf8")).url;

@@ -2,10 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { toolNames, toolResults } from "./lab/model-request.ts";
 import { calls, cut, failure, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 
 /** A plugin with one tool, in the shape that OpenCode takes without any package. */
 const greeter = `
@@ -22,16 +23,15 @@ export const greeter = async () => ({
 let folder: string;
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   folder = await mkdtemp(join(tmpdir(), "taskchart-greeter-"));
   const file = join(folder, "greeter.js");
   await writeFile(file, greeter);
   lab = await startLab({ plugin: pathToFileURL(file).href });
-});
-
-afterAll(async () => {
-  await lab.stop();
-  await rm(folder, { recursive: true });
+  return async () => {
+    await lab.stop();
+    await rm(folder, { recursive: true });
+  };
 });
 
 describe("the lab's OpenCode and its scripted model", () => {

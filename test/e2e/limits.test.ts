@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, toolResults } from "./lab/model-request.ts";
 import { calls, type HangReply, hang, type Reply, type ScriptedCall, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
+import { setUp } from "./lab/set-up.ts";
 import { storedTasks } from "./stored.ts";
 import { childOf, inChild, launchFrom, launching, noticesIn, notified, ours } from "./tasks-and-notices.ts";
 
@@ -24,19 +25,19 @@ const NARROW: PluginWithOptions = [
 let model: ScriptedModel;
 let lab: Lab;
 
-beforeAll(async () => {
+/** Starts a model and OpenCode with this plugin. Resolves to what ends them. */
+const startWith = async (plugin: PluginWithOptions) => {
   model = await startModel();
   const options = { baseURL: model.url, apiKey: "none" };
   const o1 = { name: "O1", tool_call: true, limit: { context: 100_000, output: 4096 } };
   const models = { o1, o2: { ...o1, name: "O2" } };
   const other = { npm: "@ai-sdk/openai-compatible", name: "Other", options, models };
-  lab = await startLab({ model, plugin: TWO_SLOTS, config: { provider: { other } } });
-}, 120_000);
-
-afterAll(async () => {
-  await lab.stop();
-  await model.stop();
-});
+  lab = await startLab({ model, plugin, config: { provider: { other } } });
+  return async () => {
+    await lab.stop();
+    await model.stop();
+  };
+};
 
 /** How many of these requests the model worked on at that time. */
 const atWork = (requests: ModelRequest[], time: number): number =>
@@ -75,55 +76,57 @@ const act = async (parent: string, word: string, ...steps: ScriptedCall[][]) => 
   await lab.ask(parent, word);
 };
 
-test("of twelve launches never more than two are at work, in the order of the launches, and the others say their place", {
-  timeout: 120_000,
-}, async () => {
-  const parent = await lab.session();
-  const held = holdChildren(parent);
-  const prompts = Array.from({ length: 12 }, (_, index) => `part ${String(index).padStart(2, "0")}`);
-  await act(
-    parent,
-    "launch twelve",
-    prompts.map((prompt) => launching(prompt)),
-    [ours("list")],
-  );
-  const request = await model.waitFor((one) => one.sessionID === parent && toolResults(one).length === 13);
-  const list = String(toolResults(request).at(-1)?.output);
-  expect(list.match(/ · queued: \S+, waits for a slot \(2 of 2 in use\)$/gm)).toHaveLength(10);
-  expect(list).toContain("queued: 1st");
-  expect(list).toContain("queued: 10th");
-  await lab.until(() => requestsOf([parent]).length === 2, { what: "the first two ask their model" });
-  held.release(text("done", { delayMs: 150 }));
-  const launched = storedTasks(lab).map(({ id }) => id);
-  expect(launched).toHaveLength(12);
-  expect(await notified(lab, parent, launched)).toHaveLength(12);
-  const children = requestsOf([parent]);
-  expect(mostAtOnce(children)).toBe(2);
-  expectOrder(children, launched);
+describe("with one limit for all", () => {
+  setUp(() => startWith(TWO_SLOTS));
+
+  test("of twelve launches never more than two are at work, in the order of the launches, and the others say their place", async () => {
+    const parent = await lab.session();
+    const held = holdChildren(parent);
+    const prompts = Array.from({ length: 12 }, (_, index) => `part ${String(index).padStart(2, "0")}`);
+    await act(
+      parent,
+      "launch twelve",
+      prompts.map((prompt) => launching(prompt)),
+      [ours("list")],
+    );
+    const request = await model.waitFor((one) => one.sessionID === parent && toolResults(one).length === 13);
+    const list = String(toolResults(request).at(-1)?.output);
+    expect(list.match(/ · queued: \S+, waits for a slot \(2 of 2 in use\)$/gm)).toHaveLength(10);
+    expect(list).toContain("queued: 1st");
+    expect(list).toContain("queued: 10th");
+    await lab.until(() => requestsOf([parent]).length === 2, { what: "the first two ask their model" });
+    held.release(text("done", { delayMs: 150 }));
+    const launched = storedTasks(lab).map(({ id }) => id);
+    expect(launched).toHaveLength(12);
+    expect(await notified(lab, parent, launched)).toHaveLength(12);
+    const children = requestsOf([parent]);
+    expect(mostAtOnce(children)).toBe(2);
+    expectOrder(children, launched);
+  });
+
+  test("two processes share a limit", async () => {
+    const second = await startLab({ plugin: TWO_SLOTS, home: lab.options.home, model });
+    onTestFinished(() => second.stop());
+    const labs = [lab, second];
+    const parents = await Promise.all(labs.map((of) => of.session()));
+    model.when((request) => parents.includes(request.parentSessionID ?? ""), text("done", { delayMs: 300 }));
+    const launches = labs.map((of, index) =>
+      launchFrom(
+        of,
+        parents[index] ?? "",
+        [1, 2, 3, 4].map((part) => `process ${index} part ${part}`),
+      ),
+    );
+    const tasks = await Promise.all(launches);
+    for (const [index, of] of labs.entries()) {
+      expect(await notified(of, parents[index] ?? "", tasks[index] ?? [])).toHaveLength(4);
+    }
+    expect(mostAtOnce(requestsOf(parents))).toBe(2);
+  });
 });
 
-test("two processes share a limit", { timeout: 120_000 }, async () => {
-  const second = await startLab({ plugin: TWO_SLOTS, home: lab.options.home, model });
-  onTestFinished(() => second.stop());
-  const labs = [lab, second];
-  const parents = await Promise.all(labs.map((of) => of.session()));
-  model.when((request) => parents.includes(request.parentSessionID ?? ""), text("done", { delayMs: 300 }));
-  const launches = labs.map((of, index) =>
-    launchFrom(
-      of,
-      parents[index] ?? "",
-      [1, 2, 3, 4].map((part) => `process ${index} part ${part}`),
-    ),
-  );
-  const tasks = await Promise.all(launches);
-  for (const [index, of] of labs.entries()) {
-    expect(await notified(of, parents[index] ?? "", tasks[index] ?? [])).toHaveLength(4);
-  }
-  expect(mostAtOnce(requestsOf(parents))).toBe(2);
-});
-
-describe("with limits by provider, by model and by agent", { timeout: 120_000 }, () => {
-  beforeAll(() => lab.restart({ plugin: NARROW }));
+describe("with limits by provider, by model and by agent", () => {
+  setUp(() => startWith(NARROW));
 
   test("the narrowest that is used up holds a task up, and each says which that is", async () => {
     const parent = await lab.session();

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { launching } from "./tasks-and-notices.ts";
 
 /** Launches in one turn. `MANY=150` shows what a crowd does to OpenCode; by default there is no time for that. */
@@ -8,11 +9,10 @@ const MANY = Number(process.env.MANY ?? 40);
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab();
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 test(`${MANY} launches in one turn are as many tasks as sessions, and none is refused`, {
   timeout: 300_000,

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { storedTasks } from "./stored.ts";
 import { childOf, inChild, launchFrom, launching, noticeRequest, noticesIn } from "./tasks-and-notices.ts";
 
@@ -9,21 +10,17 @@ const MINE = { agent: { mine: { mode: "primary" as const, prompt: "You are mine.
 
 let lab: Lab;
 
-beforeAll(async () => {
-  lab = await startLab({ config: MINE });
-});
-
-afterAll(() => lab.stop());
-
 const taskOf = (id: string) => storedTasks(lab).find((task) => task.id === id);
 
 /** What has happened while this plugin was not there, nor the agent: the plugin is back then. */
 describe("after OpenCode was killed and has run without this plugin", () => {
   let [parent, kept, deleted] = ["", "", ""];
   let [outliving, staying, going] = ["", "", ""];
-  const waits = hang();
+  let waits = hang();
 
-  beforeAll(async () => {
+  setUp(async () => {
+    lab = await startLab({ config: MINE });
+    waits = hang();
     parent = await lab.session();
     lab.model.when(inChild("outlive the agent"), waits);
     lab.model.when("launch it as mine", [calls([launching("outlive the agent")]), text("launched")]);
@@ -40,7 +37,8 @@ describe("after OpenCode was killed and has run without this plugin", () => {
     await lab.client.session.delete({ sessionID: deleted }, { throwOnError: true });
     expect([staying, going].map((id) => taskOf(id)?.status)).toEqual(["running", "running"]);
     await lab.restart({ plugin: plugins[0] ?? "none" });
-  }, 120_000);
+    return () => lab.stop();
+  });
 
   test("a notice to a session whose agent is no more goes to OpenCode's default agent, once", async () => {
     waits.release(text("I did."));
@@ -55,7 +53,6 @@ describe("after OpenCode was killed and has run without this plugin", () => {
   test("the tasks of a parent that was deleted meanwhile are removed, and no others", async () => {
     await lab.until(() => taskOf(going) === undefined, {
       what: "the deleted parent's task is removed",
-      timeoutMs: 40_000,
     });
     expect(taskOf(staying)?.status).toBe("running");
   });

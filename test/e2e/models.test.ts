@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { toolResults } from "./lab/model-request.ts";
 import { calls, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { served, statusApi } from "./status-api.ts";
 import { childOf, inChild, launching, notified, ours } from "./tasks-and-notices.ts";
 
@@ -10,12 +11,11 @@ let lab: Lab;
 const priced = { cost: { input: 2, output: 8 }, tool_call: true, limit: { context: 1_000_000, output: 4096 } };
 const models = { "vendor/m3": { name: "M3", reasoning: true, ...priced }, m4: { name: "M4", ...priced } };
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab({ config: { provider: { scripted: { models } } } });
   await served(lab);
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 test("a task runs on the model that its launch names, and a model that is unknown is refused with the nearest", async () => {
   const parent = await lab.session();

@@ -1,10 +1,11 @@
 import { createOpencodeClient } from "@opencode-ai/sdk";
-import { afterAll, beforeAll, describe } from "vitest";
+import { describe } from "vitest";
 import { createOpencodeHost } from "../../src/services/host/opencode-host.ts";
 import { describeHost, type Subject } from "../contract/host-contract.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText } from "./lab/model-request.ts";
 import { failure, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 
 /** A model for which OpenCode has the variants low, medium and high. */
 const thinking = { name: "M3", reasoning: true, variants: { medium: { disabled: true } } };
@@ -13,7 +14,7 @@ describe("OpenCode keeps the contract of a host", () => {
   let lab: Lab;
   let subject: Subject;
 
-  beforeAll(async () => {
+  setUp(async () => {
     lab = await startLab({ plugin: "none", config: { provider: { scripted: { models: { "vendor/m3": thinking } } } } });
     const directory = lab.opencode.project;
     /** The client that OpenCode hands to a plugin is of this older kind. */
@@ -34,9 +35,8 @@ describe("OpenCode keeps the contract of a host", () => {
         await lab.until(condition, { what: "the contract's condition holds" });
       },
     };
+    return () => lab.stop();
   });
-
-  afterAll(() => lab.stop());
 
   describeHost(() => subject);
 });

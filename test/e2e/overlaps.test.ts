@@ -1,18 +1,18 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, hang, type ScriptedCall, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { served, statusApi } from "./status-api.ts";
 import { childOf, inChild, launching, notified } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab();
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 const inProject = (name: string) => join(lab.options.home, "project", name);
 const read = (name: string): ScriptedCall => ({ name: "read", args: { filePath: inProject(name) } });

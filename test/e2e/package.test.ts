@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { commitPackage } from "../../scripts/release-branch.ts";
 import { lookInstalled, newHome, prepareHome, removeHome } from "./lab/home.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
@@ -12,6 +12,7 @@ import { executable } from "./lab/opencode-process.ts";
 import { type Registry, startRegistry } from "./lab/registry.ts";
 import { calls, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
+import { setUp } from "./lab/set-up.ts";
 import { noTerminal, openTerminal } from "./lab/terminal.ts";
 import { inChild, launchFrom, launching, notified } from "./tasks-and-notices.ts";
 
@@ -26,7 +27,7 @@ let registry: Registry;
 /** In these tests OpenCode reads the files that `opencode plugin` writes, and asks a registry of this machine. */
 let env: Record<string, string | undefined>;
 
-beforeAll(async () => {
+setUp(async () => {
   model = await startModel();
   folder = await newHome();
   const npm = ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder];
@@ -56,12 +57,11 @@ beforeAll(async () => {
     unpacked: pathToFileURL(unpacked).href,
     git: `opencode-taskchart@git+file://${git}#release`,
   };
-});
-
-afterAll(async () => {
-  await model.stop();
-  registry.stop();
-  await removeHome(folder);
+  return async () => {
+    await model.stop();
+    registry.stop();
+    await removeHome(folder);
+  };
 });
 
 /** Installs the package as a user does, into a fresh OpenCode. Returns its home. */
@@ -113,7 +113,7 @@ describe.skipIf(noTerminal !== undefined).each(["by name", "unpacked"] as const)
       const terminal = await openTerminal({ modelURL: model.url, plugins: [], home, env, size });
       onTestFinished(() => terminal.kill());
       await terminal.submit("have them counted");
-      await terminal.shows(/✓ about count the folders/, { timeoutMs: 40_000 });
+      await terminal.shows(/✓ about count the folders/);
     });
   },
 );

@@ -1,15 +1,14 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { newRepository, type Repository } from "../fakes/repository.ts";
 import { newHome, removeHome } from "./lab/home.ts";
 import { pluginsOf } from "./lab/lab.ts";
 import { calls, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
+import { setUp } from "./lab/set-up.ts";
 import { noTerminal, openTerminal, type Terminal } from "./lab/terminal.ts";
 import { inChild, launching } from "./tasks-and-notices.ts";
-
-const PATIENCE = { timeoutMs: 40_000 };
 
 const bash = (command: string) => ({ name: "bash", args: { command, description: "works" } });
 
@@ -19,7 +18,7 @@ describe.skipIf(noTerminal !== undefined)("in the panel, what tasks changed in t
   let project: Repository;
   let terminal: Terminal;
 
-  beforeAll(async () => {
+  setUp(async () => {
     model = await startModel();
     home = await newHome();
     mkdirSync(join(home, "project"));
@@ -34,14 +33,13 @@ describe.skipIf(noTerminal !== undefined)("in the panel, what tasks changed in t
       model.when(inChild(prompt), [calls([bash(`sed -i '${change}' a.txt`)]), text("Written.")]);
     model.when("write it twice", [calls(Object.keys(writers).map((prompt) => launching(prompt))), text("launched")]);
     await terminal.submit("write it twice");
-    await terminal.shows("✓ about shout one", PATIENCE);
-    await terminal.shows("✓ about translate one", PATIENCE);
-  });
-
-  afterAll(async () => {
-    await terminal?.kill();
-    await model.stop();
-    await removeHome(home);
+    await terminal.shows("✓ about shout one");
+    await terminal.shows("✓ about translate one");
+    return async () => {
+      await terminal?.kill();
+      await model.stop();
+      await removeHome(home);
+    };
   });
 
   /** Opens the list with a task selected. */
@@ -65,7 +63,7 @@ describe.skipIf(noTerminal !== undefined)("in the panel, what tasks changed in t
     expect(screen).toContain('"a.txt" +1 −1');
     expect(project.read("a.txt")).toBe("one\ntwo\n");
     await terminal.press("Enter");
-    await terminal.shows('Applied the changes of "about shout one".', PATIENCE);
+    await terminal.shows('Applied the changes of "about shout one".');
     expect(project.read("a.txt")).toBe("ONE\ntwo\n");
     await terminal.shows("esc close");
     await terminal.press("p");
@@ -79,13 +77,13 @@ describe.skipIf(noTerminal !== undefined)("in the panel, what tasks changed in t
     await terminal.press("p");
     await terminal.shows('Apply what "about translate one" changed?');
     await terminal.press("Enter");
-    await terminal.shows("a.txt (content)", PATIENCE);
+    await terminal.shows("a.txt (content)");
     expect(project.read("a.txt")).toBe("ONE\ntwo\n");
     await terminal.shows("esc close");
     await terminal.press("d");
     await terminal.shows("This removes its worktree; a patch file is kept.");
     await terminal.press("Enter");
-    await terminal.shows('Discarded the changes of "about translate one".', PATIENCE);
+    await terminal.shows('Discarded the changes of "about translate one".');
     expect(project.git("worktree", "list").trim().split("\n")).toHaveLength(1);
     expect(project.read("a.txt")).toBe("ONE\ntwo\n");
   });

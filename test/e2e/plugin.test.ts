@@ -1,20 +1,20 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { toolNames } from "./lab/model-request.ts";
 import { calls, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { launchFrom, launching, notified } from "./tasks-and-notices.ts";
 
 const built = new URL("../../dist/index.js", import.meta.url).href;
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab({ env: { NODE_ENV: "production" } });
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 /** Has an agent launch a task, and returns the visible part of the one notice of its end. */
 const launched = async () => {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { PATIENCE_MS } from "../patience.ts";
 import { newHome, removeHome } from "./lab/home.ts";
 import { type Lab, pluginsOf, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, toolResults } from "./lab/model-request.ts";
@@ -89,7 +90,7 @@ test.skipIf(noTerminal !== undefined)(
       };
       // The task may take its step before the interface is ready: it goes on as soon as OpenCode is back.
       const [terminal] = await Promise.all([use(), task.step()]);
-      await expect.poll(() => existsSync(join(project, `stays-${quit}`)), { timeout: 20_000 }).toBe(true);
+      await expect.poll(() => existsSync(join(project, `stays-${quit}`)), { timeout: PATIENCE_MS }).toBe(true);
       const asked = model.requests.length;
       await terminal.quit();
       open = undefined;
@@ -104,7 +105,9 @@ test.skipIf(noTerminal !== undefined)(
     const reopened = await startLab({ home, model });
     lab = reopened;
     const ended = { status: "completed", owner: null, result: "All steps are done." };
-    await expect.poll(() => storedTasks({ options }), { timeout: 40_000 }).toEqual([expect.objectContaining(ended)]);
+    await expect
+      .poll(() => storedTasks({ options }), { timeout: PATIENCE_MS })
+      .toEqual([expect.objectContaining(ended)]);
     const parent = model.requests.find(isOfTask)?.parentSessionID ?? "";
     expect(await noticesIn(reopened, parent)).toHaveLength(1);
     const steps = readFileSync(join(project, "steps.txt"), "utf8").trim().split("\n");

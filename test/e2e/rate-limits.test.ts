@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { type ModelRequest, toolResults } from "./lab/model-request.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
 import { type ScriptedModel, startModel } from "./lab/scripted-model.ts";
+import { setUp } from "./lab/set-up.ts";
 import { served, statusApi } from "./status-api.ts";
 import { childOf, inChild, launchFrom, launching, notified, ours } from "./tasks-and-notices.ts";
 
@@ -13,18 +14,17 @@ let lab: Lab;
 
 const m1 = { name: "M1", tool_call: true, limit: { context: 1_000_000, output: 4096 } };
 
-beforeAll(async () => {
+setUp(async () => {
   model = await startModel();
   const options = { baseURL: model.url, apiKey: "none" };
   const other = { npm: "@ai-sdk/openai-compatible", name: "Other", options, models: { m1, m3: { ...m1, name: "M3" } } };
   const fallback = { agents: { explore: ["scripted/m2", "other/unheard-of", "other/m3"] }, after: 4_000 };
   lab = await startLab({ model, plugin: [repository, { fallback }], config: { provider: { other } } });
   await served(lab);
-});
-
-afterAll(async () => {
-  await lab.stop();
-  await model.stop();
+  return async () => {
+    await lab.stop();
+    await model.stop();
+  };
 });
 
 const taskOf = async (id: string) => (await statusApi(lab).get(`/v1/tasks/${id}`)).body;

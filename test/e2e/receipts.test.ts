@@ -3,19 +3,19 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, hang, type ScriptedCall, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { dataFolder, served, statusApi } from "./status-api.ts";
 import { inChild, launchFrom, notified } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab();
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 const inProject = (name: string) => join(lab.options.home, "project", name);
 const bash = (command: string): ScriptedCall => ({ name: "bash", args: { command, description: "try it" } });

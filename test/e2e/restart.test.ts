@@ -1,11 +1,13 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { PATIENCE_MS } from "../patience.ts";
 import { type Lab, pluginsOf, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, toolResults } from "./lab/model-request.ts";
 import { type OpenCode, startOpenCode } from "./lab/opencode.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { storedTasks } from "./stored.ts";
 import { childOf, inChild, launchFrom, launching, noticesIn, ours } from "./tasks-and-notices.ts";
 
@@ -13,11 +15,10 @@ let lab: Lab;
 
 const [plugin = "none"] = pluginsOf();
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab();
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 const taskOf = (id: string) => storedTasks(lab).find((task) => task.id === id);
 
@@ -27,7 +28,7 @@ const untilNotified = async (parent: string, id: string) => {
     const { data: busy = {} } = await lab.client.session.status();
     return (await of()).length > 0 && taskOf(id)?.owner === null && !(parent in busy);
   };
-  await lab.until(isOver, { what: `${parent} is notified of ${id}, and rests`, timeoutMs: 40_000 });
+  await lab.until(isOver, { what: `${parent} is notified of ${id}, and rests` });
   return of();
 };
 
@@ -117,7 +118,7 @@ describe("opencode run", () => {
       return calls([ours("output", { task_id: /ses_\w+/.exec(launched.output)?.[0], block: true })]);
     });
     const running = run("launch it in a run");
-    const { sessionID: parent } = await lab.model.waitFor(isAsked, { timeoutMs: 40_000 });
+    const { sessionID: parent } = await lab.model.waitFor(isAsked);
     const collects = async () => (await lab.texts(parent)).includes("tool asyncagents_output running");
     await lab.until(collects, { what: "the run collects the result" });
     work.release(text("the run's answer"));
@@ -145,13 +146,12 @@ describe("opencode run", () => {
 describe("two processes in one project", () => {
   let other: OpenCode;
 
-  beforeAll(async () => {
+  setUp(async () => {
     other = await startOpenCode(lab.options);
     // An instance, and its plugins, start with the first request.
     await other.client.session.list();
+    return () => other.stop();
   });
-
-  afterAll(() => other.stop());
 
   test("when one is killed, the other goes on with its tasks and notifies their parent once", async () => {
     const parent = await lab.session();
@@ -163,7 +163,7 @@ describe("two processes in one project", () => {
     waits.release(text("It goes on."));
     await other.client.session.list();
     await expect
-      .poll(() => taskOf(id), { timeout: 30_000 })
+      .poll(() => taskOf(id), { timeout: PATIENCE_MS })
       .toMatchObject({ status: "completed", result: "It goes on.", owner: null });
     expect(owner).not.toBeNull();
     await lab.restart();
@@ -172,7 +172,6 @@ describe("two processes in one project", () => {
 
   test.runIf(process.env.CRASH_MOMENTS === "all")(
     "one that is stopped past its lease loses its tasks, and does no harm when it wakes",
-    { timeout: 120_000 },
     async () => {
       const parent = await lab.session();
       const waits = hang();
@@ -182,12 +181,12 @@ describe("two processes in one project", () => {
       const { pid } = lab.opencode;
       process.kill(pid, "SIGSTOP");
       try {
-        await expect.poll(() => taskOf(id)?.owner, { timeout: 40_000 }).not.toBe(owner);
+        await expect.poll(() => taskOf(id)?.owner, { timeout: PATIENCE_MS }).not.toBe(owner);
       } finally {
         process.kill(pid, "SIGCONT");
       }
       await expect
-        .poll(() => lab.opencode.log().includes("taken over by another process"), { timeout: 20_000 })
+        .poll(() => lab.opencode.log().includes("taken over by another process"), { timeout: PATIENCE_MS })
         .toBe(true);
       waits.release(text("The other did it."));
       const notices = await untilNotified(parent, id);

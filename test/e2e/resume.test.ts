@@ -1,15 +1,15 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, failure, hang, type Reply, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { inChild, launchFrom, noticesIn, notified, ours } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab();
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 /** A parent with a task that has completed and whose result was delivered. */
 const completed = async (prompt: string): Promise<{ parent: string; task: string }> => {

@@ -2,10 +2,11 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest } from "./lab/model-request.ts";
 import { calls, type HangReply, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { dataFolder, served, statusApi } from "./status-api.ts";
 import { inChild, launchFrom, notified, ours } from "./tasks-and-notices.ts";
 
@@ -15,12 +16,11 @@ const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab();
   await served(lab);
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 /** A child whose model is silent in its first step, until the test releases it. */
 const working = async (prompt: string): Promise<{ parent: string; task: string; step: HangReply }> => {
@@ -158,4 +158,4 @@ test("an instruction survives a crash: the run goes on with it, and it is in the
   const notices = await notified(lab, parent, [task]);
   expect(notices[0]?.hidden).toContain("8 tests.");
   expect(await written(task)).toEqual(["count old files", "only the tests"]);
-}, 60_000);
+});

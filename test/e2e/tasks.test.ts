@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { PluginSpec } from "./lab/home.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { toolResults } from "./lab/model-request.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import {
   childOf,
   inChild,
@@ -23,11 +24,10 @@ const plugin: PluginSpec = [new URL("../..", import.meta.url).href, { concurrenc
 /** An agent whose model there is not. */
 const lost = { description: "none", mode: "subagent", model: "fake/nowhere", prompt: "" } as const;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab({ plugin, config: { agent: { lost } } });
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 /** What the newest answer of a tool in the conversation says. */
 const lastAnswer = async (parent: string): Promise<string> =>

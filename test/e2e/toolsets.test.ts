@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, textOf, toolResults } from "./lab/model-request.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { dataFolder, served, statusApi } from "./status-api.ts";
 import { childOf, inChild, launchFrom, launching, noticesIn, notified, ours } from "./tasks-and-notices.ts";
 
@@ -35,13 +36,12 @@ const config = {
   },
 };
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab({ plugin: plugin(), config });
   await served(lab);
   api = statusApi(lab);
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 const subtask = (title: string, args: Record<string, unknown> = {}, agent = "general") => ({
   name: `create_subtask_${agent}`,
@@ -67,8 +67,6 @@ const resultOf = (sessionID: string, tool: string) =>
 const deliveredByAnswer = (taskId: string) =>
   lab.until(async () => (await api.get(`/v1/tasks/${taskId}/events`)).body.at(-1)?.type === "WAIT_DELIVERED", {
     what: "its end counts as delivered",
-    // Well before the ten seconds after which an answer counts as lost.
-    timeoutMs: 5_000,
   });
 
 const shell = calls([{ name: "bash", args: { command: "echo clean", description: "cleans" } }]);
@@ -337,7 +335,6 @@ test("in opencode run what resumed tasks ask is rejected at once: it answers onl
     config,
     args: ["--session", parent],
     message: "go on in the shell",
-    timeoutMs: 40_000,
   });
   expect(run.timedOut).toBe(false);
   const outputs = run.events.flatMap(({ part }) => part?.state?.output ?? []).join("\n");
@@ -642,7 +639,6 @@ test("a subtask that waits for its own is killed with OpenCode: it does not laun
   inner.release(text("There are 12."));
   const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], {
     what: "the parent is notified",
-    timeoutMs: 40_000,
   });
   expect(notice.hidden).toContain("The outer answer is 12.");
   expect((await lab.client.session.children({ sessionID: outer?.id ?? "" })).data).toHaveLength(1);

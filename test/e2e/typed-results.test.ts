@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, toolResults } from "./lab/model-request.ts";
 import { calls, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { served, statusApi } from "./status-api.ts";
 import { launching, notified } from "./tasks-and-notices.ts";
 
@@ -11,11 +12,10 @@ const SCHEMA = { type: "object", required: ["files"], properties: { files: { typ
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab({ plugin: [built, { toolsets: ["tasks", "elisha"], schema: { agents: { general: SCHEMA } } }] });
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 const taskOf = async (id: string) => {
   await served(lab);

@@ -1,16 +1,16 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
+import { setUp } from "./lab/set-up.ts";
 import { storedTasks } from "./stored.ts";
 import { childOf, inChild, launching, noticesIn, notified, ours } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
-beforeAll(async () => {
+setUp(async () => {
   lab = await startLab();
+  return () => lab.stop();
 });
-
-afterAll(() => lab.stop());
 
 /** A parent's agent launches tasks with these prompts, which it is notified of together; each is at work until it is released. */
 const launchHeld = async (prompts: string[], inSteps = false) => {

@@ -122,7 +122,7 @@ test("a task in a worktree survives a crash of OpenCode, and its end is delivere
       const told = await noticesIn(lab, parent);
       return storedTasks(lab).every(({ owner }) => owner === null) && told.length > 0 && told;
     },
-    { what: "its end is delivered", timeoutMs: 40_000 },
+    { what: "its end is delivered" },
   );
   expect(notices).toMatchObject([{ taskId: task }]);
   expect(notices[0]?.hidden).toContain("Outlived.");
@@ -163,7 +163,7 @@ test("in opencode run, what a task in a worktree asks is rejected, and the run e
     ]);
   });
   const options = { ...lab.options, config: { permission: { bash: "ask" } } } as const;
-  const run = await runOpenCode({ ...options, message: "launch and wait", timeoutMs: 40_000 });
+  const run = await runOpenCode({ ...options, message: "launch and wait" });
   expect(run.timedOut).toBe(false);
   expect(JSON.stringify(run.events)).toContain("Nobody answered.");
 });
@@ -261,7 +261,6 @@ test("OpenCode starts its plugins anew in the project while a task works in a wo
   waits.release(text("It went on."));
   await lab.until(async () => ownerOf() === null && (await noticesIn(lab, parent)).length > 0, {
     what: "its end is told",
-    timeoutMs: 40_000,
   });
   const notices = await noticesIn(lab, parent);
   expect(notices).toHaveLength(1);

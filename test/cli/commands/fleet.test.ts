@@ -9,6 +9,7 @@ import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
 import { EVERYBODY } from "../../../src/services/fleet/questions.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { describeWithNats, type NatsServer, type NatsSetting, startNats } from "../../fakes/nats-server.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { commandHere } from "../command-line.ts";
 
 const noLog = { info: () => undefined, error: () => undefined };
@@ -267,6 +268,6 @@ describeWithNats("fleet, on a real NATS server", () => {
 const connect = async (server: NatsServer): Promise<Bus> => {
   const bus = createNatsBus({ url: server.url, credentials: undefined }, "a test", systemClock, noLog);
   onTestFinished(() => bus.close());
-  await vi.waitFor(async () => expect((await bus.read(ORDER)).is).toBe("read"), { timeout: 10_000, interval: 20 });
+  await vi.waitFor(async () => expect((await bus.read(ORDER)).is).toBe("read"), { timeout: PATIENCE_MS, interval: 20 });
   return bus;
 };

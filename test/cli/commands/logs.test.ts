@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { runCommand } from "../../../src/cli/run-command.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { serve } from "../../services/http/served.ts";
 import { commandHere } from "../command-line.ts";
 import { scriptedTerminal } from "../scripted-terminal.ts";
@@ -91,10 +92,10 @@ test("followed, each part is printed once it is done, in order, until the task h
   source.messages.set(sessionID, [user]);
   const ended = runCommand(["logs", sessionID, "--follow", "--data", served.folder], terminal);
   const printed = () => terminal.lines.filter((line) => line.startsWith("  "));
-  await vi.waitFor(() => expect(printed()).toEqual(["  Count."]), 20_000);
+  await vi.waitFor(() => expect(printed()).toEqual(["  Count."]), PATIENCE_MS);
   await tell(user, assistant(false, tool("running"), { ...answer, time: { start: AT, end: AT + 5 } }));
   await tell(user, assistant(false, tool("completed", { title: "Lists files" }), answer));
-  await vi.waitFor(() => expect(printed()).toEqual(["  Count.", "  ⚙ bash Lists files  completed"]), 20_000);
+  await vi.waitFor(() => expect(printed()).toEqual(["  Count.", "  ⚙ bash Lists files  completed"]), PATIENCE_MS);
   source.messages.set(sessionID, [user, assistant(true, tool("completed"), answer)]);
   source.end(sessionID);
   await clock.advance(20);

@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest";
 import { frame } from "../../../src/cli/commands/watch.ts";
 import { runCommand } from "../../../src/cli/run-command.ts";
 import type { ApiTask } from "../../../src/client/api-types.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { serve } from "../../services/http/served.ts";
 import { commandHere } from "../command-line.ts";
 import { scriptedTerminal } from "../scripted-terminal.ts";
@@ -63,7 +64,8 @@ test("the table follows the tasks, across a restart, until q is pressed", async 
   const terminal = scriptedTerminal({ isInteractive: true });
   served.source.launch({ description: "the first" });
   const ended = runCommand(["watch", "--data", served.folder], terminal);
-  const shows = (text: string) => vi.waitFor(() => expect(terminal.screen.frame.join("\n")).toContain(text), 20_000);
+  const shows = (text: string) =>
+    vi.waitFor(() => expect(terminal.screen.frame.join("\n")).toContain(text), PATIENCE_MS);
   await shows("the first");
   served.source.launch({ description: "the second" });
   await served.clock.advance(20);

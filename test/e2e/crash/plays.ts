@@ -78,7 +78,7 @@ const childAsks =
     );
 
 const hears = (matches: (event: RecordedEvent, parent: string) => boolean) => (lab: Lab, parent: string) =>
-  lab.events.waitFor((event) => matches(event, parent), { timeoutMs: 40_000 });
+  lab.events.waitFor((event) => matches(event, parent));
 
 export const moments: Moment[] = [
   {

@@ -1,4 +1,5 @@
 import type { Event, OpencodeClient } from "@opencode-ai/sdk/v2/client";
+import { PATIENCE_MS } from "../../patience.ts";
 import { now, record, type WaitOptions } from "./recording.ts";
 
 /** An event as the server sent it, with the time of its arrival in epoch milliseconds. */
@@ -15,7 +16,7 @@ export type Events = {
   /**
    * The first event of that type, or for which the function is true, already recorded or still to come.
    * `sessionID` leaves out other sessions, `after` everything up to and including that event.
-   * Rejects after `timeoutMs` (default 20 000) with a list of what was recorded.
+   * Rejects after `timeoutMs` (default: `PATIENCE_MS`) with a list of what was recorded.
    */
   waitFor<Type extends RecordedEvent["type"]>(
     what: Type | ((event: RecordedEvent) => boolean),
@@ -27,7 +28,7 @@ export type Events = {
 };
 
 /** Milliseconds that the server gets to confirm a subscription; it starts its instance for the folder in that time. */
-const confirmTimeoutMs = 20_000;
+const confirmTimeoutMs = PATIENCE_MS;
 
 /** Subscribes, and resolves when the server has confirmed it: no later event is missed. */
 export async function subscribe(client: OpencodeClient): Promise<Events> {

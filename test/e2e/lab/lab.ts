@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Config, OpencodeClient } from "@opencode-ai/sdk/v2/client";
+import { PATIENCE_MS } from "../../patience.ts";
 import { type Events, subscribe } from "./events.ts";
 import { newHome, type OpenCodeOptions, type PluginSpec, removeHome } from "./home.ts";
 import { type OpenCode, startOpenCode } from "./opencode.ts";
 import { poll } from "./polling.ts";
 import { now } from "./recording.ts";
+import { refuseEndedTest } from "./running-test.ts";
 import { type ScriptedModel, startModel } from "./scripted-model.ts";
 import { isSettled } from "./settled.ts";
 import { type SessionMessage, transcript } from "./transcript.ts";
@@ -26,7 +28,7 @@ export type LabOptions = {
 /** A prompt's own choice; what is left out is OpenCode's default, which is not always the session's. */
 type PromptOptions = { agent?: string; model?: { providerID: string; modelID: string }; variant?: string };
 
-/** A real OpenCode with a scripted model, and the verbs that scenarios are written in. Waits give up after 20 s. */
+/** A real OpenCode with a scripted model, and the verbs that scenarios are written in. Waits give up after `PATIENCE_MS`. */
 export type Lab = {
   readonly model: ScriptedModel;
   readonly opencode: OpenCode;
@@ -126,6 +128,7 @@ export async function startLab(labOptions: LabOptions = {}): Promise<Lab> {
       return created.data.id;
     },
     async prompt(sessionID, text, promptOptions = {}) {
+      refuseEndedTest();
       promptedAt.set(sessionID, now());
       const parts = [{ type: "text" as const, text }];
       await lab.client.session.promptAsync({ sessionID, parts, ...promptOptions }, { throwOnError: true });
@@ -139,7 +142,7 @@ export async function startLab(labOptions: LabOptions = {}): Promise<Lab> {
       };
       return lab.until(answered, { what: `session ${sessionID} has answered "${text}"` });
     },
-    async idle(sessionID, { timeoutMs = 20_000 } = {}) {
+    async idle(sessionID, { timeoutMs = PATIENCE_MS } = {}) {
       const since = promptedAt.get(sessionID) ?? 0;
       const ends = new Set(["session.status", "session.error", "message.updated"]);
       const what = `session ${sessionID} did not work and come to rest`;
@@ -152,12 +155,13 @@ export async function startLab(labOptions: LabOptions = {}): Promise<Lab> {
     async texts(sessionID) {
       return transcript(await lab.messages(sessionID));
     },
-    async until(condition, { what, timeoutMs = 20_000 }) {
+    async until(condition, { what, timeoutMs = PATIENCE_MS }) {
       const answer = await poll(condition, timeoutMs, () => events.next());
       if (answer === undefined) throw new Error(`not within ${timeoutMs} ms: ${what}`);
       return answer;
     },
     async restart(changes = {}) {
+      refuseEndedTest();
       await stopOpenCode();
       const changed = changes.plugin === undefined ? options.plugins : pluginsOf(changes.plugin);
       options = { ...options, ...pick(changes), plugins: changed };

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { refuseEndedTest } from "./running-test.ts";
 
 /** Milliseconds between the first two looks; most of what is waited for is there soon. */
 const FIRST_PAUSE_MS = 50;
@@ -17,6 +18,7 @@ export async function poll<T>(
 ): Promise<Exclude<T, undefined | null | false> | undefined> {
   const deadline = Date.now() + timeoutMs;
   for (let pause = FIRST_PAUSE_MS; ; ) {
+    refuseEndedTest();
     const happens = happened().then(() => true);
     const answer = await look();
     if (answer) return answer as Exclude<T, undefined | null | false>;

@@ -1,3 +1,6 @@
+import { PATIENCE_MS } from "../../patience.ts";
+import { refuseEndedTest } from "./running-test.ts";
+
 /** What has been seen so far, in order of arrival, and a way to wait for what has not been seen yet. */
 export type Recording<Item> = {
   readonly all: readonly Item[];
@@ -9,7 +12,7 @@ export type Recording<Item> = {
 };
 
 export type WaitOptions<Item> = {
-  /** Milliseconds until the wait is given up. Default 20 000. */
+  /** Milliseconds until the wait is given up. Default: `PATIENCE_MS`. */
   timeoutMs?: number;
   /** Look only at what was recorded behind this item. Default: look at everything. */
   after?: Item;
@@ -37,7 +40,8 @@ export function record<Item>(name: string, inShort: (item: Item) => string): Rec
       next = Promise.withResolvers();
     },
     next: () => next.promise,
-    waitFor(matches, { timeoutMs = 20_000, after, what = `no matching ${name}` } = {}) {
+    waitFor(matches, { timeoutMs = PATIENCE_MS, after, what = `no matching ${name}` } = {}) {
+      refuseEndedTest();
       const from = after === undefined ? 0 : all.indexOf(after) + 1;
       const known = all.slice(from).find(matches);
       if (known !== undefined) return Promise.resolve(known);

@@ -23,7 +23,7 @@ export type ScriptedModel = {
    */
   when(matcher: Matcher, script: Script): void;
   /**
-   * The first matching request, already received or still to come. Rejects after `timeoutMs` (default 20 000) with a
+   * The first matching request, already received or still to come. Rejects after `timeoutMs` (default: `PATIENCE_MS`) with a
    * list of what was received. `after` leaves out everything up to and including that request.
    */
   waitFor(matcher: Matcher, options?: { timeoutMs?: number; after?: ModelRequest }): Promise<ModelRequest>;

@@ -4,8 +4,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { PATIENCE_MS } from "../../patience.ts";
 import { type OpenCodeOptions, type PluginSpec, prepareHome } from "./home.ts";
 import { executable } from "./opencode-process.ts";
+import { refuseEndedTest } from "./running-test.ts";
 
 /** OpenCode's terminal interface, as a person has it on a screen. */
 export type Terminal = {
@@ -14,7 +16,7 @@ export type Terminal = {
   screen(): Promise<string>;
   /** The same with its colours, as escape sequences, and with the spaces at the ends of lines, which may have one. */
   coloredScreen(): Promise<string>;
-  /** Waits until the screen shows that, and resolves to the screen. Rejects after `timeoutMs` (default 20 000). */
+  /** Waits until the screen shows that, and resolves to the screen. Rejects after `timeoutMs` (default: `PATIENCE_MS`). */
   shows(what: string | RegExp, options?: { timeoutMs?: number }): Promise<string>;
   /** Waits until the screen shows it no more, and resolves to the screen. */
   hides(what: string | RegExp): Promise<string>;
@@ -44,7 +46,7 @@ const run = promisify(execFile);
 const startTimeoutMs = 90_000;
 
 /** Milliseconds that something gets to show. */
-const showTimeoutMs = 20_000;
+const showTimeoutMs = PATIENCE_MS;
 
 /** Milliseconds that OpenCode takes to end at most: it gives its plugins and sessions 5 s, and a busy machine is slow. */
 const endTimeoutMs = 40_000;
@@ -125,6 +127,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
     const deadline = Date.now() + timeoutMs;
     // Always as often: a toast may be gone soon.
     while (!(await condition())) {
+      refuseEndedTest();
       if (Date.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}. The screen:\n${await screen()}`);
       await sleep(50);
     }

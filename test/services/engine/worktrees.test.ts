@@ -4,6 +4,7 @@ import { expect, test, vi } from "vitest";
 import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 
 const DAY = 86_400_000;
 
@@ -19,7 +20,7 @@ const begin = (options: Omit<StageOptions, "worktree"> & { worktree?: StageOptio
 const treeOf = (stage: Stage, task: string): string => stage.task(task).worktree?.directory ?? "";
 
 /** Waits for what git does, which takes real time. */
-const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 10 });
+const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: PATIENCE_MS, interval: 10 });
 
 /** The parent's notices, once there are that many. */
 const noticesOf = async (stage: Stage, count: number): Promise<string[]> => {

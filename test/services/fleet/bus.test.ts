@@ -7,6 +7,7 @@ import { systemClock } from "../../../src/services/platform/clock.ts";
 import { createMemoryEngine } from "../../fakes/memory-bus.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { orderOf, QUEUE, testBus } from "./bus-contract.ts";
 
 const noLog = { info: () => undefined, error: () => undefined };
@@ -50,7 +51,7 @@ describeWithNats("NATS with JetStream", () => {
       const taken = await bus.take(QUEUE);
       return taken.is === "taken" ? taken.delivery?.order.task : taken.is;
     };
-    await vi.waitFor(async () => expect((await offer("ses_1")).is).toBe("stored"), { timeout: 10_000 });
+    await vi.waitFor(async () => expect((await offer("ses_1")).is).toBe("stored"), { timeout: PATIENCE_MS });
     for (const task of ["ses_2", "ses_3", "ses_4"]) await offer(task);
     expect(await take()).toBe("ses_1");
     await (await jetstreamManager(admin)).streams.deleteMessage(ORDERS, 3);
@@ -69,7 +70,7 @@ describeWithNats("NATS with JetStream", () => {
         return createNatsBus({ url: server.url, credentials: undefined }, `test ${connected}`, systemClock, noLog);
       },
       pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-      until: (check) => vi.waitFor(check, { timeout: 10_000, interval: 20 }),
+      until: (check) => vi.waitFor(check, { timeout: PATIENCE_MS, interval: 20 }),
       restart: async () => {
         await server.kill();
         await server.start();

@@ -4,6 +4,7 @@ import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { type CutLine, layLine } from "../../fakes/cut-line.ts";
 import { describeWithNats, type NatsServer, startNats } from "../../fakes/nats-server.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 
 const noLog = { info: () => undefined, error: () => undefined };
 
@@ -27,12 +28,12 @@ describeWithNats("a server that is cut off from its engine, as by a router that 
     });
     const name = { home: "srv_1", task: "ses_1", run: 0 };
     const recall = () => bus.append(name, { v: VERSION, at: 0, type: "recalled" }, undefined);
-    await vi.waitFor(() => expect(reached).toBe(1), { timeout: 10_000 });
+    await vi.waitFor(() => expect(reached).toBe(1), { timeout: PATIENCE_MS });
     expect(await recall()).toMatchObject({ is: "stored" });
     line.cut();
     expect(await recall()).toMatchObject({ is: "unavailable" });
     line.mend();
-    await vi.waitFor(() => expect(reached).toBe(2), { timeout: 40_000 });
+    await vi.waitFor(() => expect(reached).toBe(2), { timeout: PATIENCE_MS });
     expect(await recall()).toMatchObject({ is: "stored" });
     await bus.close();
   });

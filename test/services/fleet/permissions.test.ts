@@ -9,6 +9,7 @@ import { systemClock } from "../../../src/services/platform/clock.ts";
 import { commandHere } from "../../cli/command-line.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
 import { type NatsUser, newNatsUsers } from "../../fakes/nats-users.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { claimed, orderOf, PRESENT, presence, QUEUE, RUN } from "./bus-contract.ts";
 import { createFleet, texts, workOf } from "./servers.ts";
 
@@ -29,7 +30,7 @@ describeWithNats("NATS with rights for each server", () => {
     await server.manage((jsm) => setUpFleet(jsm, { lease: 2_000, keep: 86_400_000, replicas: 1 }));
     const bus = createNatsBus({ url: server.url, credentials: undefined }, "a worker", systemClock, noLog);
     onTestFinished(() => bus.close());
-    await vi.waitFor(async () => expect((await bus.read(RUN)).is).toBe("read"), { timeout: 10_000, interval: 20 });
+    await vi.waitFor(async () => expect((await bus.read(RUN)).is).toBe("read"), { timeout: PATIENCE_MS, interval: 20 });
     expect(await bus.offer(orderOf())).toEqual({
       is: "refused",
       message: expect.stringContaining("Permissions Violation for Publish"),
@@ -67,7 +68,10 @@ describeWithNats("NATS with rights for each server", () => {
     const reach = async (user: NatsUser) => {
       const bus = connect(user);
       onTestFinished(() => bus.close());
-      await vi.waitFor(async () => expect((await bus.read(RUN)).is).toBe("read"), { timeout: 10_000, interval: 20 });
+      await vi.waitFor(async () => expect((await bus.read(RUN)).is).toBe("read"), {
+        timeout: PATIENCE_MS,
+        interval: 20,
+      });
       return bus;
     };
     return { users, fleet, connect, reach, noticed };
@@ -111,7 +115,7 @@ describeWithNats("NATS with rights for each server", () => {
     expect(await worker.ask("srv_desk", PRESENT)).toMatchObject({ is: "refused" });
     home.onAsked("srv_home", async () => presence("srv_home"));
     const refusal = expect.stringContaining('Permissions Violation for Subscription to \\"taskchart.ask.srv_home');
-    await vi.waitFor(() => expect(noticed).toContainEqual(refusal), { timeout: 10_000, interval: 20 });
+    await vi.waitFor(() => expect(noticed).toContainEqual(refusal), { timeout: PATIENCE_MS, interval: 20 });
   });
 
   /** Confines a home to the logs of its own runs, as the page describes it. */

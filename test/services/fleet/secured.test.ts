@@ -12,6 +12,7 @@ import { findProgram } from "../../fakes/installed-program.ts";
 import { newNatsAccount } from "../../fakes/nats-account.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
 import { newNatsUsers } from "../../fakes/nats-users.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { claimed, RUN } from "./bus-contract.ts";
 
 const noLog = { info: () => undefined, error: () => undefined };
@@ -38,7 +39,7 @@ describeWithNats("A fleet whose NATS server wants a JWT of its operator", () => 
     const bus = createNatsBus(address, "a server", systemClock, noLog);
     onTestFinished(() => bus.close());
     await vi.waitFor(async () => expect((await bus.append(RUN, claimed("may"), undefined)).is).toBe("stored"), {
-      timeout: 10_000,
+      timeout: PATIENCE_MS,
       interval: 20,
     });
   });

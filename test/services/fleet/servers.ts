@@ -9,6 +9,7 @@ import { createMemoryEngine, type MemoryEngine } from "../../fakes/memory-bus.ts
 import { newRepository, type Repository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 
 /** A server of a simulated fleet: the whole plugin, with a clone of the project. */
 export interface Server extends Stage {
@@ -62,7 +63,7 @@ export const createFleet = (): Fleet => {
           await clock.advance(500);
           check();
         },
-        { timeout: 10_000, interval: 5 },
+        { timeout: PATIENCE_MS, interval: 5 },
       ),
   };
 };

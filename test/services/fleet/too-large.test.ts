@@ -3,6 +3,7 @@ import { cutToFit, type Ended } from "../../../src/services/fleet/messages.ts";
 import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { claimed, orderOf, RUN } from "./bus-contract.ts";
 
 const noLog = { info: () => undefined, error: () => undefined };
@@ -35,7 +36,7 @@ describeWithNats("NATS and messages that are too large", () => {
     onTestFinished(server.stop);
     const bus = createNatsBus({ url: server.url, credentials: undefined }, "test", systemClock, noLog);
     onTestFinished(() => bus.close());
-    await vi.waitFor(async () => expect((await bus.read(RUN)).is).toBe("read"), { timeout: 10_000, interval: 20 });
+    await vi.waitFor(async () => expect((await bus.read(RUN)).is).toBe("read"), { timeout: PATIENCE_MS, interval: 20 });
     return bus;
   };
 

@@ -12,6 +12,7 @@ import { createTaskFeed } from "../../../src/services/http/events/task-feed.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createFakeSource } from "../../fakes/status-source.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { open, request } from "./raw.ts";
 import { serve } from "./served.ts";
 
@@ -186,7 +187,7 @@ test("unread long responses are bounded in total; beyond that a request is a 503
   // Short responses are served meanwhile.
   expect(await json("/v1/tasks")).toMatchObject({ total: 1 });
   for (const { socket } of asked) socket.destroy();
-  await expect.poll(async () => (await fetch(path)).status, { timeout: 10_000 }).toBe(200);
+  await expect.poll(async () => (await fetch(path)).status, { timeout: PATIENCE_MS }).toBe(200);
   const { prompt } = (await json(path)) as { prompt: string };
   expect(prompt.length).toBe(long.length);
 });

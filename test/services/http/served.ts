@@ -9,11 +9,11 @@ import type { Limits } from "../../../src/services/http/server/listener.ts";
 import { type StatusServer, startStatusServer } from "../../../src/services/http/server/status-server.ts";
 import { createFakeSource, type FakeSource } from "../../fakes/status-source.ts";
 import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { occupy } from "./ports.ts";
 import { type Events, readEvents } from "./sse.ts";
 
 /** Timeout of a test's request, in milliseconds. */
-const PATIENCE = 10_000;
 
 /** The status API over a source in memory, on a real socket. */
 export interface Served {
@@ -88,7 +88,7 @@ export const serve = async ({
   onTestFinished(() => server.stop());
 
   const ask = (path: string, init: RequestInit = {}) =>
-    fetch(`${server.url}${path}`, { ...init, signal: init.signal ?? AbortSignal.timeout(PATIENCE) });
+    fetch(`${server.url}${path}`, { ...init, signal: init.signal ?? AbortSignal.timeout(PATIENCE_MS) });
   return {
     source,
     clock,

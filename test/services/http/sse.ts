@@ -1,4 +1,5 @@
 import type { ApiTask } from "../../../src/services/http/contract/status-source.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 
 /** An event as it came over the wire. */
 export interface Received {
@@ -18,8 +19,6 @@ export interface Events {
   rest(): Promise<Received[]>;
   close(): void;
 }
-
-const PATIENCE = 10_000;
 
 const parse = (text: string): Received => {
   const fields = new Map(
@@ -55,7 +54,7 @@ export const readEvents = (response: Response, leaving: AbortController): Events
   const inTime = async <T>(promise: Promise<T>): Promise<T> => {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error("no event came")), PATIENCE);
+      timer = setTimeout(() => reject(new Error("no event came")), PATIENCE_MS);
     });
     return Promise.race([promise, late]).finally(() => clearTimeout(timer));
   };

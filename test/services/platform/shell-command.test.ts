@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { OUTPUT_CHARS, runShellCommand } from "../../../src/services/platform/shell-command.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 
 let directory: string;
 
@@ -37,7 +38,7 @@ const writtenPid = (name: string) =>
     return pid;
   });
 
-const untilGone = (pid: number) => vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 5_000 });
+const untilGone = (pid: number) => vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: PATIENCE_MS });
 
 describe("a command", () => {
   test.each([
@@ -105,7 +106,7 @@ describe("nothing of a command is left", () => {
       await runShellCommand({ command: "echo $$ > pid; sleep 300", directory: ${JSON.stringify(directory)}, timeoutMs: 60000, signal: new AbortController().signal });`;
     const inline = process.versions.bun === undefined ? ["--input-type=module-typescript", "-e"] : ["-e"];
     const child = execFile(process.execPath, [...inline, script], () => undefined);
-    await vi.waitFor(() => expect(existsSync(join(directory, "pid"))).toBe(true), { timeout: 10_000 });
+    await vi.waitFor(() => expect(existsSync(join(directory, "pid"))).toBe(true), { timeout: PATIENCE_MS });
     const pid = await writtenPid("pid");
     child.kill("SIGKILL");
     await untilGone(pid);

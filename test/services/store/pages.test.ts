@@ -186,7 +186,7 @@ test("in an outage all questions are answered with what the file has and what it
   const filters = fc.array(drawnFilter, { minLength: 10, maxLength: 10, size: "max" });
   const few = fc.nat({ max: 4 });
   await fc.assert(fc.asyncProperty(some, some, few, few, filters, run), { numRuns: 20 });
-}, 60_000);
+});
 
 test("blocks of texts follow tasks that are launched, launched late and removed", () => {
   const file = createSharedDatabase();

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { PATIENCE_MS } from "../../../patience.ts";
 import { request, send } from "../raw.ts";
 import { type Served, serve } from "../served.ts";
 
@@ -10,7 +11,7 @@ const post = (path: string, { server }: Served, headers: Record<string, string> 
     method: "POST",
     headers: { authorization: `Bearer ${server.token}`, "content-type": "application/json", ...headers },
     ...(body === undefined ? {} : { body }),
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   });
 
 /** The routes that change a task, each with a body that it takes; undefined where it takes none. */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { PATIENCE_MS } from "../../../patience.ts";
 import { startChild } from "../child.ts";
 import { type Served, serve, temporaryFolder } from "../served.ts";
 
@@ -7,7 +8,7 @@ const post = (path: string, { server }: Served, body: unknown = {}) =>
     method: "POST",
     headers: { authorization: `Bearer ${server.token}`, "content-type": "application/json" },
     body: JSON.stringify(body),
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   });
 
 const answerOf = async (response: Response) => ({ status: response.status, body: await response.json() });
@@ -114,4 +115,4 @@ test("a request that is pending when OpenCode shuts down gets an error that says
     body: { status: 503, error: expect.stringContaining("OpenCode is shutting down before the response is ready") },
   });
   expect(await ended).toEqual({ code: null, signal: "SIGTERM" });
-}, 30_000);
+});

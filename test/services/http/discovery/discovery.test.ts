@@ -49,7 +49,7 @@ test("server.json is not overwritten or deleted by another instance; the oldest 
   expect(await fourth.ended).toEqual({ code: 3, signal: null });
   expect(discovered(folder)).toBeUndefined();
   expect(instances(folder)).toEqual([]);
-}, 30_000);
+});
 
 test("a signal still ends the process, and another listener still decides how", async () => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -62,7 +62,7 @@ test("a signal still ends the process, and another listener still decides how", 
     expect(discovered(folder)).toBeUndefined();
     expect(instances(folder)).toEqual([]);
   }
-}, 30_000);
+});
 
 test("a foreign origin may not read", async () => {
   const { fetch } = await serve();
@@ -195,7 +195,7 @@ test("a server that does not respond keeps server.json while it may be busy, and
   // It announces itself again, and leaves server.json to its new owner.
   await until(() => instances(folder).length === 2);
   expect(discovered(folder)?.pid).toBe(second.pid);
-}, 60_000);
+});
 
 test("a removed data folder is soon restored, with its files; nothing is logged", async () => {
   const { folder, server, clock, errors } = await serve();

@@ -46,7 +46,7 @@ test(`${MANY} idle connections, and ${MANY} with half a body, are closed in time
   expect(await served.json("/v1/tasks")).toMatchObject({ total: 1 });
   expect(served.source.asked).toEqual([]);
   expect(served.errors).toEqual([]);
-}, 30_000);
+});
 
 test("a request that arrives byte by byte is closed too, though its connection is never idle", async () => {
   const served = await serve({ limits: LIMITS });
@@ -60,7 +60,7 @@ test("a request that arrives byte by byte is closed too, though its connection i
   clearInterval(dripping);
   expect(await served.json("/v1/health")).toMatchObject({ status: "ok" });
   expect(served.errors).toEqual([]);
-}, 30_000);
+});
 
 test("a stream outlives the time limit of other connections", async () => {
   const served = await serve({ limits: LIMITS });
@@ -74,7 +74,7 @@ test("a stream outlives the time limit of other connections", async () => {
   const { sessionID } = source.launch();
   await clock.advance(50);
   expect(await stream.task("task.created")).toMatchObject({ sessionID });
-}, 30_000);
+});
 
 test.runIf(process.versions.bun === undefined)(
   "the number of connections is limited; when one closes, another is served (Bun does not count them)",
