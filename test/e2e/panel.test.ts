@@ -274,9 +274,14 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
   describe("opened anew", () => {
     setUp(async () => {
       const end = await open();
-      model.when("start one", [calls([launching("keep at it", { description: "Keep at it" })]), text("started")]);
-      await terminal.submit("start one");
+      const short = ["one", "two", "three", "four", "five"].map((name) => launching(`end at once: ${name}`));
+      model.when("start six", [
+        calls([launching("keep at it", { description: "Keep at it" }), ...short]),
+        text("started"),
+      ]);
+      await terminal.submit("start six");
       await terminal.shows(/● Keep at it/);
+      await terminal.shows("… 2 more ended");
       return end;
     });
 
