@@ -4,15 +4,27 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { closingLines, type StageResult, type VitestReport } from "./test/closing-lines.ts";
 
 /**
  * `npm test`: builds, and runs every suite, also when one before it has failed, so that one run shows all that is wrong.
  * The last lines name what failed. Exits with 1 when anything did.
+ *
+ * `npm run nightly`: the same, and then what takes too long for that: every crash, and many random schedules.
  */
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-const STAGES = [
+interface Stage {
+  name: string;
+  /** Of package.json. */
+  script: string;
+  args?: string[];
+  /** The stage without which it cannot run. */
+  needs?: string;
+}
+
+const SUITES: Stage[] = [
   { name: "build", script: "build" },
   { name: "Node", script: "test:unit" },
   { name: "Bun", script: "test:bun" },
@@ -20,13 +32,25 @@ const STAGES = [
   { name: "OpenCode and pages", script: "test:host", needs: "build" },
 ];
 
+const LONG: Stage[] = [
+  { name: "crashes", script: "test:crash", needs: "build" },
+  { name: "random schedules", script: "chaos", args: ["--runs", "20000"] },
+  { name: "random schedules of fleets", script: "chaos", args: ["--fleet", "--runs", "5000"] },
+  { name: "planted mistakes", script: "chaos", args: ["--planted", "--seed", "8"] },
+];
+
+const { values } = parseArgs({ options: { nightly: { type: "boolean", default: false } } });
+const stages = values.nightly ? [...SUITES, ...LONG] : SUITES;
+
 const reports = mkdtempSync(join(tmpdir(), "taskchart-test-"));
 
-async function run({ name, script }: (typeof STAGES)[number]): Promise<StageResult> {
-  const file = join(reports, `${script.replace(":", "-")}.json`);
-  const reporting =
-    script === "build" ? [] : ["--", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
-  const stage = spawn("npm", ["run", "--silent", script, ...reporting], { cwd: root, stdio: "inherit" });
+async function run({ name, script, args = [] }: Stage): Promise<StageResult> {
+  const file = join(reports, `${name}.json`);
+  // To these, what is added at the end is an argument of Vitest.
+  const hasReport = ["test:unit", "test:bun", "test:host"].includes(script);
+  const reporting = hasReport ? ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`] : [];
+  const command = ["run", "--silent", script, "--", ...args, ...reporting];
+  const stage = spawn("npm", command, { cwd: root, stdio: "inherit" });
   const [code, signal] = (await once(stage, "close")) as [number | null, string | null];
   const report = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as VitestReport) : undefined;
   return { name, end: signal ?? code ?? 1, report };
@@ -34,7 +58,7 @@ async function run({ name, script }: (typeof STAGES)[number]): Promise<StageResu
 
 const results: StageResult[] = [];
 try {
-  for (const stage of STAGES) {
+  for (const stage of stages) {
     const isMissing = results.some(({ name, end }) => name === stage.needs && end !== 0);
     results.push(isMissing ? { name: stage.name, end: "not run" } : await run(stage));
   }
