@@ -38,6 +38,11 @@ describeWithNats("A server that works for another", () => {
 
   const addWorker = async (name: string) => void workers.push(await fleet.addWorker(name));
 
+  /** The first test wants one worker, the others want another one beside it. */
+  const haveTwoWorkers = async () => {
+    if (workers.length < 2) await addWorker("tower");
+  };
+
   const workOn = (server: Server, prompt: string) => storedTasks(server).filter((task) => task.prompt === prompt);
 
   /** A task is under way on one of the workers, where its agent waits for its model. */
@@ -68,7 +73,7 @@ describeWithNats("A server that works for another", () => {
   });
 
   test("stands still for longer than the lease: another ends its task, and what it says when it goes on does not count", async () => {
-    await addWorker("tower");
+    await haveTwoWorkers();
     const { parent, answer, say, worker, other } = await underWay("take it over");
     signal(worker, "SIGSTOP");
     say("from the other");
@@ -84,6 +89,7 @@ describeWithNats("A server that works for another", () => {
   });
 
   test("dies: another begins its task anew, the end is delivered once, and it gives the task up when it is back", async () => {
+    await haveTwoWorkers();
     const { parent, there, say, worker, other } = await underWay("begin it anew");
     await worker.opencode.kill();
     say("from the other");
@@ -98,6 +104,7 @@ describeWithNats("A server that works for another", () => {
   });
 
   test("dies, and its task is cancelled: nobody waits for it, nobody begins the task anew, and it gives it up when it is back", async () => {
+    await haveTwoWorkers();
     const { parent, task, there, worker, other } = await underWay("cancel it");
     await worker.opencode.kill();
     expect((await statusApi(home).post(`/v1/tasks/${task}/cancel`)).status).toBe(200);
