@@ -6,7 +6,7 @@ import { runRandomSchedules } from "./chaos.ts";
 const { schedules, RUNS } = process.versions.bun ? { schedules: seed + 1, RUNS: 150 } : { schedules: seed, RUNS: 300 };
 
 test(`whatever happens, in whatever order, the engine keeps what it promises (seed ${schedules})`, {
-  timeout: 180_000,
+  timeout: 600_000,
 }, async () => {
   let played = 0;
   const report = await runRandomSchedules({

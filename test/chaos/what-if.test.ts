@@ -100,7 +100,7 @@ beforeAll(async () => {
   for (const schedule of longer(fc.sample(schedulesOfOne, { seed, numRuns: SCHEDULES * TOGETHER }))) {
     played.push(await play(schedule));
   }
-}, 180_000);
+});
 
 const atMost = (limit: number): Concurrency => ({ default: limit, providers: {}, models: {}, agents: {} });
 

@@ -6,7 +6,7 @@ import { runRandomFleets } from "./fleet-chaos.ts";
 const { schedules, RUNS } = process.versions.bun ? { schedules: seed + 1, RUNS: 40 } : { schedules: seed, RUNS: 150 };
 
 test(`whatever happens to the servers of a fleet, each end is delivered once, and nothing is left (seed ${schedules})`, {
-  timeout: 180_000,
+  timeout: 600_000,
 }, async () => {
   let played = 0;
   const report = await runRandomFleets({
