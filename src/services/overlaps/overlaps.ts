@@ -4,6 +4,7 @@ import type { Overlap, Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { EngineBus } from "../runtime/engine-events.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import { type OverlapLine, overlapWarning } from "../text/overlaps.ts";
 import type { OwnText } from "../text/own-text.ts";
@@ -30,14 +31,12 @@ export interface Overlaps {
   onHostEvent(event: HostEvent): void;
 }
 
-/** A task of this process that is not at rest. */
-export interface LiveTask {
+/** A task of this process whose run has not ended. */
+interface TaskAtWork {
   sessionID: string;
   parentSessionID: string;
   /** When its run began, epoch milliseconds. */
   startedAt: number;
-  /** False where its run has ended, and is to be delivered yet. */
-  isAtWork: boolean;
 }
 
 /** What overlaps are seen by. */
@@ -46,7 +45,7 @@ export interface OverlapsDeps {
   bus: EngineBus;
   progress: Pick<ProgressLog, "of" | "addOverlap" | "takeUntold">;
   store: Pick<Store, "storeProgress">;
-  liveTasks(): LiveTask[];
+  runtime: Pick<Runtime, "snapshotOf" | "liveTasksOf">;
   /** Returns a task as people see it. */
   get(taskId: string): Task | undefined;
   /** The task for which a session counts that has no task of its own. */
@@ -55,39 +54,69 @@ export interface OverlapsDeps {
   ancestors(sessionID: string): string[];
 }
 
+/** Counts keys. */
+const createKeyCounts = () => {
+  const counts = new Map<string, number>();
+  return {
+    has: (key: string) => counts.has(key),
+    change: (key: string, by: 1 | -1) => {
+      const count = (counts.get(key) ?? 0) + by;
+      if (count > 0) counts.set(key, count);
+      else counts.delete(key);
+    },
+  };
+};
+
 /** Lines that are kept for a session whose tool calls cannot say them. */
 const MAX_KEPT = 50;
 
 /** Creates the record of the files that agents use. Nothing is recorded while no task is at work. */
 export const createOverlaps = (deps: OverlapsDeps): Overlaps => {
-  const { clock, bus, progress, store, liveTasks, get, taskAbove, ancestors } = deps;
+  const { clock, bus, progress, store, runtime, get, taskAbove, ancestors } = deps;
   const ledger = createFileLedger();
   /** When a session began the first command of its step, epoch milliseconds. */
   const commandsSince = new Map<string, number>();
   /** What is to be told to sessions with a later call: to one far above a task, or one whose output could not say it. */
   const kept = new Map<string, OverlapLine[]>();
 
-  const tasksAtWork = () => liveTasks().filter(({ isAtWork }) => isAtWork);
-  const atWork = (taskId: string) => tasksAtWork().find(({ sessionID }) => sessionID === taskId);
+  /** The tasks at work, each with the sessions above it. */
+  const tasksAtWork = new Map<string, readonly string[]>();
+  /** Those tasks, and the sessions above them: what others do with files concerns nobody. */
+  const concerned = createKeyCounts();
+
+  /** Returns a task of this process whose run has not ended. */
+  const atWork = (taskId: string): TaskAtWork | undefined => {
+    const context = runtime.snapshotOf(taskId)?.context;
+    if (!context || context.completedAt !== undefined) return undefined;
+    return { sessionID: taskId, parentSessionID: context.facts.parentSessionID, startedAt: context.run.startedAt };
+  };
   const isAbove = (sessionID: string, taskId: string) => ancestors(taskId).includes(sessionID);
-  /** True for a task at work, and for a session above one: what others do with files concerns nobody. */
-  const isConcerned = (sessionID: string) =>
-    tasksAtWork().some((task) => task.sessionID === sessionID || isAbove(sessionID, task.sessionID));
+
+  /** Notes whether a task is at work. */
+  const follow = (taskId: string) => {
+    const sessions = atWork(taskId) ? ancestors(taskId) : [];
+    for (const sessionID of tasksAtWork.get(taskId) ?? []) concerned.change(sessionID, -1);
+    for (const sessionID of sessions) concerned.change(sessionID, 1);
+    if (sessions.length > 0) tasksAtWork.set(taskId, sessions);
+    else tasksAtWork.delete(taskId);
+  };
 
   const forget = (sessionID: string) => {
-    if (tasksAtWork().length === 0) {
+    if (tasksAtWork.size === 0) {
       ledger.clear();
       commandsSince.clear();
-    } else if (!isConcerned(sessionID)) {
+    } else if (!concerned.has(sessionID)) {
       ledger.forget(sessionID);
       commandsSince.delete(sessionID);
     }
   };
 
   bus.on("taskChanged", ({ sessionID, parentSessionID }) => {
-    if (!atWork(sessionID)) [sessionID, parentSessionID].forEach(forget);
+    follow(sessionID);
+    if (!tasksAtWork.has(sessionID)) [sessionID, parentSessionID].forEach(forget);
   });
   bus.on("tasksLost", (lost) => {
+    for (const { sessionID } of lost) follow(sessionID);
     for (const { sessionID } of lost) forget(sessionID);
   });
 
@@ -95,7 +124,7 @@ export const createOverlaps = (deps: OverlapsDeps): Overlaps => {
     kept.set(sessionID, [...(kept.get(sessionID) ?? []), ...lines].slice(-MAX_KEPT));
 
   /** Notes an overlap with a task's run. Returns whether it is new. */
-  const add = ({ sessionID }: LiveTask, overlap: Overlap): boolean => {
+  const add = ({ sessionID }: TaskAtWork, overlap: Overlap): boolean => {
     if (!progress.addOverlap(sessionID, overlap)) return false;
     storeProgress(sessionID);
     const changed = get(sessionID);
@@ -173,8 +202,8 @@ export const createOverlaps = (deps: OverlapsDeps): Overlaps => {
     const own = take(sessionID, "agent").map(({ path, did, other }) => ({
       ...{ path, you: did, by: other.sessionID, did: other.did },
     }));
-    const launched = liveTasks().filter(({ parentSessionID }) => parentSessionID === sessionID);
-    const ofTasks = launched.flatMap(({ sessionID: taskId }) =>
+    const launched = runtime.liveTasksOf(sessionID).map(({ context }) => context.facts.sessionID);
+    const ofTasks = launched.flatMap((taskId) =>
       take(taskId, "caller").map(({ path, did, other }): OverlapLine => {
         const isYou = other.sessionID === sessionID;
         const line = { path, by: taskId, did };
@@ -189,7 +218,7 @@ export const createOverlaps = (deps: OverlapsDeps): Overlaps => {
   return {
     onToolCallEnded: ({ sessionID, effect, mayAdd }) => {
       const user = taskAbove(sessionID) ?? sessionID;
-      if (isConcerned(user)) for (const [path, did] of usesOf(effect)) use(user, path, did);
+      if (concerned.has(user)) for (const [path, did] of usesOf(effect)) use(user, path, did);
       const lines = takeLines(user);
       if (lines.length === 0) return undefined;
       if (mayAdd) return overlapWarning(lines, { get, launcher: get(user)?.parentSessionID });
@@ -199,7 +228,7 @@ export const createOverlaps = (deps: OverlapsDeps): Overlaps => {
     onHostEvent: (event) => {
       if (event.type === "toolCall" && event.tool === "bash" && event.stage === "begun") {
         const user = taskAbove(event.sessionID) ?? event.sessionID;
-        if (!commandsSince.has(user) && isConcerned(user)) commandsSince.set(user, clock.now());
+        if (!commandsSince.has(user) && concerned.has(user)) commandsSince.set(user, clock.now());
       }
       if (event.type !== "filesChanged") return;
       const user = taskAbove(event.sessionID) ?? event.sessionID;

@@ -55,7 +55,7 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
 
   /** Tasks whose agent is believed to work, and is not only waiting for tasks of its own. */
   const workingTasks = (): string[] =>
-    runtime.liveTasks().flatMap((snapshot) => {
+    runtime.activeTasks().flatMap((snapshot) => {
       const { sessionID } = snapshot.context.facts;
       const isPolled = snapshot.hasTag("awaitingTasks") ? !runtime.awaitsTasks(sessionID) : snapshot.hasTag("working");
       return isPolled ? sessionID : [];
@@ -86,9 +86,7 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
     const now = clock.now();
     if (now - staleness.checkedAt > 2 * staleness.every) staleness.awakeSince = now;
     staleness.checkedAt = now;
-    const live = runtime.liveTasks();
-    const parents = new Set(live.map(({ context }) => context.facts.parentTaskId));
-    for (const snapshot of live) {
+    for (const snapshot of runtime.activeTasks()) {
       if (snapshot.matches({ run: { fleet: "away" } })) continue;
       const { context, value } = snapshot;
       const { sessionID } = context.facts;
@@ -97,7 +95,7 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
       const isWaiting = value.run === "queued" || value.run === "gating" || isInFleet({ value });
       const waitedUntil = isWaiting ? at : Math.max(queuedUntil, retry?.until ?? 0);
       const heardAt = Math.max(progress.heardAt(sessionID) ?? at, waitedUntil, staleness.awakeSince);
-      const isSilent = !parents.has(sessionID) && at - heardAt >= staleAfter;
+      const isSilent = !runtime.awaitsTasks(sessionID) && at - heardAt >= staleAfter;
       if (isSilent && value.attention === "none") runtime.send(sessionID, { type: "BECAME_STALE", at });
       if (!isSilent && value.attention === "stale") runtime.send(sessionID, { type: "ACTIVITY_SEEN", at });
     }

@@ -34,7 +34,9 @@ export type InspectedRef = AnyActorRef;
 export type Inspect = (observation: InspectionEvent) => void;
 
 /** The running supervisor with the actors of tasks and outboxes. */
-export interface ActorSystem extends Pick<LiveTasks, "hasTasksOf" | "awaitsTasks"> {
+export interface ActorSystem extends Pick<LiveTasks, "hasTasksOf" | "awaitsTasks" | "awaitedBy" | "active"> {
+  /** Returns the live tasks of a parent session. */
+  tasksOf(parentSessionID: string): TaskSnapshot[];
   /** Gives the supervisor an event. All that follows from it inside the charts has happened when this returns. */
   feed(event: SupervisorEvent): void;
   /** Returns what has happened since the last call, and forgets it. */
@@ -174,8 +176,7 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
     feed({ type: "REAP_OUTBOX", id: parentSessionID });
   };
 
-  const queueNoticesOf = (parentSessionID: string) =>
-    queueNoticesAgain([...tasks.values()].filter(({ context }) => context.facts.parentSessionID === parentSessionID));
+  const queueNoticesOf = (parentSessionID: string) => queueNoticesAgain(live.of(parentSessionID));
 
   /** Replaces a supervisor that threw, which is a fault of ours. The new one takes over its tasks. */
   const replaceSupervisor = () => {
@@ -218,8 +219,11 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
     outboxes,
     deadlines,
     supervises: (sessionID) => tasks.has(sessionID) || hasId(supervisor.ref.getSnapshot().context.outboxes, sessionID),
+    tasksOf: live.of,
     hasTasksOf: live.hasTasksOf,
     awaitsTasks: live.awaitsTasks,
+    awaitedBy: live.awaitedBy,
+    active: live.active,
     reapTask: (taskId) => {
       forgetTask(taskId);
       feed({ type: "REAP_TASK", id: taskId });

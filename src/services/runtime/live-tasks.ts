@@ -7,47 +7,63 @@ export interface LiveTasks {
   /** Adds a task, or its newer snapshot. */
   set(snapshot: TaskSnapshot): void;
   delete(taskId: string): void;
+  /** Returns those that do more than wait for a slot: few, however many wait. */
+  active(): TaskSnapshot[];
+  /** Returns the live tasks of a parent session. */
+  of(parentSessionID: string): TaskSnapshot[];
+  /** Returns the live tasks that were launched by this session, or by a session below this task. */
+  awaitedBy(sessionID: string): TaskSnapshot[];
   /** True while a live task belongs to this parent session. */
   hasTasksOf(parentSessionID: string): boolean;
   /** True while a live task was launched by this session, or by a session below this task. */
   awaitsTasks(sessionID: string): boolean;
 }
 
-/** Says of keys how often each was added and not removed again. */
-const createCounts = () => {
-  const counts = new Map<string, number>();
-  const add = (key: string | undefined, by: 1 | -1) => {
-    if (key === undefined) return;
-    const count = (counts.get(key) ?? 0) + by;
-    if (count > 0) counts.set(key, count);
-    else counts.delete(key);
+/** Keeps tasks by what they have in common. */
+const createGroups = () => {
+  const groups = new Map<string, Set<string>>();
+  return {
+    add: (key: string | undefined, taskId: string) => {
+      if (key !== undefined) groups.set(key, (groups.get(key) ?? new Set()).add(taskId));
+    },
+    remove: (key: string | undefined, taskId: string) => {
+      const group = key === undefined ? undefined : groups.get(key);
+      if (key !== undefined && group?.delete(taskId) && group.size === 0) groups.delete(key);
+    },
+    has: (key: string) => groups.has(key),
+    of: (key: string): Iterable<string> => groups.get(key) ?? [],
   };
-  return { has: (key: string) => counts.has(key), add };
 };
 
-/** Creates the list of live tasks. Every question and every change takes the same time, however many live. */
+/** Creates the list of live tasks. Every question and every change takes the same time, however many others live. */
 export const createLiveTasks = (): LiveTasks => {
   const snapshots = new Map<string, TaskSnapshot>();
-  const ofParentSession = createCounts();
-  const ofParentTask = createCounts();
+  const ofParentSession = createGroups();
+  const ofParentTask = createGroups();
+  const active = new Set<string>();
 
-  const count = ({ context: { facts } }: TaskSnapshot, by: 1 | -1) => {
-    ofParentSession.add(facts.parentSessionID, by);
-    ofParentTask.add(facts.parentTaskId, by);
-  };
+  const snapshotsOf = (taskIds: Iterable<string>) => [...taskIds].flatMap((taskId) => snapshots.get(taskId) ?? []);
 
   return {
     snapshots,
     set: (snapshot) => {
-      const { sessionID } = snapshot.context.facts;
-      if (!snapshots.has(sessionID)) count(snapshot, 1);
+      const { sessionID, parentSessionID, parentTaskId } = snapshot.context.facts;
+      ofParentSession.add(parentSessionID, sessionID);
+      ofParentTask.add(parentTaskId, sessionID);
       snapshots.set(sessionID, snapshot);
+      if (snapshot.value.run === "queued" && snapshot.value.attention === "none") active.delete(sessionID);
+      else active.add(sessionID);
     },
     delete: (taskId) => {
-      const snapshot = snapshots.get(taskId);
-      if (snapshot) count(snapshot, -1);
+      const facts = snapshots.get(taskId)?.context.facts;
+      ofParentSession.remove(facts?.parentSessionID, taskId);
+      ofParentTask.remove(facts?.parentTaskId, taskId);
+      active.delete(taskId);
       snapshots.delete(taskId);
     },
+    active: () => snapshotsOf(active),
+    of: (parentSessionID) => snapshotsOf(ofParentSession.of(parentSessionID)),
+    awaitedBy: (sessionID) => snapshotsOf(new Set([...ofParentSession.of(sessionID), ...ofParentTask.of(sessionID)])),
     hasTasksOf: ofParentSession.has,
     awaitsTasks: (sessionID) => ofParentSession.has(sessionID) || ofParentTask.has(sessionID),
   };

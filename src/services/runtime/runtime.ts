@@ -38,6 +38,10 @@ export interface Runtime extends Charts {
   /** The snapshot of a live task; undefined when it is at rest or unknown. */
   snapshotOf(taskId: string): TaskSnapshot | undefined;
   liveTasks(): TaskSnapshot[];
+  /** Those that do more than wait for a slot: few, however many wait. */
+  activeTasks(): TaskSnapshot[];
+  /** The live tasks of a parent session. */
+  liveTasksOf(parentSessionID: string): TaskSnapshot[];
   /** False for an event of the host that no task and no outbox could do anything with: most are of that kind. */
   concerns(event: HostEvent): boolean;
   /** The message id of the notice that was composed for this parent and is not acknowledged yet. */
@@ -314,22 +318,9 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     }
   };
 
-  const hasRunningTasks = (parentSessionID: string): boolean => {
-    for (const { context } of tasks.values()) {
-      if (context.facts.parentSessionID === parentSessionID && context.completedAt === undefined) return true;
-    }
-    return false;
-  };
-
-  const awaitsRuns = (sessionID: string): boolean => {
-    if (!actors.awaitsTasks(sessionID)) return false;
-    for (const { context } of tasks.values()) {
-      const { parentSessionID, parentTaskId } = context.facts;
-      const isOwn = parentSessionID === sessionID || parentTaskId === sessionID;
-      if (isOwn && context.completedAt === undefined) return true;
-    }
-    return false;
-  };
+  const isRunning = ({ context }: TaskSnapshot): boolean => context.completedAt === undefined;
+  const hasRunningTasks = (parentSessionID: string): boolean => actors.tasksOf(parentSessionID).some(isRunning);
+  const awaitsRuns = (sessionID: string): boolean => actors.awaitedBy(sessionID).some(isRunning);
 
   const isStillOurs = (taskId: string): boolean => {
     if (!isStopped) renewLease();
@@ -365,6 +356,8 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     },
     snapshotOf: (taskId) => tasks.get(taskId),
     liveTasks: () => [...tasks.values()],
+    activeTasks: actors.active,
+    liveTasksOf: actors.tasksOf,
     concerns: ({ type, sessionID }) => {
       if (type === "error" || type === "deleted") return actors.supervises(sessionID);
       const task = tasks.get(sessionID);
