@@ -39,7 +39,8 @@ describe("a launch that is not possible makes no session, and says why", () => {
   test.each(["agents", "session", "createSession"] as const)("a host that answers %s with an error", async (call) => {
     for (const failure of [refused, unavailable]) {
       const stage = createStage();
-      stage.host.failNext(call, failure);
+      // What is only read is asked for again, for as long as a minute.
+      stage.host.failNext(call, failure, failure === unavailable && call !== "createSession" ? 6 : 1);
       const refusal = expect(stage.call("task", GOOD)).rejects.toThrow(failure.message);
       await stage.clock.advance(60_000);
       await refusal;

@@ -167,7 +167,7 @@ export const createServices = (deps: EngineDeps) => {
   const usageReader = createUsageReader(store, progress);
   const observedAnswers = createObservedAnswers();
   const observedSessions = createObservedSessions();
-  const reads = createHostReads(host, observedSessions.sessionOf, store.isAlone);
+  const reads = createHostReads(host, clock, observedSessions.sessionOf, store.isAlone);
   const turns = createTurns(host, log);
   const noticeRepair = createNoticeRepair();
   const sessionTree = createSessionTree(store, host);
@@ -342,12 +342,7 @@ export const createServices = (deps: EngineDeps) => {
     isTask: (sessionID) => taskOf(sessionID) !== undefined,
     isCounted: (sessionID) => progress.heardAt(sessionID) !== undefined,
   });
-  const liveTasks = () =>
-    runtime.liveTasks().map(({ context: { facts, run, completedAt } }) => {
-      const { sessionID, parentSessionID } = facts;
-      return { sessionID, parentSessionID, startedAt: run.startedAt, isAtWork: completedAt === undefined };
-    });
-  const overlaps = createOverlaps({ ...charts, bus, taskAbove, ancestors, liveTasks });
+  const overlaps = createOverlaps({ ...charts, bus, taskAbove, ancestors });
 
   // What makes up for crashes and missed events.
   const adoption = startAdoption({

@@ -12,7 +12,15 @@ import {
   variantField,
   withText,
 } from "./opencode-messages.ts";
-import { CREATE_TIMEOUT_MS, callSdk, connect, FORK_TIMEOUT_MS, mapResult, withoutValue } from "./sdk-client.ts";
+import {
+  CREATE_TIMEOUT_MS,
+  callSdk,
+  connect,
+  FORK_TIMEOUT_MS,
+  LIST_TIMEOUT_MS,
+  mapResult,
+  withoutValue,
+} from "./sdk-client.ts";
 import { createWorkplaces, type Workplaces } from "./workplaces.ts";
 
 /** Number of newest messages searched for a tool call. A blocking call is in the newest, unless prompts arrived since. */
@@ -64,7 +72,7 @@ export const createOpencodeHost = (
 
   return {
     agents: async () =>
-      mapResult(await callSdk((signal) => client.app.agents({}, { signal })), (agents) =>
+      mapResult(await callSdk((signal) => client.app.agents({}, { signal }), LIST_TIMEOUT_MS), (agents) =>
         agents.map(({ name, hidden, model, variant }) => ({
           name,
           hidden: hidden === true,
@@ -72,7 +80,7 @@ export const createOpencodeHost = (
         })),
       ),
     models: async () =>
-      mapResult(await callSdk((signal) => client.config.providers({}, { signal })), ({ providers }) =>
+      mapResult(await callSdk((signal) => client.config.providers({}, { signal }), LIST_TIMEOUT_MS), ({ providers }) =>
         providers.flatMap(({ id: providerID, models }) =>
           Object.entries(models).map(([modelID, { variants }]) => ({
             providerID,

@@ -21,6 +21,31 @@ export const CREATE_TIMEOUT_MS = 60_000;
  */
 export const FORK_TIMEOUT_MS = 300_000;
 
+/**
+ * Milliseconds allowed for the lists of agents and models, which all launches of a process wait for together. Where a
+ * process begins with 300 launches on a busy machine, that of the agents took longer than 15 s (measured).
+ */
+export const LIST_TIMEOUT_MS = 60_000;
+
+/**
+ * A timeout passes in so many steps. Of a time in which this process could not run, because it was busy or the machine
+ * slept, no more than one step counts: the answer may have come meanwhile, and nobody could take it.
+ */
+const STEPS = 15;
+
+/** Calls `fire` after `ms` milliseconds in which this process could run. Returns a function that cancels it. */
+const afterAwake = (ms: number, fire: () => void): (() => void) => {
+  let left = STEPS;
+  let cancel: () => void = () => undefined;
+  const step = () => {
+    if (left === 0) return fire();
+    left -= 1;
+    cancel = systemClock.after(ms / STEPS, step);
+  };
+  step();
+  return () => cancel();
+};
+
 /** What every method of the SDK resolves to. */
 interface SdkResponse<T> {
   data?: T | undefined;
@@ -61,7 +86,7 @@ export const callSdk = async <T>(
 ): Promise<HostResult<T | undefined>> => {
   const timeout = new AbortController();
   const timedOut = Promise.withResolvers<never>();
-  const cancelTimer = systemClock.after(timeoutMs, () => {
+  const cancelTimer = afterAwake(timeoutMs, () => {
     timedOut.reject(new Error(`no answer within ${timeoutMs} ms`));
     timeout.abort();
   });

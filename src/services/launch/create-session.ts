@@ -1,5 +1,6 @@
 // ADR-041 in docs/decisions.md
 import type { Host, HostFailure, HostResult, NewSession } from "../host/host.ts";
+import { atMost } from "../platform/at-most.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
@@ -66,9 +67,17 @@ const failureMessage = (reason: string, isKnown: boolean): string =>
     ? `OpenCode created no session for the task: ${reason}. Try again.`
     : `OpenCode did not say whether it created a session for the task: ${reason}. None was found; one that appears later is deleted. Try again.`;
 
+/**
+ * Sessions that are created at a time. An agent may launch hundreds in one message: where the host is slow, each of those
+ * calls would otherwise spend its time waiting for the others, and be given up.
+ */
+const MOST_AT_A_TIME = 20;
+
 /** Creates the factory of sessions for tasks. */
 export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory => {
   const { host, store, clock, ids, log, forkSources, orphanedLaunches, forksUnderWay } = deps;
+
+  const inTurn = atMost(MOST_AT_A_TIME);
 
   const emptySession: SessionSource = {
     isFork: false,
@@ -131,20 +140,25 @@ export const createSessionFactory = (deps: SessionFactoryDeps): SessionFactory =
     return { ok: false, reason, isKnown: false };
   };
 
+  const create: SessionFactory["create"] = async ({ fork, parentSessionID, parentMessageID }, session, isWanted) => {
+    const first = fork ? forkSources.copy(parentSessionID, parentMessageID) : emptySession;
+    const created = await attempt(first, parentSessionID, session, isWanted);
+    if (created.ok) return { ok: true, value: created.session };
+    const { reason, isKnown } = created;
+    if (!fork || !isWanted()) return fail(failureMessage(reason, isKnown), "host");
+    log.error("the host could not fork; the child gets the conversation as text", { parentSessionID, reason });
+    const source = await forkSources.text(parentSessionID, parentMessageID);
+    if (!source.ok) return fail(failureMessage(describeFailure(source.failure), true), "host");
+    const asText = await attempt(source.value, parentSessionID, session, isWanted);
+    return asText.ok
+      ? { ok: true, value: { ...asText.session, forkRefusal: reason } }
+      : fail(failureMessage(asText.reason, asText.isKnown), "host");
+  };
+
   return {
-    create: async ({ fork, parentSessionID, parentMessageID }, session, isWanted) => {
-      const first = fork ? forkSources.copy(parentSessionID, parentMessageID) : emptySession;
-      const created = await attempt(first, parentSessionID, session, isWanted);
-      if (created.ok) return { ok: true, value: created.session };
-      const { reason, isKnown } = created;
-      if (!fork || !isWanted()) return fail(failureMessage(reason, isKnown), "host");
-      log.error("the host could not fork; the child gets the conversation as text", { parentSessionID, reason });
-      const source = await forkSources.text(parentSessionID, parentMessageID);
-      if (!source.ok) return fail(failureMessage(describeFailure(source.failure), true), "host");
-      const asText = await attempt(source.value, parentSessionID, session, isWanted);
-      return asText.ok
-        ? { ok: true, value: { ...asText.session, forkRefusal: reason } }
-        : fail(failureMessage(asText.reason, asText.isKnown), "host");
-    },
+    create: (request, session, isWanted) =>
+      inTurn(async () =>
+        isWanted() ? create(request, session, isWanted) : fail("The launch is not wanted any more."),
+      ),
   };
 };

@@ -1,6 +1,8 @@
-// ADR-125 in docs/decisions.md
+// ADR-125, ADR-274 in docs/decisions.md
 import type { HostSession } from "../../machines/host-events.ts";
 import type { Host, HostAgent, HostModel, HostResult } from "../host/host.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
+import { shareCalls } from "../platform/share-calls.ts";
 import type { Store } from "../store/store.ts";
 
 /** What launches and notices read of the host, with as few calls as possible: each costs 3 to 6 ms of its main thread (measured). */
@@ -16,14 +18,20 @@ export interface HostReads {
   session(sessionID: string): Promise<HostResult<HostSession>>;
 }
 
-/** Wraps a call so that all who want its result while it is under way share one call, by their `key`. */
-const shareCalls = <T>(call: (key: string) => Promise<T>): ((key: string) => Promise<T>) => {
-  const underWay = new Map<string, Promise<T>>();
-  return (key) => {
-    const shared = underWay.get(key) ?? call(key).finally(() => underWay.delete(key));
-    underWay.set(key, shared);
-    return shared;
-  };
+/** Milliseconds for which a read is tried again while the host cannot answer, so that a slow host makes launches slow, not refused. */
+const PATIENCE_MS = 60_000;
+
+/** Milliseconds before the second try. The pause doubles each time. */
+const FIRST_PAUSE_MS = 1_000;
+
+/** Makes a call until the host answers it, if only to refuse it; for `PATIENCE_MS` at most. */
+const readPatiently = async <T>(clock: Clock, call: () => Promise<HostResult<T>>): Promise<HostResult<T>> => {
+  const until = clock.now() + PATIENCE_MS;
+  for (let pause = FIRST_PAUSE_MS; ; pause *= 2) {
+    const read = await call();
+    if (read.ok || read.failure.kind !== "unavailable" || clock.now() + pause >= until) return read;
+    await sleep(clock, pause);
+  }
 };
 
 /** Wraps a call so that it is made until it once succeeds; those who ask while it is under way share it. */
@@ -39,19 +47,21 @@ const readOnce = <T>(call: () => Promise<HostResult<T>>): (() => Promise<HostRes
 };
 
 /**
- * Creates the reads of an engine.
+ * Creates the reads of an engine. A host that does not answer is asked again for a minute; a failure is that of all who wait
+ * for the read, and is not remembered.
  * @param sessionOf returns a session as the host's events last described it, if one has
  * @param isAlone returns whether no other process is alive whose events this one does not get
  */
 export const createHostReads = (
   host: Pick<Host, "agents" | "models" | "session">,
+  clock: Clock,
   sessionOf: (sessionID: string) => HostSession | undefined,
   isAlone: Store["isAlone"],
 ): HostReads => {
-  const readSession = shareCalls((sessionID) => host.session(sessionID));
+  const readSession = shareCalls((sessionID) => readPatiently(clock, () => host.session(sessionID)));
   return {
-    agents: readOnce(() => host.agents()),
-    models: readOnce(() => host.models()),
+    agents: readOnce(() => readPatiently(clock, () => host.agents())),
+    models: readOnce(() => readPatiently(clock, () => host.models())),
     session: async (sessionID) => {
       const observed = sessionOf(sessionID);
       return observed && isAlone() ? { ok: true, value: observed } : readSession(sessionID);

@@ -1,5 +1,6 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Host } from "../host/host.ts";
+import { shareCalls } from "../platform/share-calls.ts";
 import type { Store } from "../store/store.ts";
 
 /** Knows which session is the parent of which. */
@@ -7,7 +8,10 @@ export interface SessionTree {
   onHostEvent(event: HostEvent): void;
   /** Returns the session and all above it, nearest first; the last one is a person's own. */
   ancestors(sessionID: string): string[];
-  /** Asks the host for the parents of the topmost session that is known, up to a session without a parent. */
+  /**
+   * Asks the host for the parents of the topmost session that is known, up to a session without a parent. Those who ask for
+   * the same session meanwhile share that.
+   */
   loadAncestors(sessionID: string): Promise<void>;
   /** True for a child session that was created during the life of this process. To the host, a fork is nobody's child. */
   wasCreatedHere(sessionID: string): boolean;
@@ -22,6 +26,14 @@ interface KnownSession {
 /** Number of sessions that are remembered: a hundred times what one conversation has. */
 const MAX_REMEMBERED = 10_000;
 
+/** Puts an entry last in a map, in place of the first one where there are too many. */
+const rememberIn = <T>(map: Map<string, T>, key: string, value: T) => {
+  map.delete(key);
+  map.set(key, value);
+  const oldest = map.keys().next();
+  if (map.size > MAX_REMEMBERED && !oldest.done) map.delete(oldest.value);
+};
+
 /**
  * Creates a tree that has the sessions of tasks, forks included, from the store, and all others from the host's events or
  * by asking the host.
@@ -29,17 +41,19 @@ const MAX_REMEMBERED = 10_000;
 export const createSessionTree = (store: Store, host: Host): SessionTree => {
   const known = new Map<string, KnownSession>();
 
-  const parentOf = (sessionID: string): string | undefined =>
-    store.get(sessionID)?.task.parentSessionID ?? known.get(sessionID)?.parentID;
+  /** The parent sessions of tasks, which never change: a record is read once for them. */
+  const parentsOfTasks = new Map<string, string>();
+
+  const parentOf = (sessionID: string): string | undefined => {
+    const ofTask = parentsOfTasks.get(sessionID) ?? store.get(sessionID)?.task.parentSessionID;
+    if (ofTask === undefined) return known.get(sessionID)?.parentID;
+    rememberIn(parentsOfTasks, sessionID, ofTask);
+    return ofTask;
+  };
 
   const wasCreatedHere = (sessionID: string): boolean => known.get(sessionID)?.isNew ?? false;
 
-  const remember = (sessionID: string, session: KnownSession) => {
-    known.delete(sessionID);
-    known.set(sessionID, session);
-    const [oldest] = known.keys();
-    if (known.size > MAX_REMEMBERED && oldest !== undefined) known.delete(oldest);
-  };
+  const remember = (sessionID: string, session: KnownSession) => rememberIn(known, sessionID, session);
 
   const ancestors = (sessionID: string): string[] => {
     const chain = [sessionID];
@@ -58,7 +72,7 @@ export const createSessionTree = (store: Store, host: Host): SessionTree => {
       remember(sessionID, { parentID, isNew: (isNew && parentID !== undefined) || wasCreatedHere(sessionID) });
     },
     ancestors,
-    loadAncestors: async (sessionID) => {
+    loadAncestors: shareCalls(async (sessionID) => {
       for (;;) {
         const chain = ancestors(sessionID);
         const top = chain.at(-1) ?? sessionID;
@@ -70,7 +84,7 @@ export const createSessionTree = (store: Store, host: Host): SessionTree => {
         remember(top, { parentID, isNew: wasCreatedHere(top) });
         if (parentID === undefined || chain.includes(parentID)) return;
       }
-    },
+    }),
     wasCreatedHere,
   };
 };

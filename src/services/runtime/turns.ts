@@ -2,6 +2,7 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Host } from "../host/host.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
+import { shareCalls } from "../platform/share-calls.ts";
 
 /** Knows which turn a message of an agent belongs to. A turn is all that answers one user message, and is named after it. */
 export interface Turns {
@@ -20,9 +21,6 @@ const MAX_REMEMBERED = 1_000;
 export const createTurns = (host: Pick<Host, "message">, log: Log): Turns => {
   /** The newest message of each session's agent, and the user message that it answers. */
   const newest = new Map<string, { messageID: string; turn: string }>();
-  /** Calls that are under way, so that all launches of one message share one. */
-  const asked = new Map<string, Promise<string | undefined>>();
-
   const remember = (sessionID: string, messageID: string, turn: string) => {
     newest.delete(sessionID);
     newest.set(sessionID, { messageID, turn });
@@ -30,7 +28,9 @@ export const createTurns = (host: Pick<Host, "message">, log: Log): Turns => {
     if (newest.size > MAX_REMEMBERED && oldest !== undefined) newest.delete(oldest);
   };
 
-  const ask = async (sessionID: string, messageID: string): Promise<string | undefined> => {
+  /** All launches of one message share a call. */
+  const ask = shareCalls(async (key): Promise<string | undefined> => {
+    const [sessionID = "", messageID = ""] = key.split("/");
     try {
       const message = await host.message(sessionID, messageID);
       return message.ok ? message.value.promptID : undefined;
@@ -43,7 +43,7 @@ export const createTurns = (host: Pick<Host, "message">, log: Log): Turns => {
       });
       return undefined;
     }
-  };
+  });
 
   return {
     onHostEvent: (event) => {
@@ -54,10 +54,7 @@ export const createTurns = (host: Pick<Host, "message">, log: Log): Turns => {
     turnOf: async (sessionID, messageID) => {
       const known = newest.get(sessionID);
       if (known?.messageID === messageID) return known.turn;
-      const key = `${sessionID}/${messageID}`;
-      const shared = asked.get(key) ?? ask(sessionID, messageID).finally(() => asked.delete(key));
-      asked.set(key, shared);
-      return shared;
+      return ask(`${sessionID}/${messageID}`);
     },
   };
 };

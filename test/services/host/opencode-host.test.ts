@@ -138,14 +138,32 @@ test("a fork is cut where the host keeps tool results", async () => {
 });
 
 describe("a call has its own time", () => {
+  /** In so many steps it passes. */
+  const STEPS = 15;
+
   afterEach(() => vi.restoreAllMocks());
 
-  const limits: Partial<Record<keyof Host, number>> = { createSession: 60_000, fork: 300_000 };
+  const limits: Partial<Record<keyof Host, number>> = {
+    agents: 60_000,
+    models: 60_000,
+    createSession: 60_000,
+    fork: 300_000,
+  };
 
   test.each(Object.entries(CALLS))("%s", async (name, call) => {
     const timers = vi.spyOn(systemClock, "after");
     await call(answering(404, {}));
-    expect(timers.mock.calls.map(([ms]) => ms)).toEqual([limits[name as keyof Host] ?? 15_000]);
+    expect(timers.mock.calls.map(([ms]) => ms * STEPS)).toEqual([limits[name as keyof Host] ?? 15_000]);
+  });
+
+  test("in which time does not count that this process could not run in: the answer may be there, and is taken", async () => {
+    const timers = vi.spyOn(systemClock, "after").mockReturnValue(() => undefined);
+    const answer = Promise.withResolvers<Response>();
+    const read = hostOver(() => answer.promise).agents();
+    // A stopped process wakes: however long it was, one of its timers is due.
+    timers.mock.calls[0]?.[1]();
+    answer.resolve(Response.json([{ name: "general", hidden: false }]));
+    expect(await read).toMatchObject({ ok: true, value: [{ name: "general" }] });
   });
 
   test("whose timer is cancelled once there is an answer", async () => {

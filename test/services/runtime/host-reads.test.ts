@@ -1,16 +1,17 @@
 import { expect, test } from "vitest";
 import { createHostReads } from "../../../src/services/runtime/host-reads.ts";
 import { createObservedSessions } from "../../../src/services/runtime/observed-sessions.ts";
-import { createFakeHost, unavailable } from "../../fakes/fake-host.ts";
+import { createFakeHost, refused, unavailable } from "../../fakes/fake-host.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
 const create = ({ isAlone = true } = {}) => {
-  const host = createFakeHost(createVirtualClock());
+  const clock = createVirtualClock();
+  const host = createFakeHost(clock);
   const observed = createObservedSessions();
   host.addSession("ses_1");
   host.addSession("ses_2");
   host.listen(observed.onHostEvent);
-  return { host, reads: createHostReads(host, observed.sessionOf, () => isAlone) };
+  return { host, clock, reads: createHostReads(host, clock, observed.sessionOf, () => isAlone) };
 };
 
 test("a session is as the host's events last described it", async () => {
@@ -59,7 +60,7 @@ test("those who read a session at the same time share one call, those who read i
 
 test("the models are read once, and not before somebody asks", async () => {
   const { host, reads } = create();
-  host.failNext("models", unavailable);
+  host.failNext("models", refused);
   expect(await reads.models()).toMatchObject({ ok: false });
   await Promise.all([reads.models(), reads.models()]);
   expect(await reads.models()).toEqual({ ok: true, value: host.modelList });
@@ -75,10 +76,32 @@ test("the agents are read once", async () => {
 
 test("a failure is passed to all who share the call, and not kept", async () => {
   const { host, reads } = create();
-  host.failNext("agents", unavailable);
+  host.failNext("agents", refused);
   expect(await Promise.all([reads.agents(), reads.agents()])).toMatchObject([{ ok: false }, { ok: false }]);
   expect(await reads.agents()).toMatchObject({ ok: true });
   host.throwNext("session", "kaboom");
   await expect(reads.session("ses_1")).rejects.toThrow("kaboom");
   expect(await reads.session("ses_1")).toMatchObject({ ok: true });
 });
+
+test("while the host cannot answer, one read is made again with growing pauses, for all who wait for it", async () => {
+  const { host, clock, reads } = create();
+  host.failNext("agents", unavailable, 3);
+  const all = Promise.all(Array.from({ length: 300 }, () => reads.agents()));
+  await clock.advance(1_000 + 2_000 + 4_000);
+  expect(new Set((await all).map(({ ok }) => ok))).toEqual(new Set([true]));
+  expect(host.calls).toEqual(["agents", "agents", "agents", "agents"]);
+});
+
+test.each(["agents", "models", "session"] as const)(
+  "a host that does not say its %s for a minute is given up, until somebody asks again",
+  async (name) => {
+    const { host, clock, reads } = create();
+    host.failNext(name, unavailable, 6);
+    const read = () => (name === "session" ? reads.session("ses_1") : reads[name]());
+    const first = read();
+    await clock.advance(60_000);
+    expect(await first).toMatchObject({ ok: false, failure: { kind: "unavailable" } });
+    expect(await read()).toMatchObject({ ok: true });
+  },
+);
