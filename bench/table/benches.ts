@@ -13,6 +13,7 @@ export const benches: readonly Bench[] = [
   { name: "fork", about: "how soon a fork of a long conversation begins" },
   { name: "reads", about: "what an agent's own tool calls take" },
   { name: "engine", about: "what the charts and the runtime cost" },
+  { name: "queue", about: "what the queue costs beside 5,000 tasks that wait" },
   { name: "store", about: "what is paid on disk" },
   { name: "events", about: "how soon a change reaches readers of the status API" },
   { name: "history", about: "pages of 100,000 stored tasks" },
