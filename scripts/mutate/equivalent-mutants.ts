@@ -237,13 +237,6 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/machines/task/slot-queue.ts",
-    code: "const leaving = new Set(requests.flatMap(({ taskId, goesOn }) => (goesOn ? taskId : [])));",
-    mutation:
-      'const leaving = new Set(requests.flatMap(({ taskId, goesOn }) => (goesOn ? taskId : ["Stryker was here"])));',
-    reason: "No task has that id.",
-  },
-  {
-    file: "src/machines/task/slot-queue.ts",
     code: "if (name !== undefined) change(kind, name, by);",
     mutation: "if (true) change(kind, name, by);",
     reason: "What has no name is counted under a name that nobody asks for.",
@@ -256,14 +249,14 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/machines/task/slot-queue.ts",
-    code: "if (provider === undefined || !isHeld || retriesAt === undefined || retriesAt + GOES_AHEAD_MS <= now) continue;",
-    mutation: "if (false || !isHeld || retriesAt === undefined || retriesAt + GOES_AHEAD_MS <= now) continue;",
+    code: "if (provider === undefined || retriesAt === undefined || retriesAt + GOES_AHEAD_MS <= now) continue;",
+    mutation: "if (false || retriesAt === undefined || retriesAt + GOES_AHEAD_MS <= now) continue;",
     reason: "A provider without a name is one that nobody asks for.",
   },
   {
-    file: "src/machines/task/slot-queue.ts",
-    code: 'const { provider = "" } = row;',
-    mutation: 'const { provider = "Stryker was here!" } = row;',
+    file: "src/machines/task/queue-walk.ts",
+    code: 'const { provider = "" } = run;',
+    mutation: 'const { provider = "Stryker was here!" } = run;',
     reason: "No provider has that name either.",
   },
   {

@@ -126,14 +126,14 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "slots of dead processes count",
     file: "src/services/store/sqlite/slot-table.ts",
-    code: '"SELECT * FROM slot WHERE owner IN (SELECT value FROM json_each(?)) ORDER BY seq"',
-    mistake: "\"SELECT * FROM slot WHERE ? <> '' ORDER BY seq\"",
+    code: "WHERE is_held = 1 AND owner IN (SELECT value FROM json_each(?)) GROUP BY",
+    mistake: "WHERE is_held = 1 AND ? <> '' GROUP BY",
   },
   {
     name: "slots of other processes do not count",
     file: "src/services/store/sqlite/sqlite-store.ts",
-    code: "const alive = livingOwners();",
-    mistake: "const alive = [me.id];",
+    code: "alive: ownership.livingOwners({ now: at, since: steadySince })",
+    mistake: "alive: [me.id]",
   },
   {
     name: "a slot is not freed when its run ends",
@@ -167,9 +167,9 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "the younger run starts first",
-    file: "src/machines/task/slot-queue.ts",
-    code: "one.since - other.since",
-    mistake: "other.since - one.since",
+    file: "src/services/store/sqlite/slot-table.ts",
+    code: "lane = line.lane ORDER BY rank, since, seq LIMIT 1",
+    mistake: "lane = line.lane ORDER BY rank, since DESC, seq LIMIT 1",
   },
   {
     name: "runs start on a provider that refuses for now",

@@ -148,6 +148,19 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
     noteIdle();
   };
 
+  /** Those runs were given slots. */
+  const noteGranted = (requests: readonly SlotRequest[], process: SlotProcess) => {
+    const inOrder = requests
+      .filter(({ taskId }) => tasks.get(taskId)?.state !== "held")
+      .sort((one, other) => other.priority - one.priority || one.since - other.since);
+    for (const request of inOrder) {
+      tasks.delete(request.taskId);
+      started(request);
+      tasks.set(request.taskId, { state: "held", request, process });
+    }
+    noteIdle();
+  };
+
   /** Those tasks have no slot any more; where a process has lost them, they may have one in another. */
   const forget = (taskIds: Iterable<string>, process?: SlotProcess) => {
     for (const taskId of taskIds) if (!process || tasks.get(taskId)?.process === process) tasks.delete(taskId);
@@ -209,15 +222,18 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
             if (!known || isAnew) tasks.set(request.taskId, { state: "waiting", request, process });
           }
           const granted = store.grantSlots(requests);
-          const inOrder = own
-            .filter(({ taskId }) => granted.includes(taskId) && tasks.get(taskId)?.state !== "held")
-            .sort((one, other) => other.priority - one.priority || one.since - other.since);
-          for (const request of inOrder) {
-            tasks.delete(request.taskId);
-            started(request);
-            tasks.set(request.taskId, { state: "held", request, process });
-          }
-          noteIdle();
+          noteGranted(
+            own.filter(({ taskId }) => granted.includes(taskId)),
+            process,
+          );
+          return granted;
+        },
+        startQueued: (isWanted) => {
+          const granted = store.startQueued(isWanted);
+          noteGranted(
+            granted.flatMap((taskId) => tasks.get(taskId)?.request ?? []),
+            process,
+          );
           return granted;
         },
       };

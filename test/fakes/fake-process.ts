@@ -34,7 +34,7 @@ const READS: ReadonlySet<string> = new Set<keyof Store>([
   "below",
   "journal",
   "isOwnedElsewhere",
-  "queue",
+  "places",
 ]);
 
 /** Creates a process that dies at its `lastPoint`-th point, counted from 1. Default: it does not die. */

@@ -2,7 +2,8 @@ import { initialTransition, transition } from "xstate";
 import type { TaskEvent } from "../../src/machines/task/events.ts";
 import { statePath, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { retriesAtOf, slotOf, slotRequestOf } from "../../src/machines/task/slot.ts";
-import { GOES_AHEAD_MS, limitsFor, type SlotRow, startable } from "../../src/machines/task/slot-queue.ts";
+import { GOES_AHEAD_MS, limitsFor } from "../../src/machines/task/slot-queue.ts";
+import { type SlotRow, startable } from "../fakes/queue-in-memory.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
 import {
   ended,

@@ -1,5 +1,6 @@
 import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
 import { lifecyclePath, type StoredSnapshot, type TaskSnapshot } from "../../src/machines/task/machine.ts";
+import type { LimitedRequest } from "../../src/machines/task/slot-queue.ts";
 import type { HostMessage } from "../../src/services/host/messages.ts";
 import type { Store, TaskRecord } from "../../src/services/store/store.ts";
 import type { TaskFacts } from "../../src/task.ts";
@@ -28,7 +29,12 @@ interface Rigging {
 }
 
 /** Writes down what is committed of the task that is walked: the one that no other task launched. */
-const recording = (store: Store, recorded: Recorded, rigging: Rigging): Store => ({
+const recording = (
+  store: Store,
+  recorded: Recorded,
+  rigging: Rigging,
+  refused = new Map<string, LimitedRequest>(),
+): Store => ({
   ...store,
   commit: (change) => {
     const own = ({ task }: TaskRecord) => task.parentTaskId !== undefined;
@@ -37,8 +43,18 @@ const recording = (store: Store, recorded: Recorded, rigging: Rigging): Store =>
     recorded.newest = change.records.findLast((record) => !own(record))?.snapshot ?? recorded.newest;
     return store.commit(change);
   },
-  grantSlots: (requests) =>
-    rigging.hasSlot ? store.grantSlots(requests.filter(({ taskId }) => !store.get(taskId)?.task.parentTaskId)) : [],
+  grantSlots: (requests) => {
+    const own = requests.filter(({ taskId }) => !store.get(taskId)?.task.parentTaskId);
+    if (rigging.hasSlot) return store.grantSlots(own);
+    for (const request of own) refused.set(request.taskId, request);
+    return [];
+  },
+  startQueued: (isWanted) => {
+    if (!rigging.hasSlot) return [];
+    const granted = store.grantSlots([...refused.values()].filter(({ taskId }) => isWanted(taskId)));
+    for (const taskId of granted) refused.delete(taskId);
+    return granted;
+  },
   adopt: (now, wants) => {
     const abandoned = store.adopt(now, wants);
     return rigging.losesPrompts ? { ...abandoned, prompts: [] } : abandoned;

@@ -1,4 +1,4 @@
-import type { QueuePlace, UsedUpLimit } from "../../task.ts";
+import type { UsedUpLimit } from "../../task.ts";
 import type { SlotRequest } from "./events.ts";
 
 /** What a limit counts: all tasks, or those of one provider, model or agent. The narrowest is named first. */
@@ -39,20 +39,41 @@ export interface LimitedRequest extends SlotRequest {
   limits: SlotLimits;
 }
 
-/** A run that holds a slot, or waits for one, of any process. `limits` concern only those that wait. */
-export interface SlotRow extends LimitedRequest {
-  isHeld: boolean;
-  /** When the host asks its provider again, epoch milliseconds; undefined unless the provider refused, and has not answered since. */
+/** A run that waits for a slot, of any process. */
+export interface QueuedRun extends LimitedRequest {
+  /** The order in which runs asked. */
+  seq: number;
+}
+
+/** Runs that hold slots, of any process, and have agent, provider and model in common. */
+export interface RunsAtWork extends Named {
+  runs: number;
+  /**
+   * When the host asks the provider again that refuses one of them, the latest time, epoch milliseconds; undefined unless it
+   * refuses one, and has not answered it since.
+   */
   retriesAt?: number | undefined;
 }
 
-/** Leaves out the slots of runs that ask for one anew, to go on with another model: they give up those that they have. */
-export const withoutGivenUp = (rows: readonly SlotRow[], requests: readonly LimitedRequest[]): SlotRow[] => {
-  const leaving = new Set(requests.flatMap(({ taskId, goesOn }) => (goesOn ? taskId : [])));
-  return rows.filter(({ taskId, isHeld }) => !(isHeld && leaving.has(taskId)));
-};
+/** What limits and providers concern a run by. */
+type Named = Pick<SlotRequest, "provider" | "model" | "agent">;
 
-const nameOf = (request: SlotRequest, kind: LimitKind): string | undefined => (kind === "total" ? "" : request[kind]);
+/** What a limit of that kind knows a run by: two runs of the same name count against each other. */
+export const nameOf = (run: Named, kind: LimitKind): string | undefined => (kind === "total" ? "" : run[kind]);
+
+/**
+ * Names the lane of a run. Runs of one lane are held up by the same limits and the same provider, so that where one cannot
+ * start none behind it in the lane can.
+ */
+export const laneOf = (request: LimitedRequest): string =>
+  JSON.stringify([
+    request.provider ?? null,
+    request.goesOn,
+    ...LIMIT_KINDS.map((kind) => {
+      const [name, limit] = [nameOf(request, kind), request.limits[kind]];
+      return name === undefined || limit === undefined ? null : [name, limit];
+    }),
+  ]);
 
 /** Counts runs by all that limits may concern. */
 export const createCounts = () => {
@@ -64,17 +85,16 @@ export const createCounts = () => {
   };
   const of = (kind: LimitKind, name: string): number => counts[kind].get(name) ?? 0;
   const change = (kind: LimitKind, name: string, by: number) => void counts[kind].set(name, of(kind, name) + by);
-  const changeAll = (request: SlotRequest, by: number) => {
+  const changeAll = (run: Named, by: number) => {
     for (const kind of LIMIT_KINDS) {
-      const name = nameOf(request, kind);
+      const name = nameOf(run, kind);
       if (name !== undefined) change(kind, name, by);
     }
   };
   return {
     of,
-    addTo: (kind: LimitKind, name: string): void => change(kind, name, 1),
-    add: (request: SlotRequest): void => changeAll(request, 1),
-    remove: (request: SlotRequest): void => changeAll(request, -1),
+    add: (run: Named, runs = 1): void => changeAll(run, runs),
+    remove: (run: Named): void => changeAll(run, -1),
   };
 };
 
@@ -104,63 +124,11 @@ export const inQueueOrder = (one: SlotRequest, other: SlotRequest): number =>
 export const GOES_AHEAD_MS = 3_000;
 
 /** Returns the providers that refuse a run at work, and when the host asks them again, epoch milliseconds. */
-const refusingProviders = (rows: readonly SlotRow[], now: number): ReadonlyMap<string, number> => {
+export const refusingProviders = (atWork: readonly RunsAtWork[], now: number): ReadonlyMap<string, number> => {
   const until = new Map<string, number>();
-  for (const { provider, isHeld, retriesAt } of rows) {
-    if (provider === undefined || !isHeld || retriesAt === undefined || retriesAt + GOES_AHEAD_MS <= now) continue;
+  for (const { provider, retriesAt } of atWork) {
+    if (provider === undefined || retriesAt === undefined || retriesAt + GOES_AHEAD_MS <= now) continue;
     until.set(provider, Math.max(retriesAt, until.get(provider) ?? 0));
   }
   return until;
 };
-
-/**
- * Returns the place of each waiting run, by task. `rows` are those of all living processes, in the order in which they
- * asked. The first that all its limits leave room for can start, then the next. One that a narrower limit holds up is
- * overtaken by those that the limit does not concern. One that can start keeps its room until its own process starts it.
- * While a provider refuses a run at work, none starts on it: it would only be refused, too. Once the host asks it again,
- * that run goes ahead, and the others follow when it is answered. `now` is epoch milliseconds.
- */
-export const queuePlaces = (rows: readonly SlotRow[], now: number): Map<string, QueuePlace> => {
-  const refusing = refusingProviders(rows, now);
-  /** How many wait for each of them. */
-  const refused = new Map<string, number>();
-  /** Those at work. */
-  const held = createCounts();
-  /** Those at work, and those ahead in the queue that can start. */
-  const taken = createCounts();
-  /** Those ahead in the queue, under the limit that keeps them waiting; one that can start, under each of its limits. */
-  const before = createCounts();
-  for (const row of rows) {
-    if (!row.isHeld) continue;
-    held.add(row);
-    taken.add(row);
-  }
-  const places = new Map<string, QueuePlace>();
-  for (const row of rows.filter(({ isHeld }) => !isHeld).sort(inQueueOrder)) {
-    const { provider = "" } = row;
-    const until = row.goesOn ? undefined : refusing.get(provider);
-    const limit = usedUpLimit(row, taken);
-    if (until !== undefined) {
-      const place = (refused.get(provider) ?? 0) + 1;
-      refused.set(provider, place);
-      const heldUpBy = { kind: "rateLimit", name: provider, until: new Date(until).toISOString() } as const;
-      places.set(row.taskId, { place, heldUpBy });
-    } else if (limit) {
-      const { kind, name } = limit;
-      places.set(row.taskId, {
-        place: before.of(kind, name) + 1,
-        heldUpBy: { ...limit, used: held.of(kind, name) },
-      });
-      before.addTo(kind, name);
-    } else {
-      taken.add(row);
-      before.add(row);
-      places.set(row.taskId, { place: 1, heldUpBy: undefined });
-    }
-  }
-  return places;
-};
-
-/** Returns the ids of the waiting runs that can start. */
-export const startable = (rows: readonly SlotRow[], now: number): string[] =>
-  [...queuePlaces(rows, now)].flatMap(([taskId, { heldUpBy }]) => (heldUpBy ? [] : taskId));

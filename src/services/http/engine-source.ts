@@ -2,7 +2,7 @@ import { chartsAsJson } from "../../machines/chart-json.ts";
 import { statePaths } from "../../machines/state-paths.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
-import { addUp, entryOf, type FleetServer, hasEnded, type QueuePlace, type Task, type Usage } from "../../task.ts";
+import { addUp, entryOf, type FleetServer, hasEnded, type Task, type Usage } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { withAwaitedTasks } from "../store/awaited-tasks.ts";
 import type { RemoteCommand, TaskRecord } from "../store/store.ts";
@@ -78,30 +78,17 @@ export const createEngineSource = (
     return rest;
   };
 
-  let queue: ReadonlyMap<string, QueuePlace> | undefined;
-  /** The queue is read once for all tasks that are read together. */
-  const placeOf = (taskId: string): QueuePlace | undefined => {
-    if (!queue) {
-      queue = anyDirectory().store.queue();
-      queueMicrotask(() => {
-        queue = undefined;
-      });
-    }
-    return queue.get(taskId);
-  };
-
-  const withPlace = (task: Task): Task => {
-    const place = placeOf(task.sessionID);
-    return place ? { ...task, queue: place } : task;
-  };
-
   const toApiTasks = (records: TaskRecord[]): ApiTask[] => {
     const below = anyDirectory().store.below(records.map(({ task }) => task.sessionID));
     const usageOf = usageWith(below);
     const children = Map.groupBy(below, ({ parentTaskId }) => parentTaskId);
+    const places = anyDirectory().store.places(
+      records.flatMap(({ task, snapshot }) => (slotOf(snapshot) === "waiting" ? task.sessionID : [])),
+    );
     return records.map(({ task, snapshot }) => {
       const waiting = withAwaitedTasks(task, anyDirectory().store);
-      const shown = withoutOrphanedRequests(slotOf(snapshot) === "waiting" ? withPlace(waiting) : waiting);
+      const queue = places.get(task.sessionID);
+      const shown = withoutOrphanedRequests(queue ? { ...waiting, queue } : waiting);
       const why = waitReason(shown);
       return {
         ...shown,
@@ -215,7 +202,7 @@ export const createEngineSource = (
     stats: () => anyDirectory().store.stats(),
     count: () => anyDirectory().store.stats().total,
     live: () => brief(anyDirectory().store.live()),
-    queue: () => anyDirectory().store.queue(),
+    places: (taskIds, ofEachLane) => anyDirectory().store.places(taskIds, ofEachLane),
     newestEnded: (count) => readInPortions(count, (limit, skip) => anyDirectory().store.newestEnded(limit, skip)),
     latestChange: () => anyDirectory().store.latestChange(),
     changedSince: (change, limit) => {

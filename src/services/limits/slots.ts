@@ -1,7 +1,7 @@
 // ADR-150, ADR-152 in docs/decisions.md
 import type { SlotRequest } from "../../machines/task/events.ts";
 import { slotOf } from "../../machines/task/slot.ts";
-import { type Concurrency, type LimitedRequest, limitsFor } from "../../machines/task/slot-queue.ts";
+import { type Concurrency, limitsFor } from "../../machines/task/slot-queue.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { EngineBus } from "../runtime/engine-events.ts";
@@ -13,7 +13,7 @@ const ASK_AGAIN_MS = 1_000;
 
 /** What slots are given out with. */
 export interface SlotDeps {
-  store: Pick<Store, "grantSlots">;
+  store: Pick<Store, "grantSlots" | "startQueued">;
   clock: Clock;
   log: Log;
   concurrency: Concurrency;
@@ -30,8 +30,8 @@ export interface Slots {
 
 /** Creates the queue of this process, in which nobody waits. */
 export const createSlots = ({ store, clock, log, concurrency }: SlotDeps): Slots => {
-  /** Runs of this process that wait, by task. */
-  const waiting = new Map<string, LimitedRequest>();
+  /** Tasks of this process whose runs wait. */
+  const waiting = new Set<string>();
   /** Tasks of this process that hold a slot, so that it is noticed when they free it. */
   const holding = new Set<string>();
   let runtime: Pick<Runtime, "send" | "snapshotOf"> | undefined;
@@ -40,14 +40,13 @@ export const createSlots = ({ store, clock, log, concurrency }: SlotDeps): Slots
 
   const stillWaits = (taskId: string): boolean => {
     const snapshot = runtime?.snapshotOf(taskId);
-    return snapshot !== undefined && slotOf(snapshot) === "waiting";
+    return waiting.has(taskId) && snapshot !== undefined && slotOf(snapshot) === "waiting";
   };
 
   /** Gives those that wait the slots that are free. */
   const grantFreeSlots = () => {
-    for (const taskId of waiting.keys()) if (!stillWaits(taskId)) waiting.delete(taskId);
     if (waiting.size === 0) return;
-    const granted = store.grantSlots([...waiting.values()]);
+    const granted = store.startQueued(stillWaits);
     for (const taskId of granted) waiting.delete(taskId);
     for (const taskId of granted) runtime?.send(taskId, { type: "SLOT_GRANTED", at: clock.now() });
   };
@@ -68,9 +67,8 @@ export const createSlots = ({ store, clock, log, concurrency }: SlotDeps): Slots
 
   return {
     take: (request) => {
-      const limited = { ...request, limits: limitsFor(request, concurrency) };
-      if (store.grantSlots([limited]).length > 0) return true;
-      waiting.set(request.taskId, limited);
+      if (store.grantSlots([{ ...request, limits: limitsFor(request, concurrency) }]).length > 0) return true;
+      waiting.add(request.taskId);
       grantAgainLater();
       return false;
     },
@@ -79,8 +77,12 @@ export const createSlots = ({ store, clock, log, concurrency }: SlotDeps): Slots
       bus.on("taskChanged", ({ sessionID }) => {
         const snapshot = charts.snapshotOf(sessionID);
         const state = snapshot ? slotOf(snapshot) : "none";
+        if (state !== "waiting") waiting.delete(sessionID);
         if (state === "held") holding.add(sessionID);
-        else if (holding.delete(sessionID) && waiting.size > 0) grantFreeSlots();
+        else if (holding.delete(sessionID)) grantFreeSlots();
+      });
+      bus.on("tasksLost", (lost) => {
+        for (const { sessionID } of lost) waiting.delete(sessionID);
       });
     },
     stop: () => {

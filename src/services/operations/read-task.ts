@@ -3,15 +3,7 @@ import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { attentionOf } from "../../machines/task/view.ts";
 import { waitingOf } from "../../machines/task/waiting.ts";
-import {
-  entryOf,
-  type FleetServer,
-  hasEnded,
-  type ListedTask,
-  type QueuePlace,
-  type Task,
-  type TaskWithUsage,
-} from "../../task.ts";
+import { entryOf, type FleetServer, hasEnded, type ListedTask, type Task, type TaskWithUsage } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { HostMessage } from "../host/messages.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -44,7 +36,7 @@ export const createTaskReader = (
     const record = store.get(taskId);
     if (!record) return undefined;
     const { task: stored, snapshot } = record;
-    const queue = slotOf(snapshot) === "waiting" ? store.queue().get(taskId) : undefined;
+    const queue = slotOf(snapshot) === "waiting" ? store.places([taskId]).get(taskId) : undefined;
     const below = store.below([taskId]);
     const childTaskIds = below.flatMap(({ sessionID, parentTaskId }) => (parentTaskId === taskId ? sessionID : []));
     const shown = withAwaitedTasks({ ...stored, ...(queue ? { queue } : {}) }, store);
@@ -58,17 +50,18 @@ export const createTaskReader = (
     snapshotOf(taskId) ?? store.get(taskId)?.snapshot;
 
   const list = (filter: TaskFilter): ListedTask[] => {
-    let places: ReadonlyMap<string, QueuePlace> | undefined;
-    const placeOf = (taskId: string) => {
-      places ??= store.queue();
-      return places.get(taskId);
-    };
-    return store.list(filter).map((entry) => {
-      const snapshot = hasEnded(entry) ? undefined : newestSnapshot(entry.sessionID);
+    const listed = store.list(filter).map((entry) => ({
+      entry,
+      snapshot: hasEnded(entry) ? undefined : newestSnapshot(entry.sessionID),
+    }));
+    const places = store.places(
+      listed.flatMap(({ entry, snapshot }) => (snapshot && slotOf(snapshot) === "waiting" ? entry.sessionID : [])),
+    );
+    return listed.map(({ entry, snapshot }) => {
       if (!snapshot) return entry;
       const attention = attentionOf(snapshot.context);
       const waiting = waitingOf(snapshot);
-      const queue = slotOf(snapshot) === "waiting" ? placeOf(entry.sessionID) : undefined;
+      const queue = places.get(entry.sessionID);
       const overlaps = progress.of(entry.sessionID)?.overlaps;
       const shown = {
         ...entry,

@@ -225,14 +225,19 @@ export interface Store extends TaskHistory {
   release(taskId: string): void;
 
   /**
-   * Notes that these runs of this process ask for slots, and gives slots to those that can start, see `queuePlaces`. Returns
+   * Notes that these runs of this process ask for slots, and gives slots to those that can start, see `walkQueue`. Returns
    * those of them that hold one. A slot is taken before the task's next change is stored, and from then on follows from
    * the task's snapshot, see `slotOf`: `commit` frees it, and notes whether the provider refuses the run for now. Tasks of
    * dead processes count neither as held nor as waiting.
    */
   grantSlots(requests: readonly LimitedRequest[]): string[];
-  /** Returns the places of all waiting runs, of all living processes, by task. */
-  queue(): ReadonlyMap<string, QueuePlace>;
+  /** Gives slots to those of this process's waiting runs that can start and are wanted. Returns them, in the order of the queue. */
+  startQueued(isWanted: (taskId: string) => boolean): string[];
+  /**
+   * Returns the places of those of these runs that wait, whatever living process has them.
+   * @param ofEachLane as many runs from the front of every lane (see `laneOf`) are returned as well. Default: 0
+   */
+  places(taskIds: readonly string[], ofEachLane?: number): ReadonlyMap<string, QueuePlace>;
 
   beginLaunch(launch: PendingLaunch): void;
   /** Ends a launch that failed, or whose task is stored. */

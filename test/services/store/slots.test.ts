@@ -45,7 +45,7 @@ test("two processes share a limit, and a slot that one frees is taken by the old
     false,
     false,
   ]);
-  expect([...a.queue()].map(([taskId, { place }]) => [taskId, place])).toEqual([
+  expect([...a.places(["ses_1", "ses_2", "ses_3", "ses_4"])].map(([taskId, { place }]) => [taskId, place])).toEqual([
     ["ses_3", 1],
     ["ses_4", 2],
   ]);
@@ -122,7 +122,7 @@ test("slots of the dead count for nothing, and go with the tasks to the process 
   a.kill();
   await file.clock.advance(10_000);
   b.heartbeat(file.clock.now());
-  expect([...b.queue().keys()]).toEqual(["ses_3"]);
+  expect([...b.places(["ses_1", "ses_2", "ses_3"]).keys()]).toEqual(["ses_3"]);
   b.adopt(file.clock.now(), () => true);
   expect(slotsIn(file).map(({ owner, is_held }) => [owner, is_held])).toEqual([
     ["b", 1],
@@ -143,7 +143,7 @@ test("the process that takes over runs which wait goes by its own limits, be the
   b.adopt(file.clock.now(), () => true);
   b.commit(first.answer());
   expect(b.grantSlots([request(third, { total: 1 })])).toEqual([]);
-  expect(b.queue().get("ses_3")).toMatchObject({ heldUpBy: { limit: 1 } });
+  expect(b.places(["ses_3"]).get("ses_3")).toMatchObject({ heldUpBy: { limit: 1 } });
   expect(b.grantSlots([request(third, { total: 3 })])).toEqual(["ses_3"]);
 });
 
@@ -202,7 +202,7 @@ describe("a run that goes on with another model", () => {
     ]);
     expect(a.grantSlots([goesOn(first, limits(2))])).toEqual([]);
     const heldUpBy = { kind: "model", name: "p/m2", used: 1, limit: 1 };
-    expect(b.queue().get("ses_1")).toEqual({ place: 1, heldUpBy });
+    expect(b.places(["ses_1"]).get("ses_1")).toEqual({ place: 1, heldUpBy });
     expect(b.grantSlots([request(third, limits(2))])).toEqual(["ses_3"]);
     b.commit(third.launch());
     b.commit(second.answer());
@@ -250,7 +250,7 @@ describe("while a provider refuses a task for now", () => {
     launch(a, refused, NINE);
     a.commit(refused.refuse(START + 5_000));
     expect([launch(b, second, NINE), launch(b, other, NINE)]).toEqual([false, true]);
-    expect(a.queue().get("ses_2")).toEqual({
+    expect(a.places(["ses_2"]).get("ses_2")).toEqual({
       place: 1,
       heldUpBy: { kind: "rateLimit", name: "p", until: new Date(START + 5_000).toISOString() },
     });

@@ -77,8 +77,8 @@ export interface StatusSource {
   stats(): TaskStats;
   /** Tasks that have not ended, in the order of their launch. */
   live(): ApiTask[];
-  /** The places of all runs that wait for a slot, by task. */
-  queue(): ReadonlyMap<string, QueuePlace>;
+  /** The places of those of these runs that wait for a slot, and of as many from the front of every lane, see `laneOf`. */
+  places(taskIds: readonly string[], ofEachLane: number): ReadonlyMap<string, QueuePlace>;
   /** The ended tasks that ended last, newest first. */
   newestEnded(count: number): ApiTask[];
   /** The number of the newest change. */

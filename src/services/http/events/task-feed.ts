@@ -22,6 +22,12 @@ const POLL_MS = 1_000;
 /** Changes that are read at a time. */
 const CHANGES_PER_READ = 200;
 
+/**
+ * Waiting tasks whose places are compared with the queue in a poll: so many from its front, where a place says how soon the
+ * task starts, and so many of the others, in turn. A poll then costs the same however many wait.
+ */
+const PLACES_PER_POLL = 10;
+
 /** The name of a task's change on the events stream. */
 type EventName = "task.created" | "task.updated" | "task.completed" | "task.error" | "task.cancelled";
 
@@ -69,6 +75,8 @@ export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskF
   /** The places in the queue that were sent last, as JSON, by task. */
   const places = new Map<string, string>();
   let placesReadAt = 0;
+  /** Goes round those tasks, from poll to poll. */
+  let round = places.keys();
 
   const notePlace = ({ sessionID, queue }: ApiTask): void => {
     if (queue === undefined) places.delete(sessionID);
@@ -107,6 +115,17 @@ export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskF
     return gone.map((sessionID) => frame("task.removed", JSON.stringify({ sessionID }), at)).join("");
   };
 
+  /** Returns the next waiting tasks whose turn it is, at most `PLACES_PER_POLL`. */
+  const nextOfRound = (): string[] => {
+    const ids: string[] = [];
+    while (ids.length < Math.min(PLACES_PER_POLL, places.size)) {
+      const next = round.next();
+      if (next.done) round = places.keys();
+      else ids.push(next.value);
+    }
+    return ids;
+  };
+
   /**
    * Returns the frames of tasks that have moved up or back in the queue. Nothing of theirs is stored then: the place of a
    * run follows from the others. Once per poll, as a reading of the queue takes its time.
@@ -114,10 +133,13 @@ export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskF
   const moves = (): string => {
     if (places.size === 0 || deps.clock.now() - placesReadAt < POLL_MS) return "";
     placesReadAt = deps.clock.now();
-    const queue = source.queue();
-    const moved = [...places].flatMap(([id, sent]) => {
-      const place = queue.get(id);
-      const task = place === undefined || JSON.stringify(place) === sent ? undefined : source.task(id);
+    const turn = nextOfRound();
+    const queue = [...source.places(turn, PLACES_PER_POLL)];
+    const front = queue.toSorted(([, one], [, other]) => one.place - other.place).slice(0, PLACES_PER_POLL);
+    const looked = new Map([...front, ...queue.filter(([id]) => turn.includes(id))]);
+    const moved = [...looked].flatMap(([id, place]) => {
+      const sent = places.get(id);
+      const task = sent === undefined || JSON.stringify(place) === sent ? undefined : source.task(id);
       return task ? [briefTask(task)] : [];
     });
     for (const task of moved) notePlace(task);

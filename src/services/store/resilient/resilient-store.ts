@@ -1,12 +1,16 @@
-import { queuePlaces } from "../../../machines/task/slot-queue.ts";
+import { slotOf } from "../../../machines/task/slot.ts";
+import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
+import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import type { AbandonedWork, Store, TaskRecord } from "../store.ts";
 import type { TaskBelow } from "../task-usage.ts";
 import { createReconnection, type ReconnectionDeps } from "./reconnect.ts";
 import { createResilientHistory } from "./resilient-history.ts";
-import { createSlotsInMemory } from "./slots-in-memory.ts";
+import { createSlotsInMemory, type SlotKeeper } from "./slots-in-memory.ts";
 import { createWriteBuffer } from "./write-buffer.ts";
 
 const nothing = (): AbandonedWork => ({ tasks: [], prompts: [], launches: [] });
+
+const NO_PLACES: ReturnType<Store["places"]> = new Map();
 
 /**
  * Creates a store in a file that survives faults of the file: changes that cannot be written are kept in memory, and
@@ -16,7 +20,11 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
   const buffer = createWriteBuffer();
   const reconnection = createReconnection({ ...deps, buffer });
   const { flush, readOr, reopenIfMoved, isConnected, close } = reconnection;
-  const slots = createSlotsInMemory();
+  const slots = createSlotsInMemory(deps.connector.openInMemory, deps.clock.now);
+  /** Runs that asked for a slot, as long as their records do not say that they have one, or need none. */
+  const asked = new Map<string, { request: LimitedRequest; isHeld: boolean }>();
+  /** Where those are noted: in a file, or, while it cannot be used, in memory. */
+  let notedIn: SlotKeeper | undefined;
   let isClosed = false;
 
   /** Wraps a method of the buffer so that what it notes is written at once, if possible. */
@@ -77,11 +85,42 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
     return [...found.values()].sort((a, b) => a.launchedAt - b.launchedAt);
   };
 
+  const askedRequests = () => {
+    const { waiting = [], held = [] } = Object.groupBy(asked.values(), ({ isHeld }) => (isHeld ? "held" : "waiting"));
+    return { waiting: waiting.map(({ request }) => request), held: held.map(({ request }) => request) };
+  };
+
+  /** Works with the slots in the file, or in memory while it cannot be used, after noting there what was noted elsewhere. */
+  const withSlots = <T>(work: (keeper: SlotKeeper) => T, otherwise: T): T => {
+    if (isClosed) return otherwise;
+    const inFile = (store: SqliteStore): T => {
+      if (notedIn !== store && asked.size > 0) store.noteSlots(askedRequests());
+      notedIn = store;
+      slots.end();
+      return work(store);
+    };
+    const inMemory = (): T => {
+      if (notedIn !== slots) slots.begin(buffer.records("any"), askedRequests());
+      notedIn = slots;
+      return work(slots);
+    };
+    return flush() ? readOr(inFile, inMemory) : inMemory();
+  };
+
+  const hold = (taskIds: readonly string[]) => {
+    for (const taskId of taskIds) {
+      const of = asked.get(taskId);
+      if (of) of.isHeld = true;
+    }
+    return [...taskIds];
+  };
+
   if (!isConnected()) flush();
   return {
     ...createResilientHistory({ buffer, reconnection, get, isClosed: () => isClosed }),
     commit: (change) => {
       slots.follow(change.records);
+      for (const { task, snapshot } of change.records) if (slotOf(snapshot) !== "waiting") asked.delete(task.sessionID);
       buffered(buffer.commit)(change);
       return buffer.takeDisowned();
     },
@@ -106,7 +145,10 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
         () => buffer.journal(taskId, "any"),
       );
     },
-    remove: buffered(buffer.remove),
+    remove: (taskIds) => {
+      for (const taskId of taskIds) asked.delete(taskId);
+      buffered(buffer.remove)(taskIds);
+    },
     storeProgress: buffered(buffer.storeProgress),
     sweep: (retention, now) => {
       if (!flush()) return 0;
@@ -141,15 +183,11 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
     release: buffered(buffer.release),
 
     grantSlots: (requests) => {
-      if (isClosed) return [];
-      const inMemory = () => slots.grant(requests, buffer.records("any"), deps.clock.now());
-      return flush() ? readOr((store) => store.grantSlots(requests), inMemory) : inMemory();
+      for (const request of requests) asked.set(request.taskId, { request, isHeld: false });
+      return hold(withSlots((keeper) => keeper.grantSlots(requests), []));
     },
-    queue: () =>
-      readOr(
-        (store) => store.queue(),
-        () => queuePlaces(slots.rows(buffer.records("any")), deps.clock.now()),
-      ),
+    startQueued: (isWanted) => hold(withSlots((keeper) => keeper.startQueued(isWanted), [])),
+    places: (taskIds, ofEachLane) => withSlots((keeper) => keeper.places(taskIds, ofEachLane), NO_PLACES),
 
     beginLaunch: buffered(buffer.beginLaunch),
     endLaunch: buffered(buffer.endLaunch),

@@ -1,57 +1,62 @@
-import { retriesAtOf, slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
-import {
-  type LimitedRequest,
-  type SlotLimits,
-  type SlotRow,
-  startable,
-  withoutGivenUp,
-} from "../../../machines/task/slot-queue.ts";
-import type { TaskRecord } from "../store.ts";
+import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
+import type { Database } from "../sqlite/database.ts";
+import { createSlotTable } from "../sqlite/slot-table.ts";
+import type { Store, TaskRecord } from "../store.ts";
+
+/** What a store does with slots. */
+export type SlotKeeper = Pick<Store, "grantSlots" | "startQueued" | "places">;
 
 /** The slots of this process while the file cannot be used. Those of other processes are not known then. */
-export interface SlotsInMemory {
-  /** `now` is epoch milliseconds. */
-  grant(requests: readonly LimitedRequest[], records: readonly TaskRecord[], now: number): string[];
-  rows(records: readonly TaskRecord[]): SlotRow[];
-  /** Forgets what was granted to tasks whose records say it from now on. */
+export interface SlotsInMemory extends SlotKeeper {
+  /** Begins with the runs that hold slots as their records say, and with those that asked since. */
+  begin(
+    records: readonly TaskRecord[],
+    asked: { waiting: readonly LimitedRequest[]; held: readonly LimitedRequest[] },
+  ): void;
+  /** Has the slots follow from newer records. Does nothing before `begin` and after `end`. */
   follow(records: readonly TaskRecord[]): void;
+  end(): void;
 }
 
-export const createSlotsInMemory = (): SlotsInMemory => {
-  /** Limits of runs that asked. */
-  const limits = new Map<string, SlotLimits>();
-  /** Runs that hold a slot, though no record says so yet. */
-  const granted = new Map<string, LimitedRequest>();
+/** All slots in memory are those of this process. */
+const OWNER = "this process";
 
-  const rows = (records: readonly TaskRecord[]): SlotRow[] => {
-    const ofRecords = records.flatMap(({ snapshot, task: { sessionID } }): SlotRow[] => {
-      const state = slotOf(snapshot);
-      if (state === "none" || granted.has(sessionID)) return [];
-      const request = slotRequestOf(snapshot.context);
-      const retriesAt = retriesAtOf(snapshot);
-      return [{ ...request, isHeld: state === "held", limits: limits.get(sessionID) ?? {}, retriesAt }];
-    });
-    return [...ofRecords, ...[...granted.values()].map((request) => ({ ...request, isHeld: true }))];
+/**
+ * Creates slots in memory, which hold nothing until `begin`. They are a table like that of the file, so that the queue is the
+ * same on bad days.
+ * @param open opens an empty database in memory, of the newest version
+ * @param now epoch milliseconds
+ */
+export const createSlotsInMemory = (open: () => Database, now: () => number): SlotsInMemory => {
+  let opened: { database: Database; table: ReturnType<typeof createSlotTable> } | undefined;
+
+  const use = <T>(work: (table: ReturnType<typeof createSlotTable>) => T, otherwise: T): T => {
+    if (!opened) return otherwise;
+    const { database, table } = opened;
+    return database.transaction(() => work(table));
+  };
+
+  const view = () => ({ now: now(), alive: [OWNER] });
+
+  const end = () => {
+    opened?.database.close();
+    opened = undefined;
   };
 
   return {
-    rows,
-    grant: (requests, records, now) => {
-      for (const { taskId, limits: of } of requests) limits.set(taskId, of);
-      const known = withoutGivenUp(rows(records), requests);
-      const ids = new Set(known.map(({ taskId }) => taskId));
-      const asking = requests.filter(({ taskId }) => !ids.has(taskId));
-      const all = [...known, ...asking.map((request) => ({ ...request, isHeld: false }))];
-      const free = new Set(startable(all, now));
-      for (const request of requests) if (free.has(request.taskId)) granted.set(request.taskId, request);
-      const held = new Set(known.filter(({ isHeld }) => isHeld).map(({ taskId }) => taskId));
-      return requests.flatMap(({ taskId }) => (held.has(taskId) || granted.has(taskId) ? taskId : []));
+    begin: (records, { waiting, held }) => {
+      end();
+      const database = open();
+      opened = { database, table: createSlotTable(database, { id: OWNER }) };
+      use((table) => {
+        records.forEach(table.follow);
+        table.note(waiting, held, view());
+      }, undefined);
     },
-    follow: (records) => {
-      for (const { task, snapshot } of records) {
-        granted.delete(task.sessionID);
-        if (slotOf(snapshot) !== "waiting") limits.delete(task.sessionID);
-      }
-    },
+    follow: (records) => use((table) => records.forEach(table.follow), undefined),
+    end,
+    grantSlots: (requests) => use((table) => table.grant(requests, view()), []),
+    startQueued: (isWanted) => use((table) => table.start(isWanted, view()), []),
+    places: (taskIds, ofEachLane = 0) => opened?.table.places(taskIds, ofEachLane, view()) ?? new Map(),
   };
 };

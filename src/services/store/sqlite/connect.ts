@@ -2,7 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Owner } from "../ownership.ts";
 import type { TaskRecord } from "../store.ts";
-import { DatabaseError, databaseError, type OpenDatabase } from "./database.ts";
+import { type Database, DatabaseError, databaseError, type OpenDatabase } from "./database.ts";
 import type { LogIdentity, StoreFile } from "./database-file.ts";
 import { migrate } from "./migrations.ts";
 import type { OnDamaged } from "./rows.ts";
@@ -27,6 +27,8 @@ export type Condition = "whole" | "replaced" | "logReplaced";
 export interface Connector {
   /** Opens the file and migrates it. Sets a damaged file aside first, and starts a new one. */
   connect(): OpenFile;
+  /** Opens an empty database in memory, of the newest version. */
+  openInMemory(): Database;
   /** Renames the file as damaged, unless it is not the one of that identity any more. `reason` is for the log. */
   setAside(identity: string | undefined, reason: string): void;
   /** Sets where to find the record of a task whose row is damaged. */
@@ -141,6 +143,11 @@ export const createConnector = ({ file, openDatabase, owner, clock, log }: Conne
           setAside(identity, fault.message);
         }
       }
+    },
+    openInMemory: () => {
+      const database = openDatabase(":memory:");
+      migrate(database);
+      return database;
     },
     setAside,
     setRecordFallback: (recordOf) => {

@@ -3,7 +3,7 @@ import { type Database, DatabaseError } from "./database.ts";
 import { addHistory } from "./history-schema.ts";
 import { addPages } from "./page-schema.ts";
 import { renameChartTerms } from "./rename-chart-terms.ts";
-import { addGoesOn, addRetries, addSlots } from "./slot-table.ts";
+import { addGoesOn, addLanes, addRetries, addSlots } from "./slot-schema.ts";
 import { storeTextsOnce } from "./store-texts-once.ts";
 import { addUsage } from "./usage-schema.ts";
 
@@ -163,6 +163,7 @@ export const migrations: readonly Migration[] = [
   (database) => database.exec(addRetries),
   shortenRunResults,
   (database) => database.exec(addGoesOn),
+  addLanes,
 ];
 
 /** Returns the version of the file: of its tables, and of the snapshots in them. 0 for a new file. */

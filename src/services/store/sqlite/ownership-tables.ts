@@ -67,8 +67,14 @@ export const createOwnershipTables = (
        AND id NOT IN (SELECT owner FROM launch)`,
   );
   const selectOwners = database.prepare<OwnerRow>("SELECT * FROM owner");
+  // An owner may have thousands of tasks: the index is asked for the next owner.
   const selectHolders = database.prepare<{ id: string }>(
-    `SELECT id FROM owner UNION SELECT owner FROM task WHERE owner IS NOT NULL
+    `WITH RECURSIVE supervisor (id) AS (
+       SELECT min(owner) FROM task WHERE owner IS NOT NULL
+       UNION ALL
+       SELECT (SELECT min(owner) FROM task WHERE owner > supervisor.id) FROM supervisor WHERE id IS NOT NULL
+     )
+     SELECT id FROM owner UNION SELECT id FROM supervisor WHERE id IS NOT NULL
      UNION SELECT owner FROM prompt UNION SELECT owner FROM launch`,
   );
   const deletePrompts = database.prepare("DELETE FROM prompt WHERE parent = ? AND owner = ?");

@@ -1,88 +1,85 @@
+import { type Lane, type QueueWalk, walkQueue } from "../../../machines/task/queue-walk.ts";
 import { retriesAtOf, slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
-import {
-  type LimitedRequest,
-  type SlotLimits,
-  type SlotRow,
-  startable,
-  withoutGivenUp,
-} from "../../../machines/task/slot-queue.ts";
+import { type LimitedRequest, laneOf, type QueuedRun, type RunsAtWork } from "../../../machines/task/slot-queue.ts";
+import type { QueuePlace } from "../../../task.ts";
 import type { Owner } from "../ownership.ts";
 import type { TaskRecord } from "../store.ts";
 import type { Database } from "./database.ts";
-import { parseStored } from "./rows.ts";
+import { COUNT_AHEAD, REQUEST_COLUMNS, type StoredRequest, toRequest } from "./slot-schema.ts";
 
-interface Row {
-  task: string;
-  is_held: 0 | 1;
-  agent: string;
-  provider: string | null;
-  model: string | null;
-  priority: number;
-  since: number;
-  limits: string;
-  retries_at: number | null;
-  goes_on: 0 | 1;
+/** A row of a run that waits. */
+interface WaitingRow extends StoredRequest {
+  seq: number;
+  owner: string;
+  lane: string;
+  rank: number;
 }
 
-/**
- * - A row for each run that holds a slot or waits for one: no task at rest has one, so the table stays small.
- * - `owner` is the task's. It has a column of its own, since a slot is taken before its task is stored for the first time.
- * - `limits` are those that the owner has for the run, as JSON: other processes may have other limits.
- * - `seq` is the order in which runs asked.
- */
-export const addSlots = (database: Database): void =>
-  database.exec(`
-    CREATE TABLE slot (
-      seq INTEGER PRIMARY KEY AUTOINCREMENT,
-      task TEXT NOT NULL UNIQUE,
-      owner TEXT NOT NULL,
-      is_held INTEGER NOT NULL,
-      agent TEXT NOT NULL,
-      provider TEXT,
-      model TEXT,
-      priority INTEGER NOT NULL,
-      since INTEGER NOT NULL,
-      limits TEXT NOT NULL
-    ) STRICT;
-    CREATE TRIGGER slot_of_deleted_task AFTER DELETE ON task BEGIN
-      DELETE FROM slot WHERE task = old.id;
-    END;
-  `);
+const WAITING_COLUMNS = `seq, slot.owner, slot.lane, rank, ${REQUEST_COLUMNS}`;
 
-/** `retries_at` is when the host asks the provider again that refuses the run for now; null for other runs. */
-export const addRetries = "ALTER TABLE slot ADD COLUMN retries_at INTEGER;";
+/** When the queue is looked at, epoch milliseconds, and whose runs count: the ids of the living owners. */
+export interface QueueView {
+  now: number;
+  alive: readonly string[];
+}
 
-/** `goes_on` is 1 for a run that left a model and goes on with another one, see `SlotRequest`. */
-export const addGoesOn = "ALTER TABLE slot ADD COLUMN goes_on INTEGER NOT NULL DEFAULT 0;";
+interface WorkRow {
+  provider: string | null;
+  model: string | null;
+  agent: string;
+  runs: number;
+  retries_at: number | null;
+}
 
-const toSlotRow = ({ task, provider, model, limits, ...row }: Row): SlotRow => ({
-  taskId: task,
-  isHeld: row.is_held === 1,
-  agent: row.agent,
+const toQueuedRun = (row: WaitingRow): QueuedRun => ({ ...toRequest(row), seq: row.seq });
+
+const toRunsAtWork = ({ provider, model, agent, runs, retries_at }: WorkRow): RunsAtWork => ({
   provider: provider ?? undefined,
   model: model ?? undefined,
-  priority: row.priority,
-  since: row.since,
-  goesOn: row.goes_on === 1,
-  limits: parseStored<SlotLimits>(limits),
-  retriesAt: row.retries_at ?? undefined,
+  agent,
+  runs,
+  retriesAt: retries_at ?? undefined,
 });
 
-/** Reads and writes the table `slot`. All methods but `read` and `maySucceed` need a transaction. */
-export const createSlotTable = (database: Database, me: Owner) => {
-  const select = database.prepare<Row>(
-    "SELECT * FROM slot WHERE owner IN (SELECT value FROM json_each(?)) ORDER BY seq",
+/** Reads and writes the table `slot`. All methods but `places` and `mayStart` need a transaction. */
+export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
+  const selectAtWork = database.prepare<WorkRow>(
+    `SELECT provider, model, agent, count(*) AS runs, max(retries_at) AS retries_at FROM slot
+     WHERE is_held = 1 AND owner IN (SELECT value FROM json_each(?)) GROUP BY provider, model, agent`,
+  );
+  // SQLite finds the next lane in the index, whatever number of runs the one before has.
+  const selectFirst = database.prepare<WaitingRow>(
+    `WITH RECURSIVE line (owner, lane) AS (
+       SELECT value, (SELECT min(lane) FROM slot WHERE is_held = 0 AND owner = value) FROM json_each(?)
+       UNION ALL
+       SELECT owner, (SELECT min(lane) FROM slot WHERE is_held = 0 AND owner = line.owner AND lane > line.lane)
+       FROM line WHERE lane IS NOT NULL
+     )
+     SELECT ${WAITING_COLUMNS} FROM line JOIN slot ON seq = (
+       SELECT seq FROM slot WHERE is_held = 0 AND owner = line.owner AND lane = line.lane ORDER BY rank, since, seq LIMIT 1
+     )`,
+  );
+  const selectFrom = database.prepare<WaitingRow>(
+    `SELECT ${WAITING_COLUMNS} FROM slot
+     WHERE is_held = 0 AND owner = ? AND lane = ? AND (rank, since, seq) >= (?, ?, ?) ORDER BY rank, since, seq LIMIT ?`,
+  );
+  const countAhead = database.prepare<{ runs: number }>(COUNT_AHEAD);
+  const selectWaiting = database.prepare<WaitingRow>(
+    `SELECT ${WAITING_COLUMNS} FROM slot WHERE task = ? AND is_held = 0`,
+  );
+  const selectState = database.prepare<{ owner: string; is_held: 0 | 1 }>(
+    "SELECT owner, is_held FROM slot WHERE task = ?",
   );
   const upsert = database.prepare(
-    `INSERT INTO slot (task, owner, is_held, agent, provider, model, priority, since, goes_on, limits, retries_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO slot (task, owner, is_held, agent, provider, model, priority, since, goes_on, limits, lane, retries_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (task) DO UPDATE SET owner = excluded.owner, is_held = max(is_held, excluded.is_held),
        provider = excluded.provider, model = excluded.model, goes_on = excluded.goes_on, limits = excluded.limits,
        retries_at = excluded.retries_at`,
   );
   const isOfOther = database.prepare("SELECT 1 FROM task WHERE id = ? AND owner <> ?");
   const hold = database.prepare("UPDATE slot SET is_held = 1 WHERE task = ?");
-  const updateLimits = database.prepare("UPDATE slot SET limits = ? WHERE task = ?");
+  const updateLimits = database.prepare("UPDATE slot SET limits = ?, lane = ? WHERE task = ?");
   const remove = database.prepare("DELETE FROM slot WHERE task = ?");
   const removeMine = database.prepare("DELETE FROM slot WHERE task = ? AND owner = ?");
   const removeMineOfLostTasks = database.prepare(
@@ -97,61 +94,100 @@ export const createSlotTable = (database: Database, me: Owner) => {
 
   const write = (request: LimitedRequest, isHeld: boolean, retriesAt: number | null = null) => {
     const { taskId, agent, provider = null, model = null, priority, since, goesOn, limits } = request;
-    const values = [agent, provider, model, priority, since, goesOn ? 1 : 0, JSON.stringify(limits), retriesAt];
-    upsert.run(taskId, me.id, isHeld ? 1 : 0, ...values);
+    const values = [agent, provider, model, priority, since, goesOn ? 1 : 0, JSON.stringify(limits), laneOf(request)];
+    upsert.run(taskId, me.id, isHeld ? 1 : 0, ...values, retriesAt);
   };
 
-  const read = (alive: readonly string[]): SlotRow[] => select.all(JSON.stringify(alive)).map(toSlotRow);
-
-  /** The rows, with the limits that this process has for those that ask now: a row may have those of the process before it. */
-  const readFor = (requests: readonly LimitedRequest[], alive: readonly string[]): SlotRow[] => {
-    const asking = new Map(requests.map((request) => [request.taskId, request]));
-    return withoutGivenUp(read(alive), requests).map((row) => ({
-      ...row,
-      limits: asking.get(row.taskId)?.limits ?? row.limits,
-    }));
+  const laneFrom = (first: WaitingRow): Lane => {
+    const { owner, lane } = first;
+    return {
+      first: toQueuedRun(first),
+      after: ({ priority, since, seq }) => {
+        const row = selectFrom.get(owner, lane, -priority, since, seq + 1, 1);
+        return row && toQueuedRun(row);
+      },
+      ahead: ({ priority, since, seq }) => countAhead.get(owner, lane, -priority, since, seq)?.runs ?? 0,
+    };
   };
 
-  const held = (rows: readonly SlotRow[], requests: readonly LimitedRequest[]): string[] => {
-    const ids = new Set(rows.filter(({ isHeld }) => isHeld).map(({ taskId }) => taskId));
-    return requests.flatMap(({ taskId }) => (ids.has(taskId) ? taskId : []));
+  const keyOf = ({ owner, lane }: Pick<WaitingRow, "owner" | "lane">): string => `${owner} ${lane}`;
+
+  const walk = ({
+    alive,
+    now,
+  }: QueueView): QueueWalk & { lanes: ReadonlyMap<string, { row: WaitingRow; lane: Lane }> } => {
+    const owners = JSON.stringify(alive);
+    const lanes = new Map(selectFirst.all(owners).map((row) => [keyOf(row), { row, lane: laneFrom(row) }]));
+    const atWork = selectAtWork.all(owners).map(toRunsAtWork);
+    return {
+      ...walkQueue(
+        atWork,
+        [...lanes.values()].map(({ lane }) => lane),
+        now,
+      ),
+      lanes,
+    };
+  };
+
+  const startingIn = (view: QueueView): string[] => walk(view).starting.map(({ taskId }) => taskId);
+
+  /** Notes that a run asks. False where it holds a slot already. */
+  const noteOne = (request: LimitedRequest, alive: ReadonlySet<string>): boolean => {
+    const known = selectState.get(request.taskId);
+    settled.delete(request.taskId);
+    // One that goes on with another model gives up the slot that it has.
+    if (known && alive.has(known.owner) && !(known.is_held && request.goesOn)) {
+      if (!known.is_held) updateLimits.run(JSON.stringify(request.limits), laneOf(request), request.taskId);
+      return known.is_held === 0;
+    }
+    // A dead process may have left one, or the run itself, of its model before.
+    if (known) remove.run(request.taskId);
+    write(request, false);
+    return true;
   };
 
   return {
-    read,
-    /** False when `grant` would change nothing: asked first, since it would wait for the write lock. */
-    maySucceed: (requests: readonly LimitedRequest[], alive: readonly string[], now: number): boolean => {
-      const rows = read(alive);
-      const noted = new Map(rows.map(({ taskId, limits }) => [taskId, JSON.stringify(limits)]));
-      const free = new Set(startable(rows, now));
-      return (
-        requests.some(({ taskId, limits }) => noted.get(taskId) !== JSON.stringify(limits) || free.has(taskId)) ||
-        held(rows, requests).length > 0
-      );
+    /** Returns the places of those of these runs that wait, and of the first `ofEachLane` of every lane. */
+    places: (taskIds: readonly string[], ofEachLane: number, view: QueueView): Map<string, QueuePlace> => {
+      return database.snapshot(() => {
+        const { placeOf, lanes } = walk(view);
+        const rows = taskIds.flatMap((taskId) => selectWaiting.get(taskId) ?? []);
+        for (const { row } of ofEachLane > 0 ? lanes.values() : []) {
+          rows.push(...selectFrom.all(row.owner, row.lane, row.rank, row.since, row.seq, ofEachLane));
+        }
+        return new Map(
+          rows.flatMap((row): [string, QueuePlace][] => {
+            const known = lanes.get(keyOf(row));
+            return known ? [[row.task, placeOf(toQueuedRun(row), known.lane)]] : [];
+          }),
+        );
+      });
+    },
+    /** True when `start` would start one: asked first, since it would wait for the write lock. */
+    mayStart: (isWanted: (taskId: string) => boolean, view: QueueView): boolean => startingIn(view).some(isWanted),
+    /** Gives slots to those of the wanted runs that can start, and returns them. */
+    start: (isWanted: (taskId: string) => boolean, view: QueueView): string[] => {
+      const started = startingIn(view).filter(isWanted);
+      for (const taskId of started) hold.run(taskId);
+      return started;
+    },
+    /** Notes runs that asked before, in a table that has lost them, or was not there then. */
+    note: (waiting: readonly LimitedRequest[], held: readonly LimitedRequest[], { alive }: QueueView) => {
+      for (const request of waiting) noteOne(request, new Set(alive));
+      for (const request of held) write(request, true);
     },
     /**
      * Notes that these runs ask, and gives slots to those that can start. Returns those of them that hold one. A process that
      * was stopped may ask for what another one has by now: that one's slot is left as it is.
      */
-    grant: (asking: readonly LimitedRequest[], alive: readonly string[], now: number): string[] => {
+    grant: (asking: readonly LimitedRequest[], view: QueueView): string[] => {
       const requests = asking.filter(({ taskId }) => isOfOther.get(taskId, me.id) === undefined);
-      const rows = readFor(requests, alive);
-      const known = new Set(rows.map(({ taskId }) => taskId));
-      for (const request of requests) {
-        settled.delete(request.taskId);
-        if (known.has(request.taskId)) {
-          updateLimits.run(JSON.stringify(request.limits), request.taskId);
-          continue;
-        }
-        // A dead process may have left one, or the run itself, of its model before.
-        remove.run(request.taskId);
-        write(request, false);
-        rows.push({ ...request, isHeld: false });
-      }
-      const free = new Set(startable(rows, now));
-      const granted = requests.flatMap(({ taskId }) => (free.has(taskId) ? taskId : []));
+      const alive = new Set(view.alive);
+      const waiting = new Set(requests.flatMap((request) => (noteOne(request, alive) ? request.taskId : [])));
+      const starting = new Set(startingIn(view));
+      const granted = requests.flatMap(({ taskId }) => (waiting.has(taskId) && starting.has(taskId) ? taskId : []));
       for (const taskId of granted) hold.run(taskId);
-      return [...held(rows, requests), ...granted];
+      return [...requests.flatMap(({ taskId }) => (waiting.has(taskId) ? [] : taskId)), ...granted];
     },
     /** Has the row of a stored task say what its snapshot does. That of a waiting one was written when it asked. */
     follow: ({ snapshot, task: { sessionID } }: TaskRecord) => {

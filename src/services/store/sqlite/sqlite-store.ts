@@ -1,13 +1,13 @@
 import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
-import { queuePlaces } from "../../../machines/task/slot-queue.ts";
+import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
 import { HEARTBEAT_MS, type KnownOwner, type Owner, STEADY_MS } from "../ownership.ts";
 import type { AbandonedWork, Change, Store, TaskRecord } from "../store.ts";
 import { type Database, databaseError } from "./database.ts";
 import { refuseNewer } from "./migrations.ts";
 import { createOwnershipTables } from "./ownership-tables.ts";
 import { createRowReader, type OnDamaged, refuseDamaged } from "./rows.ts";
-import { createSlotTable } from "./slot-table.ts";
+import { createSlotTable, type QueueView } from "./slot-table.ts";
 import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
 import { createSummaryTables } from "./summary-table.ts";
 import { createTaskList } from "./task-list.ts";
@@ -22,6 +22,8 @@ export interface SqliteStore extends Store, FileHistory {
    * does not go back to the launch either.
    */
   commit(change: Change, origins?: ReadonlyMap<string, TaskInput | null>): string[];
+  /** Notes runs of this process that asked for slots before, where the file has lost them, or could not be used then. */
+  noteSlots(asked: { waiting: readonly LimitedRequest[]; held: readonly LimitedRequest[] }): void;
   /** Closes the file without freeing what this process owns in it. */
   abandon(): void;
   /**
@@ -69,6 +71,8 @@ export const createSqliteStore = ({
   const owned = new Set<string>();
   /** Tasks that this store has written or removed. If the file does not have one, it was removed, and is not inserted again. */
   const known = new Set<string>();
+  /** Tasks that are not this owner's, or not yet, and whose runs asked for a slot: it is left over where they do not become so. */
+  const asking = new Set<string>();
   let heartbeatAt = Number.NEGATIVE_INFINITY;
   /** The time since which heartbeats came without a gap. */
   let steadySince = now();
@@ -148,6 +152,7 @@ export const createSqliteStore = ({
     }, new Set<string>());
     for (const { task, snapshot } of records) {
       known.add(task.sessionID);
+      asking.delete(task.sessionID);
       if (lost.has(task.sessionID) || isAtRest(snapshot)) disown(task.sessionID);
       else owned.add(task.sessionID);
     }
@@ -159,7 +164,10 @@ export const createSqliteStore = ({
     known.add(taskId);
   };
 
-  const livingOwners = (): string[] => ownership.livingOwners({ now: now(), since: steadySince });
+  const queueView = (): QueueView => {
+    const at = now();
+    return { now: at, alive: ownership.livingOwners({ now: at, since: steadySince }) };
+  };
 
   withHeartbeat(() => undefined, now());
   return {
@@ -222,12 +230,19 @@ export const createSqliteStore = ({
     },
 
     grantSlots: (requests) => {
-      if (isClosed) return [];
-      const alive = livingOwners();
-      const at = now();
-      return slots.maySucceed(requests, alive, at) ? write(() => slots.grant(requests, alive, at), []) : [];
+      for (const { taskId } of requests) if (!owned.has(taskId)) asking.add(taskId);
+      return write(() => slots.grant(requests, queueView()), []);
     },
-    queue: () => (isClosed ? new Map() : queuePlaces(slots.read(livingOwners()), now())),
+    noteSlots: ({ waiting, held }) => write(() => slots.note(waiting, held, queueView()), undefined),
+    startQueued: (isWanted) => {
+      if (isClosed) return [];
+      const view = queueView();
+      return slots.mayStart(isWanted, view) ? write(() => slots.start(isWanted, view), []) : [];
+    },
+    places: (taskIds, ofEachLane = 0) =>
+      isClosed || (taskIds.length === 0 && ofEachLane === 0)
+        ? new Map()
+        : slots.places(taskIds, ofEachLane, queueView()),
 
     beginLaunch: (launch) => write(() => ownership.beginLaunch(launch), undefined),
     endLaunch: (messageID) => write(() => ownership.endLaunch(messageID), undefined),
@@ -235,13 +250,14 @@ export const createSqliteStore = ({
     heartbeat: (at) => {
       if (isClosed) return [];
       // Even if a newer version has the file by now: other processes must not take over tasks that are alive here.
-      const mine = new Set(
-        withHeartbeat(() => {
-          slots.removeLost();
-          return tasks.ownedByMe();
-        }, at),
-      );
-      const lost = [...owned].filter((id) => !mine.has(id));
+      const lost = withHeartbeat(() => {
+        // Nobody else makes a task this owner's: where there are as many as before, they are the same.
+        const mine = tasks.countOwnedByMe() === owned.size ? owned : new Set(tasks.ownedByMe());
+        const gone = mine === owned ? [] : [...owned].filter((id) => !mine.has(id));
+        if (gone.length > 0 || asking.size > 0) slots.removeLost();
+        return gone;
+      }, at);
+      asking.clear();
       lost.forEach(disown);
       return lost;
     },

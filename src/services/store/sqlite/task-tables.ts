@@ -56,6 +56,7 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
     "SELECT seq, event FROM journal WHERE task = ? ORDER BY seq",
   );
   const selectCount = database.prepare<{ tasks: number }>("SELECT count(*) AS tasks FROM task WHERE parent = ?");
+  const countOwned = database.prepare<{ tasks: number }>("SELECT count(*) AS tasks FROM task WHERE owner = ?");
   const selectOwned = database.prepare<{ id: string }>("SELECT id FROM task WHERE owner = ?");
   const setOwner = database.prepare(
     "UPDATE task SET owner = ?, directory = ?, database = ? WHERE id = ? AND owner IS NULL",
@@ -154,6 +155,7 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
     countOf: (parentSessionID: string): number => selectCount.get(parentSessionID)?.tasks ?? 0,
     /** Undefined when the task does not exist, null when it has no owner. */
     ownerOf: (taskId: string): string | null | undefined => selectOwner.get(taskId)?.owner,
+    countOwnedByMe: (): number => countOwned.get(me.id)?.tasks ?? 0,
     ownedByMe: (): string[] => selectOwned.all(me.id).map(({ id }) => id),
     /** Makes this owner the owner of a task that has none. False when it has one, or does not exist. */
     claim: (taskId: string): boolean => setOwner.run(me.id, me.directory, me.database, taskId) > 0,

@@ -66,7 +66,7 @@ test("a task that moves up in the queue is updated within a second or two, thoug
   const { events, source, clock } = await serve();
   const first = source.launch({ state: "running.queued" }).sessionID;
   const second = source.launch({ state: "running.queued" }).sessionID;
-  const queue = vi.spyOn(source.store, "queue");
+  const queue = vi.spyOn(source.store, "places");
   onTestFinished(() => queue.mockRestore());
   const placed = (...ids: string[]) =>
     queue.mockReturnValue(new Map(ids.map((id, index) => [id, { place: index + 1 }])));
@@ -89,6 +89,47 @@ test("a task that moves up in the queue is updated within a second or two, thoug
   source.end(first);
   await clock.advance(MOMENT);
   expect((await stream.next()).event).toBe("task.completed");
+});
+
+test("of many tasks that all move up, those at the front of the queue are sent at once, and the others in turn", async () => {
+  const { events, source, clock } = await serve();
+  const ids = Array.from({ length: 200 }, () => source.launch({ state: "running.queued" }).sessionID);
+  let moved = 0;
+  const placeOf = (id: string) => ids.indexOf(id) + 1 - moved;
+  const places = vi
+    .spyOn(source.store, "places")
+    .mockImplementation(
+      (wanted, ofEachLane = 0) =>
+        new Map([...ids.slice(moved, moved + ofEachLane), ...wanted].map((id) => [id, { place: placeOf(id) }])),
+    );
+  onTestFinished(() => places.mockRestore());
+  const stream = await events();
+  await stream.next();
+  const seen = new Map<string, number>();
+  const startFirst = () => {
+    source.change(ids[moved] ?? "", { state: "running.working" });
+    moved += 1;
+  };
+  /** Returns how many tasks are sent in a second. */
+  const second = async () => {
+    await clock.advance(1_000);
+    const last = source.launch().sessionID;
+    await clock.advance(MOMENT);
+    for (let sent = 0; ; sent += 1) {
+      const { sessionID, queue } = (await stream.next()).data as ApiTask;
+      if (sessionID === last) return sent;
+      if (queue) seen.set(sessionID, queue.place);
+    }
+  };
+  for (let passed = 0; passed < 19; passed += 1) {
+    startFirst();
+    // The one that starts is sent, too.
+    expect(await second()).toBeLessThanOrEqual(21);
+  }
+  await second();
+  expect(ids.slice(moved, moved + 10).map((id) => seen.get(id))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  // In so many seconds all others have had their turn.
+  expect(ids.slice(moved).every((id) => seen.has(id))).toBe(true);
 });
 
 test("changes of another process show within two seconds", async () => {

@@ -33,6 +33,7 @@ export const createFaultyDisk = (openDatabase: OpenDatabase): FaultyDisk => {
   return {
     open: (path) => {
       const database = openDatabase(path);
+      if (path === ":memory:") return database;
       newest = database;
       return {
         ...database,

@@ -482,7 +482,7 @@ test("a task that a version without slots left at work holds one from its first 
   migrate(file);
   const store = createSqliteStore({ database: file, owner: ownerOf("next"), now: () => START });
   const { tasks } = store.adopt(START + LEASE_MS, () => true);
-  expect(store.queue().size).toBe(0);
+  expect(store.places(tasks.map(({ task }) => task.sessionID)).size).toBe(0);
   store.commit({ records: tasks, journal: [], prompts: [] });
   const held = file.prepare<{ task: string }>("SELECT task FROM slot WHERE is_held = 1 ORDER BY task").all();
   const atWork = tasks.filter(({ snapshot }) => slotOf(snapshot) === "held").map(({ task }) => task.sessionID);
@@ -518,5 +518,26 @@ test("the slots of a file from before refusals were noted stay, and none of them
   expect(rows.all()).toEqual([
     { task: "ses_1", is_held: 1, retries_at: null },
     { task: "ses_2", is_held: 0, retries_at: null },
+  ]);
+});
+
+test("the runs that wait in a file from before there were lanes keep their order and their places", () => {
+  const path = join(temporaryFolder(), "tasks.db");
+  const file = opened(path);
+  migrate(file, migrations.slice(0, 16));
+  file.exec(`
+    INSERT INTO slot (task, owner, is_held, agent, provider, model, priority, since, limits)
+    VALUES ('ses_1', 'next', 1, 'general', 'p', 'p/m1', 0, 0, '{}'),
+      ('ses_2', 'next', 0, 'general', 'p', 'p/m1', 0, 2, '{"total":1}'),
+      ('ses_3', 'next', 0, 'explore', NULL, NULL, 0, 1, '{"total":1,"agent":3}'),
+      ('ses_4', 'next', 0, 'general', 'p', 'p/m1', 1, 3, '{"total":1}');
+  `);
+  migrate(file);
+  const store = createSqliteStore({ database: opened(path), owner: ownerOf("next"), now: () => START });
+  const places = store.places(["ses_1", "ses_2", "ses_3", "ses_4"]);
+  expect([...places].map(([id, { place }]) => [id, place]).sort()).toEqual([
+    ["ses_2", 3],
+    ["ses_3", 2],
+    ["ses_4", 1],
   ]);
 });
