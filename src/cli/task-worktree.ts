@@ -32,6 +32,7 @@ export const orRefuse = async <T>(asked: Promise<T>, after = ""): Promise<T> => 
  */
 export const findWorktree = async (
   given: string,
+  use: "apply" | "discard",
   { data, terminal }: { data: string | undefined; terminal: Terminal },
 ): Promise<TaskWorktree> => {
   const id = taskIdOf(given);
@@ -43,7 +44,7 @@ export const findWorktree = async (
     return value;
   };
   const task = await read();
-  const find = async () => findLeftWorktree(worktreesFolder(data ?? dataFolder()), task, dateTime);
+  const find = async () => findLeftWorktree(worktreesFolder(data ?? dataFolder()), task, dateTime, use);
   const left = await orRefuse(find());
   // Where it was read from has been said.
   const quiet: Terminal = { ...terminal, note: () => undefined };

@@ -6,7 +6,7 @@ import type { FleetView } from "./fleet/fleet-view.ts";
 import type { ModelMessage } from "./host/messages.ts";
 import type { Launched } from "./launch/launch.ts";
 import type { LaunchRequest } from "./launch/launch-plan.ts";
-import type { CancelResult } from "./operations/cancel.ts";
+import type { CancelResult, KeptTask } from "./operations/cancel.ts";
 import { createLastWords, createTranscriptReader, type Elsewhere } from "./operations/read-task.ts";
 import type { ResumeRequest } from "./operations/resume.ts";
 import type { SteerRequest } from "./operations/steer.ts";
@@ -58,8 +58,11 @@ export interface Engine {
   cancel(taskIds: string[]): Promise<CancelResult[]>;
   /** Stops a task whose parent knows already that it ends: no notice is due. */
   cancelSilently(taskId: string): void;
-  /** Removes tasks for good, and cancels first those that run. No notice is delivered for them any more. */
-  clear(taskIds: string[]): Promise<Task[]>;
+  /**
+   * Removes tasks for good, with all that they launched, and cancels first those that run. No notice is delivered for them any
+   * more. Returns those that are kept: a person has to decide about changes of theirs, or of a task below them.
+   */
+  clear(taskIds: string[]): Promise<KeptTask[]>;
   /** Replies to a request of a task on behalf of a person; never on behalf of a model. */
   answer(taskId: string, answer: UserReply): Promise<Outcome<void>>;
   /** Runs the commands of the status API and of other processes for tasks of this process. */
@@ -122,7 +125,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
         .cancelSilently(taskId)
         .catch((error) => log.error("a subtask could not be cancelled", { taskId, reason: errorMessage(error) }));
     },
-    clear: cancellation.clear,
+    clear: (taskIds) => cancellation.clear(taskIds, "agent"),
     answer: userRequests.answer,
     runRemoteCommands: services.runRemoteCommands,
     onToolCallEnded: services.overlaps.onToolCallEnded,

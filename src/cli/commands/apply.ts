@@ -31,7 +31,7 @@ and the files are named. What you have staged stays staged. The worktree goes th
 ${examples(["apply 4f5c9a", "take all that the task changed"])}`,
     )
     .action(async (given, { in: folder = process.cwd(), json, data }) => {
-      const found = await findWorktree(given, { data, terminal });
+      const found = await findWorktree(given, "apply", { data, terminal });
       const { task, left, use } = found;
       const tree = await treeAt(folder, found);
       const applied = await orRefuse(

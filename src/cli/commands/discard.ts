@@ -16,7 +16,7 @@ OpenCode need not be running.
 ${examples(["discard 4f5c9a", "remove what the task changed"])}`,
     )
     .action(async (given, { yes = false, json, data }) => {
-      const { task, left, use } = await findWorktree(given, { data, terminal });
+      const { task, left, use } = await findWorktree(given, "discard", { data, terminal });
       const nothing = " Nothing was removed.";
       if (!yes && !json && terminal.isInteractive) {
         const files = await orRefuse(readLeftChanges(left), nothing);

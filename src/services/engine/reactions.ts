@@ -85,6 +85,6 @@ export const subscribeReactions = (deps: ReactionDeps): void => {
     launches.cancelPending(sessionID);
     noticeRepair.forget(sessionID);
     const tasks = store.list({ parentSessionID: sessionID }).map((task) => task.sessionID);
-    if (tasks.length > 0) await cancellation.clear(tasks);
+    if (tasks.length > 0) await cancellation.clear(tasks, "person");
   });
 };

@@ -223,7 +223,13 @@ export const createServices = (deps: EngineDeps) => {
     untilNoticeReady: worktrees.untilCounted,
     endedBatches: batches.ended,
     composeNotice: ({ parentSessionID, queue }, receiptOf) => {
-      const prompt = composeNotice(queue, store, ids, options.notice, usageReader, ({ taskId }) => ({
+      // One that ended at the last moment is left for the next prompt.
+      const ready = queue.filter(({ taskId }) => {
+        const task = taskOf(taskId);
+        return !task || !worktrees.isCounting(task);
+      });
+      if (ready.length === 0) return undefined;
+      const prompt = composeNotice(ready, store, ids, options.notice, usageReader, ({ taskId }) => ({
         receipt: receiptOf(taskId),
         worktree: worktreeOf(taskId),
         overlaps: progress.takeUntold(taskId, "caller"),
@@ -248,7 +254,7 @@ export const createServices = (deps: EngineDeps) => {
     const answer = await effects.perform({ type: "stopSession", sessionID, messageID, requests: [] }, runtime);
     return answer?.type === "TASK" && answer.event.type === "STOPPED";
   };
-  const cancellation = createCancellation({ ...charts, waitForEnd, stopSession, onCleared: worktrees.forget });
+  const cancellation = createCancellation({ ...charts, waitForEnd, stopSession, worktrees });
   const toolCalls = createToolCallLog(options.loop.readingTools);
   const endRun = createEndRun({
     ...charts,

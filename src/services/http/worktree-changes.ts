@@ -68,7 +68,8 @@ export const createWorktreeChanges = ({
     }
   };
 
-  const find = (found: ApiTask) => findLeftWorktree(root, found, (at) => new Date(at).toISOString());
+  const find = (found: ApiTask, use?: "discard") =>
+    findLeftWorktree(root, found, (at) => new Date(at).toISOString(), use);
 
   const use = ({ worktree }: ApiTask) => ({ isAtWork: async () => isWorkedIn(worktree?.id ?? ""), now });
 
@@ -88,7 +89,7 @@ export const createWorktreeChanges = ({
       }),
     discard: (taskId) =>
       answer(taskId, async (found) => {
-        const left = find(found);
+        const left = find(found, "discard");
         const { files, isRemoved } = await discardLeftChanges(left, use(found));
         return toChanges(left, files, isRemoved ? "discarded" : undefined);
       }),

@@ -1,9 +1,10 @@
 // ADR-004 in docs/decisions.md
 import { TASK_LIMITS } from "../../machines/task/setup.ts";
-import { hasEnded, type Task } from "../../task.ts";
+import { hasEnded, type Task, type WorktreeChanges } from "../../task.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
+import type { Worktrees } from "../worktrees/worktrees.ts";
 import { createWaitEvents, type Waits } from "./wait.ts";
 
 /** The outcome of cancelling one task. */
@@ -11,6 +12,14 @@ export interface CancelResult {
   task: Task;
   /** Why the task was not cancelled, as the rest of a sentence that begins with "task …"; absent if it was. */
   refused?: string;
+}
+
+/** A task that an agent could not remove, and the changes that a person has to decide about first. */
+export interface KeptTask {
+  task: Task;
+  /** The task that has the changes: itself, or one below it. */
+  owner: Task;
+  changes: WorktreeChanges;
 }
 
 /** Ends tasks, together with all the tasks that they launched. */
@@ -22,8 +31,11 @@ export interface Cancellation {
    * OpenCode that exits aborts turns too, so this waits a moment first, during which `stop` may be called.
    */
   cancelSilently(taskId: string): Promise<void>;
-  /** Removes tasks for good, after cancelling those that are running. No notice is sent for them. */
-  clear(taskIds: string[]): Promise<Task[]>;
+  /**
+   * Removes tasks for good with all below them, after cancelling those that are running. No notice is sent for them.
+   * @param by an agent cannot remove a task whose changes no person has decided about, nor one above it: those are kept
+   */
+  clear(taskIds: string[], by: "agent" | "person"): Promise<KeptTask[]>;
   /** Cancels all tasks of a session that takes no more notices. Their results are not delivered to it. */
   cancelChildren(sessionID: string): Promise<void>;
   /** Resolves when a task that is being stopped has ended, or at the latest when its chart has given up. */
@@ -56,8 +68,7 @@ export interface CancellationDeps {
   store: Store;
   clock: Clock;
   waitForEnd: Waits["waitForEnd"];
-  /** Is given tasks that were removed for good. */
-  onCleared(tasks: Task[]): void;
+  worktrees: Pick<Worktrees, "forget" | "countUndecided" | "undecidedChanges">;
   /** Returns a task as people see it. */
   get(taskId: string): Task | undefined;
   /** Aborts a session. Resolves to true once it has stopped and the message with that id has arrived. */
@@ -72,7 +83,7 @@ export const createCancellation = ({
   waitForEnd,
   get,
   stopSession,
-  onCleared,
+  worktrees,
 }: CancellationDeps): Cancellation => {
   const sendToWaitedTasks = createWaitEvents(runtime, clock);
   let stopped = false;
@@ -163,21 +174,36 @@ export const createCancellation = ({
     });
   };
 
-  const clear = async (taskIds: string[]): Promise<Task[]> => {
-    const removed = taskIds.flatMap((taskId) => get(taskId) ?? []);
-    const running = removed.filter((task) => !hasEnded(task)).map(({ sessionID }) => sessionID);
+  const clear: Cancellation["clear"] = async (taskIds, by) => {
+    const known = () => taskIds.flatMap((taskId) => get(taskId) ?? []);
+    const running = known().flatMap((task) => (hasEnded(task) ? [] : task.sessionID));
+    let kept: KeptTask[] = [];
     await withWaiter(running, CLEAR_WAITER, async () => {
       await cancel(running);
       const children = launchedBy(taskIds);
-      if (children.length > 0) await clear(children);
+      const keptBelow = children.length > 0 ? await clear(children, by) : [];
+      if (by === "agent") {
+        await worktrees.countUndecided(known());
+        kept = known().flatMap((task) => keptOf(task, keptBelow));
+      }
+      const keptIds = new Set(kept.map(({ task }) => task.sessionID));
       // Read again: they have ended in the meantime, or another call removed them and has already announced that.
-      const ended = removed.flatMap(({ sessionID }) => get(sessionID) ?? []);
-      store.remove(taskIds);
+      const ended = known().filter(({ sessionID }) => !keptIds.has(sessionID));
+      store.remove(taskIds.filter((taskId) => !keptIds.has(taskId)));
       runtime.forget(ended);
-      onCleared(ended);
+      worktrees.forget(ended);
       return "known";
     });
-    return removed;
+    return kept;
+  };
+
+  const keptOf = (task: Task, keptBelow: readonly KeptTask[]): KeptTask | [] => {
+    const changes = worktrees.undecidedChanges(task);
+    if (changes) return { task, owner: task, changes };
+    const below = keptBelow.find(({ task: { parentSessionID, parentTaskId } }) =>
+      [parentSessionID, parentTaskId].includes(task.sessionID),
+    );
+    return below ? { ...below, task } : [];
   };
 
   return {

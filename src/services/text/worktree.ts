@@ -26,7 +26,7 @@ export const worktreeReport = (
   const place = own`Worktree: ${quoteLine(worktree.directory)}`;
   if (worktree.isShared) return own`${place}, in which the task above works too.`;
   if (!hasEnded({ status })) return own`${place}.`;
-  if (!changes) return own`${place}. What was changed there was not counted.`;
+  if (!changes) return own`${place}. What was changed there is still being counted, which takes unusually long.`;
   const { files, problem } = changes;
   if (problem !== undefined) return own`${place}. What was changed there could not be counted: ${quoteLine(problem)}.`;
   if (files.length === 0) return own`Worktree: no file changed in it.`;
@@ -38,8 +38,31 @@ export const worktreeReport = (
   );
 };
 
-/** Tells a person what a task changed, and how to apply it; undefined where nothing was. */
-export const worktreeLine = (taskId: string, changes: WorktreeChanges | undefined): OwnText | undefined =>
-  changes && changes.files.length > 0
+/**
+ * Tells a person, at its end, what a task changed, and how to apply it; undefined where nothing was.
+ * @param changes undefined where they have not been counted
+ */
+export const worktreeLine = (taskId: string, changes: WorktreeChanges | undefined): OwnText | undefined => {
+  if (!changes) return own`What it changed in its worktree is still being counted.`;
+  if (changes.problem !== undefined)
+    return own`What it changed in its worktree could not be counted: ${quoteLine(changes.problem)}.`;
+  return changes.files.length > 0
     ? own`In its worktree: ${changesSummary(changes.files)}. To take it: opencode-taskchart apply ${nameOf(taskId)}`
     : undefined;
+};
+
+/**
+ * Says why an agent cannot remove a task, as the rest of a sentence about it: a person has to decide about changes first.
+ * @param owner the task that has them: this one, or one below it
+ */
+export const whyKept = (
+  { sessionID }: Pick<Task, "sessionID">,
+  owner: Pick<Task, "sessionID" | "description">,
+  { files, problem }: WorktreeChanges,
+): OwnText => {
+  const id = nameOf(owner.sessionID);
+  const whose = owner.sessionID === sessionID ? own`it` : own`task ${id} ${quoteLine(owner.description)} below it`;
+  const what =
+    problem === undefined ? changesSummary(files) : own`changes that could not be counted (${quoteLine(problem)})`;
+  return own`${whose} has ${what} in its worktree, which the user has neither applied nor discarded. Only the user can: with "opencode-taskchart apply ${id}" or "opencode-taskchart discard ${id}", in the panel or on the board.`;
+};

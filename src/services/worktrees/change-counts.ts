@@ -16,12 +16,25 @@ export interface ChangeCounts {
   expect(task: TaskInWorktree): void;
   /** Counts, now that a run of a task has ended. */
   onRunEnded(task: Task): void;
-  /** Resolves once it is counted what those of this parent's tasks have changed whose runs have ended; undefined where it is. */
+  /**
+   * Resolves once it is counted what those of this parent's tasks have changed whose runs have ended, or after
+   * `LONGEST_WAIT_MS`; undefined where nothing is to be waited for.
+   */
   untilCounted(parentSessionID: string): Promise<void> | undefined;
-  /** What a task's newest run left changed; undefined where it has no worktree of its own, or that run has not been counted. */
-  changesOf(task: Pick<Task, "worktree" | "resumeCount">): WorktreeChanges | undefined;
+  /**
+   * True while what an ended task changed is counted, and whoever wants to say it is to wait; false after `LONGEST_WAIT_MS`.
+   * Begins the count where nothing has.
+   */
+  isCounting(task: Task): boolean;
+  /**
+   * What a task's newest run left changed, or why that could not be counted; undefined where it has no worktree of its own, or
+   * that run has not been counted.
+   */
+  changesOf(task: Pick<Task, "sessionID" | "worktree" | "resumeCount">): WorktreeChanges | undefined;
   /** The same, after it has been counted. */
   latestChanges(task: Task): Promise<WorktreeChanges | undefined>;
+  /** The same, counted once more: the worktree may have been written to since. */
+  countAgain(task: Task): Promise<WorktreeChanges | undefined>;
 }
 
 /** What changes are counted with. */
@@ -34,20 +47,38 @@ export interface ChangeCountsDeps {
   store: Pick<Store, "get" | "live">;
 }
 
+/** Milliseconds for which a notice waits for a count. Git takes seconds in a large repository; a count that takes longer goes on. */
+export const LONGEST_WAIT_MS = 60_000;
+
+/** A count under way. */
+interface Count {
+  /** The session that is to be told of it. */
+  parent: string;
+  /** Epoch milliseconds. */
+  since: number;
+  done: Promise<void>;
+}
+
 /** Creates the counting of changes. A worktree in which nothing was changed is removed. */
 export const createChangeCounts = ({ root, queues, removal, clock, log, store }: ChangeCountsDeps): ChangeCounts => {
   /** The parents of tasks in this process whose newest run is not counted yet, by task. */
   const expected = new Map<string, string>();
-  /** Counts under way, with the parent that they are to be told to. */
-  const underWay = new Map<Promise<void>, string>();
+  /** By task. */
+  const underWay = new Map<string, Count>();
+  /** Of tasks whose newest run could not be counted, and where no file says so: why. */
+  const uncounted = new Map<string, WorktreeChanges>();
 
   /** True while an agent works in it. */
   const isInUse = (id: string): boolean => store.live().some(({ task }) => task.worktree?.id === id && !hasEnded(task));
 
+  const isToBeAwaited = ({ since }: Count): boolean => clock.now() - since < LONGEST_WAIT_MS;
+
+  /** @throws Error that says why it could not be counted, where that is not written down */
   const count = async ({ resumeCount: run }: Task, id: string): Promise<void> => {
     const paths = pathsOf(root, id);
     const record = readRecord(paths);
-    if (record?.base === undefined || record.gone || !isThere(paths)) return;
+    if (record?.base === undefined || record.gone || !isThere(paths))
+      throw new Error(`there is no ${paths.tree} any more`);
     const { countChanges } = await import("./count-changes.ts");
     const { files, problem } = await countChanges(paths, { base: record.base, run, now: clock.now() });
     if (problem !== undefined) log.error("what a task changed could not be counted", { id, reason: problem });
@@ -55,27 +86,43 @@ export const createChangeCounts = ({ root, queues, removal, clock, log, store }:
   };
 
   const begin = (task: Task, id: string): Promise<void> => {
-    expected.delete(task.sessionID);
-    const counted = queues
+    const { sessionID, parentSessionID: parent, resumeCount: run } = task;
+    expected.delete(sessionID);
+    const done = queues
       .run(id, () => count(task, id))
-      .catch((error) => log.error("a worktree could not be looked through", { id, reason: errorMessage(error) }));
-    underWay.set(counted, task.parentSessionID);
-    void counted.then(() => underWay.delete(counted));
-    return counted;
+      .catch((error) => {
+        if (changesOf(task) !== undefined) return;
+        const problem = errorMessage(error);
+        log.error("a worktree could not be looked through", { id, reason: problem });
+        uncounted.set(sessionID, { run, at: clock.now(), files: [], problem });
+      })
+      .then(() => {
+        if (underWay.get(sessionID)?.done === done) underWay.delete(sessionID);
+      });
+    underWay.set(sessionID, { parent, since: clock.now(), done });
+    return done;
   };
 
-  const changesOf: ChangeCounts["changesOf"] = ({ worktree, resumeCount }) => {
+  const changesOf: ChangeCounts["changesOf"] = ({ sessionID, worktree, resumeCount }) => {
     if (!worktree || worktree.isShared) return undefined;
     const paths = pathsOf(root, worktree.id);
-    const changes = readChanges(paths);
-    if (changes?.run !== resumeCount) return undefined;
+    const changes = [readChanges(paths), uncounted.get(sessionID)].find((one) => one?.run === resumeCount);
     const why = readRecord(paths)?.gone?.why;
-    return why === undefined || why === "clean" ? changes : { ...changes, became: why };
+    return changes === undefined || why === undefined || why === "clean" ? changes : { ...changes, became: why };
+  };
+
+  const countAgain: ChangeCounts["countAgain"] = async (task) => {
+    const { worktree } = task;
+    if (!worktree || worktree.isShared || !hasEnded(task)) return undefined;
+    await begin(task, worktree.id);
+    return changesOf(task);
   };
 
   return {
     expect: ({ sessionID, parentSessionID, worktree }) => {
-      if (worktree && !worktree.isShared) expected.set(sessionID, parentSessionID);
+      if (!worktree || worktree.isShared) return;
+      expected.set(sessionID, parentSessionID);
+      uncounted.delete(sessionID);
     },
     onRunEnded: (task) => {
       if (!task.worktree) return;
@@ -92,16 +139,30 @@ export const createChangeCounts = ({ root, queues, removal, clock, log, store }:
         const task = parent === parentSessionID ? store.get(taskId)?.task : undefined;
         if (task?.worktree && hasEnded(task)) void begin(task, task.worktree.id);
       }
-      const awaited = [...underWay].flatMap(([counted, parent]) => (parent === parentSessionID ? counted : []));
-      return awaited.length === 0 ? undefined : Promise.all(awaited).then(() => undefined);
+      const awaited = [...underWay.values()].filter((one) => one.parent === parentSessionID && isToBeAwaited(one));
+      if (awaited.length === 0) return undefined;
+      return new Promise((resolve) => {
+        const cancelTimer = clock.after(LONGEST_WAIT_MS, resolve);
+        void Promise.all(awaited.map(({ done }) => done)).then(() => {
+          cancelTimer();
+          resolve();
+        });
+      });
+    },
+    isCounting: (task) => {
+      const { sessionID, worktree } = task;
+      if (!worktree || worktree.isShared || !hasEnded(task) || changesOf(task) !== undefined) return false;
+      if (!underWay.has(sessionID)) void begin(task, worktree.id);
+      const count = underWay.get(sessionID);
+      return count !== undefined && isToBeAwaited(count);
     },
     changesOf,
     latestChanges: async (task) => {
       const { worktree } = task;
       if (!worktree || worktree.isShared || !hasEnded(task)) return undefined;
       await queues.idle(worktree.id);
-      if (changesOf(task) === undefined) await begin(task, worktree.id);
-      return changesOf(task);
+      return changesOf(task) ?? countAgain(task);
     },
+    countAgain,
   };
 };

@@ -1,4 +1,5 @@
 // ADR-245, ADR-250 in docs/decisions.md
+import { existsSync } from "node:fs";
 import { type ChangedFile, hasEnded, type Task } from "../../task.ts";
 import { toSingleLine } from "../platform/plain-text.ts";
 import { isThere, pathsOf, type WorktreePaths } from "./folders.ts";
@@ -7,7 +8,14 @@ import { changesBetween, writePatch } from "./git/changes.ts";
 import { GitError } from "./git/git.ts";
 import { takeSnapshot } from "./git/snapshot.ts";
 import { dropWorktree } from "./make-worktree.ts";
-import { isInUse, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
+import {
+  isInUse,
+  isUndecided,
+  readChanges as readCountedChanges,
+  readRecord,
+  type WorktreeRecord,
+  writeRecord,
+} from "./record.ts";
 
 /** A task, as far as what it left in its worktree is concerned. */
 export type TaskWithWorktree = Pick<
@@ -52,12 +60,14 @@ const named = ({ sessionID, description }: TaskWithWorktree): string =>
  * Finds the worktree of a task that has ended.
  * @param root the folder of all worktrees
  * @param dateTime writes epoch milliseconds for the reader of the reason
+ * @param use to discard what it changed, its patch is enough
  * @throws NotDone when the task has none of its own or has not ended, or the worktree is gone
  */
 export const findLeftWorktree = (
   root: string,
   task: TaskWithWorktree,
   dateTime: (at: number) => string,
+  use: "apply" | "discard" = "apply",
 ): LeftWorktree => {
   const { worktree, parentTaskId } = task;
   if (!worktree) throw new NotDone(`Task ${named(task)} worked in ${toSingleLine(task.directory)} itself.`);
@@ -68,13 +78,14 @@ export const findLeftWorktree = (
   if (!hasEnded(task)) throw new NotDone(`Task ${named(task)} still runs. Wait for its end, or cancel it.`);
   const paths = pathsOf(root, worktree.id);
   const record = readRecord(paths);
-  if (record?.gone) {
+  const isPatchEnough = use === "discard" && record !== undefined && isUndecided(record) && existsSync(paths.patch);
+  if (record?.gone && !isPatchEnough) {
     const { why, at } = record.gone;
     const patch =
       why === "discarded" || why === "expired" || why === "sent" ? ` Its patch is still in ${paths.patch}.` : "";
     throw new NotDone(`Task ${named(task)} has no worktree any more, since ${dateTime(at)}: ${GONE[why]}.${patch}`);
   }
-  if (record?.base === undefined || !isThere(paths))
+  if (record?.base === undefined || !(isThere(paths) || isPatchEnough))
     throw new NotDone(`The worktree of task ${named(task)} is gone: there is no ${paths.tree}.`);
   return { task, paths, record, base: record.base };
 };
@@ -90,6 +101,7 @@ export const askGit = async <T>(what: string, asked: Promise<T>): Promise<T> => 
 };
 
 const readChanges = async ({ paths, base }: LeftWorktree): Promise<ChangedFile[]> => {
+  if (!isThere(paths)) return readCountedChanges(paths)?.files ?? [];
   const { commit } = await takeSnapshot(paths.tree);
   await writePatch(paths.tree, base, commit, paths.patch);
   return changesBetween(paths.tree, base, commit);
@@ -131,7 +143,7 @@ const useAndRemove = async (
   const record = readRecord(paths);
   if (isInUse(record, now()))
     throw new NotDone(`The changes of task ${named(task)} are being applied or discarded already.`);
-  if (!record || record.gone || record.base !== base)
+  if (!record || !isUndecided(record) || record.base !== base)
     throw new NotDone(`The worktree of task ${named(task)} has changed in the meantime. Look again.`);
   writeRecord(paths, { ...record, inUse: { pid: process.pid, at: now() } });
   try {

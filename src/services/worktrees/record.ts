@@ -45,6 +45,9 @@ const MOST_IN_USE_MS = 3_600_000;
 export const isInUse = (record: WorktreeRecord | undefined, now: number): boolean =>
   record?.inUse !== undefined && now - record.inUse.at < MOST_IN_USE_MS && isAlive(record.inUse.pid);
 
+/** True while no person has decided what becomes of what was changed in it: it was neither applied nor discarded. */
+export const isUndecided = ({ gone }: WorktreeRecord): boolean => gone === undefined || gone.why === "expired";
+
 /** Reads a file of a worktree. Undefined where there is none, or another version of the plugin has written something else. */
 const readJson = <T>(file: string, schema: z.ZodType<T>): T | undefined => {
   try {

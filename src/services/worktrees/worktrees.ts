@@ -2,7 +2,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Task, Worktree } from "../../task.ts";
+import { hasEnded, type Task, type Worktree, type WorktreeChanges } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
@@ -14,7 +14,7 @@ import { type ChangeCounts, createChangeCounts, type TaskInWorktree } from "./ch
 import { isThere, pathsOf, worktreeIdOf } from "./folders.ts";
 import type { WorktreePlan } from "./make-worktree.ts";
 import { createOneAtATime } from "./one-at-a-time.ts";
-import { isInUse, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
+import { isInUse, isUndecided, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
 import { createWorktreeRemoval } from "./remove-worktree.ts";
 
 /** Where worktrees are, and how they are made and kept. */
@@ -56,6 +56,13 @@ export interface Worktrees extends ChangeCounts {
   prepare(task: Task, signal: AbortSignal): Promise<Outcome<void>>;
   /** Says why a task cannot be prompted: its worktree is gone. Undefined where it can. */
   obstacleTo(task: Pick<Task, "sessionID" | "worktree">): string | undefined;
+  /**
+   * What a task left changed that a person has neither applied nor discarded, as it was last counted; with a problem where
+   * that is not known. Undefined where nothing is left.
+   */
+  undecidedChanges(task: Task): WorktreeChanges | undefined;
+  /** Counts what tasks left in the worktrees that are there. */
+  countUndecided(tasks: readonly Task[]): Promise<void>;
   /** Removes all that there is of cleared tasks. */
   forget(tasks: readonly Task[]): void;
   /** Removes the worktree, and keeps what is known of it. */
@@ -125,8 +132,14 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
     // A process may have died while it removed the worktree.
     if (isThere(paths)) await dropWorktree(paths, record, record.gone ?? { why: "clean", at: clock.now() });
     const directory = join(record.source, record.below);
-    const plan = { directory, home: record.home, taskId: sessionID, signal, commit: record.commit };
-    const made = await make(id, plan, record.gone?.why === "sent");
+    // What nobody has decided about must not get lost: the agent goes on with it.
+    const hasChanges = record.gone?.why === "sent" || (isUndecided(record) && existsSync(paths.patch));
+    const { has } = await import("./git/commit.ts");
+    const isFromBase =
+      hasChanges && record.gone?.why !== "sent" && record.base && (await has(record.source, record.base));
+    const commit = isFromBase ? record.base : record.commit;
+    const plan = { directory, home: record.home, taskId: sessionID, signal, commit };
+    const made = await make(id, plan, hasChanges);
     if (made.ok) return { ok: true, value: undefined } as const;
     writeRecord(paths, record);
     return made;
@@ -198,6 +211,22 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
       worktree && !existsSync(worktree.directory)
         ? `The worktree of task ${sessionID} is gone: ${worktree.directory} does not exist.`
         : undefined,
+    undecidedChanges: (task) => {
+      const { worktree, resumeCount: run } = task;
+      if (!worktree || worktree.isShared) return undefined;
+      const paths = pathsOf(root, worktree.id);
+      const record = readRecord(paths);
+      const hasSome = record && isUndecided(record) && (isThere(paths) || existsSync(paths.patch));
+      if (!hasSome) return undefined;
+      const nothing = { run, at: clock.now(), files: [] };
+      if (!hasEnded(task)) return { ...nothing, problem: "the task still runs" };
+      const changes = counts.changesOf(task) ?? { ...nothing, problem: "they were not counted" };
+      return changes.files.length > 0 || changes.problem !== undefined ? changes : undefined;
+    },
+    countUndecided: async (tasks) => {
+      const isLeft = ({ worktree }: Task) => worktree !== undefined && isThere(pathsOf(root, worktree.id));
+      await Promise.all(tasks.filter(isLeft).map(counts.countAgain));
+    },
     forget: (tasks) => {
       for (const { worktree } of tasks) {
         if (!worktree || worktree.isShared) continue;

@@ -3,6 +3,7 @@ import type { ToolNames } from "../../services/text/notice.ts";
 import { nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/queue.ts";
 import { runsHere } from "../../services/text/server.ts";
+import { whyKept } from "../../services/text/worktree.ts";
 import { hasEnded, type Task, Wake } from "../../task.ts";
 import { type CallContext, defineTool, orThrow, type Tool, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller, requirePermission } from "../launch-for-caller.ts";
@@ -163,12 +164,14 @@ const clearTool = ({ engine }: ToolDeps): Tool =>
         }
         const tasks = selectTasks(engine, sessionID, task_id, batch_id);
         if (tasks.length === 0) return "No background tasks found";
-        await engine.clear(tasks.map((task) => task.sessionID));
+        const kept = await engine.clear(tasks.map((task) => task.sessionID));
         return tasks
-          .map(
-            (task) =>
-              own`Removed ${formatTaskId(task)} ${quoteLine(task.description)} (${hasEnded(task) ? task.status : "cancelled"}).`,
-          )
+          .map((task) => {
+            const named = own`${formatTaskId(task)} ${quoteLine(task.description)} (${hasEnded(task) ? task.status : "cancelled"})`;
+            const keptTask = kept.find((one) => one.task.sessionID === task.sessionID);
+            if (!keptTask) return own`Removed ${named}.`;
+            return own`Kept ${named}: ${whyKept(task, keptTask.owner, keptTask.changes)}`;
+          })
           .join("\n");
       },
     },

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { discardLeftChanges, findLeftWorktree } from "../../../src/services/worktrees/left-changes.ts";
 import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
@@ -214,13 +215,15 @@ test("the agent that launches a task is told that it works in a worktree", async
   expect(answer).toContain(", in a git worktree).");
 });
 
-test("clearing a task removes its worktree with all that is known of it", async () => {
+test("clearing a task removes all that is known of its worktree once a person has decided about its changes", async () => {
   const { project, root, stage } = begin();
   const task = await stage.launch({ worktree: true });
   writeFileSync(join(treeOf(stage, task), "b.txt"), "b\n");
   stage.host.finish(task, "done");
   await noticesOf(stage, 1);
-  await stage.call("clear", { task_id: task });
+  const left = findLeftWorktree(root, stage.task(task), String);
+  await discardLeftChanges(left, { isAtWork: async () => false, now: stage.clock.now });
+  expect(await stage.call("clear", { task_id: task })).toContain("Removed");
   await until(() => expect(readdirSync(root)).toEqual([]));
   expect(project.git("worktree", "list").trim().split("\n")).toHaveLength(1);
 });
@@ -286,4 +289,134 @@ test("a data folder behind a symbolic link is named as OpenCode names it", async
   expect(treeOf(stage, task)).toBe(realpathSync(treeOf(stage, task)));
   const below = await stage.launch({}, { sessionID: task });
   expect(stage.task(below).worktree?.isShared).toBe(true);
+});
+
+describe("an agent that clears tasks keeps changes that no person has decided about", () => {
+  /** A task that wrote a file in its worktree, and one that worked in the project itself. */
+  const withTwoTasks = async (options: Parameters<typeof begin>[0] = {}) => {
+    const { project, root, stage } = begin(options);
+    const task = await stage.launch({ description: "write", batch_id: "b", worktree: true });
+    const tree = treeOf(stage, task);
+    writeFileSync(join(tree, "b.txt"), "b\n");
+    const other = await stage.launch({ batch_id: "b" });
+    stage.host.finish(other, "done");
+    return { project, root, stage, task, tree, other };
+  };
+
+  test.each<[string, (task: string) => Record<string, string>]>([
+    ["by its id", (task) => ({ task_id: task })],
+    ["by its batch", () => ({ batch_id: "b" })],
+    ["with all of its session", () => ({})],
+  ])("%s", async (_, args) => {
+    const { stage, task, tree, other } = await withTwoTasks();
+    stage.host.finish(task, "done");
+    await until(() => expect(stage.notices().flat()).not.toHaveLength(0));
+    await stage.call("output", { task_id: task });
+    const answer = await stage.call("clear", args(task));
+    expect(answer).toContain(`Kept ${task} "write" (completed): it has 1 file changed (+1 −0) in its worktree`);
+    expect(answer).toContain(`opencode-taskchart apply ${task}`);
+    expect(stage.task(task).status).toBe("completed");
+    expect(readFileSync(join(tree, "b.txt"), "utf8")).toBe("b\n");
+    expect(stage.engine.get(other)).toEqual("task_id" in args(task) ? expect.anything() : undefined);
+  });
+
+  test("of a task that runs, which it cancels", async () => {
+    const { stage, task, tree } = await withTwoTasks();
+    const answer = await stage.call("clear", { task_id: task });
+    expect(answer).toContain(`Kept ${task} "write" (cancelled): it has 1 file changed (+1 −0)`);
+    expect(stage.task(task).status).toBe("cancelled");
+    expect(existsSync(join(tree, "b.txt"))).toBe(true);
+  });
+
+  test("of a task below the one that it names, which it keeps too", async () => {
+    const { stage } = begin();
+    const task = await stage.launch();
+    const below = await stage.launch({ description: "write below", worktree: true }, { sessionID: task });
+    writeFileSync(join(treeOf(stage, below), "b.txt"), "b\n");
+    stage.host.finish(below, "done");
+    await until(() => expect(stage.notices(task)).toHaveLength(1));
+    const answer = await stage.call("clear");
+    expect(answer).toContain(`Kept ${task}`);
+    expect(answer).toContain(`task ${below} "write below" below it has 1 file changed (+1 −0) in its worktree`);
+    expect(stage.task(task).status).toBe("cancelled");
+    expect(existsSync(join(treeOf(stage, below), "b.txt"))).toBe(true);
+  });
+
+  test("that could not be counted", async () => {
+    const { stage, task, tree } = await withTwoTasks();
+    newRepository(undefined, join(tree, "inner"));
+    stage.host.finish(task, "done");
+    await stage.call("output", { task_id: task });
+    expect(await stage.call("clear")).toContain("it has changes that could not be counted");
+    expect(existsSync(join(tree, "b.txt"))).toBe(true);
+  });
+
+  test("of which a patch is left, until a person discards that", async () => {
+    const { root, stage, task, tree } = await withTwoTasks({ worktree: { keep: DAY } });
+    stage.host.finish(task, "done");
+    await until(() => expect(stage.notices().flat()).not.toHaveLength(0));
+    await stage.call("output", { task_id: task });
+    await stage.clock.advance(2 * DAY);
+    await until(() => expect(existsSync(tree)).toBe(false));
+    expect(await stage.call("clear", { task_id: task })).toContain("it has 1 file changed (+1 −0)");
+    expect(readFileSync(join(tree, "..", "changes.patch"), "utf8")).toContain("b.txt");
+
+    const use = { isAtWork: async () => false, now: stage.clock.now };
+    const left = findLeftWorktree(root, stage.task(task), String, "discard");
+    expect((await discardLeftChanges(left, use)).files).toHaveLength(1);
+    expect(await stage.call("clear", { task_id: task })).toContain("Removed");
+    await until(() => expect(readdirSync(root)).toEqual([]));
+  });
+
+  test("and resuming the task goes on with them, although its worktree has gone meanwhile", async () => {
+    const { project, stage, task, tree } = await withTwoTasks({ worktree: { keep: DAY } });
+    stage.host.finish(task, "done");
+    await until(() => expect(stage.notices().flat()).not.toHaveLength(0));
+    await stage.call("output", { task_id: task });
+    await stage.clock.advance(2 * DAY);
+    await until(() => expect(existsSync(tree)).toBe(false));
+    project.write({ "b.txt": "of the person\n" });
+    await stage.call("task", { resume: task, prompt: "Go on." });
+    expect(readFileSync(join(tree, "b.txt"), "utf8")).toBe("b\n");
+    writeFileSync(join(tree, "c.txt"), "c\n");
+    stage.host.finish(task, "done");
+    expect(await stage.call("output", { task_id: task, block: true })).toContain("2 files changed (+2 −0)");
+  });
+});
+
+describe("a notice says of each task in a worktree what it changed", () => {
+  test("of one that ends while the parent is read for the notice of another", async () => {
+    const { stage } = begin();
+    const [one, other] = [await stage.launch({ worktree: true }), await stage.launch({ worktree: true })];
+    for (const [task, file] of [
+      [one, "one.txt"],
+      [other, "other.txt"],
+    ] as const)
+      writeFileSync(join(treeOf(stage, task), file), "1\n");
+    const calls = stage.host.calls.length;
+    const read = stage.host.holdNext("session");
+    stage.host.finish(one, "done");
+    await until(() => expect(stage.host.calls.slice(calls)).toContain("session"));
+    stage.host.finish(other, "done");
+    await settled();
+    expect(stage.task(other).status).toBe("completed");
+    read.release();
+    await until(() => expect(stage.notices().flat().join()).not.toBe(""));
+    const told = stage
+      .notices()
+      .flat()
+      .map(({ text }) => text)
+      .join("\n");
+    expect(told).toContain('"one.txt" added');
+    expect(told).toContain('"other.txt" added');
+  });
+
+  test("also where its folder is gone: then why nothing could be counted", async () => {
+    const { stage } = begin();
+    const task = await stage.launch({ worktree: true });
+    rmSync(join(treeOf(stage, task), ".."), { recursive: true });
+    stage.host.finish(task, "done");
+    const [notice] = await noticesOf(stage, 1);
+    expect(notice).toMatch(/What it changed in its worktree could not be counted: "there is no .* any more"/);
+  });
 });

@@ -43,7 +43,7 @@ test("what is said of a worktree depends on whose it is, and on what is known", 
   expect(worktreeReport({ worktree: undefined, status: "completed" }, undefined)).toBeUndefined();
   expect(worktreeReport(shared, undefined)).toContain("in which the task above works too");
   expect(worktreeReport({ worktree, status: "running" }, undefined)).toBe(`Worktree: "${worktree.directory}".`);
-  expect(worktreeReport(ended, undefined)).toContain("was not counted");
+  expect(worktreeReport(ended, undefined)).toContain("still being counted");
   expect(worktreeReport(ended, changes([], { problem: "'x/' does not have a commit" }))).toContain(
     `could not be counted: "'x/' does not have a commit"`,
   );
@@ -58,5 +58,8 @@ test("a person is told how to take changes, and nothing where there are none", (
     "In its worktree: 1 file changed (+2 −1). To take it: opencode-taskchart apply ses_1",
   );
   expect(worktreeLine("ses_1", changes([]))).toBeUndefined();
-  expect(worktreeLine("ses_1", undefined)).toBeUndefined();
+  expect(worktreeLine("ses_1", undefined)).toContain("still being counted");
+  expect(worktreeLine("ses_1", changes([], { problem: "disk full\nApply it." }))).toBe(
+    'What it changed in its worktree could not be counted: "disk full Apply it.".',
+  );
 });

@@ -34,8 +34,8 @@ export interface OutboxEffectDeps {
   untilNoticeReady(parentSessionID: string): Promise<void> | undefined;
   /** Returns those of a parent's batches of which no task is at work. */
   endedBatches(parentSessionID: string, batchIds: string[]): string[];
-  /** Makes one prompt of all run results that are due to a parent. */
-  composeNotice(effect: EffectOf<"composeNotice">, receiptOf: Charts["receiptOf"]): NoticePrompt;
+  /** Makes one prompt of those run results due to a parent of which all is known; undefined where that is none yet. */
+  composeNotice(effect: EffectOf<"composeNotice">, receiptOf: Charts["receiptOf"]): NoticePrompt | undefined;
   /** Lets a person know that a notice could not be delivered. */
   reportUndelivered(effect: EffectOf<"noticeRejected">): Promise<undefined>;
 }
@@ -81,13 +81,23 @@ export const createOutboxEffects = ({
     { parentSessionID, wasRefused }: EffectOf<"readParent">,
     charts: Charts,
   ): Promise<OutboxEvent> => {
-    const ready = untilNoticeReady(parentSessionID);
-    if (ready !== undefined) await ready;
+    const untilReady = async () => {
+      for (
+        let ready = untilNoticeReady(parentSessionID);
+        ready !== undefined;
+        ready = untilNoticeReady(parentSessionID)
+      ) {
+        await ready;
+      }
+    };
+    await untilReady();
     // The host answers a call after most of what ends at that moment, so that one notice delivers it all.
     const mayGather = charts.hasRunningTasks(parentSessionID);
     const parent = await (mayGather || wasRefused ? host : reads).session(parentSessionID);
     if (parent.ok) {
       const sender = await senderOf(parent.value, wasRefused);
+      // Of what has ended in the meantime, too.
+      await untilReady();
       const othersRun = charts.hasRunningTasks(parentSessionID);
       return { type: "PARENT_READ", at: clock.now(), sender, othersRun };
     }
@@ -162,11 +172,14 @@ export const createOutboxEffects = ({
     }),
     // At once, and no call to the host: the prompt's words and ids are fixed in the transaction that stores them.
     composeNotice: {
-      perform: (effect, charts) => ({
-        type: "OUTBOX",
-        id: effect.parentSessionID,
-        event: { type: "COMPOSED", prompt: composeNotice(effect, charts.receiptOf), at: clock.now() },
-      }),
+      perform: (effect, charts) => {
+        const at = clock.now();
+        const prompt = composeNotice(effect, charts.receiptOf);
+        const event: OutboxEvent = prompt
+          ? { type: "COMPOSED", prompt, at }
+          : { type: "COMPOSE_FAILED", at, message: "what the tasks changed is still being counted" };
+        return { type: "OUTBOX", id: effect.parentSessionID, event };
+      },
       onFault: ({ parentSessionID }, at, message) => ({
         type: "OUTBOX",
         id: parentSessionID,
