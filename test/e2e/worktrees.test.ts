@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { opencodeTaskchart } from "../cli/command-line.ts";
@@ -265,6 +265,62 @@ test("OpenCode starts its plugins anew in the project while a task works in a wo
   const notices = await noticesIn(lab, parent);
   expect(notices).toHaveLength(1);
   expect(notices[0]?.hidden).toContain("It went on.");
+});
+
+test("an agent that clears its tasks removes no changes that a person has not decided about, and a person still can apply them", async () => {
+  const parent = await lab.session();
+  lab.model.when(inChild("write for later"), [calls([bash("echo b > b.txt")]), text("Written.")]);
+  const [task = ""] = await launchInWorktrees(parent, ["write for later"]);
+  await notified(lab, parent, [task]);
+  const clear = async (word: string, args: Record<string, unknown>) => {
+    lab.model.when(word, [calls([ours("clear", args)]), text("cleared")]);
+    await lab.ask(parent, word);
+    const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
+    return request && toolResults(request).at(-1)?.output;
+  };
+  expect(await clear("clear all", {})).toContain(`Kept ${task}`);
+  expect(await clear("clear that one", { task_id: task })).toContain(
+    "which the user has neither applied nor discarded",
+  );
+  const [id = ""] = readdirSync(trees());
+  expect(readFileSync(join(trees(), id, "changes.patch"), "utf8")).toContain("b.txt");
+  const data = join(home, "data", "opencode-taskchart");
+  const applied = await opencodeTaskchart(["apply", task, "--in", project.top, "--data", data]);
+  expect(applied).toMatchObject({ code: 0 });
+  expect(project.read("b.txt")).toBe("b\n");
+  expect(await clear("clear what is applied", { task_id: task })).toContain(`Removed ${task}`);
+  await lab.until(() => readdirSync(trees()).length === 0, { what: "its worktree's folder is removed" });
+});
+
+test("two that end while git is slow are told of together, each with what it changed", async () => {
+  const bin = join(home, "slow-git");
+  mkdirSync(bin);
+  const [git = ""] = (process.env.PATH ?? "").split(":").flatMap((folder) => {
+    const file = join(folder, "git");
+    return existsSync(file) ? file : [];
+  });
+  const slow = join(home, "slow");
+  writeFileSync(join(bin, "git"), `#!/bin/sh\ntest ! -e '${slow}' || sleep 0.5\nexec '${git}' "$@"\n`, { mode: 0o755 });
+  await lab.restart({ env: { PATH: `${bin}:${process.env.PATH}` } });
+  const parent = await lab.session();
+  const ends = [hang(), hang()] as const;
+  lab.model.when(inChild("write one"), [calls([bash("echo 1 > one.txt")]), ends[0]]);
+  lab.model.when(inChild("write two"), [calls([bash("echo 2 > two.txt")]), ends[1]]);
+  const tasks = await launchInWorktrees(parent, ["write one", "write two"]);
+  await lab.until(
+    () => tasks.every((task) => lab.model.requests.filter(({ sessionID }) => sessionID === task).length === 2),
+    { what: "both have written" },
+  );
+  writeFileSync(slow, "");
+  ends[0].release(text("One."));
+  const isStored = () => storedTasks(lab).some(({ status }) => status === "completed");
+  await lab.until(isStored, { what: "the first has ended" });
+  ends[1].release(text("Two."));
+  const notices = await notified(lab, parent, tasks);
+  const told = notices.map(({ visible, hidden }) => `${visible}\n${hidden}`).join("\n");
+  expect(told).toContain('"one.txt" added +1 −0');
+  expect(told).toContain('"two.txt" added +1 −0');
+  expect(told.match(/In its worktree: 1 file changed/g)).toHaveLength(2);
 });
 
 test("a gate runs in the worktree, where the task worked, and what it finds there is mended there", async () => {
