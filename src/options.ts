@@ -259,7 +259,7 @@ export const Options = z.strictObject({
   fleet: z
     .strictObject({
       url: EngineUrl.optional().describe(
-        "The address of the NATS server that the servers of a fleet share, such as `nats://10.0.0.5:4222`, `tls://…` or `wss://…`. `opencode-taskchart fleet init` sets a fleet up on it. Needed with all else of `fleet`. With this option, tasks may run on other servers: whoever may order there runs commands as their user.",
+        "The address of the NATS server that the servers of a fleet share, such as `nats://10.0.0.5:4222`, `tls://…` or `wss://…`. `opencode-taskchart fleet init` sets a fleet up on it. Needed with all else of `fleet`. With this option, tasks may run on other servers. Anyone who can send orders to a server can run commands as the user of that server.",
       ),
       credentials: z
         .string()
@@ -341,7 +341,9 @@ export const Options = z.strictObject({
         .int()
         .min(0)
         .optional()
-        .describe("Number of ended tasks of this directory that are kept, newest first. Not set: all."),
+        .describe(
+          "Number of ended tasks of this directory that are kept, newest first, in addition to those whose worktree has changes that you have neither applied nor discarded. Not set: all.",
+        ),
     })
     .prefault({}),
   api: z

@@ -381,7 +381,9 @@ export const createServices = (deps: EngineDeps) => {
     ...charts,
     staleAfter: timeouts.stale,
     checkRunTime,
-    retention,
+    // Many launches must not remove changes that nobody has decided about.
+    retention: () =>
+      retention.count === undefined ? retention : { ...retention, uncounted: worktrees.undecidedTasks(directory) },
     runRemoteCommands,
     sweepWorktrees: () =>
       void sweepWorktrees({ options: options.worktree, home: directory, worktrees, clock, log, taskOf }),

@@ -1,4 +1,4 @@
-// ADR-004 in docs/decisions.md
+// ADR-004, ADR-260 in docs/decisions.md
 import { TASK_LIMITS } from "../../machines/task/setup.ts";
 import { hasEnded, type Task, type WorktreeChanges } from "../../task.ts";
 import { type Clock, sleep } from "../platform/clock.ts";

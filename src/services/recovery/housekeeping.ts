@@ -40,7 +40,8 @@ export interface HousekeepingDeps {
   /** Ends the runs that have taken longer than `limit` milliseconds; undefined where they may take any time. */
   checkRunTime: { limit: number; check(): void } | undefined;
   /** Which ended tasks are kept. */
-  retention: Retention;
+  /** Which ended tasks are kept, as it is now. */
+  retention(): Retention;
   runRemoteCommands(): void;
   /** Removes worktrees that are kept no more. */
   sweepWorktrees(): void;
@@ -133,7 +134,7 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
       first: HEARTBEAT_MS,
       every: SWEEP_INTERVAL_MS,
       work: () => {
-        if (store.sweep(retention, clock.now()) > 0) return SWEEP_PAUSE_MS;
+        if (store.sweep(retention(), clock.now()) > 0) return SWEEP_PAUSE_MS;
         deps.sweepWorktrees();
         return SWEEP_INTERVAL_MS;
       },

@@ -66,6 +66,8 @@ export interface Retention {
   days?: number | undefined;
   /** Keeps at most this many, the newest. */
   count?: number | undefined;
+  /** Ids of tasks that `count` does not remove, and that it does not count. */
+  uncounted?: readonly string[];
 }
 
 /** True when the task matches the filter. */

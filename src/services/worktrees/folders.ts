@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 
 /** The files of one worktree, below the plugin's data folder. */
@@ -29,6 +29,9 @@ export const pathsOf = (root: string, id: string): WorktreePaths => {
     patch: join(folder, "changes.patch"),
   };
 };
+
+/** The ids of all worktrees of which something is known. */
+export const idsIn = (root: string): string[] => (existsSync(root) ? readdirSync(root) : []);
 
 /** True where the worktree's folder is there. */
 export const isThere = ({ tree }: WorktreePaths): boolean => existsSync(tree);

@@ -1,8 +1,7 @@
-import { readdirSync, statSync } from "node:fs";
 import { hasEnded, type Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
-import { isThere, pathsOf } from "./folders.ts";
+import { idsIn, isThere, pathsOf } from "./folders.ts";
 import { readChanges, readRecord } from "./record.ts";
 import type { WorktreeOptions, Worktrees } from "./worktrees.ts";
 
@@ -22,8 +21,6 @@ export interface SweepDeps {
   log: Log;
   taskOf(sessionID: string): Task | undefined;
 }
-
-const idsIn = (root: string): string[] => (statSync(root, { throwIfNoEntry: false }) ? readdirSync(root) : []);
 
 /**
  * Removes the worktrees of tasks that are gone, those of launches that were cut off, and those that were kept for long enough.

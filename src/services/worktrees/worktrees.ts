@@ -11,7 +11,7 @@ import { fail, type Outcome } from "../platform/result.ts";
 import type { Store } from "../store/store.ts";
 import { own, quoteLine } from "../text/own-text.ts";
 import { type ChangeCounts, createChangeCounts, type TaskInWorktree } from "./change-counts.ts";
-import { isThere, pathsOf, worktreeIdOf } from "./folders.ts";
+import { idsIn, isThere, pathsOf, worktreeIdOf } from "./folders.ts";
 import type { WorktreePlan } from "./make-worktree.ts";
 import { createOneAtATime } from "./one-at-a-time.ts";
 import { isInUse, isUndecided, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
@@ -61,6 +61,8 @@ export interface Worktrees extends ChangeCounts {
    * that is not known. Undefined where nothing is left.
    */
   undecidedChanges(task: Task): WorktreeChanges | undefined;
+  /** Ids of the tasks of that directory whose worktree is there with changes that a person has not decided about, as far as is known. */
+  undecidedTasks(home: string): string[];
   /** Counts what tasks left in the worktrees that are there. */
   countUndecided(tasks: readonly Task[]): Promise<void>;
   /** Removes all that there is of cleared tasks. */
@@ -223,6 +225,12 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
       const changes = counts.changesOf(task) ?? { ...nothing, problem: "they were not counted" };
       return changes.files.length > 0 || changes.problem !== undefined ? changes : undefined;
     },
+    undecidedTasks: (home) =>
+      idsIn(root).flatMap((id) => {
+        const record = readRecord(pathsOf(root, id));
+        const isLeft = record?.home === home && record.gone === undefined && isThere(pathsOf(root, id));
+        return isLeft && record.taskId !== undefined ? record.taskId : [];
+      }),
     countUndecided: async (tasks) => {
       const isLeft = ({ worktree }: Task) => worktree !== undefined && isThere(pathsOf(root, worktree.id));
       await Promise.all(tasks.filter(isLeft).map(counts.countAgain));

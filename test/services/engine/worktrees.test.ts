@@ -368,6 +368,18 @@ describe("an agent that clears tasks keeps changes that no person has decided ab
     await until(() => expect(readdirSync(root)).toEqual([]));
   });
 
+  test("nor does it remove them by launching more tasks than are to be kept", async () => {
+    const { stage, task, tree } = await withTwoTasks({ retention: { count: 1 }, worktree: { keep: 5 * DAY } });
+    stage.host.finish(task, "done");
+    await stage.call("output", { task_id: task });
+    await until(() => expect(stage.notices().flat()).not.toHaveLength(0));
+    for (const result of ["1", "2", "3"]) await stage.complete(result);
+    await stage.clock.advance(2 * 3_600_000);
+    expect(stage.engine.list({}).length).toBe(2);
+    expect(stage.task(task).status).toBe("completed");
+    expect(existsSync(join(tree, "b.txt"))).toBe(true);
+  });
+
   test("and resuming the task goes on with them, although its worktree has gone meanwhile", async () => {
     const { project, stage, task, tree } = await withTwoTasks({ worktree: { keep: DAY } });
     stage.host.finish(task, "done");

@@ -49,6 +49,7 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
   const deleteBeyond = database.prepare(
     `DELETE FROM task WHERE seq IN (
        SELECT seq FROM task WHERE owner IS NULL AND directory = ?1 AND ended_at IS NOT NULL
+         AND id NOT IN (SELECT value FROM json_each(?3))
        ORDER BY ended_at DESC, seq DESC LIMIT iif((SELECT sum(ended) FROM tally) > ?2, ${SWEEP_BATCH}, 0) OFFSET ?2)`,
   );
   const selectRecord = database.prepare<RecordRow>(`SELECT ${RECORD_COLUMNS} FROM task WHERE id = ?`);
@@ -131,9 +132,9 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
       updateProgress.run(JSON.stringify(progress), taskId, me.id) > 0,
     remove: (taskId: string) => void deleteTask.run(taskId),
     /** Deletes some of the tasks in this owner's directory that `retention` does not keep, and returns how many. */
-    sweep: ({ days, count }: Retention, now: number): number =>
+    sweep: ({ days, count, uncounted = [] }: Retention, now: number): number =>
       (days === undefined ? 0 : deleteOlder.run(me.directory, now - days * DAY)) +
-      (count === undefined ? 0 : deleteBeyond.run(me.directory, count)),
+      (count === undefined ? 0 : deleteBeyond.run(me.directory, count, JSON.stringify(uncounted))),
 
     get: (taskId: string): TaskRecord | undefined => {
       const version = selectVersion.get()?.version;
