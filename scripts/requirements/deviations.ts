@@ -131,7 +131,7 @@ export const DEVIATIONS: readonly Deviation[] = [
     title: "Loopback is no wall",
     specifications: API,
     requirements: ["HTTP Status API Server", "CORS Support"],
-    text: "“Safe because the server binds to localhost only”: any web page in the user's browser reaches it there, and so does every user of the machine. The headers are sent as specified, but requests with a foreign `Host` or `Origin`, or from another site, are refused (ADR-075, ADR-076), and so are reads by another user without the token (ADR-074). Changes always need it.",
+    text: "“Safe because the server binds to localhost only”: any web page in the user's browser reaches it there, and so does every user of the machine. The headers are sent as specified with what is served. Requests with a foreign `Host` or `Origin`, or from another site, are refused without them, so that no page can read that there is a server (ADR-075, ADR-076), and so are reads by another user without the token (ADR-074). Changes always need it.",
   },
   {
     title: "Long texts where tasks are many",

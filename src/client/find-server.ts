@@ -4,12 +4,13 @@ import manifest from "../../package.json" with { type: "json" };
 import type { ServerFile } from "../services/http/discovery/instances.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { isAlive } from "../services/platform/process-identity.ts";
+import { isProof, newChallenge, readServerKey } from "../services/platform/server-key.ts";
 import { type ApiResult, failed } from "./api-result.ts";
 import { isHealth } from "./api-types.ts";
 import { send } from "./http.ts";
 import { parseJson } from "./json.ts";
 
-/** A server that has said itself that it is the one that `server.json` describes. */
+/** A server that has proven that it is the one that `server.json` describes. */
 export interface FoundServer {
   port: number;
   token?: string | undefined;
@@ -57,58 +58,45 @@ const differenceTo = (version: string): string | undefined =>
     ? undefined
     : `OpenCode runs opencode-taskchart ${toSingleLine(version)}, and this is ${manifest.version}. Update the older one, and restart OpenCode.`;
 
-/** Finds the server of a data folder, as it is now. */
-export interface ServerFinder {
-  /**
-   * Returns the server that `server.json` describes. It is asked who it is once, and again when the file has changed or
-   * after `forget`. That shows whether a file was left over: nothing listens there, or another program does.
-   */
-  find(): Promise<ApiResult<FoundServer>>;
-  /** Has the server asked anew, as it could not be reached. */
-  forget(): void;
-}
-
-/** Creates the finder for a data folder, which need not exist. */
-export const createServerFinder = (folder: string): ServerFinder => {
+/**
+ * Finds the server that `server.json` of a data folder describes, and has it prove that it is that one, anew at each call: the
+ * file may be left over, and then anybody may listen there. The folder need not exist.
+ */
+export const findServer = async (folder: string): Promise<ApiResult<FoundServer>> => {
   const path = join(folder, "server.json");
-  let known: { server: FoundServer; token: string | undefined } | undefined;
+  const file = readServerFile(path);
+  if (!file.ok) return file;
+  if (!file.value) return failed("notRunning", `${START} There is no server.json in ${folder}.`);
+  const { port, pid, startedAt, token } = file.value;
+  const challenge = { port, challenge: newChallenge() };
+  const what = { method: "GET", path: `/v1/health?challenge=${challenge.challenge}` } as const;
+  // Without the token: who listens there is not known yet.
+  const answer = await send({ port }, what, PROBE_TIMEOUT_MS);
+  if (answer === "silent") {
+    return failed(
+      "silent",
+      `OpenCode (process ${pid}, port ${port}) does not answer: it is stopped or busy. Try again.`,
+    );
+  }
+  const health = typeof answer === "string" ? undefined : parseJson(answer.text);
+  const key = keyOf(folder);
+  const isIt = isHealth(health) && health.pid === pid && health.startedAt === startedAt;
+  if (!isIt || key === undefined || !isProof(health.proof, key, challenge)) {
+    const why = isAlive(pid)
+      ? `what listens at port ${port} has not proven that it is the server that it describes`
+      : `process ${pid}, which wrote it, has ended`;
+    return failed("notRunning", `${START} ${path} is left over: ${why}.`);
+  }
+  const server = { port, token, pid, startedAt, version: health.version };
+  const versionDifference = differenceTo(health.version);
+  return { ok: true, value: versionDifference === undefined ? server : { ...server, versionDifference } };
+};
 
-  const leftOver = ({ pid, port }: ServerFile): string =>
-    isAlive(pid)
-      ? `${START} ${path} is left over: what listens at port ${port} is not the server that it describes.`
-      : `${START} ${path} is left over from process ${pid}, which has ended.`;
-
-  return {
-    find: async () => {
-      const file = readServerFile(path);
-      if (!file.ok) return file;
-      if (!file.value) {
-        known = undefined;
-        return failed("notRunning", `${START} There is no server.json in ${folder}.`);
-      }
-      const { port, pid, startedAt, token } = file.value;
-      if (known && known.server.port === port && known.server.startedAt === startedAt && known.token === token) {
-        return { ok: true, value: known.server };
-      }
-      known = undefined;
-      const answer = await send({ port }, { method: "GET", path: "/v1/health" }, PROBE_TIMEOUT_MS);
-      if (answer === "silent") {
-        return failed(
-          "silent",
-          `OpenCode (process ${pid}, port ${port}) does not answer: it is stopped or busy. Try again.`,
-        );
-      }
-      const health = typeof answer === "string" ? undefined : parseJson(answer.text);
-      if (!isHealth(health) || health.pid !== pid || health.startedAt !== startedAt) {
-        return failed("notRunning", leftOver(file.value));
-      }
-      const versionDifference = differenceTo(health.version);
-      const server = { port, token, pid, startedAt, version: health.version };
-      known = { server: versionDifference === undefined ? server : { ...server, versionDifference }, token };
-      return { ok: true, value: known.server };
-    },
-    forget: () => {
-      known = undefined;
-    },
-  };
+/** Returns the key that the server proves itself with; undefined where there is none that can be read. */
+const keyOf = (folder: string): string | undefined => {
+  try {
+    return readServerKey(folder);
+  } catch {
+    return undefined;
+  }
 };

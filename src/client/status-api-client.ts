@@ -17,7 +17,7 @@ import {
   type Stats,
   type TaskQuery,
 } from "./api-types.ts";
-import { createServerFinder, type FoundServer } from "./find-server.ts";
+import { type FoundServer, findServer } from "./find-server.ts";
 import { type ApiRequest, type NoAnswer, send } from "./http.ts";
 import { parseJson } from "./json.ts";
 import { type FeedEvent, type FeedTimes, followTasks } from "./task-feed.ts";
@@ -94,10 +94,9 @@ const pathOf = (id: string, what = ""): string => `/v1/tasks/${encodeURIComponen
 /** Creates a client for the data folder `folder`, see `dataFolder`. It reads and sends nothing before the first call. */
 export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts> = {}): StatusApiClient => {
   const { readMs, changeMs } = { ...DEFAULT_TIMEOUTS, ...timeouts };
-  const finder = createServerFinder(folder);
+  const find = () => findServer(folder);
 
   const noAnswer = (reason: NoAnswer, isChange: boolean): ApiFailure => {
-    finder.forget();
     if (reason === "unreachable") {
       return failed("notRunning", "OpenCode has just ended, or is starting again. Try again in a few seconds.");
     }
@@ -112,7 +111,7 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts
     isExpected: (value: unknown) => value is T,
     timeoutMs = what.method === "POST" ? changeMs : readMs,
   ): Promise<ApiResult<T>> => {
-    const found = await finder.find();
+    const found = await find();
     if (!found.ok) return found;
     const answer = await send(found.value, what, timeoutMs);
     if (typeof answer === "string") return noAnswer(answer, what.method === "POST");
@@ -130,7 +129,7 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts
     call({ method: "POST", path: pathOf(id, action), ...(body === undefined ? {} : { body }) }, isTask);
 
   return {
-    server: finder.find,
+    server: find,
     stats: () => get("/v1/stats", isStats),
     fleet: () => get("/v1/fleet", isFleet),
     allTasks: async (query, most = Number.POSITIVE_INFINITY) => {
@@ -162,6 +161,6 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts
     changes: (id) => get(pathOf(id, "/changes"), isChanges, changeMs),
     apply: (id) => call({ method: "POST", path: pathOf(id, "/apply") }, isChanges),
     discard: (id) => call({ method: "POST", path: pathOf(id, "/discard") }, isChanges),
-    follow: (signal, times) => followTasks(finder, signal, times),
+    follow: (signal, times) => followTasks(find, signal, times),
   };
 };

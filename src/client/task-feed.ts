@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type ApiFailure, failed, refused } from "./api-result.ts";
+import { type ApiFailure, type ApiResult, failed, refused } from "./api-result.ts";
 import { type ApiTask, isTask } from "./api-types.ts";
-import type { FoundServer, ServerFinder } from "./find-server.ts";
+import type { FoundServer } from "./find-server.ts";
 import { openStream } from "./http.ts";
 import { parseJson } from "./json.ts";
 import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
@@ -70,7 +70,7 @@ const isAborted = ({ aborted }: AbortSignal): boolean => aborted;
  * server that takes over at another port. It throws nothing. A reader that is slow gets every event, later.
  */
 export async function* followTasks(
-  finder: ServerFinder,
+  find: () => Promise<ApiResult<FoundServer>>,
   signal: AbortSignal,
   times: Partial<FeedTimes> = {},
 ): AsyncGenerator<FeedEvent> {
@@ -78,7 +78,7 @@ export async function* followTasks(
   let nextRetryMs = retryMs;
   while (!isAborted(signal)) {
     let failure: ApiFailure = LOST;
-    const found = await finder.find();
+    const found = await find();
     if (isAborted(signal)) return;
     if (found.ok) {
       const stream = await openStream(found.value, "/v1/events", { timeoutMs, silenceMs, signal });
@@ -93,7 +93,6 @@ export async function* followTasks(
           if (read) yield read;
         }
       }
-      finder.forget();
     } else {
       failure = found;
     }

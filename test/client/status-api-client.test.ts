@@ -7,6 +7,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { createStatusApiClient } from "../../src/client/status-api-client.ts";
 import type { FeedEvent } from "../../src/client/task-feed.ts";
+import { ensureServerKey, proofOf } from "../../src/services/platform/server-key.ts";
 import { type Served, serve, temporaryFolder } from "../services/http/served.ts";
 
 const clientOf = ({ folder }: Pick<Served, "folder">) => createStatusApiClient(folder);
@@ -28,10 +29,20 @@ const TASK = {
   progress: { tokens: 0, cost: 0, lastTools: [] },
 };
 
-/** A program that listens where `server.json` says, and the requests that it got. */
+/** What answers the challenge of a request, by its response. */
+const proofs = new WeakMap<ServerResponse, string>();
+
+/**
+ * A program that listens where `server.json` says, and the requests that it got, without their challenges. It has the key of the
+ * data folder, as OpenCode has.
+ */
 const listenAs = async (answer: (request: IncomingMessage, response: ServerResponse) => void, file = {}) => {
   const requests: IncomingMessage[] = [];
+  const folder = temporaryFolder();
   const server = createServer((request, response) => {
+    const [path, challenge] = (request.url ?? "").split("?challenge=");
+    request.url = path;
+    if (challenge !== undefined) proofs.set(response, proofOf(ensureServerKey(folder), { port, challenge }));
     requests.push(request);
     answer(request, response);
   }).listen(0, "127.0.0.1");
@@ -40,7 +51,6 @@ const listenAs = async (answer: (request: IncomingMessage, response: ServerRespo
     server.closeAllConnections();
     server.close();
   });
-  const folder = temporaryFolder();
   const { port } = server.address() as AddressInfo;
   const described = { url: "http://taskchart.example", port, pid: process.pid, startedAt: STARTED, token: "secret" };
   /** Writes `server.json` with other values. */
@@ -50,8 +60,11 @@ const listenAs = async (answer: (request: IncomingMessage, response: ServerRespo
   return { folder, port, requests, describe };
 };
 
-const json = (response: ServerResponse, body: unknown, status = 200) =>
-  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+const json = (response: ServerResponse, body: object, status = 200) => {
+  const proof = proofs.get(response);
+  const text = JSON.stringify(proof === undefined ? body : { ...body, proof });
+  return response.writeHead(status, { "content-type": "application/json" }).end(text);
+};
 
 test("each route is called, and its answer returned", async () => {
   const served = await serve({ reads: "token" });
@@ -130,6 +143,44 @@ test("a file that is left over is reported, and what listens there now does not 
   }
 });
 
+test("a program that says what everybody can read of OpenCode gets nothing, and is not believed", async () => {
+  const secret = await listenAs(() => undefined);
+  const genuine = await serve({ folder: secret.folder });
+  type Answer = (response: ServerResponse, challenge: string) => unknown;
+  const pretenders: [string, Answer][] = [
+    ["without a proof", (response) => response.end(JSON.stringify(HEALTH))],
+    ["with a wrong proof", (response) => response.end(JSON.stringify({ ...HEALTH, proof: "x".repeat(43) }))],
+    [
+      "with the proof of the server that it passes the challenge on to",
+      async (response, challenge) => {
+        const { proof } = await genuine.json(`/v1/health?challenge=${challenge}`);
+        response.end(JSON.stringify({ ...HEALTH, proof }));
+      },
+    ],
+  ];
+  for (const [name, answer] of pretenders) {
+    const requests: IncomingMessage[] = [];
+    const pretender = createServer((request, response) => {
+      requests.push(request);
+      const challenge = new URL(request.url ?? "", "http://localhost").searchParams.get("challenge");
+      if (challenge === null) json(response, { tasks: [TASK], total: 1, limit: 50, offset: 0 });
+      else void answer(response, challenge);
+    }).listen(0, "127.0.0.1");
+    await once(pretender, "listening");
+    onTestFinished(() => void pretender.close());
+    secret.describe({ port: (pretender.address() as AddressInfo).port });
+    const client = clientOf(secret);
+    for (const result of [await client.allTasks({}), await client.steer("ses_1", "the plan"), await client.server()])
+      expect({ name, result }).toMatchObject({ name, result: { ok: false, kind: "notRunning" } });
+    const feed = following(secret);
+    expect(await feed.next()).toMatchObject({ type: "lost", failure: { kind: "notRunning" } });
+    feed.end();
+    expect(requests.map(({ method }) => method)).toEqual(["GET", "GET", "GET", "GET"]);
+    expect(requests.every(({ url }) => url?.startsWith("/v1/health?challenge="))).toBe(true);
+    expect(requests.filter(({ headers }) => headers.authorization !== undefined)).toEqual([]);
+  }
+});
+
 test("a server that starts anew at its port is asked who it is, and gets its new token, not the one before", async () => {
   const server = await listenAs((request, response) =>
     request.url === "/v1/health" ? json(response, HEALTH) : json(response, { error: "no" }, 404),
@@ -141,6 +192,7 @@ test("a server that starts anew at its port is asked who it is, and gets its new
   expect(seen()).toEqual([
     ["/v1/health", undefined],
     ["/v1/tasks/ses_1", "Bearer secret"],
+    ["/v1/health", undefined],
     ["/v1/tasks/ses_1", "Bearer secret"],
   ]);
   server.describe({ token: "another" });
@@ -196,7 +248,7 @@ test("a file of a process that has ended is reported with its process", async ()
   const { folder } = await listenAs((_, response) => response.destroy(), { pid: 2 ** 22 + 1 });
   expect(await clientOf({ folder }).stats()).toMatchObject({
     kind: "notRunning",
-    reason: expect.stringContaining(`is left over from process ${2 ** 22 + 1}, which has ended.`),
+    reason: expect.stringContaining(`is left over: process ${2 ** 22 + 1}, which wrote it, has ended.`),
   });
 });
 

@@ -345,7 +345,6 @@ scenario("CORS Support", "Responses include CORS headers", async ({ server, fetc
     "200 events": await fetch("/v1/events", { signal: leaving.signal }),
     "400": await fetch("/v1/tasks?limit=x"),
     "401": await fetch(`/v1/tasks/${sessionID}/cancel`, { method: "POST" }),
-    "403": await fetch("/v1/health", { headers: { origin: "https://evil.example" } }),
     "404": await fetch("/nothing"),
     "405": await fetch("/v1/health", { method: "DELETE" }),
     "414": await fetch(`/v1/tasks?search=${"a".repeat(9_000)}`),
@@ -368,7 +367,7 @@ scenario("CORS Support", "Responses include CORS headers", async ({ server, fetc
 scenario("CORS Support", "OPTIONS preflight returns 204 with CORS headers", async ({ fetch }) => {
   const paths = ["/v1/tasks", "/v1/events", "/v1/tasks/ses_1/cancel", "/nothing", "/"];
   for (const path of paths) {
-    const answer = await fetch(path, { method: "OPTIONS", headers: { origin: "https://evil.example" } });
+    const answer = await fetch(path, { method: "OPTIONS", headers: { origin: "http://localhost:3000" } });
     expect({ path, status: answer.status, body: await answer.text(), ...corsOf(answer) }).toEqual({
       path,
       status: 204,

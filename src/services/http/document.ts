@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { AppEnv } from "./access/request-handling.ts";
+import { LOOPBACK } from "./loopback.ts";
 
 /** A page for people: one built document, with its scripts and styles in it. */
 export interface BuiltDocument {
@@ -10,6 +11,8 @@ export interface BuiltDocument {
   html(): string;
   /** The only origin whose pages it may embed; default: none. */
   frames?: string | undefined;
+  /** True where it may ask other servers of this machine who they are. */
+  asksOthers?: boolean;
 }
 
 /** The pages that every server has. Each is read when somebody opens it, and may throw. */
@@ -20,13 +23,16 @@ export interface Documents {
   reference(): string;
 }
 
-/** A document runs its own script and style, loads from its own origin, and reaches nothing else. */
-const contentSecurityPolicy = (nonce: string, frames = "'none'"): string =>
+/** A document runs its own script and style, loads from its own origin, and reaches nothing beyond this machine. */
+const contentSecurityPolicy = (
+  nonce: string,
+  { frames = "'none'", asksOthers = false }: Pick<BuiltDocument, "frames" | "asksOthers">,
+): string =>
   [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
     `style-src 'nonce-${nonce}'`,
-    "connect-src 'self'",
+    `connect-src 'self'${asksOthers ? ` http://${LOOPBACK}:*` : ""}`,
     "img-src data:",
     `frame-src ${frames}`,
     "frame-ancestors 'none'",
@@ -36,7 +42,7 @@ const contentSecurityPolicy = (nonce: string, frames = "'none'"): string =>
   ].join("; ");
 
 /** Responds with a document. Throws a 503, and logs why, when it cannot be read. */
-export const respondWithDocument = (c: Context<AppEnv>, { html, frames }: BuiltDocument, log: Log): Response => {
+export const respondWithDocument = (c: Context<AppEnv>, { html, ...allowed }: BuiltDocument, log: Log): Response => {
   const read = (): string => {
     try {
       return html();
@@ -47,7 +53,7 @@ export const respondWithDocument = (c: Context<AppEnv>, { html, frames }: BuiltD
   };
   const nonce = randomBytes(16).toString("base64");
   return c.html(read().replaceAll("{{nonce}}", nonce), 200, {
-    "Content-Security-Policy": contentSecurityPolicy(nonce, frames),
+    "Content-Security-Policy": contentSecurityPolicy(nonce, allowed),
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
   }) as Response;

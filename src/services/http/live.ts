@@ -49,18 +49,35 @@ export interface LivePage extends BuiltDocument {
 const methodNotAllowed = (allowed: string): Response =>
   errorResponse(405, `Only ${allowed} are supported here.`, { Allow: allowed });
 
+/** A server of another OpenCode process, or this one. */
+interface OtherServer {
+  pid: number;
+  url: string;
+  liveView?: string | undefined;
+}
+
+/** Names the processes whose live view is on; empty where there are none. */
+const whereItIsOn = (servers: readonly OtherServer[]): string => {
+  const places = servers.flatMap(({ pid, url, liveView }) =>
+    liveView === undefined ? [] : `${url}${liveView} (process ${pid})`,
+  );
+  return places.length === 0 ? "" : ` Each OpenCode process has its own; it is on at ${places.join(", ")}.`;
+};
+
 /** Registers a page and its events. While it is off, every request for them is a 404 that says how to switch it on. */
 export const registerLivePage = (
   app: App,
   { path, source, howToSwitchOn, ...document }: LivePage,
   feed: LiveFeed,
-  log: Log,
+  { servers, log }: { servers(): readonly OtherServer[]; log: Log },
 ) => {
   const events = `${path}/events` as const;
 
   const onlyWhenOn = createMiddleware<AppEnv>(async (_, next) => {
     if (!source.isOn())
-      throw new HTTPException(404, { message: `There is nothing at "${path}". It is off: ${howToSwitchOn}.` });
+      throw new HTTPException(404, {
+        message: `There is nothing at "${path}". It is off: ${howToSwitchOn}.${whereItIsOn(servers())}`,
+      });
     await next();
   });
 

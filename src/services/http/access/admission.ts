@@ -75,7 +75,10 @@ export const rejectionOf = (request: Request, allowedOrigins: readonly string[])
     return { status: 403, error: `Origin ${quote(origin)} is not served: it is not one of the allowed origins.` };
   }
   const site = request.headers.get("sec-fetch-site");
-  if (origin === null && (site === "cross-site" || site === "same-site")) {
+  // A page that this machine serves may lead its reader to another one, which it cannot read: a link, not a frame or an image.
+  const isLink =
+    request.headers.get("sec-fetch-mode") === "navigate" && request.headers.get("sec-fetch-dest") === "document";
+  if (origin === null && (site === "cross-site" || (site === "same-site" && !isLink))) {
     return { status: 403, error: "A page of another site has requested this. Open the address directly." };
   }
   if (request.url.length > MAX_URL_CHARS) {

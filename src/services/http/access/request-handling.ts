@@ -30,8 +30,8 @@ export interface AppEnv {
 export type App = OpenAPIHono<AppEnv>;
 
 /**
- * The CORS headers that the specification asks for on every response. They let a page read a response that it is given;
- * `rejectionOf` and the read guard decide whether it is given one.
+ * The CORS headers that the specification asks for. They let a page read a response that it is given; `rejectionOf` and the
+ * read guard decide whether it is given one. A page that is refused is not told by them that there is a server.
  */
 export const CORS_HEADERS: Readonly<Record<string, string>> = {
   "Access-Control-Allow-Origin": "*",
@@ -40,24 +40,33 @@ export const CORS_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Tasks are private and change all the time, so nothing is cached; and no response is to be taken for a page. */
-const COMMON_HEADERS: Readonly<Record<string, string>> = {
-  ...CORS_HEADERS,
+const PRIVACY_HEADERS: Readonly<Record<string, string>> = {
   "Cache-Control": "no-store",
   "X-Content-Type-Options": "nosniff",
 };
 
-/** Sets the headers that every response has, and returns the response. */
-export const withCommonHeaders = (response: Response): Response => {
-  for (const [name, value] of Object.entries(COMMON_HEADERS)) response.headers.set(name, value);
+const withHeaders = (response: Response, headers: Readonly<Record<string, string>>): Response => {
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
   return response;
 };
 
+/** Sets the headers that every response has which somebody is given, and returns the response. */
+export const withCommonHeaders = (response: Response): Response =>
+  withHeaders(response, { ...PRIVACY_HEADERS, ...CORS_HEADERS });
+
 /** Returns the response to any OPTIONS request. */
-export const preflightResponse = (): Response => withCommonHeaders(new Response(null, { status: 204 }));
+export const preflightResponse = (isServed: boolean): Response => {
+  const response = new Response(null, { status: 204 });
+  return isServed ? withCommonHeaders(response) : withHeaders(response, PRIVACY_HEADERS);
+};
 
 /** Returns an error in the form that every route uses: `{ error, status }`. */
 export const errorResponse = (status: number, error: string, headers: Record<string, string> = {}): Response =>
   withCommonHeaders(Response.json({ error, status }, { status, headers }));
+
+/** Returns the error for somebody who is given nothing: a page cannot even read that it was refused. */
+export const refusalResponse = (status: number, error: string, headers: Record<string, string> = {}): Response =>
+  withHeaders(Response.json({ error, status }, { status, headers }), PRIVACY_HEADERS);
 
 /** Characters of a request's value that an error message repeats at most. */
 const QUOTE_CHARS = 80;

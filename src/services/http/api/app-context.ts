@@ -4,6 +4,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Admissions } from "../access/admission.ts";
 import { quote } from "../access/request-handling.ts";
+import type { AnnouncedServer } from "../contract/schemas.ts";
 import type { SourceFailure, StatusSource } from "../contract/status-source.ts";
 import type { Documents } from "../document.ts";
 import type { TaskFeed } from "../events/task-feed.ts";
@@ -19,6 +20,10 @@ export interface AppDeps {
   version: string;
   /** This server, as other processes identify it. */
   own: { pid: number; startedAt: string };
+  /** Answers a challenge. May throw. */
+  prove(challenge: string): string;
+  /** Returns the servers of all processes, this one among them, each with a challenge and what it will answer to that. May throw. */
+  servers(): Omit<AnnouncedServer, "isThis">[];
   /** Writes responses that may be long. */
   writeJson: WriteJson;
   /** Required for everything that changes a task. */

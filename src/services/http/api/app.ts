@@ -5,7 +5,13 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import { errorMessage } from "../../platform/log.ts";
 import { createReadGuard, rejectionOf } from "../access/admission.ts";
 import type { App, AppEnv, ClientConnection, RequestHandler } from "../access/request-handling.ts";
-import { errorResponse, preflightResponse, quote, withCommonHeaders } from "../access/request-handling.ts";
+import {
+  errorResponse,
+  preflightResponse,
+  quote,
+  refusalResponse,
+  withCommonHeaders,
+} from "../access/request-handling.ts";
 import { SourceUnavailable } from "../contract/status-source.ts";
 import { registerLivePage } from "../live.ts";
 import type { AppDeps } from "./app-context.ts";
@@ -61,7 +67,7 @@ export const createApp = (deps: AppDeps): StatusApp => {
   app.use(createReadGuard({ token, isPasswordSet, reads: admissions.reads }));
   registerReads(app, deps);
   registerCommands(app, deps);
-  for (const { page, feed } of deps.live) registerLivePage(app, page, feed, log);
+  for (const { page, feed } of deps.live) registerLivePage(app, page, feed, deps);
   const openApi = () => app.getOpenAPI31Document(openApiInfo(version));
   app.get("/v1/openapi.json", (c) => c.json(openApi()));
   registerPeoplePages(app, deps, openApi);
@@ -85,8 +91,9 @@ export const createApp = (deps: AppDeps): StatusApp => {
 
   return {
     handle: async (request, connection) => {
-      if (request.method === "OPTIONS") return preflightResponse();
       const rejection = rejectionOf(request, admissions.origins());
+      if (request.method === "OPTIONS") return preflightResponse(rejection === undefined);
+      if (rejection?.status === 403) return refusalResponse(403, rejection.error);
       if (rejection) return errorResponse(rejection.status, rejection.error);
       return withCommonHeaders(await fetchOrAbort(request, connection));
     },

@@ -13,7 +13,11 @@ export const registerPeoplePages = (
   const liveView = () => live.find(({ page }) => page.path === "/inspect" && page.source.isOn())?.page.path ?? "";
 
   app.get("/", (c) =>
-    respondWithDocument(c, { html: () => documents.board().replaceAll("{{live-view}}", liveView()) }, log),
+    respondWithDocument(
+      c,
+      { html: () => documents.board().replaceAll("{{live-view}}", liveView()), asksOthers: true },
+      log,
+    ),
   );
 
   app.get("/docs", (c) => {

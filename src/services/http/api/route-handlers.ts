@@ -15,7 +15,7 @@ const MAX_BATCH_ID_CHARS = 512;
 
 /** Registers the routes that read. `createReadGuard` decides who may use them. */
 export const registerReads = (app: App, deps: AppDeps): void => {
-  const { source, feed, clock, log, version, own, writeJson } = deps;
+  const { source, feed, clock, log, version, own, prove, servers, writeJson } = deps;
   const validated = responseValidator(log);
   const resolveId = idResolver(source);
   const startedAt = clock.now();
@@ -23,7 +23,14 @@ export const registerReads = (app: App, deps: AppDeps): void => {
   app.openapi(routes.health, (c) => {
     const uptime = Math.max(0, clock.now() - startedAt) / 1_000;
     const health = { status: "ok" as const, uptime, version, taskCount: source.stats().total, ...own };
-    return c.json(validated(schemas.Health, health), 200);
+    const { challenge } = c.req.valid("query");
+    const proof = challenge === undefined ? {} : { proof: prove(challenge) };
+    return c.json(validated(schemas.Health, { ...health, ...proof }), 200);
+  });
+
+  app.openapi(routes.servers, (c) => {
+    const all = servers().map((server) => ({ ...server, isThis: server.pid === own.pid }));
+    return c.json(validated(schemas.Servers, { servers: all }), 200);
   });
 
   app.openapi(routes.stats, (c) => c.json(validated(schemas.Stats, schemas.toStats(source.stats())), 200));

@@ -48,7 +48,16 @@ const post = <P extends string>(operationId: string, path: P, summary: string) =
 
 export const health = createRoute({
   ...get("getHealth", "/v1/health", "The health of the server"),
-  responses: { 200: json("The server is healthy.", schemas.Health) },
+  request: { query: schemas.HealthQuery },
+  responses: {
+    200: json("The server is healthy.", schemas.Health),
+    400: error("The challenge is malformed."),
+  },
+});
+
+export const servers = createRoute({
+  ...get("listServers", "/v1/servers", "The servers of all OpenCode processes, which serve the same tasks"),
+  responses: { 200: json("The servers, this one among them.", schemas.Servers), ...readErrors },
 });
 
 export const stats = createRoute({

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { hasEnded, type TaskStatus, type Usage } from "../../../task.ts";
 import { UserReply } from "../../../user-request.ts";
+import { CHALLENGE } from "../../platform/server-key.ts";
 import type { TaskStats } from "../../store/store.ts";
 import { ApiTask } from "./status-source.ts";
 import { DescribedUsage, StatusFilter } from "./task-fields.ts";
@@ -91,7 +92,40 @@ export const Health = z.object({
     .positive()
     .describe("The process, as in `server.json`, so that a reader of that file can verify that this is its server."),
   startedAt: z.iso.datetime().describe("When the server started, as in `server.json`."),
+  proof: z
+    .string()
+    .optional()
+    .describe(
+      "Answers `challenge`: HMAC-SHA256 of `opencode-taskchart <port> <challenge>` with the key in the file `server-key` of the data folder, in base64url. `pid` and `startedAt` prove nothing, since everybody can read them here.",
+    ),
 });
+
+/** The query of `GET /v1/health`. */
+export const HealthQuery = z.object({
+  challenge: z
+    .string()
+    .regex(CHALLENGE, "must be 16 to 128 characters of base64url")
+    .optional()
+    .describe("Random characters of base64url, 16 to 128, by which the server proves that it is one."),
+});
+
+const AnnouncedServer = z.object({
+  pid: z.int().positive().describe("The OpenCode process."),
+  port: z.int().describe("Its port on 127.0.0.1."),
+  url: z.string().describe("Its address."),
+  startedAt: z.iso.datetime().describe("When the server started."),
+  isThis: z.boolean().describe("Whether it is the one that answers."),
+  liveView: z.string().optional().describe("The path of its live view. Absent while that is off there."),
+  challenge: z.string().describe("A challenge for `GET /v1/health` there."),
+  proof: z.string().describe("What it answers to that, unless another program listens there by then."),
+});
+export type AnnouncedServer = z.infer<typeof AnnouncedServer>;
+
+/** The servers of all processes. */
+export const Servers = z.object({
+  servers: z.array(AnnouncedServer).describe("One for each OpenCode process that serves the API."),
+});
+export type Servers = z.infer<typeof Servers>;
 
 const CountByStatus = z.object({
   running: count.describe("Tasks in their first run."),

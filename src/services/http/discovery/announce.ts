@@ -2,6 +2,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import { repeat } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
+import { ensureServerKey } from "../../platform/server-key.ts";
 import { createDiscoveryFiles, type Instance, oldestFirst, probe } from "./instances.ts";
 
 /** Milliseconds between checks whether `server.json` still has an owner. */
@@ -27,13 +28,30 @@ export interface Announcement {
   withdraw(): void;
 }
 
+/**
+ * Returns the token of the server that `server.json` names, where that proves to be one; undefined otherwise. All servers of a
+ * data folder at a time have one token, so that a page that lost one of them goes on with another.
+ */
+export const sharedToken = async (folder: string): Promise<string | undefined> => {
+  const owner = createDiscoveryFiles(folder).readServer();
+  if (!owner) return undefined;
+  return (await probe(owner, ensureServerKey(folder))) === "reachable" ? owner.token : undefined;
+};
+
 /** Creates the announcement of a server. Nothing is written before `publish`, so that `withdraw` can be at hand by then. */
 export const createAnnouncement = (
   own: Instance & { token: string },
-  { folder, clock, log }: { folder: string; clock: Clock; log: Log },
+  { folder, clock, log, liveView }: { folder: string; clock: Clock; log: Log; liveView(): string | undefined },
 ): Announcement => {
   const files = createDiscoveryFiles(folder);
-  const { token: _, ...instance } = own;
+  /** The path of the live view as it was last written. */
+  let announcedView: string | undefined;
+
+  const announceInstance = () => {
+    const { token: _, ...instance } = own;
+    announcedView = liveView();
+    files.writeInstance(announcedView === undefined ? instance : { ...instance, liveView: announcedView });
+  };
   /** Consecutive checks in which a server did not respond. */
   const silentChecks = new Map<string, number>();
   let isWithdrawn = false;
@@ -42,7 +60,7 @@ export const createAnnouncement = (
 
   const isReachable = async (other: Instance): Promise<boolean> => {
     const key = `${other.pid} ${other.port} ${other.startedAt}`;
-    const state = await probe(other);
+    const state = await probe(other, ensureServerKey(folder));
     const silent = state === "silent" ? (silentChecks.get(key) ?? 0) + 1 : 0;
     if (silent > 0) silentChecks.set(key, silent);
     else silentChecks.delete(key);
@@ -50,7 +68,7 @@ export const createAnnouncement = (
   };
 
   const announced = () => files.readServer();
-  const isOurs = () => announced()?.token === own.token;
+  const isOurs = () => announced()?.pid === own.pid && announced()?.startedAt === own.startedAt;
 
   /** Returns the other servers that are reachable, and removes the files of those that are not. */
   const reachableOthers = async (): Promise<Instance[]> => {
@@ -61,7 +79,7 @@ export const createAnnouncement = (
   };
 
   const check = async () => {
-    if (!files.hasInstance(own.pid)) files.writeInstance(instance);
+    if (!files.hasInstance(own.pid) || liveView() !== announcedView) announceInstance();
     const others = await reachableOthers();
     if (isWithdrawn || isOurs()) return;
     const owner = announced();
@@ -85,7 +103,9 @@ export const createAnnouncement = (
   };
 
   const publish = async () => {
-    files.writeInstance(instance);
+    // Whoever finds the server has it prove itself with the key.
+    ensureServerKey(folder);
+    announceInstance();
     try {
       const restricted = files.prepare();
       if (restricted.length > 0) log.info("took folders of the plugin away from other users", { folders: restricted });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { makePrivateFolder } from "../../platform/private-files.ts";
 import { isAlive } from "../../platform/process-identity.ts";
+import { type Challenge, isProof, newChallenge } from "../../platform/server-key.ts";
 import { LOOPBACK } from "../loopback.ts";
 
 /** A server, as other processes see it: the content of `instances/<pid>.json`. */
@@ -12,6 +13,8 @@ export const Instance = z.object({
   pid: z.int().positive(),
   startedAt: z.iso.datetime(),
   url: z.string(),
+  /** The path of its live view; absent while that is off. */
+  liveView: z.string().optional(),
 });
 export type Instance = z.infer<typeof Instance>;
 
@@ -27,15 +30,21 @@ export const oldestFirst = (one: Instance, other: Instance): number =>
 const PROBE_TIMEOUT_MS = 1_000;
 
 /** The part of `/v1/health` that identifies a server. Another program, or another server, at its port differs in it. */
-const Health = Instance.pick({ pid: true, startedAt: true });
+const Health = Instance.pick({ pid: true, startedAt: true }).extend({ proof: z.string() });
 
 /** Characters of a response of `/v1/health` that are read at most. */
 const MAX_RESPONSE_CHARS = 10_000;
 
-/** Requests `/v1/health`. `body` is the parsed JSON, undefined for anything else; `silent`: no response in time. */
-const healthAt = (port: number): Promise<{ body: unknown } | "silent" | "refused"> =>
+/** Has a server prove who it is. `body` is the parsed JSON, undefined for anything else; `silent`: no response in time. */
+const healthAt = ({ port, challenge }: Challenge): Promise<{ body: unknown } | "silent" | "refused"> =>
   new Promise((resolve) => {
-    const options = { port, host: LOOPBACK, path: "/v1/health", agent: false, timeout: PROBE_TIMEOUT_MS };
+    const options = {
+      port,
+      host: LOOPBACK,
+      path: `/v1/health?challenge=${challenge}`,
+      agent: false,
+      timeout: PROBE_TIMEOUT_MS,
+    };
     const request = get(options, (response) => {
       let text = "";
       response.setEncoding("utf8");
@@ -64,15 +73,20 @@ const parseJson = (text: string): unknown => {
 /**
  * Checks whether the server of another process still exists: `reachable` when it says so itself, `silent` when something
  * listens at its port and has not responded in time. A process with its id proves nothing, and a program that listens at
- * its port little, since the system assigns both again.
+ * its port little, since the system assigns both again. `key` is that of the data folder.
  */
-export const probe = async ({ pid, port, startedAt }: Instance): Promise<"reachable" | "silent" | "gone"> => {
+export const probe = async (
+  { pid, port, startedAt }: Instance,
+  key: string,
+): Promise<"reachable" | "silent" | "gone"> => {
   if (pid === process.pid || !isAlive(pid)) return "gone";
-  const health = await healthAt(port);
+  const challenge = { port, challenge: newChallenge() };
+  const health = await healthAt(challenge);
   if (health === "refused") return "gone";
   if (health === "silent") return "silent";
   const { data } = Health.safeParse(health.body);
-  return data?.pid === pid && data.startedAt === startedAt ? "reachable" : "gone";
+  const isIt = data?.pid === pid && data.startedAt === startedAt && isProof(data.proof, key, challenge);
+  return isIt ? "reachable" : "gone";
 };
 
 /** The files by which servers are found. All methods are synchronous: some are called while the process exits. */

@@ -1,4 +1,4 @@
-import { errorResponse } from "../access/request-handling.ts";
+import { errorResponse, refusalResponse } from "../access/request-handling.ts";
 import { LOOPBACK } from "../loopback.ts";
 import type { Listen } from "./listener.ts";
 
@@ -42,7 +42,7 @@ export const hasBackpressure = (version: string): boolean => {
 };
 
 const tooManyRequests = (): Response =>
-  errorResponse(503, "There are too many requests at once. Try again.", { Connection: "close", "Retry-After": "1" });
+  refusalResponse(503, "There are too many requests at once. Try again.", { Connection: "close", "Retry-After": "1" });
 
 const bun = (): BunRuntime => {
   const runtime = (globalThis as { Bun?: BunRuntime }).Bun;

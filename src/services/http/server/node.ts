@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { CORS_HEADERS, errorResponse } from "../access/request-handling.ts";
+import { CORS_HEADERS, refusalResponse } from "../access/request-handling.ts";
 import type { Endpoints } from "../access/socket-owner.ts";
 import { LOOPBACK } from "../loopback.ts";
 import type { Listen } from "./listener.ts";
@@ -28,8 +28,8 @@ const NOT_HTTP = { status: 400, name: "Bad Request", error: "The request is not 
 const formatParseError = (code: string | undefined): string => {
   const { status, name, error } = PARSE_ERRORS[code ?? ""] ?? NOT_HTTP;
   const body = JSON.stringify({ error, status });
+  // Nobody knows who has sent it: a page could, so that none may read that there is a server.
   const headers = {
-    ...CORS_HEADERS,
     "Content-Type": "application/json",
     "Content-Length": body.length,
     Connection: "close",
@@ -64,7 +64,7 @@ export const listenOnNode: Listen = async (port, handle, { timeoutMs, maxConnect
         endpoints: endpointsOf(incoming.socket as Socket),
       }),
     // The process belongs to the host: its globals stay as they are.
-    { overrideGlobalObjects: false, errorHandler: () => errorResponse(400, "The Host or the URL is malformed.") },
+    { overrideGlobalObjects: false, errorHandler: () => refusalResponse(400, "The Host or the URL is malformed.") },
   );
   let isClosing = false;
   const serve: RequestListener = (incoming, outgoing) => {
@@ -72,8 +72,8 @@ export const listenOnNode: Listen = async (port, handle, { timeoutMs, maxConnect
     outgoing.once("close", () => {
       if (isClosing) setImmediate(() => server.closeIdleConnections());
     });
-    if (incoming.method !== "OPTIONS") return void listener(incoming, outgoing);
-    // Handled here since no URL can be made of some targets and hosts, such as `*`.
+    if (incoming.method !== "OPTIONS" || incoming.url?.startsWith("/")) return void listener(incoming, outgoing);
+    // Handled here since no URL can be made of the other targets, such as `*`. No page can send them.
     outgoing.writeHead(204, CORS_HEADERS).end();
   };
   const timeouts = { headersTimeout: timeoutMs, requestTimeout: timeoutMs, keepAliveTimeout: timeoutMs };

@@ -1,12 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
+import { ensureServerKey, newChallenge, proofOf } from "../../platform/server-key.ts";
 import { type Admissions, createAdmissions, type Reads } from "../access/admission.ts";
 import type { RequestHandler } from "../access/request-handling.ts";
 import { createApp } from "../api/app.ts";
 import { createLongResponses } from "../api/long-responses.ts";
 import type { StatusSource } from "../contract/status-source.ts";
-import { createAnnouncement } from "../discovery/announce.ts";
+import { createAnnouncement, sharedToken } from "../discovery/announce.ts";
+import { createDiscoveryFiles } from "../discovery/instances.ts";
 import type { Documents } from "../document.ts";
 import { createBytesInFlight, MAX_BYTES_IN_FLIGHT } from "../events/sse-stream.ts";
 import { createTaskFeed } from "../events/task-feed.ts";
@@ -73,19 +75,42 @@ interface SharedServer extends StatusServer {
   admissions: Admissions;
 }
 
+/** The token of the servers that are there already; undefined where there are none, or nobody can tell. */
+const tokenOfOthers = async (folder: string, log: Log): Promise<string | undefined> => {
+  try {
+    return await sharedToken(folder);
+  } catch (error) {
+    log.error("other servers could not be asked for", { folder, reason: errorMessage(error) });
+    return undefined;
+  }
+};
+
 const start = async (deps: StatusServerDeps): Promise<SharedServer> => {
   const { source, folder, env, log, clock, pages = [] } = deps;
   const admissions = createAdmissions();
   const own = { pid: process.pid, startedAt: new Date().toISOString() };
   const isPasswordSet = (env.OPENCODE_SERVER_PASSWORD ?? "") !== "";
-  const token = randomBytes(32).toString("base64url");
+  const token = (await tokenOfOthers(folder, log)) ?? randomBytes(32).toString("base64url");
   const streamDeps = { clock, log, bytesInFlight: createBytesInFlight(MAX_BYTES_IN_FLIGHT) };
   const feed = createTaskFeed(source, streamDeps);
   const live = pages.map((page) => ({ page, feed: createLiveFeed(page.source, streamDeps) }));
   const writeJson = createLongResponses(clock);
-  const app = createApp({ ...deps, feed, live, token, admissions, isPasswordSet, own, writeJson });
+  let port = 0;
+  const liveView = () => pages.find((page) => page.source.isOn())?.path;
+  const discoveryFiles = createDiscoveryFiles(folder);
+  const app = createApp({
+    ...{ ...deps, feed, live, token, admissions, isPasswordSet, own, writeJson },
+    prove: (challenge) => proofOf(ensureServerKey(folder), { port, challenge }),
+    servers: () => {
+      const key = ensureServerKey(folder);
+      return discoveryFiles.readInstances().map((instance) => {
+        const challenge = newChallenge();
+        return { ...instance, challenge, proof: proofOf(key, { port: instance.port, challenge }) };
+      });
+    },
+  });
   const server = await listen(portsToTry(env, log), app.handle, deps.limits);
-  const { port } = server;
+  port = server.port;
   const url = `http://${LOOPBACK}:${port}`;
 
   let closed: Promise<void> | undefined;
@@ -99,7 +124,7 @@ const start = async (deps: StatusServerDeps): Promise<SharedServer> => {
     closed ??= stopServing();
     return closed;
   };
-  const discovery = createAnnouncement({ ...own, port, url, token }, { folder, clock, log });
+  const discovery = createAnnouncement({ ...own, port, url, token }, { folder, clock, log, liveView });
   // Before anything is written: a process that ends meanwhile must not leave it behind.
   const removeExitHook = onProcessExit(discovery.withdraw, close);
   try {

@@ -44,6 +44,11 @@ describe("a request that is rejected whoever sends it", () => {
       // Of a page that says its origin, that decides.
       expect(to({ "sec-fetch-site": site, origin: "http://localhost:3000" })).toBeUndefined();
     }
+    const link = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+    expect(to({ "sec-fetch-site": "cross-site", ...link })).toEqual({ status: 403, error });
+    expect(to({ "sec-fetch-site": "same-site", ...link, "sec-fetch-dest": "iframe" })).toEqual({ status: 403, error });
+    // A page of this machine links to it.
+    expect(to({ "sec-fetch-site": "same-site", ...link })).toBeUndefined();
     for (const site of ["same-origin", "none"]) expect(to({ "sec-fetch-site": site })).toBeUndefined();
   });
 

@@ -16,9 +16,10 @@ test("an error is JSON with its status, the headers of every response, and those
 });
 
 test("a preflight request has an empty response that says what is allowed", async () => {
-  const response = preflightResponse();
+  const response = preflightResponse(true);
   expect([response.status, await response.text()]).toEqual([204, ""]);
   expect(Object.fromEntries(response.headers)).toEqual(COMMON);
+  expect(preflightResponse(false).headers.get("access-control-allow-origin")).toBeNull();
 });
 
 test("a value is quoted in full, or its first 80 characters", () => {

@@ -134,6 +134,7 @@ test("openapi.json describes every route with the schemas of its responses", asy
     "/v1/health",
     "/v1/machines",
     "/v1/machines/{name}",
+    "/v1/servers",
     "/v1/stats",
     "/v1/task-groups/{id}",
     "/v1/tasks",

@@ -31,6 +31,7 @@ test("server.json is not overwritten or deleted by another instance; the oldest 
   const third = await startChild({ folder });
   expect(discovered(folder)?.pid).toBe(first.pid);
   expect(instances(folder)).toEqual(filesOf(first, second, third));
+  expect(new Set([first.token, second.token, third.token]).size).toBe(1);
 
   expect(await third.kill("SIGTERM")).toEqual({ code: null, signal: "SIGTERM" });
   expect(discovered(folder)).toMatchObject({ pid: first.pid, url: first.url });
@@ -106,7 +107,8 @@ test("a reachable server's server.json is left alone, even without its file in i
   const elsewhere = temporaryFolder();
   await startChild({ folder: elsewhere });
   const text = readFileSync(join(elsewhere, "server.json"), "utf8");
-  writeFileSync(join(folder, "server.json"), text);
+  for (const name of ["server.json", "server-key"])
+    writeFileSync(join(folder, name), readFileSync(join(elsewhere, name)));
   const child = await startChild({ folder });
   child.tell("stop");
   await child.ended;

@@ -1,0 +1,57 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+// ADR-259 in docs/decisions.md
+
+/** The form of a challenge, and of what `newChallenge` makes. */
+export const CHALLENGE = /^[\w-]{16,128}$/;
+
+/** Characters of a key: 32 random bytes in base64url. */
+const KEY = /^[\w-]{43}$/;
+
+/** What a server answers a challenge with. */
+export interface Challenge {
+  /** The port that the server listens at. It is part of the proof, so that a proof cannot be passed on to another port. */
+  port: number;
+  challenge: string;
+}
+
+/** Returns a random challenge, which nobody has seen before. */
+export const newChallenge = (): string => randomBytes(24).toString("base64url");
+
+/** Returns what proves that whoever listens at that port can read the key, and tells nothing about the key. */
+export const proofOf = (key: string, { port, challenge }: Challenge): string =>
+  createHmac("sha256", key).update(`opencode-taskchart ${port} ${challenge}`).digest("base64url");
+
+/** True for the proof that answers the challenge. */
+export const isProof = (given: unknown, key: string, challenge: Challenge): boolean => {
+  if (typeof given !== "string") return false;
+  const [one, other] = [Buffer.from(given), Buffer.from(proofOf(key, challenge))];
+  return one.length === other.length && timingSafeEqual(one, other);
+};
+
+const fileIn = (folder: string): string => join(folder, "server-key");
+
+/** Returns the key of a data folder, which its owner alone can read; undefined where there is none. @throws Error where it cannot be read */
+export const readServerKey = (folder: string): string | undefined => {
+  try {
+    const key = readFileSync(fileIn(folder), "utf8").trim();
+    return KEY.test(key) ? key : undefined;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+};
+
+/** Returns the key of a data folder, and makes it first where there is none. @throws Error where it cannot be written */
+export const ensureServerKey = (folder: string): string => {
+  const key = readServerKey(folder);
+  if (key !== undefined) return key;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const draft = `${fileIn(folder)}.${process.pid}`;
+  writeFileSync(draft, randomBytes(32).toString("base64url"), { mode: 0o600 });
+  renameSync(draft, fileIn(folder));
+  // Another process may have made one at the same time: the last one counts.
+  return readServerKey(folder) ?? ensureServerKey(folder);
+};
