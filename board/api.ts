@@ -1,6 +1,6 @@
 import type { Changes } from "../src/services/http/contract/changes.ts";
 import type { Fleet } from "../src/services/http/contract/fleet.ts";
-import type { Stats, TaskPage } from "../src/services/http/contract/schemas.ts";
+import type { Servers, Stats, TaskPage } from "../src/services/http/contract/schemas.ts";
 import type { ApiTask } from "../src/services/http/contract/status-source.ts";
 import type { UserReply } from "../src/user-request.ts";
 import { forgetToken, readToken } from "./token.ts";
@@ -26,8 +26,17 @@ const headers = (more: Record<string, string> = {}): Record<string, string> => {
   return token === undefined ? more : { ...more, Authorization: `Bearer ${token}` };
 };
 
+/** False while it is not known who listens at the page's address: nothing is sent there then. */
+let isServerKnown = true;
+
+/** Says whether the server of the page is there, and has proven that it is. */
+export const setServerKnown = (isKnown: boolean): void => {
+  isServerKnown = isKnown;
+};
+
 /** Requests a path of the status API. Throws an `ApiError` unless the answer is a success. */
 export const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
+  if (!isServerKnown) throw new ApiError(0, "OpenCode cannot be reached.");
   const response = await fetch(path, { ...init, headers: headers(init.headers as Record<string, string>) }).catch(
     (error: unknown) => {
       if (init.signal?.aborted) throw error;
@@ -62,6 +71,8 @@ export const readLogs = (id: string, signal?: AbortSignal): Promise<unknown[]> =
 export const readStats = (): Promise<Stats> => get("/v1/stats");
 
 export const readFleet = (signal: AbortSignal): Promise<Fleet> => get("/v1/fleet", signal);
+
+export const readServers = (signal: AbortSignal): Promise<Servers> => get("/v1/servers", signal);
 
 /** Reads what an ended task left changed in its worktree. */
 export const readChanges = (id: string, signal?: AbortSignal): Promise<Changes> => get(ofTask(id, "/changes"), signal);

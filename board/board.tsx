@@ -5,6 +5,8 @@ import { FilterBar } from "./filter-bar.tsx";
 import { type Filters, type Place, readPlace, writePlace } from "./filters.ts";
 import { FleetSection } from "./fleet.tsx";
 import { count, usage } from "./format.ts";
+import { IsLive } from "./is-live.ts";
+import { LiveViews } from "./live-views.tsx";
 import { createTaskBoard, type TaskBoard } from "./task-board.ts";
 import { TaskList } from "./task-list.tsx";
 import { keepToken, readToken } from "./token.ts";
@@ -13,7 +15,7 @@ import { TokenForm } from "./token-form.tsx";
 const CONNECTION_TEXTS: Readonly<Record<Connection, string>> = {
   connecting: "Connecting …",
   live: "Live",
-  lost: "Connection lost. Trying again …",
+  lost: "Connection lost. Looking for an OpenCode …",
   locked: "Locked",
 };
 
@@ -124,6 +126,7 @@ export const Board = () => {
           {CONNECTION_TEXTS[connection]}
         </p>
         <nav aria-label="More">
+          <LiveViews />
           <a href="/docs">API</a>
         </nav>
       </header>
@@ -144,7 +147,14 @@ export const Board = () => {
               waiting={waiting.length}
               onChange={(filters) => change(filters, "replace")}
             />
-            {state.problem !== "" && (
+            {connection === "lost" && (
+              <p class="problem" role="alert">
+                OpenCode has ended or does not answer, so this is what was last known, and nothing can be done here. The
+                page goes on by itself when it, or another OpenCode, is there. If it does not, run{" "}
+                <code>opencode-taskchart open</code> in a terminal.
+              </p>
+            )}
+            {state.problem !== "" && connection !== "lost" && (
               <p class="problem" role="alert">
                 The tasks could not be loaded: {state.problem}
               </p>
@@ -173,18 +183,20 @@ export const Board = () => {
               </p>
             </section>
           ) : (
-            <TaskDetails
-              key={place.task}
-              id={place.task}
-              view={place.view}
-              board={board}
-              hasToken={hasToken}
-              onView={(view) => change({ view }, "replace")}
-              onOpen={(task) => change({ task, view: "" })}
-              onClose={close}
-              onToken={onToken}
-              onTokenLost={() => setHasToken(readToken() !== undefined)}
-            />
+            <IsLive.Provider value={connection === "live"}>
+              <TaskDetails
+                key={place.task}
+                id={place.task}
+                view={place.view}
+                board={board}
+                hasToken={hasToken}
+                onView={(view) => change({ view }, "replace")}
+                onOpen={(task) => change({ task, view: "" })}
+                onClose={close}
+                onToken={onToken}
+                onTokenLost={() => setHasToken(readToken() !== undefined)}
+              />
+            </IsLive.Provider>
           )}
         </main>
       )}

@@ -43,6 +43,10 @@ export const VirtualList = ({ rows, active, moved, render, onNearEnd, attributes
     if (view.scrollTop + view.clientHeight > whole - NEARLY_AT_END) onNearEnd();
   };
 
+  /** Measures with the rows of the newest drawing, whenever that is asked for. */
+  const measureNow = useRef(measure);
+  measureNow.current = measure;
+
   // Rows that came or went above the window must not move what is in it.
   useLayoutEffect(() => {
     const view = place.current;
@@ -58,7 +62,7 @@ export const VirtualList = ({ rows, active, moved, render, onNearEnd, attributes
   useEffect(() => {
     const view = place.current;
     if (!view) return;
-    const observer = new ResizeObserver(measure);
+    const observer = new ResizeObserver(() => measureNow.current());
     observer.observe(view);
     return () => observer.disconnect();
   }, []);

@@ -28,7 +28,7 @@ interface ActionsProps {
 
 /** What a person can do with a task: stop it, give it an instruction, or have it go on. */
 export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: ActionsProps) => {
-  const { isUnderWay, problem, act } = useAction(onChanged, onTokenLost);
+  const { canAct, problem, act } = useAction(onChanged, onTokenLost);
   const [prompt, setPrompt] = useState("");
   const [below, setBelow] = useState<Below[] | string>();
   const [asksForToken, askForToken] = useState(false);
@@ -94,13 +94,13 @@ export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: Act
               onInput={({ currentTarget }) => setPrompt(currentTarget.value)}
             />
           </label>
-          <button type="submit" class="primary" disabled={isUnderWay || prompt.trim() === ""}>
+          <button type="submit" class="primary" disabled={!canAct || prompt.trim() === ""}>
             {canSteer ? "Steer" : "Resume"}
           </button>
         </form>
       )}
       {canCancel && (
-        <button type="button" class="danger" disabled={isUnderWay} onClick={confirmCancel}>
+        <button type="button" class="danger" disabled={!canAct} onClick={confirmCancel}>
           Cancel task
         </button>
       )}
@@ -136,7 +136,7 @@ export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: Act
           <button
             type="submit"
             class="danger"
-            disabled={below === undefined}
+            disabled={!canAct || below === undefined}
             onClick={() => void act(() => cancelTask(task.sessionID))}
           >
             Cancel {Array.isArray(below) && below.length > 0 ? `all ${below.length + 1}` : "it"}

@@ -10,31 +10,26 @@ type Question = NonNullable<Request["questions"]>[number];
 
 interface RequestProps {
   request: Request;
-  isUnderWay: boolean;
+  canAct: boolean;
   onReply(reply: UserReply): void;
 }
 
-const Permission = ({ request, isUnderWay, onReply }: RequestProps) => {
+const Permission = ({ request, canAct, onReply }: RequestProps) => {
   const [message, setMessage] = useState("");
   const requestId = request.id;
   const always = request.always ?? [];
   return (
     <form onSubmit={(event) => event.preventDefault()}>
       <div class="buttons">
-        <button
-          type="button"
-          class="primary"
-          disabled={isUnderWay}
-          onClick={() => onReply({ requestId, reply: "once" })}
-        >
+        <button type="button" class="primary" disabled={!canAct} onClick={() => onReply({ requestId, reply: "once" })}>
           Allow once
         </button>
-        <button type="button" disabled={isUnderWay} onClick={() => onReply({ requestId, reply: "always" })}>
+        <button type="button" disabled={!canAct} onClick={() => onReply({ requestId, reply: "always" })}>
           Always allow{always.length > 0 && <code>{always.join(", ")}</code>}
         </button>
         <button
           type="button"
-          disabled={isUnderWay}
+          disabled={!canAct}
           onClick={() =>
             onReply({ requestId, reply: "reject", ...(message.trim() === "" ? {} : { message: message.trim() }) })
           }
@@ -101,7 +96,7 @@ const QuestionFields = ({
   );
 };
 
-const Questions = ({ request, isUnderWay, onReply }: RequestProps) => {
+const Questions = ({ request, canAct, onReply }: RequestProps) => {
   const questions = request.questions ?? [];
   const [answers, setAnswers] = useState<string[][]>(() => questions.map(() => []));
   const isComplete = questions.every((_, index) => (answers[index] ?? []).some((answer) => answer.trim() !== ""));
@@ -122,10 +117,10 @@ const Questions = ({ request, isUnderWay, onReply }: RequestProps) => {
         />
       ))}
       <div class="buttons">
-        <button type="submit" class="primary" disabled={isUnderWay || !isComplete}>
+        <button type="submit" class="primary" disabled={!canAct || !isComplete}>
           Answer
         </button>
-        <button type="button" disabled={isUnderWay} onClick={() => onReply({ requestId: request.id, reply: "reject" })}>
+        <button type="button" disabled={!canAct} onClick={() => onReply({ requestId: request.id, reply: "reject" })}>
           Reject
         </button>
       </div>
@@ -142,7 +137,7 @@ interface RequestsProps {
 
 /** What a task asks a person, with the answers that can be given. */
 export const Requests = ({ task, hasToken, onChanged, onTokenLost }: RequestsProps) => {
-  const { isUnderWay, problem, act } = useAction(onChanged, onTokenLost);
+  const { canAct, problem, act } = useAction(onChanged, onTokenLost);
   const requests = task.attention?.requests ?? [];
   if (requests.length === 0 && problem === "") return null;
   return (
@@ -150,7 +145,7 @@ export const Requests = ({ task, hasToken, onChanged, onTokenLost }: RequestsPro
       {requests.map((request) => {
         const props = {
           request,
-          isUnderWay,
+          canAct,
           onReply: (reply: UserReply) => void act(() => answerRequest(task.sessionID, reply)),
         };
         return (

@@ -1,11 +1,13 @@
-import { useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
 import { ApiError } from "../api.ts";
+import { IsLive } from "../is-live.ts";
 
-/** Something that a person has the server do: whether it is under way, and why it failed. */
+/** Something that a person has the server do: whether it can be done now, and why it failed. */
 export const useAction = (onChanged: (task: ApiTask) => void, onTokenLost: () => void) => {
   const [isUnderWay, setUnderWay] = useState(false);
   const [problem, setProblem] = useState("");
+  const isLive = useContext(IsLive);
   /** Does it; resolves to whether it was done. */
   const act = async (work: () => Promise<ApiTask>): Promise<boolean> => {
     setUnderWay(true);
@@ -21,5 +23,5 @@ export const useAction = (onChanged: (task: ApiTask) => void, onTokenLost: () =>
       setUnderWay(false);
     }
   };
-  return { isUnderWay, problem, act };
+  return { canAct: isLive && !isUnderWay, problem, act };
 };

@@ -1,8 +1,9 @@
-import { useEffect, useState } from "preact/hooks";
+import { useContext, useEffect, useState } from "preact/hooks";
 import type { Changes } from "../../src/services/http/contract/changes.ts";
 import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
 import { changedFile, changesSummary } from "../../src/services/text/changed-files.ts";
 import { ApiError, applyChanges, discardChanges, readChanges } from "../api.ts";
+import { IsLive } from "../is-live.ts";
 
 /** What became of changes that are not in the worktree any more. */
 const BECAME = {
@@ -29,6 +30,7 @@ export const WorktreeChanges = ({
   const [changes, setChanges] = useState<Changes>();
   const [problem, setProblem] = useState("");
   const [isUnderWay, setUnderWay] = useState(false);
+  const canAct = useContext(IsLive) && !isUnderWay;
   const [isAsked, setAsked] = useState(false);
 
   // Each run of a resumed task leaves changes of its own.
@@ -68,12 +70,12 @@ export const WorktreeChanges = ({
       )}
       {isThere && hasToken && (
         <p class="buttons">
-          <button type="button" class="primary" disabled={isUnderWay} onClick={() => void settle(applyChanges)}>
+          <button type="button" class="primary" disabled={!canAct} onClick={() => void settle(applyChanges)}>
             Apply to {changes?.tree}
           </button>
           {isAsked ? (
             <>
-              <button type="button" class="danger" disabled={isUnderWay} onClick={() => void settle(discardChanges)}>
+              <button type="button" class="danger" disabled={!canAct} onClick={() => void settle(discardChanges)}>
                 Remove the worktree, keep a patch
               </button>
               <button type="button" onClick={() => setAsked(false)}>
@@ -81,7 +83,7 @@ export const WorktreeChanges = ({
               </button>
             </>
           ) : (
-            <button type="button" class="danger" disabled={isUnderWay} onClick={() => setAsked(true)}>
+            <button type="button" class="danger" disabled={!canAct} onClick={() => setAsked(true)}>
               Discard …
             </button>
           )}

@@ -31,15 +31,18 @@ export const builtPage = (name: PageName): string => {
 export const boardStage = async ({
   port,
   source: given,
+  folder: ofTest,
   live = [],
   env = {},
 }: {
   port?: number;
   source?: FakeSource;
+  /** Default: a new one, which goes with the stage. */
+  folder?: string;
   live?: LivePage[];
   env?: Record<string, string>;
 } = {}): Promise<BoardStage> => {
-  const folder = mkdtempSync(join(tmpdir(), "taskchart-board-"));
+  const folder = ofTest ?? mkdtempSync(join(tmpdir(), "taskchart-board-"));
   const source = given ?? createFakeSource(systemClock, folder);
   const server = await startStatusServer({
     source,
@@ -61,7 +64,7 @@ export const boardStage = async ({
     folder,
     stop: async () => {
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
+      if (ofTest === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
 };

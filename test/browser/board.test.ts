@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
+import { temporaryFolder } from "../services/http/served.ts";
 import { boardStage } from "./board-stage.ts";
 import { describeInChromium, openPage } from "./chromium.ts";
 
@@ -279,7 +280,8 @@ describeInChromium("the board", () => {
 
   test("it says when the connection is lost, and shows what was missed when it is back", async () => {
     const port = await occupy(0);
-    const first = await boardStage({ port });
+    const folder = temporaryFolder();
+    const first = await boardStage({ port, folder });
     const { sessionID } = first.source.launch({ description: "goes on" });
     const { page } = await openPage(first.url);
     await until(() => page.locator(".connection").textContent()).toBe("Live");
@@ -288,15 +290,48 @@ describeInChromium("the board", () => {
     await until(() => page.locator(".connection").textContent()).toContain("Connection lost");
     expect(await tasksIn(page)).toEqual(["3 goes on (running)"]);
     first.source.end(sessionID, "cancelled");
-    const second = await boardStage({ port, source: first.source });
+    const second = await boardStage({ port, folder, source: first.source });
     onTestFinished(second.stop);
     await until(() => page.locator(".connection").textContent()).toBe("Live");
     await until(() => tasksIn(page)).toEqual(["3 goes on (cancelled)"]);
   });
 
+  test("while it is lost nothing can be done, and what takes the place of OpenCode is neither asked nor shown", async () => {
+    const port = await occupy(0);
+    const folder = temporaryFolder();
+    const first = await boardStage({ port, folder });
+    const { sessionID } = first.source.launch({ description: "goes on" });
+    const { page } = await openPage(`${first.url}/?task=${sessionID}#token=${first.token}`);
+    const cancel = page.getByRole("button", { name: "Cancel task" });
+    await until(() => cancel.isEnabled()).toBe(true);
+    const known = () =>
+      page.evaluate("performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/v1/servers'))");
+    await until(known).toBe(true);
+    await first.stop();
+    await until(() => page.locator(".connection").textContent()).toContain("Connection lost");
+    await until(() => cancel.isEnabled()).toBe(false);
+    await until(() => page.locator(".list .problem").textContent()).toContain("opencode-taskchart open");
+
+    // Has another key, as a program of another user has.
+    const pretender = await boardStage({ port });
+    pretender.source.launch({ description: "a lie" });
+    const asked: string[] = [];
+    page.on("request", (request) => void asked.push(`${request.url()} ${request.headers().authorization ?? ""}`));
+    await until(async () => asked.filter((one) => one.includes("/v1/health")).length).toBeGreaterThan(1);
+    expect(asked.filter((one) => !one.startsWith(`${first.url}/v1/health?challenge=`))).toEqual([]);
+    expect(asked.join()).not.toContain(first.token);
+    expect(await tasksIn(page)).toEqual(["3 goes on (running)"]);
+    await pretender.stop();
+
+    const second = await boardStage({ port, folder, source: first.source });
+    onTestFinished(second.stop);
+    await until(() => page.locator(".connection").textContent()).toBe("Live");
+  });
+
   test("whoever has scrolled far keeps the place while the connection comes back", async () => {
     const port = await occupy(0);
-    const first = await boardStage({ port });
+    const folder = temporaryFolder();
+    const first = await boardStage({ port, folder });
     const now = Date.now();
     for (let number = 0; number < 500; number += 1) {
       const startedAt = new Date(now - (500 - number) * 1_000).toISOString();
@@ -312,7 +347,7 @@ describeInChromium("the board", () => {
     await until(top).toBe(15_000);
     await first.stop();
     await until(() => page.locator(".connection").textContent()).toContain("Connection lost");
-    const second = await boardStage({ port, source: first.source });
+    const second = await boardStage({ port, folder, source: first.source });
     onTestFinished(second.stop);
     await until(() => page.locator(".connection").textContent()).toBe("Live");
     second.source.launch({ description: "the newest", parentSessionID: "ses_new" });
@@ -323,7 +358,8 @@ describeInChromium("the board", () => {
 
   test("a task that is launched, changed or cleared while the list is read again is shown as it is", async () => {
     const port = await occupy(0);
-    const first = await boardStage({ port });
+    const folder = temporaryFolder();
+    const first = await boardStage({ port, folder });
     const now = Date.now();
     const ids = Array.from({ length: 300 }, (_, number) => {
       const startedAt = new Date(now - (300 - number) * 1_000).toISOString();
@@ -350,7 +386,7 @@ describeInChromium("the board", () => {
         return response;
       };
     })()`);
-    const { source, stop } = await boardStage({ port, source: first.source });
+    const { source, stop } = await boardStage({ port, folder, source: first.source });
     onTestFinished(stop);
     await until(() => page.evaluate("window.isAnswered")).toBe(true);
     source.launch({ description: "the newest", parentSessionID: "ses_new" });
