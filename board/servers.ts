@@ -1,19 +1,14 @@
 // ADR-259 in docs/decisions.md
-import type { Servers } from "../src/services/http/contract/schemas.ts";
+import { isProven, type NamedServer } from "../src/client/page-servers.ts";
 import { readServers } from "./api.ts";
 import { readToken } from "./token.ts";
 
-type Server = Servers["servers"][number];
-
 /** The servers as the one that the page is connected to last named them, each with a challenge and its answer. */
-let known: readonly Server[] = [];
+let known: readonly NamedServer[] = [];
 const listeners = new Set<() => void>();
 
-/** Milliseconds in which a server has to answer a challenge. */
-const PROOF_TIMEOUT_MS = 3_000;
-
 /** The servers of all OpenCode processes, as far as the page knows. */
-export const knownServers = (): readonly Server[] => known;
+export const knownServers = (): readonly NamedServer[] => known;
 
 /** Calls the listener when the servers are read anew; returns a function that removes it. */
 export const onServers = (listener: () => void): (() => void) => {
@@ -25,18 +20,6 @@ export const onServers = (listener: () => void): (() => void) => {
 export const learnServers = async (signal: AbortSignal): Promise<void> => {
   known = (await readServers(signal)).servers;
   for (const listener of listeners) listener();
-};
-
-/** True when who listens there is OpenCode, and not a program that has taken its port. It is sent nothing but the challenge. */
-const isProven = async ({ challenge, proof }: Server, origin: string): Promise<boolean> => {
-  try {
-    const signal = AbortSignal.timeout(PROOF_TIMEOUT_MS);
-    const answer = await fetch(`${origin}/v1/health?challenge=${challenge}`, { signal, credentials: "omit" });
-    const body: unknown = await answer.json();
-    return typeof body === "object" && body !== null && "proof" in body && body.proof === proof;
-  } catch {
-    return false;
-  }
 };
 
 /**

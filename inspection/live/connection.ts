@@ -1,3 +1,4 @@
+import { isProven, type NamedServer } from "../../src/client/page-servers.ts";
 import type { InspectorMessage } from "../../src/services/inspection/protocol.ts";
 
 /** What a page does with the messages of the server. */
@@ -6,23 +7,51 @@ export interface MessageHandlers {
   onBegin(message: InspectorMessage): void;
   /** What has been added since. */
   onMore(message: InspectorMessage): void;
-  onState(state: "live" | "lost"): void;
+  /** `servers` are those of all OpenCode processes, as far as they are known. */
+  onState(state: "live" | "lost", servers: readonly NamedServer[]): void;
 }
 
 /** Pause before a new attempt. A browser retries by itself after a stream broke off, but not after it was refused. */
 const RETRY_MS = 2_000;
 
-/** Reads the events at `url`, and reconnects whenever the connection is lost. */
-export const connect = (url: string, { onBegin, onMore, onState }: MessageHandlers): void => {
+/** Returns the servers that the page's own one names; undefined where it does not. */
+const readServers = async (): Promise<NamedServer[] | undefined> => {
+  try {
+    const response = await fetch("/v1/servers");
+    return response.ok ? (await response.json()).servers : undefined;
+  } catch {
+    // The server has gone: that is noticed by the stream.
+    return undefined;
+  }
+};
+
+/**
+ * Reads the events at `url`, and reconnects whenever the connection is lost, once who listens there has proven to be the page's
+ * server again: a browser would send anybody there the password that it knows.
+ */
+export const connect = (url: string, handlers: MessageHandlers, known: readonly NamedServer[] = []): void => {
+  const { onBegin, onMore, onState } = handlers;
+  let servers = known;
   const events = new EventSource(url);
   const read = (handle: (message: InspectorMessage) => void) => (event: MessageEvent<string>) =>
     handle(JSON.parse(event.data));
+
+  const connectAgain = async () => {
+    const own = servers.find(({ isThis }) => isThis);
+    if (!own || (await isProven(own, location.origin))) return connect(url, handlers, servers);
+    setTimeout(() => void connectAgain(), RETRY_MS);
+  };
+
   events.addEventListener("begin", read(onBegin));
   events.addEventListener("more", read(onMore));
-  events.addEventListener("open", () => onState("live"));
+  events.addEventListener("open", async () => {
+    onState("live", servers);
+    servers = (await readServers()) ?? servers;
+    if (events.readyState === EventSource.OPEN) onState("live", servers);
+  });
   events.addEventListener("error", () => {
-    onState("lost");
+    onState("lost", servers);
     events.close();
-    setTimeout(() => connect(url, { onBegin, onMore, onState }), RETRY_MS);
+    setTimeout(() => void connectAgain(), RETRY_MS);
   });
 };

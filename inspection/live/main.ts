@@ -1,3 +1,4 @@
+import type { NamedServer } from "../../src/client/page-servers.ts";
 import { find } from "../element.ts";
 import { createActorList } from "./actor-list.ts";
 import { createChartView } from "./chart-view.ts";
@@ -54,10 +55,16 @@ addEventListener("hashchange", () => {
   show();
 });
 
-const CONNECTION_TEXTS = {
-  live: "Live",
-  lost: "The connection is lost. What you see may be out of date; trying again …",
+/** Names the process whose charts the page shows; while its connection is lost, where those of others are. */
+const connectionText = (state: "live" | "lost", servers: readonly NamedServer[]): string => {
+  const own = servers.find(({ isThis }) => isThis);
+  if (state === "live") return own === undefined ? "Live" : `Live: process ${own.pid}`;
+  const others = servers.flatMap(({ isThis, pid, url, liveView }) =>
+    isThis || liveView === undefined ? [] : ` Process ${pid} has a live view at ${url}${liveView}.`,
+  );
+  return `The connection is lost. What you see may be out of date; trying again …${others.join("")}`;
 };
+
 const connection = find<HTMLElement>("#connection");
 connect(`${location.pathname}/events`, {
   onBegin: (message) => {
@@ -71,8 +78,8 @@ connect(`${location.pathname}/events`, {
     names.find(message.actors.flatMap(({ kind, id }) => (kind === "task" ? id : [])));
     show();
   },
-  onState: (state) => {
+  onState: (state, servers) => {
     connection.dataset.state = state;
-    connection.textContent = CONNECTION_TEXTS[state];
+    connection.textContent = connectionText(state, servers);
   },
 });

@@ -14,12 +14,16 @@ export interface LiveStage {
 }
 
 /** Starts it with this value of the option `inspect`, by default on a free port. */
-export const liveStage = async (inspect: Options["inspect"], port?: number): Promise<LiveStage> => {
+export const liveStage = async (inspect: Options["inspect"], port?: number, folder?: string): Promise<LiveStage> => {
   const charts = createLiveCharts(systemClock, buildPage);
   const log = { info: () => undefined, error: (message: string, extra: unknown) => console.error(message, extra) };
   const recording = await charts.record(inspect, "/home/me/project", log);
   const stage = createStage(recording ? { inspect: recording.inspect } : {});
-  const { url, stop } = await serve(stage, { pages: charts.pages, port: port ?? (await occupy(0)) });
+  const { url, stop } = await serve(stage, {
+    pages: charts.pages,
+    port: port ?? (await occupy(0)),
+    ...(folder === undefined ? {} : { folder }),
+  });
   return {
     stage,
     url,

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { settled } from "../fakes/virtual-clock.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
+import { temporaryFolder } from "../services/http/served.ts";
 import { describeInChromium, type Opened, openPage } from "./chromium.ts";
 import { liveStage } from "./live-stage.ts";
 
@@ -160,19 +161,29 @@ describeInChromium("the live page", () => {
 
   test("it says when the connection is lost, and reconnects by itself", async () => {
     const port = await occupy(0);
-    const first = await liveStage(true, port);
+    const folder = temporaryFolder();
+    const first = await liveStage(true, port, folder);
     await first.stage.launch();
     const opened = await openPage(`${first.url}/inspect`);
     const said = () => opened.page.locator("#connection").textContent();
     await until(() => states(opened)).toContain("run.working");
+    await until(said).toBe(`Live: process ${process.pid}`);
     await first.stop();
     await until(said).toContain("The connection is lost");
     expect(await states(opened)).toContain("run.working");
 
-    const second = await liveStage(true, port);
+    // Has another key, as a program of another user has.
+    const pretender = await liveStage(true, port);
+    const asked: string[] = [];
+    opened.page.on("request", (request) => void asked.push(request.url()));
+    await until(async () => asked.length).toBeGreaterThan(1);
+    expect(asked.filter((one) => !one.startsWith(`${first.url}/v1/health?challenge=`))).toEqual([]);
+    await pretender.stop();
+
+    const second = await liveStage(true, port, folder);
     onTestFinished(second.stop);
     expect(second.url).toBe(first.url);
-    await until(said).toBe("Live");
+    await until(said).toBe(`Live: process ${process.pid}`);
     await until(() => states(opened)).toEqual(["open"]);
   });
 

@@ -22,9 +22,9 @@ export interface Served {
 /** Serves a stage's engine as the plugin does, together with these pages, starting with that port if one is given. */
 export const serve = async (
   { engine, store, host }: Stage,
-  { pages = [], port }: { pages?: readonly LivePage[]; port?: number } = {},
+  { pages = [], port, folder: ofTest }: { pages?: readonly LivePage[]; port?: number; folder?: string } = {},
 ): Promise<Served> => {
-  const folder = mkdtempSync(join(tmpdir(), "taskchart-served-"));
+  const folder = ofTest ?? mkdtempSync(join(tmpdir(), "taskchart-served-"));
   const sites = createOpenDirectories();
   sites.add({ engine, store, host });
   const server = await startStatusServer({
@@ -53,7 +53,7 @@ export const serve = async (
       ),
     stop: async () => {
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
+      if (ofTest === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
 };
