@@ -30,11 +30,12 @@ async function writeAnswer(
     const message = { role: "assistant", content: answer.words.join(""), ...toolCallsOf(answer) };
     const choices = [{ index: 0, message, finish_reason: answer.finish }];
     response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ ...envelope(request, "chat.completion"), choices, usage: answer.usage }));
+    response.end(JSON.stringify({ ...envelope(request, "chat.completion"), choices, ...answer.usage }));
     return;
   }
   const chunk = openStream(request, response);
   chunk({ delta: { role: "assistant" } });
+  if (reply.reasoning !== undefined) chunk({ delta: { reasoning_content: reply.reasoning } });
   for (const [index, word] of answer.words.entries()) {
     if (index > 0 && reply.kind === "text" && reply.chunkDelayMs) await sleep(reply.chunkDelayMs);
     chunk({ delta: { content: word } });
@@ -54,14 +55,17 @@ function toAnswer(reply: TextReply | CallsReply, request: ModelRequest) {
     type: "function",
     function: { name, arguments: JSON.stringify(args) },
   }));
-  const input = reply.tokens?.input ?? Math.ceil(request.bodyBytes / 4);
-  const output = reply.tokens?.output ?? Math.ceil((spoken.length + JSON.stringify(toolCalls).length) / 4);
+  const tokens = reply.tokens === "none" ? undefined : (reply.tokens ?? {});
+  const input = tokens?.input ?? Math.ceil(request.bodyBytes / 4);
+  const output = tokens?.output ?? Math.ceil((spoken.length + JSON.stringify(toolCalls).length) / 4);
   return {
     // A word keeps the space before it, so the chunks put together are the text again.
     words: reply.kind === "text" && reply.chunkDelayMs ? (spoken.match(/\s*\S+\s*$|\s*\S+/g) ?? []) : [spoken],
     toolCalls,
-    finish: toolCalls.length > 0 ? "tool_calls" : "stop",
-    usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
+    finish: reply.finish === undefined ? (toolCalls.length > 0 ? "tool_calls" : "stop") : reply.finish,
+    usage: tokens && {
+      usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
+    },
   };
 }
 
@@ -88,9 +92,9 @@ async function cutOff(request: ModelRequest, response: ServerResponse): Promise<
 function openStream(request: ModelRequest, response: ServerResponse) {
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
   const base = envelope(request, "chat.completion.chunk");
-  return (choice: { delta: object; finish_reason?: string }, usage?: object, written?: () => void): void => {
+  return (choice: { delta: object; finish_reason?: string | null }, usage?: object, written?: () => void): void => {
     const choices = [{ index: 0, finish_reason: null, ...choice }];
-    response.write(`data: ${JSON.stringify({ ...base, choices, ...(usage && { usage }) })}\n\n`, () => written?.());
+    response.write(`data: ${JSON.stringify({ ...base, choices, ...usage })}\n\n`, () => written?.());
   };
 }
 

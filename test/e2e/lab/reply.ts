@@ -1,12 +1,16 @@
 /** What the scripted model answers to one request; plain data, made by the functions below. */
 export type Reply = TextReply | CallsReply | FailureReply | HangReply | CutReply;
 
-/** Pace and price of an answer. */
+/** Pace, price and end of an answer. */
 export type AnswerOptions = {
   /** Milliseconds before the first byte. Default 0. */
   delayMs?: number;
-  /** The usage that is reported. Default: a quarter of the bytes, as a rough model would. */
-  tokens?: { input?: number; output?: number };
+  /** The usage that is reported. Default: a quarter of the bytes, as a rough model would. `none`: no usage is reported. */
+  tokens?: { input?: number; output?: number } | "none";
+  /** Why the model stopped. Default: `tool_calls` with tool calls, else `stop`. `null`: no reason is given, in any chunk. */
+  finish?: string | null;
+  /** What the model reasons before it says anything. Default: nothing. */
+  reasoning?: string;
 };
 
 export type TextReply = AnswerOptions & {
