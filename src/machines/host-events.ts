@@ -33,7 +33,7 @@ export interface MessageInfo {
   promptID: string | undefined;
   /** Epoch milliseconds. */
   completedAt: number | undefined;
-  /** Why the model stopped; `tool-calls` and `unknown` mean that it continues. */
+  /** Why the model stopped, as the host knows it: with `tool-calls` and `unknown` it asks the model again. */
   finish: string | undefined;
   error: HostError | undefined;
   /** True for the summary of a compaction: the host wrote it, and it answers nothing. */
@@ -57,6 +57,8 @@ export interface FileWrite {
 export type ToolCallEffect =
   | { kind: "read"; path: string }
   | { kind: "write"; files: FileWrite[] }
+  /** The host's own subagent works in that session, and goes on when the turn has ended in which it was begun. */
+  | { kind: "background"; sessionID: string }
   /** `exit`: absent where the command was ended before it exited. */
   | { kind: "command"; command: string; exit: number | undefined; end: "exited" | "timedOut" | "aborted" };
 

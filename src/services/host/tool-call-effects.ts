@@ -23,6 +23,7 @@ const Patch = z.object({
     }),
   ),
 });
+const Subagent = z.object({ background: z.literal(true), sessionId: z.string() });
 const Shell = z.object({ exit: z.number().int().nullable() });
 
 type PatchedFile = z.infer<typeof Patch>["files"][number];
@@ -85,6 +86,10 @@ export const completedCallEffect = (
     case "apply_patch": {
       const { data } = Patch.safeParse(metadata);
       return data && { kind: "write", files: data.files.flatMap(patchedFiles) };
+    }
+    case "task": {
+      const { data } = Subagent.safeParse(metadata);
+      return data && { kind: "background", sessionID: data.sessionId };
     }
     case "bash": {
       const { data } = Shell.safeParse(metadata);

@@ -37,6 +37,8 @@ export interface HousekeepingDeps {
   log: Log;
   /** Milliseconds of silence after which a running task is stale. */
   staleAfter: number;
+  /** True while something works below a task that is no task: then it is not idle, though its own session is. */
+  isWorkBelow(taskId: string): boolean;
   /** Ends the runs that have taken longer than `limit` milliseconds; undefined where they may take any time. */
   checkRunTime: { limit: number; check(): void } | undefined;
   /** Which ended tasks are kept. */
@@ -53,6 +55,7 @@ export interface HousekeepingDeps {
  */
 export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
   const { runtime, host, store, progress, clock, log, staleAfter, checkRunTime, retention, runRemoteCommands } = deps;
+  const { isWorkBelow } = deps;
 
   /** Tasks whose agent is believed to work, and is not only waiting for tasks of its own. */
   const workingTasks = (): string[] =>
@@ -68,7 +71,8 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
     const busy = await host.busy();
     if (!busy.ok) return log.info("the host did not say which sessions are busy", { reason: busy.failure.message });
     for (const sessionID of workingTasks()) {
-      if (!busy.value.has(sessionID)) runtime.send(sessionID, { type: "HOST_IDLE", at: clock.now() });
+      if (!busy.value.has(sessionID) && !isWorkBelow(sessionID))
+        runtime.send(sessionID, { type: "HOST_IDLE", at: clock.now() });
     }
   };
 

@@ -1,0 +1,95 @@
+// ADR-266 in docs/decisions.md
+import type { HostEvent } from "../../machines/host-events.ts";
+import type { Clock } from "../platform/clock.ts";
+import { isOwnMessageID } from "../platform/ids.ts";
+
+/**
+ * Milliseconds that the host may take to begin a subagent in the background, or to give its result to its caller. It took 100
+ * and 60 (measured); a busy machine needs more. After that it will not.
+ */
+const PATIENCE_MS = 10_000;
+
+/** A subagent that the host's own tool has begun in the background. Times are epoch milliseconds. */
+interface Subagent {
+  /** The session whose agent began it, and is given its result. */
+  callerID: string;
+  /** When something was last heard of it. */
+  heardAt: number;
+  /** It has begun, works, has ended, or its caller has its result and is about to go on. */
+  stage: "begun" | "working" | "ended" | "reported";
+}
+
+/**
+ * Knows what works below tasks in sessions that are no tasks: the host's own subagents. One that works in the background goes
+ * on when the turn of its caller has ended, and then wakes it with its result.
+ */
+export interface WorkBelow {
+  onHostEvent(event: HostEvent): void;
+  /** True while the task's turn has an end that is not its last: below it something works, or is about to be reported to it. */
+  isUnderWay(taskId: string): boolean;
+}
+
+/**
+ * Creates a record of what the host's events of this process show. The host has its subagents in memory: those of a process
+ * that has ended do not work any more.
+ * @param taskAbove the task for which a session counts that has no task of its own
+ */
+export const createWorkBelow = (
+  clock: Pick<Clock, "now">,
+  taskAbove: (sessionID: string) => string | undefined,
+): WorkBelow => {
+  const busy = new Set<string>();
+  /** By the session that each works in. */
+  const subagents = new Map<string, Subagent>();
+
+  const advance = (sessionID: string, stage: Subagent["stage"]) => {
+    const subagent = subagents.get(sessionID);
+    if (subagent) subagents.set(sessionID, { ...subagent, stage, heardAt: clock.now() });
+  };
+
+  /** Only the host writes to a caller when one of its subagents has ended. */
+  const onReport = (callerID: string) => {
+    for (const [id, subagent] of subagents) {
+      if (subagent.callerID === callerID && subagent.stage === "ended") return advance(id, "reported");
+    }
+  };
+
+  const forgetReported = (callerID: string) => {
+    for (const [id, subagent] of subagents) {
+      if (subagent.callerID === callerID && subagent.stage === "reported") subagents.delete(id);
+    }
+  };
+
+  const isAlive = ({ stage, heardAt }: Subagent): boolean => stage === "working" || clock.now() - heardAt < PATIENCE_MS;
+
+  const countsFor = (sessionID: string, taskId: string): boolean =>
+    sessionID === taskId || taskAbove(sessionID) === taskId;
+
+  return {
+    onHostEvent: (event) => {
+      const { type, sessionID } = event;
+      if (type === "busy" || type === "retrying") {
+        busy.add(sessionID);
+        advance(sessionID, "working");
+        forgetReported(sessionID);
+      }
+      if (type === "idle" || type === "deleted") {
+        busy.delete(sessionID);
+        advance(sessionID, "ended");
+      }
+      if (type === "deleted") subagents.delete(sessionID);
+      if (type === "toolCall" && event.effect?.kind === "background") {
+        const stage = busy.has(event.effect.sessionID) ? "working" : "begun";
+        subagents.set(event.effect.sessionID, { callerID: sessionID, heardAt: clock.now(), stage });
+      }
+      if (type === "message" && event.message.role === "user" && !isOwnMessageID(event.message.id)) onReport(sessionID);
+    },
+    isUnderWay: (taskId) => {
+      for (const [id, subagent] of subagents) if (!isAlive(subagent)) subagents.delete(id);
+      return (
+        [...busy].some((id) => id !== taskId && countsFor(id, taskId)) ||
+        [...subagents.values()].some(({ callerID }) => countsFor(callerID, taskId))
+      );
+    },
+  };
+};
