@@ -1,4 +1,5 @@
 import type { ApiTask } from "../src/services/http/contract/status-source.ts";
+import { incompleteInShort } from "../src/services/text/incomplete.ts";
 
 /** What the list shows of a task: nothing of its prompt and result but a line, as there may be many thousands. */
 export type ListedTask = Pick<
@@ -26,6 +27,13 @@ export type ListedTask = Pick<
 /** Characters of an outcome that are kept. */
 const OUTCOME_CHARS = 200;
 
+/** Why a task failed, or its summary, after what its result lacks. */
+const outcomeOf = (task: ApiTask): string | undefined => {
+  if (task.error) return task.error.message;
+  const incomplete = task.status === "completed" ? incompleteInShort(task) : undefined;
+  return incomplete === undefined ? task.summary : [incomplete, task.summary].filter(Boolean).join(": ");
+};
+
 /** Returns what the list shows of a task. */
 export const toListed = (task: ApiTask): ListedTask => ({
   sessionID: task.sessionID,
@@ -47,5 +55,5 @@ export const toListed = (task: ApiTask): ListedTask => ({
   server: task.server,
   usage: task.usage,
   lastTool: task.progress.lastTools.at(-1),
-  outcome: (task.error?.message ?? task.summary)?.slice(0, OUTCOME_CHARS),
+  outcome: outcomeOf(task)?.slice(0, OUTCOME_CHARS),
 });

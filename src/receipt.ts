@@ -44,6 +44,16 @@ export const GateResult = z.object({
 export type GateResult = z.infer<typeof GateResult>;
 
 /**
+ * Why a result is not known to be the whole answer:
+ * - `length`: the model reached the limit of its output in the middle of the answer
+ * - `reasoning`: its reasoning used up that limit before it wrote an answer
+ * - `noStopReason`: the provider never said that the model had finished; it was asked again a few times, and then stopped
+ * - `remark`: a person wrote to the agent while it worked, and the message that ended its turn is to that
+ */
+export const Incompleteness = z.enum(["length", "reasoning", "noStopReason", "remark"]);
+export type Incompleteness = z.infer<typeof Incompleteness>;
+
+/**
  * What was observed of a run, whatever its agent says of it: from what the host reported while the run was under way. Sessions
  * below the task's own that are no tasks count as its own.
  */
@@ -67,6 +77,8 @@ export const Receipt = z.object({
   commands: z.array(RanCommand),
   /** Absent where the task has no gate, or no answer came to it. */
   gate: GateResult.optional(),
+  /** Why the run's result is not known to be the whole answer; absent where it is, or there is none. */
+  incomplete: Incompleteness.optional(),
   /** How many more there are of each list than it shows. */
   omitted: z.object({
     files: z.int().nonnegative(),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Receipt } from "./receipt.ts";
+import { Incompleteness, Receipt } from "./receipt.ts";
 import { truncateLine } from "./services/platform/plain-text.ts";
 import { OpenUserRequest } from "./user-request.ts";
 
@@ -21,7 +21,7 @@ import { OpenUserRequest } from "./user-request.ts";
  * - batch: the tasks of one parent that were launched in one turn of its agent, or under the same batch id.
  * - fork: a task that begins with a copy of its parent's conversation.
  * - instruction: a message to a child at work, after its run's prompt. To give one is to steer the task.
- * - result: the last text of the agent in a run.
+ * - result: the text of the message with which the agent ended a run. It may be incomplete, and then says why.
  * - gate: a command of the options that an answer must pass before it counts.
  * - schema: a JSON Schema that a task's result must fit. Such a result is JSON, and typed.
  * - overlap: a file that a task and another agent of the same folder both used, and one of them wrote.
@@ -114,7 +114,7 @@ export type Fallback = z.infer<typeof Fallback>;
  * - `unanswered`: the host accepted the prompt and never answered it
  * - `host`: the host refused or could not be reached
  * - `interrupted`: OpenCode ended while the run was under way, and it was not to be continued
- * - `budget`, `loop`, `timeout`: the run went beyond a limit of the options, and was stopped; `message` says which
+ * - `budget`, `loop`, `timeout`: the run went beyond a limit, and was stopped; `message` says which
  * - `gate`: its answer did not pass the gate, as often as it may be tried
  * - `fleet`: the servers that worked on it are gone, or could not be reached
  * - `schema`: its answer did not fit the schema of its result, and the next one did not either
@@ -141,6 +141,16 @@ export const TaskError = z.object({
   refusal: ModelRefusal.optional(),
 });
 export type TaskError = z.infer<typeof TaskError>;
+
+/** What an agent answered in a run. */
+export type Answer = {
+  /** The text of the message that ended the run; empty where it has none. */
+  result: string;
+  /** Absent where the result is the whole answer. */
+  incomplete?: Incompleteness | undefined;
+  /** What the agent wrote last before that message, where that has no text; absent where it has, or nothing was written. */
+  earlierText?: string | undefined;
+};
 
 /** What holds a task up: a user request, or silence. */
 export const Attention = z.object({
@@ -467,8 +477,15 @@ export const Task = TaskFacts.extend({
   runStartedAt: z.iso.datetime(),
   completedAt: z.iso.datetime().optional(),
   resultRetrievedAt: z.iso.datetime().optional(),
-  /** The child's last assistant text, or the JSON in it where there is a `schema`; of a run that was stopped at a limit, what it had said so far. */
+  /**
+   * The text of the message with which the child ended the run, or the JSON in it where there is a `schema`; of a run that
+   * was stopped, what it had said so far.
+   */
   result: z.string().optional(),
+  /** Why `result` is not known to be the whole answer; absent where it is. */
+  incomplete: Incompleteness.optional(),
+  /** What the child wrote last before the message that ended the run, where that has no text: it is not the result. */
+  earlierText: z.string().optional(),
   /** The first paragraph of `result`. */
   summary: z.string().optional(),
   error: TaskError.optional(),
@@ -533,7 +550,7 @@ export const entryOf = (task: Task): TaskEntry => ({
 /** A task in a list, with what holds it up and what it waits for. */
 export interface ListedTask
   extends TaskEntry,
-    Pick<Task, "attention" | "waiting" | "queue" | "server" | "model" | "refusedModels">,
+    Pick<Task, "attention" | "waiting" | "queue" | "server" | "model" | "refusedModels" | "incomplete">,
     Pick<Progress, "overlaps"> {}
 
 /** Returns a task as a list shows it. */
@@ -545,17 +562,29 @@ export const listedTask = (task: Task): ListedTask => ({
   server: task.server,
   model: task.model,
   refusedModels: task.refusedModels,
+  incomplete: hasEnded(task) ? task.incomplete : undefined,
   overlaps: task.progress.overlaps,
 });
 
 /** True when no run of the task is under way. */
 export const hasEnded = (task: Pick<Task, "status">): boolean => task.status !== "running" && task.status !== "resumed";
 
+/** The host's name for the error of an answer that the provider's content filter ended. */
+export const CONTENT_FILTER_ERROR = "ContentFilterError";
+
 const LIMITS: readonly TaskError["kind"][] = ["budget", "loop", "timeout"];
 
-/** True for a run that was stopped at a limit: its result is what the child had said so far. */
-export const hasPartialResult = ({ error, result }: Pick<Task, "error" | "result">): boolean =>
-  result !== undefined && error !== undefined && LIMITS.includes(error.kind);
+/** True for an error that ended a run in the middle: what the child had said so far is the result. */
+export const isStop = ({ kind, name }: TaskError): boolean => LIMITS.includes(kind) || name === CONTENT_FILTER_ERROR;
+
+/** True where a run failed whose result is what the child had said until it was stopped. */
+export const hasPartialResult = ({
+  error,
+  result,
+}: {
+  error?: TaskError | undefined;
+  result?: string | undefined;
+}): boolean => result !== undefined && error !== undefined && isStop(error);
 
 /** How many tasks of a batch or a session have ended, and how many there are. */
 export interface TaskCounts {

@@ -369,7 +369,7 @@ export const task = createMachine({
           }
         },
         "backingOff": {
-          "description": "The prompt was refused or not answered. It is sent again, with the same ids, after a pause.",
+          "description": "The prompt was refused or not answered, or a fault of the host interrupted the run. It is sent again, with the same ids, after a pause.",
           "meta": {
             "waitsFor": "retry"
           },
@@ -423,6 +423,18 @@ export const task = createMachine({
               "target": "verifying",
               "description": "Time has passed."
             },
+            "STEPS_WITHOUT_END": {
+              "description": "The child has taken several steps in a row without a tool call and without an end that the host knows: it asks the model again for ever. That turn is ended. If the host does not report it as idle then, it is asked after a moment.",
+              "actions": [
+                {
+                  "type": "setDeadline",
+                  "params": 1000
+                },
+                {
+                  "type": "emitEffect"
+                }
+              ]
+            },
             "STEERING_STORED": {
               "guard": "isOldestInstruction",
               "target": "verifying",
@@ -468,6 +480,18 @@ export const task = createMachine({
               "target": "working",
               "actions": "forgetRetry",
               "description": "The host reports that the provider answers the child's request."
+            },
+            "STEPS_WITHOUT_END": {
+              "description": "The child has taken several steps in a row without a tool call and without an end that the host knows: it asks the model again for ever. That turn is ended. If the host does not report it as idle then, it is asked after a moment.",
+              "actions": [
+                {
+                  "type": "setDeadline",
+                  "params": 1000
+                },
+                {
+                  "type": "emitEffect"
+                }
+              ]
             },
             "HOST_IDLE": {
               "target": "verifying",
@@ -715,6 +739,7 @@ export const task = createMachine({
                 "actions": [
                   "recordEnd",
                   "assign",
+                  "recordAnswer",
                   "raise RUN_ENDED (error)"
                 ]
               },
@@ -728,7 +753,7 @@ export const task = createMachine({
                 "target": "#idle",
                 "actions": [
                   "recordEnd",
-                  "assign result, resultRetrievedAt",
+                  "recordAnswer",
                   "raise RUN_ENDED (completed)"
                 ],
                 "description": "The check shows that the run is answered."
@@ -746,6 +771,7 @@ export const task = createMachine({
                 "target": "#idle",
                 "actions": [
                   "recordLastRefusal",
+                  "recordSaid",
                   "recordEnd",
                   {
                     "type": "recordError"
@@ -753,6 +779,32 @@ export const task = createMachine({
                   "raise RUN_ENDED (error)"
                 ],
                 "description": "The check shows that the run failed."
+              }
+            ],
+            "CHECKED_HOST_FAULT": [
+              {
+                "guard": "isCurrentCheck and mayContinue",
+                "target": "backingOff",
+                "description": "The check shows that a fault of the host itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
+                "actions": [
+                  "countInterruption",
+                  "assign sendAttempts, abortedAt"
+                ]
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "description": "The check shows that a fault of the host itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError"
+                  },
+                  {
+                    "type": "emitEffect"
+                  },
+                  "raise RUN_ENDED (error)"
+                ]
               }
             ],
             "CHECKED_ABORTED": {
@@ -876,7 +928,7 @@ export const task = createMachine({
                 "actions": [
                   "assign gate",
                   "recordEnd",
-                  "assign result, resultRetrievedAt",
+                  "assign",
                   "raise RUN_ENDED (completed)"
                 ]
               },
@@ -1580,6 +1632,7 @@ export const task = createMachine({
                 "actions": [
                   "recordEnd",
                   "assign",
+                  "recordAnswer",
                   "raise RUN_ENDED (error)"
                 ]
               },
@@ -1593,7 +1646,7 @@ export const task = createMachine({
                 "target": "#idle",
                 "actions": [
                   "recordEnd",
-                  "assign result, resultRetrievedAt",
+                  "recordAnswer",
                   "raise RUN_ENDED (completed)"
                 ],
                 "description": "The check shows that the run is answered."
@@ -1601,9 +1654,9 @@ export const task = createMachine({
             ],
             "CHECKED_FAILED": [
               {
-                "guard": "isCurrentCheck and isRefused and mayContinue",
+                "guard": "isCurrentCheck and isRefused and isToContinue",
                 "target": "changingModel",
-                "description": "The check shows that the run failed. Another model is asked.",
+                "description": "The check shows that the run failed. Another model is asked, however often the run was interrupted: this is not what interrupted it.",
                 "actions": "recordRefusal"
               },
               {
@@ -1611,6 +1664,7 @@ export const task = createMachine({
                 "target": "#idle",
                 "actions": [
                   "recordLastRefusal",
+                  "recordSaid",
                   "recordEnd",
                   {
                     "type": "recordError"
@@ -1620,12 +1674,41 @@ export const task = createMachine({
                 "description": "The check shows that the run failed."
               }
             ],
+            "CHECKED_HOST_FAULT": [
+              {
+                "guard": "isCurrentCheck and mayContinue",
+                "target": "backingOff",
+                "description": "The check shows that a fault of the host itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
+                "actions": [
+                  "countInterruption",
+                  "assign sendAttempts, abortedAt"
+                ]
+              },
+              {
+                "guard": "isCurrentCheck",
+                "target": "#idle",
+                "description": "The check shows that a fault of the host itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError"
+                  },
+                  {
+                    "type": "emitEffect"
+                  },
+                  "raise RUN_ENDED (error)"
+                ]
+              }
+            ],
             "CHECKED_ABORTED": [
               {
                 "guard": "isCurrentCheck and mayContinue",
                 "target": "sending",
                 "description": "The check shows that the run was aborted. It was interrupted, and continues after the last step that was finished.",
-                "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
+                "actions": [
+                  "countInterruption",
+                  "assign sendAttempts, abortedAt"
+                ]
               },
               {
                 "guard": "isCurrentCheck",
@@ -1653,7 +1736,10 @@ export const task = createMachine({
                 "guard": "isCurrentCheck and mayContinue",
                 "target": "sending",
                 "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and continues after the last step that was finished.",
-                "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
+                "actions": [
+                  "countInterruption",
+                  "assign sendAttempts, abortedAt"
+                ]
               },
               {
                 "guard": "isCurrentCheck",
@@ -1681,7 +1767,10 @@ export const task = createMachine({
                 "guard": "isCurrentCheck and mayContinue",
                 "target": "sending",
                 "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and continues after the last step that was finished.",
-                "actions": "assign sendAttempts, failedChecks, interruptions, lastStepAt, abortedAt"
+                "actions": [
+                  "countInterruption",
+                  "assign sendAttempts, abortedAt"
+                ]
               },
               {
                 "guard": "isCurrentCheck",

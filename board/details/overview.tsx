@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import { whyIncomplete } from "../../src/services/text/incomplete.ts";
 import { overlapLines } from "../../src/services/text/overlaps.ts";
 import { receiptLines } from "../../src/services/text/receipt.ts";
 import { readTask } from "../api.ts";
@@ -61,6 +62,7 @@ export const Overview = ({
   onOpen: (id: string) => void;
   onTokenLost: () => void;
 }) => {
+  const incomplete = whyIncomplete(task);
   const parents = useRelated(task.parentTaskId === undefined ? [] : [task.parentTaskId], board);
   const children = useRelated(task.childTaskIds, board);
   return (
@@ -77,7 +79,18 @@ export const Overview = ({
       {task.result !== undefined && (
         <section>
           <h3>{task.error ? "What it had said so far" : "Result"}</h3>
-          <pre>{task.result}</pre>
+          {incomplete !== undefined && (
+            <p>
+              <strong>The result {incomplete}.</strong>
+            </p>
+          )}
+          {task.result === "" ? <p class="soft">The last message has no text.</p> : <pre>{task.result}</pre>}
+        </section>
+      )}
+      {task.earlierText !== undefined && (
+        <section>
+          <h3>Written before that, and not the result</h3>
+          <pre>{task.earlierText}</pre>
         </section>
       )}
       {task.receipt && (

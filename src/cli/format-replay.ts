@@ -61,6 +61,8 @@ const describeEffect = (effect: TaskEffect): string => {
       return `check ${effect.checkId}`;
     case "changeModel":
       return `go on with ${effect.model.providerID}/${effect.model.modelID}`;
+    case "endTurn":
+      return "end the turn";
     case "completeReceipt":
       return `complete the receipt of run ${effect.run}`;
     case "runGate":

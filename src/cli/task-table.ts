@@ -1,6 +1,7 @@
 import type { ApiTask } from "../client/api-types.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { dollars } from "../services/text/dollars.ts";
+import { incompleteInShort } from "../services/text/incomplete.ts";
 import { onServer } from "../services/text/server.ts";
 import { compactNumber } from "../services/text/usage.ts";
 import { requestLine } from "../services/text/user-request.ts";
@@ -24,8 +25,10 @@ const COLUMNS: readonly Column[] = [
 const costText = (cost: number): string => (cost > 0 ? dollars(cost) : "");
 const tokensText = (tokens: number): string => (tokens > 0 ? compactNumber(tokens) : "");
 
-const aboutOf = ({ description, error }: ApiTask): string =>
-  toSingleLine(error ? `${description}: ${error.message}` : description);
+const aboutOf = (task: ApiTask): string => {
+  const incomplete = task.status === "completed" ? incompleteInShort(task) : undefined;
+  return toSingleLine([task.description, task.error?.message ?? incomplete].filter(Boolean).join(": "));
+};
 
 const requestsOf = (task: ApiTask, id: string): Cell[] => {
   const requests = task.attention?.requests ?? [];

@@ -246,8 +246,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "what was said before a limit is lost",
     file: "src/machines/task/setup.ts",
-    code: "result: event.said",
-    mistake: "result: undefined",
+    code: "limitError: event.error, ...keptAnswer({ result: event.said })",
+    mistake: "limitError: event.error, ...keptAnswer({ result: undefined })",
   },
   {
     name: "a task is stale after half the time",

@@ -23,6 +23,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     receipts: { ready: async () => undefined, ifKnown: ({ run }) => receipt({ run }), write: async () => receipt() },
     readAnswer: async (_, answer) => ({ json: answer }),
     observedAnswers: { answerOf: () => undefined },
+    isWorkBelow: () => false,
     obstacleTo: () => undefined,
     untilNoticeReady: () => undefined,
     reads: host,

@@ -87,8 +87,8 @@ export interface FakeHost extends Host {
    * stored.
    */
   finish(sessionID: string, text: string, options?: { idles?: number; unwritten?: boolean; unseen?: boolean }): void;
-  /** The child finishes a step and continues with the next one. */
-  step(sessionID: string): void;
+  /** The child finishes a step, by default one with a tool call, and continues with the next one. */
+  step(sessionID: string, given?: Pick<HostMessage, "finish" | "tools" | "text">): void;
   /**
    * The provider refuses the request of a busy session: as in the real host, it is made again after `ms`, and a request that
    * is refused again counts on.
@@ -385,7 +385,7 @@ export const createFakeHost = (
     if (unfinishedSummary(found)) return;
     const isOwn = found.busy;
     if (isOwn && overflow) emit({ type: "error", sessionID: id, error: OVERFLOW });
-    if (isOwn) change(found, { completedAt: clock.now(), finish: "tool-calls" });
+    if (isOwn) change(found, { completedAt: clock.now(), finish: "tool-calls", tools: "called" });
     const request = message({ role: "user" });
     found.messages.push(request);
     tell(found);
@@ -422,10 +422,10 @@ export const createFakeHost = (
     goIdle(found, idles);
   };
 
-  const step = (id: string) => {
+  const step: FakeHost["step"] = (id, given = { finish: "tool-calls", tools: "called", text: "" }) => {
     const found = session(id);
     answerRefused(found);
-    change(found, { completedAt: clock.now(), finish: "tool-calls" });
+    change(found, { completedAt: clock.now(), ...given });
     begin(found);
   };
 
@@ -446,7 +446,7 @@ export const createFakeHost = (
 
   const breakOff = (id: string) => {
     const found = session(id);
-    change(found, { completedAt: clock.now(), finish: "tool-calls" });
+    change(found, { completedAt: clock.now(), finish: "tool-calls", tools: "called" });
     goIdle(found);
   };
 
@@ -548,7 +548,7 @@ export const createFakeHost = (
       tell(found);
       return () => {
         found.messages = found.messages.map((step) =>
-          step.id === messageID ? { ...step, completedAt: clock.now(), finish: "tool-calls" } : step,
+          step.id === messageID ? { ...step, completedAt: clock.now(), finish: "tool-calls", tools: "called" } : step,
         );
       };
     },

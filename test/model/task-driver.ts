@@ -2,6 +2,7 @@ import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
 import { lifecyclePath, type StoredSnapshot, type TaskSnapshot } from "../../src/machines/task/machine.ts";
 import type { LimitedRequest } from "../../src/machines/task/slot-queue.ts";
 import type { HostMessage } from "../../src/services/host/messages.ts";
+import { STEPS_WITHOUT_END } from "../../src/services/runtime/run-outcome.ts";
 import type { Store, TaskRecord } from "../../src/services/store/store.ts";
 import type { TaskFacts } from "../../src/task.ts";
 import { createDisk } from "../fakes/disk.ts";
@@ -111,6 +112,8 @@ export const createTaskDriver = async (
   });
   await clock.advance(ODD);
   let toolCalls = 0;
+  let steps = 0;
+  let faults = 0;
   const id = await stage.launch();
   host.letRead(false);
   /** The tool calls of this life that wait, and those whose answer is on its way into the conversation. */
@@ -180,6 +183,13 @@ export const createTaskDriver = async (
       host.emit({ type: "retrying", sessionID: id, attempt, message, until: clock.now() + until - at }),
     HOST_ANSWERING: () => host.emit({ type: "answering", sessionID: id }),
     HOST_IDLE: () => host.emit({ type: "idle", sessionID: id }),
+    STEPS_WITHOUT_END: (_, before) => {
+      for (let step = 0; step < STEPS_WITHOUT_END; step += 1) {
+        steps += 1;
+        const { text: __, ...message } = answer(promptID(before), { id: `msg_step_${steps}`, finish: "unknown" });
+        host.emit({ type: "message", sessionID: id, message });
+      }
+    },
     HOST_ERROR: ({ error }) => host.emit({ type: "error", sessionID: id, error }),
     SESSION_NOT_FOUND: () => host.gates.open(`prompt ${id}`, { ok: false, failure: missing }),
     SESSION_DELETED: () => host.emit({ type: "deleted", sessionID: id }),
@@ -203,6 +213,11 @@ export const createTaskDriver = async (
           completedAt: clock.now(),
         }),
       ]),
+    // Each in a step of its own.
+    CHECKED_HOST_FAULT: ({ error: { name, message } }, before) => {
+      faults += 1;
+      look([answer(promptID(before), { error: { name, message, fault: "host" }, completedAt: clock.now() + faults })]);
+    },
     CHECKED_ABORTED: (_, before) =>
       look([answer(promptID(before), { error: { name: "MessageAbortedError", message: "Aborted" } })]),
     CHECKED_UNANSWERED: () => look([]),

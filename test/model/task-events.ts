@@ -79,6 +79,7 @@ const answersOf = (checkId: number, hasError: boolean, isSteered: boolean): Task
   { type: "CHECKED_ANSWERED", at, checkId, completedAt: at, result: "12" },
   { type: "CHECKED_FAILED", at, checkId, completedAt: at, error: { ...error, kind: "provider" } },
   { type: "CHECKED_FAILED", at, checkId, completedAt: at, error: { ...error, kind: "provider", refusal: "quota" } },
+  { type: "CHECKED_HOST_FAULT", at, checkId, completedAt: at, error: { ...error, kind: "host" } },
   { type: "CHECKED_ABORTED", at, checkId, completedAt: at },
   ...(isSteered ? [{ type: "CHECKED_UNSEEN", at, checkId } as const] : []),
   // An error that was told counts until the host shows something newer.
@@ -235,6 +236,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
     { type: "HOST_RETRYING", at, attempt: 1, message: "come back tomorrow", until: at + 3 * TOLD_TO_WAIT },
     { type: "HOST_ANSWERING", at },
     { type: "HOST_IDLE", at },
+    ...(snapshot.hasTag("working") ? [{ type: "STEPS_WITHOUT_END", at } as const] : []),
     { type: "HOST_ERROR", at, error },
     ...(snapshot.matches({ run: { changingModel: "settling" } })
       ? [{ type: "HOST_ERROR", at, error: { name: "MessageAbortedError", message: "Aborted" } } as const]

@@ -165,7 +165,9 @@ export const createTaskHistory = (
       event.type === "CHECKED_UNANSWERED" ||
       event.type === "CHECKED_UNSEEN" ||
       (event.type === "CHECKED_ABORTED" && isRecovering);
-    if (isInterrupted && isRecovering) return takeInterruption(event, isStillLive);
+    if (event.type === "CHECKED_HOST_FAULT") run.firstError = undefined;
+    if ((isInterrupted && isRecovering) || event.type === "CHECKED_HOST_FAULT")
+      return takeInterruption(event, isStillLive);
     if (isInterrupted) {
       demand(isStillLive === run.sends < SENDS, `its prompt was sent ${run.sends} times in vain`);
       run.unansweredChecks = 0;

@@ -1,5 +1,6 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
+import { whyIncomplete } from "../../services/text/incomplete.ts";
 import { modelName } from "../../services/text/model-name.ts";
 import { overlapSummary } from "../../services/text/overlaps.ts";
 import { receiptSummary } from "../../services/text/receipt.ts";
@@ -70,6 +71,7 @@ const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: numb
     value === undefined || value === "" ? [] : [{ label, lines: textLines(value, columns, isFull) }];
   const line = (label: string, values: string[]): Field[] =>
     values.length === 0 ? [] : [{ label, lines: values.flatMap((value) => wrap(toSingleLine(value), columns)) }];
+  const incomplete = whyIncomplete(task);
   const plain = (label: string, lines: string[]): Field[] => (lines.length === 0 ? [] : [{ label, lines }]);
   return [
     ...(isLive && !hasEnded(task)
@@ -92,7 +94,10 @@ const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: numb
     ...line("folder", [task.directory]),
     ...line("worktree", task.worktree ? [task.worktree.directory] : []),
     ...text("prompt", task.prompt),
+    ...line("lacks", incomplete === undefined ? [] : [`The result ${incomplete}.`]),
     ...text("result", task.result),
+    // Not the result: what was written last before a message without text.
+    ...text("earlier", task.earlierText),
   ];
 };
 

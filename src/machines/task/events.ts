@@ -1,5 +1,6 @@
-import type { GateResult, Receipt } from "../../receipt.ts";
+import type { GateResult, Incompleteness, Receipt } from "../../receipt.ts";
 import type {
+  Answer,
   Claim,
   FleetServer,
   Gate,
@@ -42,6 +43,11 @@ export interface HostError {
   message: string;
   /** Why the model was refused; absent for another failure. */
   refusal?: ModelRefusal;
+  /**
+   * `host`: a fault of the host itself, such as its database. `unknown`: of a kind that is not known. Both may pass, and the
+   * run go on. Absent for an error that says what is wrong with the request, its model or the configuration.
+   */
+  fault?: "host" | "unknown";
 }
 
 /** How a gate's command ended. */
@@ -54,8 +60,12 @@ export type GateEnd = Omit<GateResult, "command" | "runs"> & {
 export interface GateState {
   runs: number;
   failures: number;
-  /** The answer that is checked, or was. */
+  /** The text of the answer that is checked, or was. */
   answer: string;
+  /** Why that is not known to be the whole answer; absent where it is. */
+  incomplete?: Incompleteness | undefined;
+  /** What the agent wrote last before it; absent where the answer has text. */
+  earlierText?: string | undefined;
   /** How it ended last; undefined while it has not ended yet. */
   last: GateEnd | undefined;
 }
@@ -132,8 +142,12 @@ export interface RunResult {
   startedAt: number;
   /** Epoch milliseconds. */
   endedAt: number;
-  /** With the outcome `error`, what the child had said before the run was stopped at a limit. */
+  /** With the outcome `error`, what the child had said before the run was stopped, or the answer that did not pass. */
   result?: string;
+  /** Why `result` is not known to be the whole answer; absent where it is. */
+  incomplete?: Incompleteness;
+  /** What the child wrote last before the message that ended the run, where that has no text. */
+  earlierText?: string;
   error?: TaskError;
   /** The model that it went on with, and those that had refused it; absent where none did. */
   model?: ModelRef;
@@ -163,6 +177,8 @@ export interface EndedRun {
   endedAt: number;
   /** How its gate ended, if it did. */
   gate: GateResult | undefined;
+  /** Why its result is not known to be the whole answer; undefined where it is, or there is none. */
+  incomplete: Incompleteness | undefined;
 }
 
 /** What a task wants done outside, as data. A service performs it and reports back with an event. */
@@ -199,6 +215,8 @@ export type TaskEffect =
    * or by `NOT_STOPPED`.
    */
   | { type: "changeModel"; sessionID: string; model: ModelRef }
+  /** Abort the child's turn, which would not end by itself; sessions below it work on. Reported by `HOST_IDLE`. */
+  | { type: "endTurn"; sessionID: string }
   /**
    * Run the gate's command for the newest answer. Reported by `GATE_ENDED` with the same number. `prompt` of that event is
    * what the child is given if it failed.
@@ -254,15 +272,21 @@ export type TaskEvent =
   | { type: "HOST_RETRYING"; at: number; attempt: number; message: string; until: number }
   | { type: "HOST_ANSWERING"; at: number }
   | { type: "HOST_IDLE"; at: number }
+  | { type: "STEPS_WITHOUT_END"; at: number }
   | { type: "HOST_ERROR"; at: number; error: HostError }
   | { type: "SESSION_NOT_FOUND"; at: number }
   | { type: "SESSION_DELETED"; at: number }
   | ({ type: "CHECKED_BUSY" } & CheckResult)
   | ({ type: "CHECKED_AWAITING_TASKS" } & CheckResult)
   /** Of a task with a schema, `result` is the JSON that fits it, or, with a `misfit`, the answer as it is. */
-  | ({ type: "CHECKED_ANSWERED"; completedAt: number; result: string; misfit?: Misfit } & CheckResult)
-  /** `model`: the one that was asked; absent where only the error is known. A person may have asked another one than the run's. */
-  | ({ type: "CHECKED_FAILED"; completedAt: number; error: TaskError; model?: ModelRef } & CheckResult)
+  | ({ type: "CHECKED_ANSWERED"; completedAt: number; misfit?: Misfit } & Answer & CheckResult)
+  /**
+   * `model`: the one that was asked; absent where only the error is known. A person may have asked another one than the run's.
+   * `said`: what the child wrote last in this run, where the error is no failure of a request, but how its answer ended.
+   */
+  | ({ type: "CHECKED_FAILED"; completedAt: number; error: TaskError; model?: ModelRef; said?: string } & CheckResult)
+  /** `completedAt`: when the step ended in which it happened; absent where it did not end. */
+  | ({ type: "CHECKED_HOST_FAULT"; error: TaskError; completedAt?: number | undefined } & CheckResult & LastStep)
   | ({ type: "CHECKED_ABORTED"; completedAt: number } & CheckResult & LastStep)
   | ({ type: "CHECKED_UNANSWERED" } & CheckResult & LastStep)
   | ({ type: "CHECKED_UNSEEN" } & CheckResult & LastStep)
@@ -296,6 +320,8 @@ export type TaskEvent =
       outcome: RunResult["outcome"];
       completedAt: number;
       result: string | undefined;
+      incomplete?: Incompleteness | undefined;
+      earlierText?: string | undefined;
       error: TaskError | undefined;
       receipt: Receipt | undefined;
       /** What its agent changed, made into a worktree here; absent where that is nothing. */
@@ -342,12 +368,15 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   HOST_ANSWERING: "The host reports that the provider answers the child's request.",
   HOST_IDLE: "The host reports that the child session is idle.",
   HOST_ERROR: "The host reports an error in the child session.",
+  STEPS_WITHOUT_END:
+    "The child has taken several steps in a row without a tool call and without an end that the host knows: it asks the model again for ever.",
   SESSION_NOT_FOUND: "The prompt was sent, and the host did not find the child session.",
   SESSION_DELETED: "The child session was deleted: the host reports it, or did not find it when asked twice.",
   CHECKED_BUSY: "The check shows that the child is at work.",
   CHECKED_AWAITING_TASKS: "The check shows that the child's turn has ended, and that tasks which it launched run.",
   CHECKED_ANSWERED: "The check shows that the run is answered.",
   CHECKED_FAILED: "The check shows that the run failed.",
+  CHECKED_HOST_FAULT: "The check shows that a fault of the host itself interrupted the run.",
   CHECKED_ABORTED: "The check shows that the run was aborted.",
   CHECKED_UNANSWERED: "The check shows that the run has no answer, and that no model works on it.",
   CHECKED_UNSEEN: "The check shows that the run was answered before its model saw the newest instruction.",
@@ -453,6 +482,10 @@ export interface TaskContext {
   completedAt: number | undefined;
   resultRetrievedAt: number | undefined;
   result: string | undefined;
+  /** Why `result` is not known to be the whole answer; undefined where it is. */
+  incomplete?: Incompleteness | undefined;
+  /** What the child wrote last before the message that is the result, where that has no text. */
+  earlierText?: string | undefined;
   error: TaskError | undefined;
   /** Undefined until an answer of the run comes to its gate. */
   gate?: GateState | undefined;

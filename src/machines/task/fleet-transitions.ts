@@ -10,7 +10,7 @@ import {
   SESSION_DELETED,
   stoppedAtLimit,
 } from "./run-transitions.ts";
-import { isSameClaim, taskSetup } from "./setup.ts";
+import { isSameClaim, keptAnswer, taskSetup } from "./setup.ts";
 
 /*
  * What the states of a run in the fleet have in common: their actions, and where they lead to.
@@ -41,14 +41,13 @@ export const closeRun = ofRun("closeRun");
 /** Records what the server says of the end. The clocks of servers differ: a run ends while it is under way. */
 const recordRemoteEnd = taskSetup.assign(({ context: { run, remote }, event }) => {
   assertEvent(event, "REMOTE_ENDED");
-  const { at, completedAt, outcome, result, error, receipt, worktree } = event;
+  const { at, completedAt, outcome, error, receipt, worktree } = event;
   const cause = outcome === "error" ? (error ?? UNEXPLAINED) : error;
   return {
     completedAt: Math.min(at, Math.max(completedAt, run.startedAt)),
-    result,
+    ...keptAnswer(event),
     error: outcome === "completed" ? undefined : cause,
     receipt: receipt && { ...receipt, run: run.index },
-    resultRetrievedAt: undefined,
     remote: remote && { ...remote, worktree: worktree ?? remote.worktree },
   };
 });

@@ -3,7 +3,7 @@ import { and, assertEvent, assign, enqueueActions } from "xstate";
 import { type TaskError, workDirectory } from "../../task.ts";
 import type { GateEnd, TaskContext } from "./events.ts";
 import { endCompleted, endFailed, seenAtWork, steerAgainLater } from "./run-transitions.ts";
-import { taskSetup } from "./setup.ts";
+import { keptAnswer, taskSetup } from "./setup.ts";
 
 /** Characters of the command's output that the error of a run quotes. */
 const OUTPUT_CHARS = 500;
@@ -32,6 +32,9 @@ const recordGateEnd = taskSetup.assign({
   },
 });
 
+/** The answer that was checked, as the context keeps it. */
+const gatedAnswer = ({ gate }: TaskContext) => keptAnswer({ ...gate, result: gate?.answer });
+
 /** State of the region `run`: the child has answered, and a command of the options checks what it did. */
 export const gating = taskSetup.createStateConfig({
   id: "gating",
@@ -45,7 +48,15 @@ export const gating = taskSetup.createStateConfig({
       misfits: undefined,
       gate: ({ context: { gate }, event }) => {
         assertEvent(event, "CHECKED_ANSWERED");
-        return { runs: (gate?.runs ?? 0) + 1, failures: gate?.failures ?? 0, answer: event.result, last: undefined };
+        const { result: answer, incomplete, earlierText } = event;
+        return {
+          runs: (gate?.runs ?? 0) + 1,
+          failures: gate?.failures ?? 0,
+          answer,
+          ...(incomplete === undefined ? {} : { incomplete }),
+          ...(earlierText === undefined ? {} : { earlierText }),
+          last: undefined,
+        };
       },
     }),
     enqueueActions(({ context: { facts, gate: state }, enqueue }) => {
@@ -71,12 +82,7 @@ export const gating = taskSetup.createStateConfig({
         guard: and(["isCurrentGate", "hasPassed"]),
         target: "#idle",
         description: "The answer counts.",
-        actions: [
-          recordGateEnd,
-          "recordEnd",
-          assign({ result: ({ context }) => context.gate?.answer, resultRetrievedAt: undefined }),
-          endCompleted,
-        ],
+        actions: [recordGateEnd, "recordEnd", assign(({ context }) => gatedAnswer(context)), endCompleted],
       },
       {
         guard: and(["isCurrentGate", "mayTryGateAgain"]),
@@ -102,7 +108,7 @@ export const gating = taskSetup.createStateConfig({
         actions: [
           assign(({ context, event }) => {
             assertEvent(event, "GATE_ENDED");
-            return { error: gateError(context, event.end), result: context.gate?.answer, resultRetrievedAt: undefined };
+            return { error: gateError(context, event.end), ...gatedAnswer(context) };
           }),
           recordGateEnd,
           "recordEnd",

@@ -1,24 +1,36 @@
-import type { TaskError } from "../../task.ts";
+import { hasPartialResult } from "../../task.ts";
 import type { RunResult, TaskContext } from "./events.ts";
 
-/** True where the run failed because its answer did not pass: that is kept. */
-const isRejected = (error: TaskError | undefined): boolean => error?.kind === "gate" || error?.kind === "schema";
+/** True where the result is that of the run, though it failed: its answer did not pass, or it was stopped in the middle. */
+const isOfFailedRun = ({ error, result }: Pick<TaskContext, "error" | "result">): boolean =>
+  error?.kind === "gate" || error?.kind === "schema" || hasPartialResult({ error, result });
+
+/** What the context has of an answer. */
+const answerOf = ({
+  result,
+  incomplete,
+  earlierText,
+}: TaskContext): Pick<RunResult, "result" | "incomplete" | "earlierText"> => ({
+  ...(result === undefined ? {} : { result }),
+  ...(incomplete === undefined ? {} : { incomplete }),
+  ...(earlierText === undefined ? {} : { earlierText }),
+});
 
 /** Collects what the notice of a run will say. The store leaves it out where it follows from the rest of the context. */
-export const runResult = (
-  { facts, run, completedAt, result, error, limitError, model, refusedModels }: TaskContext,
-  outcome: RunResult["outcome"],
-): RunResult => ({
-  taskId: facts.sessionID,
-  run: run.index,
-  parentSessionID: facts.parentSessionID,
-  batchId: facts.batchId,
-  ...(facts.wake ? { wake: facts.wake } : {}),
-  description: facts.description,
-  outcome,
-  startedAt: run.startedAt,
-  endedAt: completedAt ?? run.startedAt,
-  ...((outcome === "completed" || limitError || isRejected(error)) && result !== undefined ? { result } : {}),
-  ...(error ? { error } : {}),
-  ...(refusedModels ? { refusedModels, ...(model ? { model } : {}) } : {}),
-});
+export const runResult = (context: TaskContext, outcome: RunResult["outcome"]): RunResult => {
+  const { facts, run, completedAt, error, model, refusedModels } = context;
+  return {
+    taskId: facts.sessionID,
+    run: run.index,
+    parentSessionID: facts.parentSessionID,
+    batchId: facts.batchId,
+    ...(facts.wake ? { wake: facts.wake } : {}),
+    description: facts.description,
+    outcome,
+    startedAt: run.startedAt,
+    endedAt: completedAt ?? run.startedAt,
+    ...(outcome === "completed" || isOfFailedRun(context) ? answerOf(context) : {}),
+    ...(error ? { error } : {}),
+    ...(refusedModels ? { refusedModels, ...(model ? { model } : {}) } : {}),
+  };
+};

@@ -3,7 +3,8 @@ import type { GateResult } from "../../receipt.ts";
 import { type ResultSchema, type TaskError, workDirectory } from "../../task.ts";
 import { backoff } from "../backoff.ts";
 import type { EndedRun, Misfit, Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
-import { interruptionsWith, newestStepAt, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
+import { runResult } from "./run-result.ts";
+import { TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
 import { slotRequestOf } from "./slot.ts";
 
 /*
@@ -69,7 +70,7 @@ const gateResult = ({ facts, gate }: TaskContext): GateResult | undefined =>
   facts.gate &&
   gate?.last && { command: facts.gate.command, runs: gate.runs, exit: gate.last.exit, end: gate.last.end };
 
-const endedRun = (context: TaskContext): EndedRun => ({
+const endedRun = ({ context, event }: { context: TaskContext; event: TaskEvent }): EndedRun => ({
   sessionID: context.facts.sessionID,
   messageID: context.run.messageID,
   run: context.run.index,
@@ -77,18 +78,25 @@ const endedRun = (context: TaskContext): EndedRun => ({
   startedAt: context.run.startedAt,
   endedAt: context.completedAt ?? context.run.startedAt,
   gate: gateResult(context),
+  incomplete: (event.type === "RUN_ENDED" ? runResult(context, event.outcome) : context.lastRunResult)?.incomplete,
 });
 
 /** Has what was observed of the run written down. */
 export const writeReceipt = {
   type: "emitEffect",
-  params: ({ context }: { context: TaskContext }) => ({ type: "writeReceipt" as const, ...endedRun(context) }),
+  params: (ended: { context: TaskContext; event: TaskEvent }) => ({
+    type: "writeReceipt" as const,
+    ...endedRun(ended),
+  }),
 } as const;
 
 /** The same, with what the host has stored of the run. */
 export const completeReceipt = {
   type: "emitEffect",
-  params: ({ context }: { context: TaskContext }) => ({ type: "completeReceipt" as const, ...endedRun(context) }),
+  params: (ended: { context: TaskContext; event: TaskEvent }) => ({
+    type: "completeReceipt" as const,
+    ...endedRun(ended),
+  }),
 } as const;
 
 /** Asks the host how the run stands; answers to earlier checks no longer count. */
@@ -159,8 +167,9 @@ export const complete = [
       "recordEnd",
       taskSetup.assign(({ event }) => {
         assertEvent(event, "CHECKED_ANSWERED");
-        return { error: event.misfit?.error, result: event.result, resultRetrievedAt: undefined };
+        return { error: event.misfit?.error };
       }),
+      "recordAnswer",
       endFailed,
     ],
   },
@@ -172,17 +181,7 @@ export const complete = [
   {
     guard: "isCurrentCheck",
     target: "#idle",
-    actions: [
-      "recordEnd",
-      taskSetup.assign({
-        result: ({ event }) => {
-          assertEvent(event, "CHECKED_ANSWERED");
-          return event.result;
-        },
-        resultRetrievedAt: undefined,
-      }),
-      endCompleted,
-    ],
+    actions: ["recordEnd", "recordAnswer", endCompleted],
   },
 ] as const;
 
@@ -203,7 +202,7 @@ export const goOnWithNextModel = {
 } as const;
 
 /** The run fails; where other models refused it before, the last one joins them. */
-export const failRefused = { ...fail, actions: ["recordLastRefusal", ...fail.actions] } as const;
+export const failRefused = { ...fail, actions: ["recordLastRefusal", "recordSaid", ...fail.actions] } as const;
 
 /** The run failed: another model may do where its own is refused. */
 export const failOrGoOn = [
@@ -257,10 +256,46 @@ export const steerAgainLater = {
   },
 } as const;
 
+/** The host would ask the model for ever. */
+export const emitEndOfTurn = {
+  description: "That turn is ended. If the host does not report it as idle then, it is asked after a moment.",
+  actions: [
+    { type: "setDeadline", params: TASK_LIMITS.checkAfterError },
+    {
+      type: "emitEffect",
+      params: ({ context }: { context: TaskContext }) => ({
+        type: "endTurn" as const,
+        sessionID: context.facts.sessionID,
+      }),
+    },
+  ],
+} as const;
+
 export const countFailedCheck = taskSetup.assign({ failedChecks: ({ context }) => context.failedChecks + 1 });
 
 /** Has the host asked again after a pause. */
 export const checkAgainLater = { type: "setDeadline", params: TASK_LIMITS.recheckAfter } as const;
+
+/**
+ * A fault of the host, such as a database that is locked, interrupted the run. It is no failure of the model: as after the end
+ * of a process, the run goes on, unless that happens again and again.
+ */
+export const continueAfterFault = [
+  {
+    guard: and(["isCurrentCheck", "mayContinue"]),
+    target: "backingOff",
+    description: "It was interrupted, and continues after the last step that was finished.",
+    actions: [
+      "countInterruption",
+      taskSetup.assign({
+        sendAttempts: 0,
+        abortedAt: ({ context, event }) =>
+          event.type === "CHECKED_HOST_FAULT" ? event.completedAt : context.abortedAt,
+      }),
+    ],
+  },
+  { guard: "isCurrentCheck", ...failAndStop },
+] as const;
 
 /** The run was interrupted. Sent again with the same ids, its prompt continues after the last step that was finished. */
 export const continueOrFail = [
@@ -268,13 +303,13 @@ export const continueOrFail = [
     guard: and(["isCurrentCheck", "mayContinue"]),
     target: "sending",
     description: "It was interrupted, and continues after the last step that was finished.",
-    actions: taskSetup.assign({
-      sendAttempts: 0,
-      failedChecks: 0,
-      interruptions: ({ context, event }) => interruptionsWith(context, event),
-      lastStepAt: ({ context, event }) => newestStepAt(context, event),
-      abortedAt: ({ context, event }) => (event.type === "CHECKED_ABORTED" ? event.completedAt : context.abortedAt),
-    }),
+    actions: [
+      "countInterruption",
+      taskSetup.assign({
+        sendAttempts: 0,
+        abortedAt: ({ context, event }) => (event.type === "CHECKED_ABORTED" ? event.completedAt : context.abortedAt),
+      }),
+    ],
   },
   {
     guard: "isCurrentCheck",

@@ -11,9 +11,11 @@ import {
   checkAgainLater,
   complete,
   completeReceipt,
+  continueAfterFault,
   continueOrFail,
   countFailedCheck,
   emitCheck,
+  emitEndOfTurn,
   endCancelled,
   expectIdle,
   failAndStop,
@@ -166,11 +168,16 @@ export const run = taskSetup.createStateConfig({
       },
     },
     backingOff: {
-      description: "The prompt was refused or not answered. It is sent again, with the same ids, after a pause.",
+      description:
+        "The prompt was refused or not answered, or a fault of the host interrupted the run. It is sent again, with the same ids, after a pause.",
       meta: { waitsFor: "retry" },
       entry: [
         "beginWait",
-        { type: "setDeadline", params: ({ context }) => backoff(context.sendAttempts, RETRY_BACKOFF) },
+        {
+          type: "setDeadline",
+          // After a fault of the host, the pause grows with each one.
+          params: ({ context }) => backoff(context.sendAttempts || context.interruptions + 1, RETRY_BACKOFF),
+        },
       ],
       on: {
         TICK: { guard: "due", target: "sending" },
@@ -187,6 +194,7 @@ export const run = taskSetup.createStateConfig({
         HOST_IDLE: { target: "verifying" },
         HOST_ERROR: expectIdle,
         TICK: { guard: "due", target: "verifying" },
+        STEPS_WITHOUT_END: emitEndOfTurn,
         STEERING_STORED: {
           guard: "isOldestInstruction",
           target: "verifying",
@@ -209,6 +217,7 @@ export const run = taskSetup.createStateConfig({
         HOST_RETRYING: { target: "retrying", reenter: true, actions: "recordRetry" },
         HOST_BUSY: { target: "working", description: "The host makes the request again." },
         HOST_ANSWERING: { target: "working", actions: "forgetRetry" },
+        STEPS_WITHOUT_END: emitEndOfTurn,
         HOST_IDLE: { target: "verifying" },
         HOST_ERROR: { target: "working", ...expectIdle },
         TICK: [
@@ -262,6 +271,7 @@ export const run = taskSetup.createStateConfig({
         CHECKED_AWAITING_TASKS: awaitTasks,
         CHECKED_ANSWERED: complete,
         CHECKED_FAILED: failOrGoOn,
+        CHECKED_HOST_FAULT: continueAfterFault,
         CHECKED_ABORTED: { guard: "isCurrentCheck", target: "aborted" },
         CHECKED_NOT_FOUND: { guard: "isCurrentCheck", target: "missing", actions: "recordNotFound" },
         CHECKED_UNANSWERED: [
@@ -336,10 +346,16 @@ export const run = taskSetup.createStateConfig({
         CHECKED_AWAITING_TASKS: awaitTasks,
         CHECKED_ANSWERED: complete,
         CHECKED_FAILED: [
-          { guard: and(["isCurrentCheck", "isRefused", "mayContinue"]), ...goOnWithNextModel },
+          {
+            guard: and(["isCurrentCheck", "isRefused", "isToContinue"]),
+            ...goOnWithNextModel,
+            description:
+              "Another model is asked, however often the run was interrupted: this is not what interrupted it.",
+          },
           { guard: "isCurrentCheck", ...failRefused },
         ],
         // An abort came with the end of the process: nobody was there to cancel the run.
+        CHECKED_HOST_FAULT: continueAfterFault,
         CHECKED_ABORTED: continueOrFail,
         CHECKED_UNANSWERED: continueOrFail,
         CHECKED_UNSEEN: continueOrFail,

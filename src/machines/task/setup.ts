@@ -1,6 +1,6 @@
 // ADR-053 in docs/decisions.md
 import { and, assertEvent, assign, not, or, setup, stateIn } from "xstate";
-import type { Claim, TaskError, WaitsFor } from "../../task.ts";
+import { type Answer, type Claim, isStop, type TaskError, type WaitsFor } from "../../task.ts";
 import { ABORTED } from "../host-events.ts";
 import type { Instruction, Prompt, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./fallback.ts";
@@ -80,6 +80,18 @@ export const newestStepAt = (context: TaskContext, event: TaskEvent): number | u
 /** The number of interruptions in a row, including this one. Progress in between starts the count anew. */
 export const interruptionsWith = (context: TaskContext, event: TaskEvent): number =>
   hasProgressed(context, event) ? 1 : context.interruptions + 1;
+
+/** What the context keeps of an answer, in place of all that it kept of the one before. */
+export const keptAnswer = ({
+  result,
+  incomplete,
+  earlierText,
+}: Omit<Answer, "result"> & { result: string | undefined }) => ({
+  result,
+  incomplete,
+  earlierText,
+  resultRetrievedAt: undefined,
+});
 
 /** True until the host makes the request again that the provider refused for now. */
 const isRefusedForNow = ({ retry }: TaskContext, at: number): boolean => retry !== undefined && at < retry.until;
@@ -163,8 +175,25 @@ export const taskSetup = setup({
     /** What the child said so far becomes the result. It may have said something in an earlier run only: that is no part of it. */
     recordLimit: assign(({ event }) => {
       assertEvent(event, "LIMIT_EXCEEDED");
-      return { limitError: event.error, result: event.said, resultRetrievedAt: undefined };
+      return { limitError: event.error, ...keptAnswer({ result: event.said }) };
     }),
+    /** The answer becomes the result, of which it may be known that it is not whole. */
+    recordAnswer: assign(({ event }) => {
+      assertEvent(event, "CHECKED_ANSWERED");
+      return keptAnswer(event);
+    }),
+    /** Where the answer itself is what failed, what was said of it becomes the result; otherwise that of the run before is kept. */
+    recordSaid: assign(({ event }) => {
+      assertEvent(event, "CHECKED_FAILED");
+      return isStop(event.error) ? keptAnswer({ result: event.said }) : {};
+    }),
+    /** The run was interrupted, and goes on. */
+    countInterruption: assign(({ context, event }) => ({
+      failedChecks: 0,
+      hostError: undefined,
+      interruptions: interruptionsWith(context, event),
+      lastStepAt: newestStepAt(context, event),
+    })),
     recordReceipt: assign({
       receipt: ({ event }) => {
         assertEvent(event, "RECEIPT_WRITTEN");
@@ -271,6 +300,7 @@ export const taskSetup = setup({
       assertEvent(event, "CHECKED_FAILED");
       return event.error.refusal !== undefined && nextModelWithout(context, event.model) !== undefined;
     },
+    isToContinue: ({ context }) => context.recovery === "continue",
     isAbort: ({ event }) => {
       assertEvent(event, "HOST_ERROR");
       return event.error.name === ABORTED;

@@ -27,7 +27,7 @@ const omitUndefined = <T extends Record<string, unknown>>(fields: T): { [K in ke
 /** Builds the task object that tools and the API show. */
 export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
   const { context } = snapshot;
-  const { completedAt, resultRetrievedAt, result, error, receipt, refusedModels } = context;
+  const { completedAt, resultRetrievedAt, result, incomplete, earlierText, error, receipt, refusedModels } = context;
   const model = modelOf(context);
   return {
     ...context.facts,
@@ -45,6 +45,8 @@ export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
       completedAt: completedAt === undefined ? undefined : iso(completedAt),
       resultRetrievedAt: resultRetrievedAt === undefined ? undefined : iso(resultRetrievedAt),
       result,
+      incomplete,
+      earlierText,
       summary: result === undefined ? undefined : summaryOf(result),
       error,
       failureReason: error?.message,

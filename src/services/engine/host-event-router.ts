@@ -15,6 +15,7 @@ import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SessionTree } from "../runtime/session-tree.ts";
 import type { Turns } from "../runtime/turns.ts";
+import type { WorkBelow } from "../runtime/work-below.ts";
 
 /** The parts that take events of the host, and what routing needs. */
 export interface HostEventReceivers {
@@ -25,6 +26,7 @@ export interface HostEventReceivers {
   observedAnswers: ObservedAnswers;
   observedSessions: ObservedSessions;
   turns: Turns;
+  workBelow: WorkBelow;
   waits: Waits;
   budgets: Budgets;
   overlaps: Overlaps;
@@ -50,8 +52,18 @@ type Routes = { [Type in HostEvent["type"]]: Receiver<Type>[] };
  */
 export const createHostEventRouter = (receivers: HostEventReceivers): ((event: HostEvent) => void) => {
   const { runtime, bus, clock, progress, observedAnswers, waits, opening, adoption } = receivers;
-  const { budgets, overlaps, taskAbove, observedSessions, turns, reminders, notes, sessionTree, userRequests } =
-    receivers;
+  const {
+    budgets,
+    overlaps,
+    taskAbove,
+    observedSessions,
+    workBelow,
+    turns,
+    reminders,
+    notes,
+    sessionTree,
+    userRequests,
+  } = receivers;
 
   const routes: Routes = {
     busy: [],
@@ -84,16 +96,17 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
 
   // First the parts that only observe: the effects of the charts' next steps read what these have recorded.
   every(count);
-  on(["busy", "retrying", "idle", "message", "text"], (event) => {
+  on(["busy", "retrying", "idle", "message", "text", "toolCall"], (event) => {
     const task = runtime.snapshotOf(event.sessionID);
     if (task && task.context.completedAt === undefined) observedAnswers.onHostEvent(event);
   });
   on(["session", "deleted"], observedSessions.onHostEvent);
+  on(["busy", "retrying", "idle", "deleted", "message", "toolCall"], workBelow.onHostEvent);
   on(["message", "deleted"], turns.onHostEvent);
   // A tool call whose output is stored has delivered its results, for which no notice is due any more.
   on(["toolCall"], waits.onHostEvent);
   // What is used counts towards the budgets once progress has it.
-  on(["toolCall", "step", "idle"], budgets.onHostEvent);
+  on(["toolCall", "step", "message", "idle", "deleted"], budgets.onHostEvent);
   on(["toolCall", "step", "filesChanged"], (event, at) => {
     const taskId = taskAbove(event.sessionID);
     if (taskId === undefined) return;

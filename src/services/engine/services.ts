@@ -57,6 +57,7 @@ import { createRuntime } from "../runtime/runtime.ts";
 import { createSessionTree } from "../runtime/session-tree.ts";
 import { createTurns } from "../runtime/turns.ts";
 import { createUsageReader } from "../runtime/usage-reader.ts";
+import { createWorkBelow } from "../runtime/work-below.ts";
 import type { PendingLaunch, Retention, Store } from "../store/store.ts";
 import type { TaskBudget } from "../text/limits.ts";
 import type { NoticeStyle } from "../text/notice.ts";
@@ -167,6 +168,12 @@ export const createServices = (deps: EngineDeps) => {
   const usageReader = createUsageReader(store, progress);
   const observedAnswers = createObservedAnswers();
   const observedSessions = createObservedSessions();
+  const taskAbove = createTaskAbove({
+    sessionOf: observedSessions.sessionOf,
+    isTask: (sessionID) => taskOf(sessionID) !== undefined,
+    isCounted: (sessionID) => progress.heardAt(sessionID) !== undefined,
+  });
+  const workBelow = createWorkBelow(clock, taskAbove);
   const reads = createHostReads(host, clock, observedSessions.sessionOf, store.isAlone);
   const turns = createTurns(host, log);
   const noticeRepair = createNoticeRepair();
@@ -214,6 +221,7 @@ export const createServices = (deps: EngineDeps) => {
     readAnswer: typedResults.read,
     observedAnswers,
     reads,
+    isWorkBelow: workBelow.isUnderWay,
     takeSlot: slots.take,
     remoteRuns: home,
     obstacleTo: (sessionID) => {
@@ -261,7 +269,8 @@ export const createServices = (deps: EngineDeps) => {
     lastWords: createLastWords(host, clock),
     cancelChildren: cancellation.cancelChildren,
   });
-  const budgets = createBudgets({ ...charts, bus, toolCalls, endRun, budget, repeat: options.loop.repeat });
+  const { repeat } = options.loop;
+  const budgets = createBudgets({ ...charts, bus, toolCalls, endRun, budget, repeat, taskAbove, abort });
   const checkRunTime =
     timeouts.run === undefined
       ? undefined
@@ -343,11 +352,6 @@ export const createServices = (deps: EngineDeps) => {
     onSessionDeleted: (sessionID) => bus.emit("missedHostEvent", { type: "deleted", sessionID }),
   });
 
-  const taskAbove = createTaskAbove({
-    sessionOf: observedSessions.sessionOf,
-    isTask: (sessionID) => taskOf(sessionID) !== undefined,
-    isCounted: (sessionID) => progress.heardAt(sessionID) !== undefined,
-  });
   const overlaps = createOverlaps({ ...charts, bus, taskAbove, ancestors });
 
   // What makes up for crashes and missed events.
@@ -379,6 +383,7 @@ export const createServices = (deps: EngineDeps) => {
   const runRemoteCommands = createRemoteCommands({ store, log, get, cancel, resume, steer, answer });
   const stopHousekeeping = startHousekeeping({
     ...charts,
+    isWorkBelow: workBelow.isUnderWay,
     staleAfter: timeouts.stale,
     checkRunTime,
     // Many launches must not remove changes that nobody has decided about.
@@ -407,7 +412,15 @@ export const createServices = (deps: EngineDeps) => {
     workplaces,
     overlaps,
   };
-  const knowledge = { observedAnswers, observedSessions, turns, noticeRepair, sessionTree, orphanedLaunches };
+  const knowledge = {
+    observedAnswers,
+    observedSessions,
+    workBelow,
+    turns,
+    noticeRepair,
+    sessionTree,
+    orphanedLaunches,
+  };
   subscribeReactions({ ...services, ...knowledge, abort });
   const onHostEvent = createHostEventRouter({ ...services, ...knowledge, taskAbove });
 

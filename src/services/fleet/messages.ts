@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Receipt } from "../../receipt.ts";
+import { Incompleteness, Receipt } from "../../receipt.ts";
 import { Claim, FleetServer, ModelRef, ResultSchema, TaskError } from "../../task.ts";
 import { OpenUserRequest } from "../../user-request.ts";
 import { Steps } from "./steps.ts";
@@ -79,6 +79,9 @@ export const Ended = Message.extend({
   outcome: z.enum(["completed", "error", "cancelled"]),
   completedAt: z.number(),
   result: z.string().optional(),
+  /** Why `result` is not known to be the whole answer. What another version says of that does not cost the end. */
+  incomplete: Incompleteness.optional().catch(undefined),
+  earlierText: z.string().optional(),
   error: TaskError.optional(),
   receipt: Receipt.optional(),
   /** All that was counted of it. What cannot be read of that does not cost the end. */
@@ -134,12 +137,13 @@ export const ANSWER_BYTES = 900_000;
 /** Stands where a text was cut. */
 export const CUT = "\n[The rest is left out: the fleet carries messages of 1 MB.]";
 
-/** Returns an end that fits into a message: its result is cut where it must be. */
+/** Returns an end that fits into a message: its result is cut where it must be, or what was written in place of one. */
 export const cutToFit = (ended: Ended): Ended => {
-  const { result = "" } = ended;
-  const isTooLong = (text: string) => Buffer.byteLength(JSON.stringify({ ...ended, result: text })) > MOST_BYTES;
-  if (!isTooLong(result)) return ended;
-  let length = result.length;
-  while (length > 0 && isTooLong(result.slice(0, length) + CUT)) length = Math.floor(length * 0.9);
-  return { ...ended, result: result.slice(0, length) + CUT };
+  const field = ended.earlierText === undefined ? "result" : "earlierText";
+  const { [field]: text = "" } = ended;
+  const isTooLong = (cut: string) => Buffer.byteLength(JSON.stringify({ ...ended, [field]: cut })) > MOST_BYTES;
+  if (!isTooLong(text)) return ended;
+  let length = text.length;
+  while (length > 0 && isTooLong(text.slice(0, length) + CUT)) length = Math.floor(length * 0.9);
+  return { ...ended, [field]: text.slice(0, length) + CUT };
 };

@@ -87,12 +87,17 @@ export const createRunReports = ({ clock, log, charts, receiveChanges, onHostEve
     reportRequests(taskId, openRequestsIn(found));
     if (!ended) return;
     if (!ended.claim) return charts().send(taskId, { type: "CLOSED", at: clock.now() });
-    const { claim, outcome, completedAt, result, error, receipt } = ended;
+    const { claim, outcome, completedAt, result, incomplete, earlierText, error, receipt } = ended;
     const worktree = await changesIn(taskId, ended, claim);
     if (!isUnderWay()) return;
     const at = clock.now();
     if (ended.steps) onSteps(taskId, ended.steps, Math.min(at, Date.parse(ended.steps.lastUpdate)));
-    const end = { claim, outcome, completedAt, result, error, receipt, ...(worktree ? { worktree } : {}) };
+    const end = {
+      ...{ claim, outcome, completedAt, result, error, receipt },
+      ...(incomplete ? { incomplete } : {}),
+      ...(earlierText === undefined ? {} : { earlierText }),
+      ...(worktree ? { worktree } : {}),
+    };
     charts().send(taskId, { type: "REMOTE_ENDED", at, ...end });
   };
 

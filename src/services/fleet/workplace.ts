@@ -18,7 +18,10 @@ import { packPatch } from "./patches.ts";
 import type { Steps } from "./steps.ts";
 
 /** What a server says of the end of a run that it worked on. */
-export type RunEnd = Pick<Ended, "outcome" | "completedAt" | "result" | "error" | "receipt" | "steps" | "patch">;
+export type RunEnd = Pick<
+  Ended,
+  "outcome" | "completedAt" | "result" | "incomplete" | "earlierText" | "error" | "receipt" | "steps" | "patch"
+>;
 
 /** Works on runs: the tasks of this server's own engine. */
 export interface Workplace {
@@ -262,12 +265,14 @@ export const createWorkplace = (deps: WorkplaceDeps): Workplace => {
       if (!runtime.snapshotOf(taskId)) return undefined;
       const task = store.get(taskId)?.task;
       if (!task || !hasEnded(task)) return undefined;
-      const { status, completedAt, result, error, receipt } = task;
+      const { status, completedAt, result, incomplete, earlierText, error, receipt } = task;
       const { patch, note } = await changesIn(task);
       return {
         outcome: status === "completed" || status === "error" ? status : "cancelled",
         completedAt: completedAt === undefined ? clock.now() : Date.parse(completedAt),
         result: note === undefined ? result : `${result ?? ""}\n\n${note}`.trim(),
+        incomplete,
+        earlierText,
         error,
         receipt,
         steps: deps.countSteps(taskId)(),

@@ -4,6 +4,13 @@ import type { MessageInfo } from "../../machines/host-events.ts";
 /** A message and its text. The text is what a person or a model wrote, without parts that a program added. */
 export interface HostMessage extends MessageInfo {
   text: string;
+  /**
+   * Of a message of a model that called tools: whatever it stopped for, the host gives it the outcomes and asks it again, but
+   * where all of them were `interrupted`.
+   */
+  tools?: "called" | "interrupted";
+  /** True for a message of a model that reasoned. */
+  reasons?: boolean;
 }
 
 /** A single message read by its id, perhaps while the host is still storing its parts, which it does one by one. */

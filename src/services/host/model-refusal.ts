@@ -1,6 +1,7 @@
-// ADR-160 in docs/decisions.md
+// ADR-160, ADR-265 in docs/decisions.md
+import { ABORTED } from "../../machines/host-events.ts";
 import type { HostError } from "../../machines/task/events.ts";
-import type { ModelRefusal } from "../../task.ts";
+import { CONTENT_FILTER_ERROR, type ModelRefusal } from "../../task.ts";
 import { isRecord, readError } from "./sdk-client.ts";
 
 const NO_MONEY = /credit|quota|billing|insufficient (?:balance|funds)/i;
@@ -29,9 +30,34 @@ const refusalOf = (error: unknown, { name, message }: HostError): ModelRefusal |
   return refusalOfStatus(status, message) ?? (data.isRetryable === true ? "overloaded" : undefined);
 };
 
+/** Errors that say what is wrong with a request or its model: made again, it fails again. */
+const OF_REQUEST: readonly string[] = [
+  ABORTED,
+  "ProviderAuthError",
+  "APIError",
+  "ContextOverflowError",
+  CONTENT_FILTER_ERROR,
+  "MessageOutputLengthError",
+  "StructuredOutputError",
+];
+
+/** What the configuration lacks. */
+const NOT_CONFIGURED = /^(?:Agent|Command|Model) not found\b/;
+
+/** What OpenCode says when it cannot use its database or a disk. */
+const OF_STORAGE = /\b(?:failed to execute statement|database|SQLITE_\w+|sqlerror|disk|ENOSPC|EIO|EMFILE|ENFILE)\b/i;
+
+/** Says whether an error is a fault of the host itself, or of a kind that is not known; undefined for all others. */
+const faultOf = ({ name, message }: HostError): HostError["fault"] => {
+  if (OF_REQUEST.includes(name) || NOT_CONFIGURED.test(message)) return undefined;
+  return OF_STORAGE.test(message) ? "host" : "unknown";
+};
+
 /** Reads the error of a model's request. */
 export const readModelError = (error: unknown): HostError => {
   const read = readError(error);
   const refusal = refusalOf(error, read);
-  return refusal ? { ...read, refusal } : read;
+  if (refusal) return { ...read, refusal };
+  const fault = faultOf(read);
+  return fault ? { ...read, fault } : read;
 };

@@ -59,11 +59,28 @@ export const readMessage = (info: Message): MessageInfo => ({
 export const isOwnText = (part: Part): part is TextPart =>
   part.type === "text" && part.synthetic !== true && part.ignored !== true;
 
+/** What became of the tool calls of a message; undefined where it has none. */
+const toolsOf = (parts: Part[]): HostMessage["tools"] => {
+  const states = parts.flatMap((part) => (part.type === "tool" ? part.state : []));
+  if (states.length === 0) return undefined;
+  const areInterrupted = states.every((state) => state.status === "error" && state.metadata?.interrupted === true);
+  return areInterrupted ? "interrupted" : "called";
+};
+
+/** Not all providers show what a model reasons; some only count it. */
+const hasReasoned = (info: Message, parts: Part[]): boolean =>
+  (info.role === "assistant" && info.tokens.reasoning > 0) || parts.some(({ type }) => type === "reasoning");
+
 /** Reads a message of the host with its text. */
-export const readMessageWithText = ({ info, parts }: { info: Message; parts: Part[] }): HostMessage => ({
-  ...readMessage(info),
-  text: joinTexts(parts.filter(isOwnText).map(({ text }) => text)),
-});
+export const readMessageWithText = ({ info, parts }: { info: Message; parts: Part[] }): HostMessage => {
+  const tools = toolsOf(parts);
+  return {
+    ...readMessage(info),
+    text: joinTexts(parts.filter(isOwnText).map(({ text }) => text)),
+    ...(tools ? { tools } : {}),
+    ...(hasReasoned(info, parts) ? { reasons: true } : {}),
+  };
+};
 
 const toForkedPart = (part: Part): ForkedPart => {
   const other = { id: part.id, kind: "other", text: "", uncuttableText: "", attachments: 0, raw: part } as const;

@@ -16,10 +16,17 @@ const random = (length: number): string => {
   return text;
 };
 
+/** Ends the id of each message that this plugin writes. One of the host's has it once in 15 million times. */
+const OWN_MARK = "Task";
+
+/** True for the id of a message that this plugin wrote: a prompt, an instruction, a notice or a note. */
+export const isOwnMessageID = (messageID: string): boolean => messageID.endsWith(OWN_MARK);
+
 /**
  * Creates the generator of ids, in the host's own layout: 48 bits of (milliseconds × 4096 + count) in hexadecimal, then 14
  * random characters. The layout matters because the host sorts messages by time and then by id, and concludes from their
- * order whether a prompt has been answered.
+ * order whether a prompt has been answered. The random characters of a message end in a mark of ours: whose prompt an answer is to can be
+ * told by its id alone.
  */
 export const createIds = (clock: Clock): Ids => {
   let last = 0n;
@@ -29,7 +36,7 @@ export const createIds = (clock: Clock): Ids => {
     return (last & 0xffff_ffff_ffffn).toString(16).padStart(12, "0");
   };
   return {
-    message: () => `msg_${timestamp()}${random(14)}`,
+    message: () => `msg_${timestamp()}${random(14 - OWN_MARK.length)}${OWN_MARK}`,
     parts: (count) => {
       const tail = random(10);
       const head = timestamp();

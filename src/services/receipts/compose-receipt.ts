@@ -1,6 +1,6 @@
 import { isAbsolute, relative, sep } from "node:path";
 import type { FileWrite, ToolCallEffect, ToolCallStage } from "../../machines/host-events.ts";
-import type { GateResult, RanCommand, Receipt, ToolCount, WrittenFile } from "../../receipt.ts";
+import type { GateResult, Incompleteness, RanCommand, Receipt, ToolCount, WrittenFile } from "../../receipt.ts";
 import { addUp } from "../../task.ts";
 import { truncateLine } from "../platform/plain-text.ts";
 import { testsOf } from "./test-commands.ts";
@@ -23,6 +23,8 @@ export interface ObservedRun {
   isWhole: boolean;
   /** How the gate ended, if one did. */
   gate: GateResult | undefined;
+  /** Why its result is not known to be the whole answer; undefined where it is, or there is none. */
+  incomplete: Incompleteness | undefined;
   /** In the order in which they began. */
   calls: readonly ObservedCall[];
   steps: readonly { tokens: number; cost: number }[];
@@ -129,6 +131,7 @@ export const composeReceipt = (run: ObservedRun): Receipt => {
     otherFiles: otherFiles.slice(0, MOST).map((path) => shownPath(directory, path)),
     commands: shownCommands,
     ...(run.gate ? { gate: run.gate } : {}),
+    ...(run.incomplete ? { incomplete: run.incomplete } : {}),
     omitted: {
       files: Math.max(0, files.length - MOST),
       otherFiles: Math.max(0, otherFiles.length - MOST),

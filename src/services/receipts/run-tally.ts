@@ -8,7 +8,9 @@ export interface RunTally {
   /** Takes an event of the child, or of a session below it that has no task of its own. `at` is epoch milliseconds. */
   onHostEvent(event: HostEvent, at: number): void;
   /** Writes the receipt of the run, which ended. Times are epoch milliseconds. */
-  receipt(run: Pick<ObservedRun, "index" | "startedAt" | "endedAt" | "directory" | "isWhole" | "gate">): Receipt;
+  receipt(
+    run: Pick<ObservedRun, "index" | "startedAt" | "endedAt" | "directory" | "isWhole" | "gate" | "incomplete">,
+  ): Receipt;
 }
 
 /** Creates the tally of a run of which nothing is known. */

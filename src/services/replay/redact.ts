@@ -15,7 +15,7 @@ import type {
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { Journal } from "../../machines/task/replay.ts";
 import { replay } from "../../machines/task/replay.ts";
-import { GateResult, RanCommand, type Receipt, type ToolCount, WrittenFile } from "../../receipt.ts";
+import { GateResult, Incompleteness, RanCommand, type Receipt, type ToolCount, WrittenFile } from "../../receipt.ts";
 import {
   type Claim,
   type Fallback,
@@ -122,6 +122,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   value: STATE,
   name: ERROR_NAME,
   kind: oneOf(...TaskError.shape.kind.options, ...OpenUserRequest.shape.kind.options),
+  incomplete: oneOf(...Incompleteness.options),
   outcome: oneOf<RunResult["outcome"]>("completed", "error", "cancelled"),
   refusal: oneOf(...ModelRefusal.options),
   recovery: oneOf<TaskContext["recovery"]>("continue", "fail"),
@@ -139,6 +140,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   prompt: PRIVATE,
   result: PRIVATE,
   said: PRIVATE,
+  earlierText: PRIVATE,
   message: PRIVATE,
   what: PRIVATE,
   always: PRIVATE,

@@ -1,5 +1,6 @@
 // ADR-023 in docs/decisions.md
 import type { HostEvent, MessageInfo } from "../../machines/host-events.ts";
+import type { Answer } from "../../task.ts";
 import { joinTexts } from "../host/messages.ts";
 import { determineRunOutcome } from "./run-outcome.ts";
 
@@ -9,6 +10,8 @@ interface SessionObservation {
   newest: MessageInfo | undefined;
   /** The newest message's own text parts by id. */
   texts: Map<string, string>;
+  /** True once the newest message has called a tool. */
+  callsTools: boolean;
 }
 
 /**
@@ -20,7 +23,7 @@ export interface ObservedAnswers {
   /** Takes an event of a session whose run is under way. */
   onHostEvent(event: HostEvent): void;
   /** The answer to the prompt, if the events alone show that the run ended with one; otherwise the host has to be asked. */
-  answerOf(sessionID: string, messageID: string): { completedAt: number; result: string } | undefined;
+  answerOf(sessionID: string, messageID: string): ({ completedAt: number } & Answer) | undefined;
   forget(sessionID: string): void;
 }
 
@@ -29,7 +32,12 @@ export const createObservedAnswers = (): ObservedAnswers => {
   const observations = new Map<string, SessionObservation>();
 
   const observationOf = (sessionID: string): SessionObservation => {
-    const known = observations.get(sessionID) ?? { isBusy: true, newest: undefined, texts: new Map() };
+    const known = observations.get(sessionID) ?? {
+      isBusy: true,
+      newest: undefined,
+      texts: new Map(),
+      callsTools: false,
+    };
     observations.set(sessionID, known);
     return known;
   };
@@ -40,16 +48,24 @@ export const createObservedAnswers = (): ObservedAnswers => {
       const session = observationOf(sessionID);
       if (type === "busy" || type === "retrying" || type === "idle") session.isBusy = type !== "idle";
       if (type === "message" && event.message.id >= (session.newest?.id ?? "")) {
-        if (event.message.id !== session.newest?.id) session.texts.clear();
+        if (event.message.id !== session.newest?.id) {
+          session.texts.clear();
+          session.callsTools = false;
+        }
         session.newest = event.message;
       }
+      if (type === "toolCall") session.callsTools = true;
       if (type === "text" && event.messageID === session.newest?.id) session.texts.set(event.partID, event.text);
     },
     answerOf: (sessionID, messageID) => {
       const session = observations.get(sessionID);
       if (!session?.newest || session.isBusy) return undefined;
       const parts = [...session.texts].toSorted(([a], [b]) => (a < b ? -1 : 1));
-      const newest = { ...session.newest, text: joinTexts(parts.map(([, text]) => text)) };
+      const newest = {
+        ...session.newest,
+        ...(session.callsTools ? ({ tools: "called" } as const) : {}),
+        text: joinTexts(parts.map(([, text]) => text)),
+      };
       const outcome = determineRunOutcome({
         messages: [newest],
         messageID,
@@ -58,7 +74,8 @@ export const createObservedAnswers = (): ObservedAnswers => {
       });
       // If this message has no text, an earlier one may have it.
       if (outcome.is !== "answered" || outcome.result === "") return undefined;
-      return { completedAt: outcome.completedAt, result: outcome.result };
+      const { is: _, isPromptKnown: __, ...answer } = outcome;
+      return answer;
     },
     forget: (sessionID) => {
       observations.delete(sessionID);

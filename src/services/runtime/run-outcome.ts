@@ -1,8 +1,11 @@
-// ADR-026 in docs/decisions.md
+// ADR-026, ADR-264 in docs/decisions.md
 import { ABORTED, type MessageInfo } from "../../machines/host-events.ts";
 import type { HostError } from "../../machines/task/events.ts";
-import type { ModelRef, TaskError } from "../../task.ts";
+import type { Incompleteness } from "../../receipt.ts";
+import { type Answer, CONTENT_FILTER_ERROR, type ModelRef, type TaskError } from "../../task.ts";
 import type { HostMessage } from "../host/messages.ts";
+import { isOwnMessageID } from "../platform/ids.ts";
+import { neverEnded } from "../text/limits.ts";
 
 /** What was read of an idle session, and the run whose outcome is wanted. */
 export interface RunObservation {
@@ -21,12 +24,17 @@ export interface RunObservation {
 }
 
 /**
- * The outcome of an idle session's run, as far as its messages show one. Times are epoch milliseconds. `model`: that of the
- * message that failed, where that is known. `unseen`: it is answered, but its model has not seen the newest instruction.
+ * The outcome of an idle session's run, as far as its messages show one. Times are epoch milliseconds.
+ * - `answered`: `isPromptKnown` is false where it is not known who wrote what the answer is to: that may be a person.
+ * - `failed`: `model` is that of the message that failed, where that is known; `said` what the agent wrote last, where the
+ *   answer itself is what failed.
+ * - `faulted`: a fault that may pass interrupted the run.
+ * - `unseen`: it is answered, but its model has not seen the newest instruction.
  */
 export type RunOutcome =
-  | { is: "answered"; completedAt: number; result: string }
-  | { is: "failed"; completedAt: number | undefined; error: TaskError; model?: ModelRef | undefined }
+  | ({ is: "answered"; completedAt: number; isPromptKnown: boolean } & Answer)
+  | { is: "failed"; completedAt: number | undefined; error: TaskError; model?: ModelRef | undefined; said?: string }
+  | { is: "faulted"; completedAt: number | undefined; error: TaskError; lastStepAt?: number | undefined }
   | { is: "aborted"; completedAt: number | undefined; lastStepAt?: number | undefined }
   | { is: "unseen"; lastStepAt?: number | undefined }
   | { is: "unanswered"; lastStepAt?: number | undefined };
@@ -38,8 +46,17 @@ export const NEWEST_MESSAGES = 4;
 export const storedAtOf = (messageID: string, messages: HostMessage[]): number | undefined =>
   messages.find(({ id }) => id === messageID)?.createdAt;
 
-/** Reasons for which a model stops, but continues after a tool call. */
-const UNFINISHED_REASONS = new Set(["tool-calls", "unknown"]);
+/** Reasons after which the host asks the model again. Anything else ends its turn, unless it called a tool. */
+const UNFINISHED_REASONS: readonly (string | undefined)[] = [undefined, "tool-calls", "unknown"];
+
+/** Why a model stopped whose answer the provider's content filter ended. */
+const CONTENT_FILTER = "content-filter";
+
+/**
+ * After how many steps in a row without a tool call, and without an end that the host knows, a run is ended. The first ones
+ * may have been a slip of the provider; the host would ask its model again for ever.
+ */
+export const STEPS_WITHOUT_END = 3;
 
 /** A prompt that a message may answer, and the messages among which that message was found. */
 type AnsweredPrompt = Pick<RunObservation, "messageID"> & { storedAt: number; messages: MessageInfo[] };
@@ -65,10 +82,117 @@ export const isAnswer = (
   (promptID === messageID ||
     (storedAt !== undefined && createdAt >= storedAt && isNewerPrompt(promptID, { messageID, storedAt, messages })));
 
-const failedOrAborted = (error: HostError, completedAt: number | undefined, model?: ModelRef): RunOutcome =>
-  error.name === ABORTED
-    ? { is: "aborted", completedAt }
-    : { is: "failed", completedAt, error: { ...error, kind: "provider" }, ...(model ? { model } : {}) };
+/** What a step of a model has come to. */
+type Step = Pick<HostMessage, "completedAt" | "finish" | "error" | "tools">;
+
+const hasCompleted = ({ completedAt, finish, error }: Step): boolean =>
+  completedAt !== undefined && finish !== undefined && error === undefined;
+
+/** True for a step that ended the turn. */
+const isFinal = (step: Step): boolean =>
+  hasCompleted(step) && !UNFINISHED_REASONS.includes(step.finish) && step.tools !== "called";
+
+/** True for a step after which the host asks the model again, though it called no tool. */
+export const isWithoutEnd = (step: Step): boolean =>
+  hasCompleted(step) && UNFINISHED_REASONS.includes(step.finish) && step.tools === undefined;
+
+/** The newest steps in a row that answer the same message and have no end. What was cut off after them does not count. */
+const stepsWithoutEnd = (answers: HostMessage[]): HostMessage[] => {
+  const newest = answers.findLastIndex(hasCompleted);
+  const beforeThem = answers.findLastIndex(
+    (step, index) => index <= newest && !(isWithoutEnd(step) && step.promptID === answers[newest]?.promptID),
+  );
+  return answers.slice(beforeThem + 1, newest + 1);
+};
+
+/** What the agent wrote last. */
+const lastText = (answers: HostMessage[]): string | undefined => answers.findLast(({ text }) => text !== "")?.text;
+
+/** True for a prompt that this plugin sent: that of the run, an instruction, or a notice. */
+const isOurs = (promptID: string | undefined, { messageID, instruction }: RunObservation): boolean =>
+  promptID !== undefined && (promptID === messageID || promptID === instruction?.messageID || isOwnMessageID(promptID));
+
+/** True for an answer to what a person wrote: neither this plugin did, nor the host, whose own messages have no such text. */
+const isToPerson = ({ promptID }: HostMessage, observation: RunObservation): boolean =>
+  !isOurs(promptID, observation) && observation.messages.some(({ id, text }) => id === promptID && text !== "");
+
+const takesIn = (message: HostMessage, { instruction, messages }: RunObservation): boolean =>
+  instruction === undefined || isAnswer(message, { ...instruction, messages });
+
+/**
+ * Returns the message that shows how the run stands: the newest one. But where a person spoke to the agent after it had
+ * finished its answer to us, that answer.
+ */
+const decisiveAnswer = (answers: HostMessage[], observation: RunObservation): HostMessage | undefined => {
+  const newest = answers.at(-1);
+  if (!newest || !isToPerson(newest, observation)) return newest;
+  const toUs = answers.findLast((message) => !isToPerson(message, observation));
+  return toUs && isFinal(toUs) && takesIn(toUs, observation) ? toUs : newest;
+};
+
+/** Only a model that says that it stopped by itself has said all of its answer, and only an answer to us is one to the task. */
+const incompletenessOf = (message: HostMessage, observation: RunObservation): Incompleteness | undefined => {
+  const { finish, text, reasons } = message;
+  if (finish === "stop") return isToPerson(message, observation) ? "remark" : undefined;
+  if (finish !== "length") return "noStopReason";
+  return text === "" && reasons ? "reasoning" : "length";
+};
+
+/** Puts together how the run was answered. */
+const answered = (
+  { completedAt = 0, promptID }: HostMessage,
+  answer: Answer,
+  observation: RunObservation,
+): RunOutcome => ({
+  is: "answered",
+  completedAt,
+  result: answer.result,
+  ...(answer.incomplete ? { incomplete: answer.incomplete } : {}),
+  ...(answer.earlierText === undefined ? {} : { earlierText: answer.earlierText }),
+  isPromptKnown: isOurs(promptID, observation) || observation.messages.some(({ id }) => id === promptID),
+});
+
+/** How a run ended whose steps had no end: with all that they said, each text once, or as a loop where they said nothing. */
+const endedWithoutReason = (steps: HostMessage[], answers: HostMessage[], observation: RunObservation): RunOutcome => {
+  const texts = steps.map(({ text }) => text).filter((text, index, all) => text !== "" && all.indexOf(text) === index);
+  const newest = steps.at(-1);
+  if (newest && texts.length > 0) {
+    return answered(newest, { result: texts.join("\n\n"), incomplete: "noStopReason" }, observation);
+  }
+  const said = lastText(answers);
+  const error = neverEnded(steps.length);
+  return { is: "failed", completedAt: newest?.completedAt, error, ...(said === undefined ? {} : { said }) };
+};
+
+const failed = (error: HostError, message: HostMessage | undefined, answers: HostMessage[]): RunOutcome => {
+  const { name, message: reason, fault, refusal } = error;
+  const completedAt = message?.completedAt;
+  if (name === ABORTED) return { is: "aborted", completedAt };
+  if (fault) {
+    return {
+      is: "faulted",
+      completedAt,
+      error: { name, message: reason, kind: fault === "host" ? "host" : "provider" },
+    };
+  }
+  if (message?.finish === CONTENT_FILTER) {
+    const said = lastText(answers);
+    const filtered = { name: CONTENT_FILTER_ERROR, message: reason, kind: "provider" } as const;
+    return { is: "failed", completedAt, error: filtered, ...(said === undefined ? {} : { said }) };
+  }
+  return {
+    is: "failed",
+    completedAt,
+    error: { name, message: reason, kind: "provider", ...(refusal ? { refusal } : {}) },
+    ...(message?.model ? { model: message.model } : {}),
+  };
+};
+
+/** The error of an answer that the content filter ended, where the host reports none. */
+const FILTERED: HostError = {
+  name: CONTENT_FILTER_ERROR,
+  message: "The response was blocked by the provider's content filter",
+};
 
 /**
  * Determines the outcome of a run from the messages of its idle session. Idleness alone proves nothing: a run is over when
@@ -88,20 +212,31 @@ const lastStepAt = (observation: RunObservation): number | undefined =>
   )?.completedAt;
 
 const outcomeOf = (observation: RunObservation): RunOutcome => {
-  const { messages, hostError, instruction, modelLeftAt = Number.NEGATIVE_INFINITY } = observation;
+  const { messages, hostError, modelLeftAt = Number.NEGATIVE_INFINITY } = observation;
   const newest = messages.findLast(({ role, isSummary }) => role === "assistant" && !isSummary);
-  if (newest && isAnswer(newest, observation) && newest.completedAt !== undefined) {
-    const { completedAt } = newest;
-    const isOfLeftModel = completedAt <= modelLeftAt;
-    if (newest.error && !isOfLeftModel) return failedOrAborted(newest.error, completedAt, newest.model);
-    // An abort during the host's own retries leaves neither an error nor a finish reason.
-    if (newest.finish === undefined && !isOfLeftModel) return { is: "aborted", completedAt };
-    if (newest.finish !== undefined && !newest.error && !UNFINISHED_REASONS.has(newest.finish)) {
-      if (instruction && !isAnswer(newest, { ...instruction, messages })) return { is: "unseen" };
-      const answers = messages.filter((message) => isAnswer(message, observation));
-      const result = answers.findLast(({ text }) => text !== "")?.text ?? "";
-      return { is: "answered", completedAt, result };
+  const answers =
+    newest && isAnswer(newest, observation) ? messages.filter((message) => isAnswer(message, observation)) : [];
+  const endless = stepsWithoutEnd(answers);
+  const lastOfThem = endless.at(-1);
+  if (lastOfThem && endless.length >= STEPS_WITHOUT_END) {
+    return takesIn(lastOfThem, observation) ? endedWithoutReason(endless, answers, observation) : { is: "unseen" };
+  }
+  const message = decisiveAnswer(answers, observation);
+  if (message?.completedAt !== undefined) {
+    const isOfLeftModel = message.completedAt <= modelLeftAt;
+    const error = message.error ?? (message.finish === CONTENT_FILTER ? FILTERED : undefined);
+    if (error && !isOfLeftModel) return failed(error, message, answers);
+    // An abort during the host's own retries leaves neither an error nor a finish reason, nor may a fault of the host.
+    if (message.finish === undefined && !isOfLeftModel && !hostError?.fault) {
+      return { is: "aborted", completedAt: message.completedAt };
+    }
+    if (isFinal(message) && !error) {
+      if (!takesIn(message, observation)) return { is: "unseen" };
+      const { text: result } = message;
+      const incomplete = incompletenessOf(message, observation);
+      const earlierText = result === "" ? lastText(answers.slice(0, answers.indexOf(message))) : undefined;
+      return answered(message, { result, incomplete, earlierText }, observation);
     }
   }
-  return hostError ? failedOrAborted(hostError, undefined) : { is: "unanswered" };
+  return hostError ? failed(hostError, undefined, answers) : { is: "unanswered" };
 };

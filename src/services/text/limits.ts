@@ -47,6 +47,13 @@ export const tooManyRepeats = ({ tool, times }: { tool: string; times: number })
   message: `It called the tool ${tool} ${times} times in a row with the same arguments, and was stopped. ${NO_RESUME}: launch one whose prompt says how to go on where that call does not help, or ask the user to raise the option loop.repeat.`,
 });
 
+/** Says that a model took steps without a word, of which the provider did not say that they were an end, and what to do. */
+export const neverEnded = (steps: number): TaskError => ({
+  name: "NoStopReason",
+  kind: "loop",
+  message: `Its model answered ${steps} times in a row without a word and without a tool call, and the provider did not say that it had finished. OpenCode would have asked it again for ever, so the run was stopped. ${NO_RESUME}: launch one with another model, or tell the user that the provider sends no finish_reason that OpenCode knows.`,
+});
+
 /** Says that a run took longer than it may, and what to do. Both in milliseconds. */
 export const tookTooLong = (taken: number, limit: number): TaskError => ({
   name: "RunTimeout",

@@ -1,5 +1,6 @@
 import type { RanCommand, Receipt, WrittenFile } from "../../receipt.ts";
 import { duration } from "./duration.ts";
+import { whyIncomplete } from "./incomplete.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 
 /** Characters of a command where it stands beside others. */
@@ -105,7 +106,11 @@ export const receiptLines = (receipt: Receipt): OwnText[] => {
   const times = own`Time: worked for ${duration(workedMs)}, waited for ${duration(waitedMs)}`;
   const gate = gateText(receipt);
   const gated = gate ? [own`Checked by a command: ${gate}`] : [];
-  const whole = receipt.isWhole ? [] : [own`Only part of the run could be observed.`];
+  const incomplete = whyIncomplete(receipt);
+  const whole = [
+    ...(incomplete ? [own`The result ${incomplete}.`] : []),
+    ...(receipt.isWhole ? [] : [own`Only part of the run could be observed.`]),
+  ];
   if (calls === 0) return [own`No tool was called.`, ...gated, times, ...whole];
   const omittedCommands = omitted.commands > 0 ? [own`- ${omitted.commands} older ones`] : [];
   return [

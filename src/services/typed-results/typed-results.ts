@@ -55,7 +55,10 @@ const isJson = (text: string): boolean => {
   }
 };
 
-/** Returns the blocks of code in a text in Markdown that may be JSON by their language, or have none. */
+/**
+ * Returns the blocks of code in a text in Markdown that may be JSON by their language, or have none. Where the last one is not
+ * closed, the text was cut in it, or its end was forgotten: whatever is in the blocks before it is not the answer.
+ */
 const codeBlocks = (text: string): string[] => {
   const blocks: string[] = [];
   let open: { fence: string; language: string; lines: string[] } | undefined;
@@ -70,7 +73,8 @@ const codeBlocks = (text: string): string[] => {
       open.lines.push(line);
     }
   }
-  return blocks;
+  const isOpen = open !== undefined && (open.language === "" || open.language === "json");
+  return isOpen && open ? [open.lines.join("\n")] : blocks;
 };
 
 /** Finds the JSON in an answer: all of it, or its last block of code that is JSON. */

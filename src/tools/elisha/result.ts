@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { duration } from "../../services/text/duration.ts";
+import { whatResultLacks } from "../../services/text/incomplete.ts";
 import { quoteError } from "../../services/text/notice.ts";
 import { type OwnText, own } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/queue.ts";
@@ -19,6 +20,7 @@ export const TaskResult = z.strictObject({
   title: z.string().optional(),
   /** The agent's last answer. */
   result: z.string().optional(),
+  /** Why it failed. Without a `code`, what the caller should know of it: what it waits for, or what its result lacks. */
   error: z.string().optional(),
   /**
    * - `AGENT_NOT_FOUND`: there is no such agent; nothing was launched
@@ -46,8 +48,8 @@ const waitingFor = (task: Task): OwnText | undefined => {
 const errorOf = (task: Task): Pick<TaskResult, "error" | "code"> => {
   const { error } = task;
   if (error) return { error: `${error.name}: ${error.message}`, code: "SESSION_ERROR" };
-  const wait = waitingFor(task);
-  return wait === undefined ? {} : { error: wait };
+  const note = task.status === "completed" ? whatResultLacks(task) : waitingFor(task);
+  return note === undefined ? {} : { error: note };
 };
 
 /** Describes the current state of a task. */

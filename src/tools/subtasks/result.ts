@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { whatResultLacks } from "../../services/text/incomplete.ts";
 import { queueSummary } from "../../services/text/queue.ts";
 import { hasEnded, shortDescription, type Task } from "../../task.ts";
 import type { ToolDeps } from "../define-tool.ts";
@@ -13,7 +14,7 @@ export const SubtaskResult = z.strictObject({
   subTaskStatus: z.enum(["Success", "Error", "Cancel"]),
   /** The first paragraph of the final message. */
   summary: z.string().optional(),
-  /** Why it failed; for a cancelled one, what cancelled it, or why it is unknown whether it has stopped. */
+  /** Why it failed, or what the final message of one that did not fail lacks; for a cancelled one, what cancelled it, or why it is unknown whether it has stopped. */
   failureReason: z.string().optional(),
   /** The agent's last message, even if the agent failed after it. It is only cut to the host's limit. */
   finalAssistantMessage: z.string().optional(),
@@ -40,7 +41,11 @@ const CANCELLED_BY_OTHERS = "The subtask was cancelled by a person, or by anothe
 export const endedResult = async (task: EndedTask, { lastWords }: ToolDeps["engine"]): Promise<SubtaskResult> => {
   const ended = { taskId: task.sessionID, agentId: task.agent, subTaskStatus: STATUS[task.status] };
   if (task.status === "completed") {
-    return { ...ended, summary: truncateField(task.summary), finalAssistantMessage: task.result };
+    const lacks = whatResultLacks(task);
+    return {
+      ...{ ...ended, summary: truncateField(task.summary), finalAssistantMessage: task.result },
+      ...(lacks === undefined ? {} : { failureReason: truncateField(lacks) }),
+    };
   }
   if (task.status === "cancelled")
     return { ...ended, failureReason: truncateField(task.failureReason ?? CANCELLED_BY_OTHERS) };

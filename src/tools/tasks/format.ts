@@ -1,6 +1,7 @@
 import { duration } from "../../services/text/duration.ts";
+import { incompleteInShort, whyIncomplete } from "../../services/text/incomplete.ts";
 import { modelName } from "../../services/text/model-name.ts";
-import { fenceResult, quoteError } from "../../services/text/notice.ts";
+import { EARLIER_TEXT, fenceResult, quoteError } from "../../services/text/notice.ts";
 import { overlapSummary, sharedFiles } from "../../services/text/overlaps.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/queue.ts";
@@ -61,6 +62,7 @@ const formatTaskLine = (task: ListedTask, usage: Usage, now: number): OwnText =>
       runDuration(task, now),
       formatUsage(usage),
       wentOn(task),
+      incompleteInShort(task),
       formatAttention(task) ?? queueSummary(task) ?? formatWait(task, now),
       hasEnded(task) ? undefined : sharedFiles(task.overlaps),
     ],
@@ -171,12 +173,17 @@ const formatModel = ({ model }: Task): OwnText => (model ? own`, model ${nameOf(
 
 /** Says what the result is where it is not the answer of the newest run. */
 const resultHeading = (task: Task): OwnText | "" => {
-  if (task.result === undefined || task.status === "completed") return "";
+  if (task.result === undefined) return "";
+  const incomplete = whyIncomplete(task);
+  if (task.status === "completed") {
+    if (incomplete) return own`Its result ${incomplete}:`;
+    return task.result === "" ? own`It finished without a result: its last message has no text.` : "";
+  }
   if (task.error?.kind === "gate") return own`Its last answer, which did not pass the gate:`;
   if (task.error?.kind === "schema") return own`Its last answer, which did not fit its schema:`;
   return hasPartialResult(task)
     ? own`Partial result, written before the run was stopped:`
-    : own`Result of the previous run:`;
+    : own`Result of the previous run${incomplete ? own`, which ${incomplete}` : own``}:`;
 };
 
 /**
@@ -204,5 +211,6 @@ export const formatReport = (task: TaskWithUsage, now: number, changes?: Worktre
     overlapSummary(task.progress.overlaps, task.parentSessionID),
     resultHeading(task),
     task.result === undefined ? "" : fenceResult(task.result, task.sessionID),
+    ...(task.earlierText === undefined ? [] : [own`${EARLIER_TEXT}:`, fenceResult(task.earlierText, task.sessionID)]),
   );
 };

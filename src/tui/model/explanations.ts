@@ -1,6 +1,7 @@
 import type { Changes } from "../../client/api-types.ts";
 import { descendantsOf } from "../../client/tasks-below.ts";
 import { changedFile, changesSummary } from "../../services/text/changed-files.ts";
+import { whatResultLacks } from "../../services/text/incomplete.ts";
 import { overlapSummary } from "../../services/text/overlaps.ts";
 import { receiptSummary } from "../../services/text/receipt.ts";
 import { onServer } from "../../services/text/server.ts";
@@ -74,9 +75,11 @@ const serverText = (task: PanelTask): string | undefined => {
   return where === undefined ? undefined : `It ran ${where}, another server of the fleet.`;
 };
 
-const endText = ({ status, error, summary = "" }: PanelTask): string => {
+const endText = (task: PanelTask): string => {
+  const { status, error, summary } = task;
   if (status === "error") return `It failed: ${error?.message ?? "no reason is known"}`;
-  return status === "cancelled" ? "It was cancelled." : `It is completed. ${summary}`.trim();
+  if (status === "cancelled") return "It was cancelled.";
+  return ["It is completed.", whatResultLacks(task), summary].filter(Boolean).join(" ");
 };
 
 /** Says what a task waits for and what ends that, or how it has ended and what it was seen to do. `now` is epoch milliseconds. */

@@ -1,4 +1,5 @@
 import prettyMilliseconds from "pretty-ms";
+import { incompleteInShort } from "../../services/text/incomplete.ts";
 import { sharedFiles } from "../../services/text/overlaps.ts";
 import { ordinal } from "../../services/text/queue.ts";
 import { onServer } from "../../services/text/server.ts";
@@ -66,10 +67,12 @@ const ENDED: Record<"completed" | "error" | "cancelled", Omit<Standing, "words">
   cancelled: { sign: "⊘", tone: "muted" },
 };
 
-/** Says how a row stands. For one that has failed, the words are the reason. */
+/** Says how a row stands. For one that has failed, or whose result is not known to be whole, the words are the reason. */
 export const standingOf = (row: Row): Standing => {
   const { task } = row;
   if (!hasEnded(task)) return liveStanding(row);
   const status = task.status as keyof typeof ENDED;
+  const incomplete = status === "completed" ? incompleteInShort(task) : undefined;
+  if (incomplete !== undefined) return { ...ENDED.completed, tone: "warning", words: incomplete };
   return { ...ENDED[status], words: status === "error" ? (task.error?.message ?? "failed") : status };
 };

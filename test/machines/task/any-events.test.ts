@@ -5,6 +5,7 @@ import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/eve
 import { outboxMachine } from "../../../src/machines/outbox/machine.ts";
 import type { Recovery, RunResult, TaskEvent, TaskInput, UserRequest } from "../../../src/machines/task/events.ts";
 import { taskMachine } from "../../../src/machines/task/machine.ts";
+import { Incompleteness } from "../../../src/receipt.ts";
 import { ModelRefusal, type TaskError, type Wake } from "../../../src/task.ts";
 import { receipt } from "../../fakes/receipt.ts";
 import { pureRuns } from "../../seed.ts";
@@ -99,15 +100,24 @@ const taskEvents: Events<TaskEvent> = {
   HOST_ANSWERING: timed,
   HOST_IDLE: timed,
   HOST_ERROR: fc.record({ at, error: fc.record({ name: text, message: text }) }),
+  STEPS_WITHOUT_END: timed,
   SESSION_NOT_FOUND: timed,
   SESSION_DELETED: timed,
   CHECKED_BUSY: fc.record(looked),
   CHECKED_AWAITING_TASKS: fc.record(looked),
   CHECKED_ANSWERED: fc.record(
-    { ...looked, completedAt: at, result: text, misfit: fc.record({ messageID: id, partID: id, prompt: text, error }) },
+    {
+      ...{ ...looked, completedAt: at, result: text, earlierText: text },
+      incomplete: fc.constantFrom(...Incompleteness.options),
+      misfit: fc.record({ messageID: id, partID: id, prompt: text, error }),
+    },
     { requiredKeys: ["at", "checkId", "completedAt", "result"] },
   ),
-  CHECKED_FAILED: fc.record({ ...looked, completedAt: at, error }),
+  CHECKED_FAILED: fc.record(
+    { ...looked, completedAt: at, error, said: text },
+    { requiredKeys: ["at", "checkId", "completedAt", "error"] },
+  ),
+  CHECKED_HOST_FAULT: fc.record({ ...looked, error, completedAt: at }),
   CHECKED_ABORTED: fc.record({ ...looked, completedAt: at }),
   CHECKED_UNANSWERED: fc.record(looked),
   CHECKED_UNSEEN: fc.record(looked),

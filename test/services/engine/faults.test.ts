@@ -390,18 +390,20 @@ describe("what a look has to find out", () => {
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
-  test("the last words of an agent that took several steps in silence after them are its result", async () => {
+  test("the last words of an agent that took several steps in silence after them are kept, but are not its result", async () => {
     const stage = createStage();
     const id = await stage.launch();
     const { messages } = stage.host.at(id);
     const [prompt] = messages;
-    const step = { ...messages.at(-1), finish: "tool-calls", completedAt: stage.clock.now() } as (typeof messages)[0];
-    messages.splice(1, 1, { ...step, text: "12 files" });
-    for (let count = 0; count < 4; count += 1) messages.push({ ...step, id: `${step.id}_${count}` });
+    const called = { finish: "tool-calls", tools: "called", completedAt: stage.clock.now() } as const;
+    const begun = messages.at(-1) as (typeof messages)[0];
+    messages.splice(1, 1, { ...begun, ...called, text: "12 files" });
+    for (let count = 0; count < 4; count += 1) messages.push({ ...begun, ...called, id: `${begun.id}_${count}` });
+    messages.push({ ...begun, id: `${begun.id}_last` });
     expect(prompt?.role).toBe("user");
     stage.host.finish(id, "", { unwritten: true });
     await settled();
-    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12 files" });
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "", earlierText: "12 files" });
   });
 });
 

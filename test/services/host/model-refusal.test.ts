@@ -27,6 +27,29 @@ test.each([
 });
 
 test.each([
+  [unknown("Failed to execute statement"), "host"],
+  [unknown("database is locked"), "host"],
+  [unknown("SQLITE_FULL: database or disk is full"), "host"],
+  [unknown("ENOSPC: no space left on device, write"), "host"],
+  [unknown("undefined is not an object"), "unknown"],
+  [{ name: "SomethingNew", data: { message: "who knows" } }, "unknown"],
+  ["quota", "unknown"],
+])("%j may pass: it is a fault, %s", (error, fault) => {
+  expect(readModelError(error)).toMatchObject({ fault });
+});
+
+test.each([
+  [api(500, "the database of the provider is down", true)],
+  [{ name: "ContextOverflowError", data: { message: "prompt is too long" } }],
+  [{ name: "MessageAbortedError", data: { message: "Aborted" } }],
+  [{ name: "ContentFilterError", data: { message: "blocked" } }],
+  [unknown('Agent not found: "nobody". Available agents: build')],
+  [unknown("Model not found: p/m9.")],
+])("%j is no fault: it says what is wrong with the request", (error) => {
+  expect(readModelError(error)).not.toHaveProperty("fault");
+});
+
+test.each([
   [api(400, "messages: too many")],
   [api(undefined)],
   [{ name: "ContextOverflowError", data: { message: "prompt is too long" } }],

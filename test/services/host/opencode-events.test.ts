@@ -24,7 +24,11 @@ test.each([
   [
     "session.error",
     { sessionID: "s" },
-    { type: "error", sessionID: "s", error: { name: "UnknownError", message: "no details were given" } },
+    {
+      type: "error",
+      sessionID: "s",
+      error: { name: "UnknownError", message: "no details were given", fault: "unknown" },
+    },
   ],
   [
     "message.updated",

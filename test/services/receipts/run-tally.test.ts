@@ -44,7 +44,15 @@ const message = (id: string, createdAt: number, completedAt?: number): HostEvent
   },
 });
 
-const RUN = { index: 0, startedAt: 0, endedAt: 100_000, directory: "/project", isWhole: true, gate: undefined };
+const RUN = {
+  index: 0,
+  startedAt: 0,
+  endedAt: 100_000,
+  directory: "/project",
+  isWhole: true,
+  gate: undefined,
+  incomplete: undefined,
+};
 
 /** The receipt of a run in which this happened, a second after the other. */
 const receiptOf = (...events: HostEvent[]) => {

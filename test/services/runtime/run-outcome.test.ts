@@ -1,6 +1,12 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { HostMessage } from "../../../src/services/host/messages.ts";
-import { determineRunOutcome, isAnswer, type RunObservation } from "../../../src/services/runtime/run-outcome.ts";
+import { createIds } from "../../../src/services/platform/ids.ts";
+import {
+  determineRunOutcome,
+  isAnswer,
+  type RunObservation,
+  STEPS_WITHOUT_END,
+} from "../../../src/services/runtime/run-outcome.ts";
 
 const PROMPT = "msg_2";
 
@@ -26,6 +32,10 @@ const assistant = (given: Partial<HostMessage> = {}): HostMessage => ({
   ...given,
 });
 
+/** A step in which the model called a tool. */
+const step = (given: Partial<HostMessage> = {}): HostMessage =>
+  assistant({ finish: "tool-calls", tools: "called", ...given });
+
 const see = (given: Partial<RunObservation>) =>
   determineRunOutcome({
     messages: [user(PROMPT), assistant()],
@@ -36,7 +46,7 @@ const see = (given: Partial<RunObservation>) =>
   });
 
 test("a finished assistant message that answers the prompt is the end", () => {
-  expect(see({})).toEqual({ is: "answered", completedAt: 9, result: "done" });
+  expect(see({})).toEqual({ is: "answered", completedAt: 9, result: "done", isPromptKnown: true });
 });
 
 test("an assistant message without an end is no answer", () => {
@@ -45,26 +55,25 @@ test("an assistant message without an end is no answer", () => {
   });
 });
 
-test.each(["tool-calls", "unknown"])("a message that finished with %s goes on", (finish) => {
-  const step = assistant({ finish });
-  expect(see({ messages: [user(PROMPT), step] })).toEqual({ is: "unanswered", lastStepAt: step.completedAt });
+test.each(["tool-calls", "unknown", "stop", "length"])(
+  "a message with tool calls that finished with %s goes on",
+  (finish) => {
+    expect(see({ messages: [user(PROMPT), step({ finish })] })).toEqual({ is: "unanswered", lastStepAt: 9 });
+  },
+);
+
+test("a message whose tool calls were all interrupted is the end where the host takes it for one", () => {
+  expect(see({ messages: [user(PROMPT), assistant({ tools: "interrupted" })] }).is).toBe("answered");
+  expect(see({ messages: [user(PROMPT), step({ tools: "interrupted" })] }).is).toBe("unanswered");
 });
 
 const ABORTED = assistant({ completedAt: 20, finish: undefined, error: { name: "MessageAbortedError", message: "" } });
 
 test.each([
-  [
-    "the newest of several",
-    [assistant({ finish: "tool-calls" }), assistant({ finish: "tool-calls", completedAt: 12 })],
-    12,
-  ],
-  ["none that was aborted", [assistant({ finish: "tool-calls" }), ABORTED], 9],
-  [
-    "none that is under way",
-    [assistant({ finish: "tool-calls" }), assistant({ completedAt: undefined, finish: undefined })],
-    9,
-  ],
-  ["none that answers an earlier prompt", [assistant({ finish: "tool-calls", promptID: "msg_1" })], undefined],
+  ["the newest of several", [step(), step({ completedAt: 12 })], 12],
+  ["none that was aborted", [step(), ABORTED], 9],
+  ["none that is under way", [step(), assistant({ completedAt: undefined, finish: undefined })], 9],
+  ["none that answers an earlier prompt", [step({ promptID: "msg_1" })], undefined],
   ["none of a compaction", [assistant({ finish: "stop", isSummary: true })], undefined],
   ["no message of a person", [user("msg_4")], undefined],
 ])("the last step of a run that was cut off is %s", (_, messages, lastStepAt) => {
@@ -114,13 +123,13 @@ test("a compaction's summary is no answer", () => {
 test("a compaction's summary is not the result, though the answer has no text of its own", () => {
   const summary = assistant({ isSummary: true, text: "What was said so far." });
   const messages = [user(PROMPT), summary, assistant({ id: "msg_4", text: "" })];
-  expect(see({ messages })).toEqual({ is: "answered", completedAt: 9, result: "" });
+  expect(see({ messages })).toEqual({ is: "answered", completedAt: 9, result: "", isPromptKnown: true });
   expect(isAnswer(summary, { messages, messageID: PROMPT, storedAt: 1 })).toBe(false);
 });
 
 test("an answer is the end, though the conversation was compacted after it", () => {
   const messages = [user(PROMPT), assistant(), assistant({ id: "msg_4", isSummary: true, text: "What was said." })];
-  expect(see({ messages })).toEqual({ is: "answered", completedAt: 9, result: "done" });
+  expect(see({ messages })).toMatchObject({ is: "answered", completedAt: 9, result: "done" });
 });
 
 test("a message that failed is a failure, in the host's words", () => {
@@ -152,9 +161,20 @@ test("an error that the host told of counts when no message carries one", () => 
   });
 });
 
-test("the result is the last text, also when the last message has none", () => {
-  const messages = [user(PROMPT), assistant({ text: "I found it." }), assistant({ id: "msg_4", text: "" })];
-  expect(see({ messages })).toMatchObject({ is: "answered", result: "I found it." });
+test("where the last message has no text there is no result, and what was said before goes by a name of its own", () => {
+  const messages = [
+    user(PROMPT),
+    step({ text: "Let me look." }),
+    step({ text: "" }),
+    assistant({ id: "msg_4", text: "" }),
+  ];
+  expect(see({ messages })).toMatchObject({ is: "answered", result: "", earlierText: "Let me look." });
+  expect(see({ messages: [user(PROMPT), step({ text: "" }), assistant({ text: "" })] })).not.toHaveProperty(
+    "earlierText",
+  );
+  expect(see({ messages: [user(PROMPT), step({ text: "Let me look." }), assistant()] })).not.toHaveProperty(
+    "earlierText",
+  );
 });
 
 test("a prompt with an older id that was stored later is behind ours", () => {
@@ -167,17 +187,17 @@ test("a prompt with an older id that was stored later is behind ours", () => {
 const INSTRUCTION = { messageID: "msg_5", storedAt: 5 };
 const instructed = (...messages: HostMessage[]) =>
   see({ messages: [user(PROMPT), ...messages], instruction: INSTRUCTION });
-const step = assistant({ id: "msg_4", finish: "tool-calls", completedAt: 4, text: "I have looked." });
+const looked = step({ id: "msg_4", completedAt: 4, text: "I have looked." });
 const given = { ...user("msg_5"), createdAt: 5 };
 const last = assistant({ id: "msg_6", promptID: "msg_5", createdAt: 6, completedAt: 8, text: "5 of them." });
 
 test("an answer to the run's prompt from before the newest instruction leaves that unseen", () => {
-  expect(instructed(step, given)).toEqual({ is: "unanswered", lastStepAt: 4 });
+  expect(instructed(looked, given)).toEqual({ is: "unanswered", lastStepAt: 4 });
   expect(instructed(assistant({ id: "msg_4" }), given)).toEqual({ is: "unseen", lastStepAt: 9 });
 });
 
 test("an answer to the instruction is the answer of the run", () => {
-  expect(instructed(step, given, last)).toEqual({ is: "answered", completedAt: 8, result: "5 of them." });
+  expect(instructed(looked, given, last)).toMatchObject({ is: "answered", completedAt: 8, result: "5 of them." });
 });
 
 test("an answer to what came after the instruction has taken that in, too", () => {
@@ -186,8 +206,12 @@ test("an answer to what came after the instruction has taken that in, too", () =
   expect(instructed(given, later, answer)).toMatchObject({ is: "answered", result: "5 of them." });
 });
 
-test("an answer to the instruction without words leaves what the agent said before it as the result", () => {
-  expect(instructed(step, given, { ...last, text: "" })).toMatchObject({ is: "answered", result: "I have looked." });
+test("an answer to the instruction without words is no result, whatever the agent said before it", () => {
+  expect(instructed(looked, given, { ...last, text: "" })).toMatchObject({
+    is: "answered",
+    result: "",
+    earlierText: "I have looked.",
+  });
 });
 
 test("a run that failed or was aborted did so, whether its model had seen the instruction or not", () => {
@@ -220,4 +244,153 @@ test("a failure names the model that was asked, where a message shows it", () =>
   ] as const;
   const outcome = see({ messages: [user(PROMPT), assistant({ error, model })] });
   expect(outcome).toEqual({ is: "failed", completedAt: 9, error: { ...error, kind: "provider" }, model });
+});
+
+describe("how the answer ended", () => {
+  test.each([
+    ["stop", {}, undefined],
+    ["length", {}, "length"],
+    ["length", { text: "" }, "length"],
+    ["length", { text: "", reasons: true }, "reasoning"],
+    ["length", { reasons: true }, "length"],
+    ["other", {}, "noStopReason"],
+    ["error", {}, "noStopReason"],
+  ])("with %s, and %j, makes it incomplete: %s", (finish, given, incomplete) => {
+    const outcome = see({ messages: [user(PROMPT), assistant({ finish, ...given })] });
+    expect(outcome).toMatchObject({ is: "answered" });
+    expect("incomplete" in outcome ? outcome.incomplete : undefined).toBe(incomplete);
+  });
+
+  test.each([
+    ["an error of the host", { name: "ContentFilterError", message: "blocked" }],
+    ["no error", undefined],
+  ])("by the content filter, with %s, is a failure that keeps what was written", (_, error) => {
+    const cut = assistant({ finish: "content-filter", error, text: "At first" });
+    expect(see({ messages: [user(PROMPT), step({ text: "I look." }), cut] })).toMatchObject({
+      is: "failed",
+      error: { name: "ContentFilterError", kind: "provider" },
+      said: "At first",
+    });
+    expect(see({ messages: [user(PROMPT), { ...cut, text: "" }] })).not.toHaveProperty("said");
+  });
+});
+
+describe("steps without a tool call and without an end", () => {
+  const open = (given: Partial<HostMessage> = {}) => assistant({ finish: "unknown", ...given });
+  const many = (count: number, given: Partial<HostMessage> = {}) => Array.from({ length: count }, () => open(given));
+  const seen = (...messages: HostMessage[]) => see({ messages: [user(PROMPT), ...messages] });
+
+  test.each(["unknown", "tool-calls"])("that finished with %s are the end when there are enough of them", (finish) => {
+    expect(seen(...many(STEPS_WITHOUT_END - 1, { finish }))).toEqual({ is: "unanswered", lastStepAt: 9 });
+    expect(seen(...many(STEPS_WITHOUT_END, { finish }))).toEqual({
+      ...{ is: "answered", completedAt: 9, result: "done", incomplete: "noStopReason", isPromptKnown: true },
+    });
+  });
+
+  test("have all that they said for a result, each text once, in its order", () => {
+    const said = ["There are 12.", "", "There are 12.", "Anything else?"].map((text) => open({ text }));
+    expect(seen(...said)).toMatchObject({ result: "There are 12.\n\nAnything else?" });
+  });
+
+  test("in which nothing was said are a loop, and what was said before them is kept", () => {
+    const silent = many(STEPS_WITHOUT_END, { text: "" });
+    expect(seen(step({ text: "I look." }), ...silent)).toMatchObject({
+      ...{ is: "failed", completedAt: 9, said: "I look." },
+      error: { kind: "loop", name: "NoStopReason" },
+    });
+    expect(seen(...silent)).not.toHaveProperty("said");
+  });
+
+  test.each([
+    ["aborted", ABORTED],
+    ["under way", assistant({ completedAt: undefined, finish: undefined })],
+    ["cut off between two tries", assistant({ finish: undefined })],
+  ])("count though one more after them was %s", (_, cutOff) => {
+    expect(seen(...many(STEPS_WITHOUT_END), cutOff)).toMatchObject({ is: "answered", completedAt: 9 });
+    expect(seen(...many(STEPS_WITHOUT_END - 1), cutOff).is).not.toBe("answered");
+  });
+
+  test("begin anew after a tool call, and with another message that they answer", () => {
+    const few = many(STEPS_WITHOUT_END - 1);
+    expect(seen(...few, step(), ...few).is).toBe("unanswered");
+    expect(seen(...few, user("msg_4"), ...many(STEPS_WITHOUT_END - 1, { promptID: "msg_4" })).is).toBe("unanswered");
+    expect(seen(...few, assistant({ text: "all of it" }))).toMatchObject({ is: "answered", result: "all of it" });
+  });
+
+  test("leave an instruction unseen that came after them", () => {
+    expect(instructed(...many(STEPS_WITHOUT_END), given)).toEqual({ is: "unseen", lastStepAt: 9 });
+  });
+});
+
+describe("where a person writes to the agent while it works", () => {
+  const remark = { ...user("msg_4"), text: "how many so far?", createdAt: 4 };
+  const reply = assistant({ id: "msg_5", promptID: "msg_4", createdAt: 5, completedAt: 20, text: "4 so far." });
+  const seen = (...messages: HostMessage[]) => see({ messages: [user(PROMPT), ...messages] });
+
+  test("the finished answer to us is the result, not that to the person", () => {
+    expect(seen(assistant(), remark, reply)).toMatchObject({ is: "answered", completedAt: 9, result: "done" });
+    expect(seen(assistant(), remark, reply)).not.toHaveProperty("incomplete");
+  });
+
+  test("and what becomes of the turn of that person does not matter once we are answered", () => {
+    for (const becomes of [
+      { ...ABORTED, id: "msg_5", promptID: "msg_4" },
+      { ...reply, error: { name: "APIError", message: "" } },
+    ])
+      expect(seen(assistant(), remark, becomes)).toMatchObject({ is: "answered", result: "done" });
+  });
+
+  test("in the middle of a turn, the only answer is the result, and is said to be one to the person", () => {
+    expect(seen(step(), remark, reply)).toMatchObject({ is: "answered", result: "4 so far.", incomplete: "remark" });
+    expect(seen(step(), remark, step({ ...reply, finish: "tool-calls", tools: "called" })).is).toBe("unanswered");
+  });
+
+  test("before an instruction, only an answer that has taken that in is one to us", () => {
+    const answer = { ...reply, id: "msg_8", promptID: "msg_7", createdAt: 8 };
+    const later = { ...remark, id: "msg_7", createdAt: 7 };
+    expect(instructed(assistant(), given, later, answer)).toMatchObject({ result: "4 so far.", incomplete: "remark" });
+    expect(instructed(given, last, later, answer)).toMatchObject({ result: "5 of them." });
+  });
+
+  test("what this plugin or the host writes to the agent is no remark: its answer is the newest", () => {
+    const clock = { now: () => 1, after: () => () => undefined };
+    const notice = { ...remark, id: createIds(clock).message() };
+    const ofHost = { ...remark, text: "" };
+    for (const message of [notice, ofHost])
+      expect(seen(assistant(), message, { ...reply, promptID: message.id })).toMatchObject({ result: "4 so far." });
+  });
+
+  test("an answer to what was not read may be one to a person", () => {
+    expect(see({ messages: [reply], storedAt: 1 })).toMatchObject({ is: "answered", isPromptKnown: false });
+  });
+});
+
+describe("a fault of the host", () => {
+  const locked = { name: "UnknownError", message: "Failed to execute statement", fault: "host" } as const;
+  const seen = (...messages: HostMessage[]) => see({ messages: [user(PROMPT), ...messages] });
+
+  test.each([
+    ["host", "host"],
+    ["unknown", "provider"],
+  ] as const)("interrupts the run: of the kind %s, it is an error of the kind %s in the end", (fault, kind) => {
+    const { name, message } = locked;
+    expect(seen(step(), assistant({ error: { ...locked, fault }, finish: undefined, completedAt: 12 }))).toEqual({
+      ...{ is: "faulted", completedAt: 12, error: { name, message, kind }, lastStepAt: 9 },
+    });
+  });
+
+  test.each([
+    ["no message at all", []],
+    ["a step under way", [assistant({ completedAt: undefined, finish: undefined })]],
+    ["a step that ended without a reason", [assistant({ finish: undefined })]],
+  ])("that the host reported interrupts it, though the messages show %s", (_, messages) => {
+    expect(see({ messages: [user(PROMPT), ...messages], hostError: locked })).toMatchObject({
+      is: "faulted",
+      completedAt: undefined,
+    });
+  });
+
+  test("says nothing where the run was answered after it", () => {
+    expect(see({ hostError: locked })).toMatchObject({ is: "answered" });
+  });
 });

@@ -26,6 +26,7 @@ describe("the JSON of an answer is", () => {
     ["a block after another one", `\`\`\`ts\nconst a = 1;\n\`\`\`\nHere:\n\`\`\`json\n${json}\n\`\`\``],
     ["a block after an empty one", `\`\`\`\n\`\`\`\n\`\`\`json\n${json}\n\`\`\``],
     ["a block in a list, with a longer fence", `- so:\n  \`\`\`\`json\n  ${json}\n  \`\`\`\``],
+    ["a block whose end is missing", `\`\`\`json\n{}\n\`\`\`\nOr:\n\`\`\`json\n${json}`],
     ["the last block that is JSON", `\`\`\`json\n{}\n\`\`\`\n\`\`\`JSON\n${json}\n\`\`\`\n\`\`\`\nls -l\n\`\`\``],
   ])("%s", async (_, answer) => {
     expect(await create().read(FILES, answer)).toEqual({ json });
@@ -41,6 +42,11 @@ describe("an answer does not fit", () => {
     ["that is empty", " ", ["it is empty"]],
     ["without JSON", "I found two files: a.ts and b.ts.", ["it is not JSON"]],
     ["with broken JSON", '{"files": [}', ["it is not JSON"]],
+    [
+      "that was cut in a block after one that is whole",
+      '```json\n{ "files": [] }\n```\nOr:\n```json\n{ "files": ["a',
+      ["it is not JSON"],
+    ],
     ["of another type", "[]", ["the value must be object"]],
     [
       "in several places",

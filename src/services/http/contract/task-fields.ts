@@ -197,6 +197,8 @@ const WrittenReceipt = describeFields(
       "Files that changed in the folder while it was under way, though none of its tools says that it wrote them: a command did, or somebody else.",
     commands: "The commands that its agent ran in a shell, oldest first.",
     gate: "How the command ended that checks its answers; absent where it has none, or no answer came to it.",
+    incomplete:
+      "Why the run's result is not known to be the whole answer, as in `incomplete` of the task; absent where it is, or there is none.",
     omitted: "How many more there are of each than the lists show.",
     tokens: "Input, output and reasoning tokens of its steps.",
     cost: "US dollars.",
@@ -299,7 +301,11 @@ export const DescribedTask = describeFields(shape, {
   completedAt: "When the newest run ended; absent while it is under way.",
   resultRetrievedAt: "When an agent first read the result; absent until then.",
   result:
-    "The child's last text, or the JSON in it where there is a `schema`; of a run that was stopped at a limit, what it had said so far.",
+    "The text of the message with which the child ended the run, or the JSON in it where there is a `schema`; of a run that was stopped, what it had said so far.",
+  incomplete:
+    "Why `result` is not known to be the whole answer: the model reached the limit of its output (`length`), its reasoning used that up (`reasoning`), the provider never said that it had finished (`noStopReason`), or a person wrote to the agent in the middle of its work, and its last message is to that (`remark`). Absent where it is whole.",
+  earlierText:
+    "What the child wrote last before the message that ended the run, where that has no text: it is not the result. Absent otherwise.",
   summary: "The first paragraph of `result`.",
   error: "Why the newest run failed; absent unless it did.",
   failureReason: "The message of `error`.",

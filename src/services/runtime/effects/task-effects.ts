@@ -1,5 +1,5 @@
 import type { Misfit, Prompt, SlotRequest, TaskEvent } from "../../../machines/task/events.ts";
-import type { ResultSchema, TaskError } from "../../../task.ts";
+import { type Answer, isStop, type ResultSchema, type TaskError } from "../../../task.ts";
 import type { Host, HostFailure, HostResult } from "../../host/host.ts";
 import { isDeleted } from "../../host/host.ts";
 import type { HostMessage } from "../../host/messages.ts";
@@ -32,9 +32,12 @@ const ALL_MESSAGES = 200;
 
 /** True when older messages would add nothing to what is known of the run. */
 const isConclusive = (outcome: RunOutcome): boolean => {
-  if (outcome.is === "answered") return outcome.result !== "";
+  if (outcome.is === "answered") {
+    // Of steps without an end, all are wanted.
+    return outcome.result !== "" && outcome.isPromptKnown && outcome.incomplete !== "noStopReason";
+  }
   if (outcome.is === "unseen") return outcome.lastStepAt !== undefined;
-  return outcome.is === "failed" || (outcome.is === "aborted" && outcome.lastStepAt !== undefined);
+  return outcome.is === "failed" && !isStop(outcome.error);
 };
 
 const toTaskError = ({ name, message }: HostFailure): TaskError => ({ name, kind: "host", message });
@@ -80,6 +83,8 @@ export interface TaskEffectDeps {
   takeSlot(request: SlotRequest): boolean;
   /** Reads the JSON in an answer: that, or what of it does not fit the schema. */
   readAnswer(schema: ResultSchema, answer: string): Promise<{ json: string } | { misfits: string[] }>;
+  /** True while something works below a task that is no task: then its turn has ended, but not its run. */
+  isWorkBelow(taskId: string): boolean;
   /** Says why a session cannot be prompted, whatever the host answers; undefined where it can. */
   obstacleTo(sessionID: string): string | undefined;
   /** Is notified of each instruction that is about to be sent: a model may be shown it before all of it is stored. */
@@ -98,11 +103,12 @@ export const createTaskEffects = ({
   observedAnswers,
   receipts,
   readAnswer,
+  isWorkBelow,
   obstacleTo,
   expectInstruction,
   takeSlot,
 }: TaskEffectDeps): EffectHandlers<
-  "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "stopSession"
+  "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "endTurn" | "stopSession"
 > => {
   const sendPrompt = async ({ prompt, schema }: EffectOf<"sendPrompt">, charts: Charts): Promise<TaskEvent> => {
     const obstacle = obstacleTo(prompt.sessionID);
@@ -195,17 +201,24 @@ export const createTaskEffects = ({
   };
 
   /**
-   * An agent that waits for tasks of its own has not finished: it will receive their results, and go on. Where all of them
-   * have ended, that is about to happen.
+   * An agent that waits for tasks of its own, or for subagents of the host, has not finished: it will receive their results,
+   * and go on. Where all of them have ended, that is about to happen.
    */
   const answered = (
     { sessionID, checkId }: EffectOf<"checkRun">,
-    { completedAt, result }: { completedAt: number; result: string },
+    { completedAt, result, incomplete, earlierText }: { completedAt: number } & Answer,
     awaitsTasks: boolean,
     charts: Charts,
   ): TaskEvent => {
     const at = clock.now();
-    if (!awaitsTasks) return { type: "CHECKED_ANSWERED", at, checkId, completedAt, result };
+    if (isWorkBelow(sessionID)) return { type: "CHECKED_BUSY", at, checkId };
+    if (!awaitsTasks) {
+      return {
+        ...{ type: "CHECKED_ANSWERED", at, checkId, completedAt, result },
+        ...(incomplete === undefined ? {} : { incomplete }),
+        ...(earlierText === undefined ? {} : { earlierText }),
+      };
+    }
     return { type: charts.awaitsRuns(sessionID) ? "CHECKED_AWAITING_TASKS" : "CHECKED_BUSY", at, checkId };
   };
 
@@ -255,7 +268,20 @@ export const createTaskEffects = ({
           completedAt: outcome.completedAt ?? at,
           error: outcome.error,
           ...(outcome.model ? { model: outcome.model } : {}),
+          ...(outcome.said === undefined ? {} : { said: outcome.said }),
         };
+      case "faulted":
+        // Until the continued run has begun, the host still shows the earlier fault.
+        return outcome.completedAt !== undefined && outcome.completedAt === abortedAt
+          ? { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt }
+          : {
+              type: "CHECKED_HOST_FAULT",
+              at,
+              checkId,
+              error: outcome.error,
+              completedAt: outcome.completedAt,
+              lastStepAt,
+            };
       case "aborted":
         // Until the continued run has begun, the host still shows the earlier interruption.
         if (outcome.completedAt !== undefined && outcome.completedAt === abortedAt) {
@@ -276,6 +302,14 @@ export const createTaskEffects = ({
     const failure = firstFailure([okIfNotFound(aborted), busy]);
     if (!failure && busy.ok && !busy.value.has(sessionID)) return { type: "MODEL_CHANGED", at, model };
     return { type: "NOT_STOPPED", at, error: notStopped(failure) };
+  };
+
+  /** Whether it has ended is found out by the check that follows, as after any other turn. */
+  const endTurn = async ({ sessionID }: EffectOf<"endTurn">): Promise<TaskEvent> => {
+    const aborted = await host.abort(sessionID);
+    if (!aborted.ok)
+      log.error("a turn without an end could not be aborted", { sessionID, reason: aborted.failure.message });
+    return { type: "HOST_IDLE", at: clock.now() };
   };
 
   const stopSession = async ({ sessionID, messageID, requests }: EffectOf<"stopSession">): Promise<TaskEvent> => {
@@ -329,6 +363,7 @@ export const createTaskEffects = ({
       perform: changeModel,
       failures: ["NOT_STOPPED"],
     }),
+    endTurn: taskEffect(log, { taskId: ({ sessionID }) => sessionID, perform: endTurn, failures: [] }),
     stopSession: taskEffect(log, {
       taskId: ({ sessionID }) => sessionID,
       perform: stopSession,

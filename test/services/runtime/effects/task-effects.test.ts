@@ -31,6 +31,7 @@ const setUp = () => {
     readAnswer: async (_, answer) => ({ json: answer }),
     receipts: { ready: async () => undefined },
     observedAnswers: { answerOf: () => undefined },
+    isWorkBelow: () => false,
     obstacleTo: () => undefined,
     takeSlot: () => hasSlot,
     expectInstruction: ({ messageID }) => void expected.push(messageID),
@@ -140,7 +141,8 @@ const prompt = message({ id: "msg_1", text: "do it" });
 /** What the model said in a step; by default it goes on after that. */
 const said = (given: Partial<HostMessage> = {}): HostMessage =>
   message({
-    ...{ role: "assistant", promptID: "msg_1", createdAt: 2, completedAt: 3, finish: "tool-calls" },
+    ...{ role: "assistant", promptID: "msg_1", createdAt: 2, completedAt: 3 },
+    ...(given.finish === undefined ? { finish: "tool-calls", tools: "called" } : {}),
     ...given,
   });
 const steps = (count: number) => Array.from({ length: count }, () => said());
@@ -186,7 +188,7 @@ describe("a check of a run", () => {
       "whose last words are older than those",
       [prompt, said({ text: "12" }), ...steps(5), said({ finish: "stop" })],
       {},
-      { type: "CHECKED_ANSWERED", result: "12" },
+      { type: "CHECKED_ANSWERED", result: "", earlierText: "12" },
       all,
     ],
     [
@@ -197,7 +199,7 @@ describe("a check of a run", () => {
       few,
     ],
     ["that failed", [...long, FAILED], {}, { type: "CHECKED_FAILED", completedAt: 7 }, few],
-    ["that was cut off after a step", [...long, CUT_OFF], {}, { type: "CHECKED_ABORTED", lastStepAt: 3 }, few],
+    ["that was cut off after a step", [...long, CUT_OFF], {}, { type: "CHECKED_ABORTED", lastStepAt: 3 }, all],
     [
       "that was cut off, with no finished step among the newest messages",
       [prompt, said(), ...Array.from({ length: 6 }, () => CUT_OFF)],
