@@ -71,6 +71,16 @@ describeWithNats("A fleet of real servers", () => {
     await expectJournals(b);
   });
 
+  test("a provider of another server that does not say why its model stopped ends the task there, and home knows it", async () => {
+    fleet.model.when(inChild("look without an end"), text("seen again and again", { finish: null, tokens: "none" }));
+    const { parent, task } = await launch(a, "look without an end");
+    const notice = await toldOnce(a, parent);
+    expect(notice?.hidden).toContain("Its result may be cut: the provider never said");
+    const ended = { status: "completed", result: "seen again and again", incomplete: "noStopReason" };
+    expect(await taskOf(a, task)).toMatchObject(ended);
+    await atRest(b);
+  });
+
   test("both servers say which one works for others, and how much", async () => {
     await Promise.all([served(a), served(b)]);
     const [seenByA, seenByB] = await Promise.all([a, b].map((server) => statusApi(server).get("/v1/fleet")));

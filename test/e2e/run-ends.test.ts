@@ -34,14 +34,17 @@ const run = async (prompt: string, script: Script) => {
   return { parent, id, asked, notice: notice?.hidden ?? "", visible: notice?.visible ?? "", task: await taskOf(id) };
 };
 
-/** What the tool that shows a task says of it. */
+/** What the tools that list and show tasks say of it. */
 const outputOf = async (parent: string, id: string): Promise<string> => {
-  lab.model.when(`show ${id}`, [calls([ours("output", { task_id: id })]), text("shown")]);
+  lab.model.when(`show ${id}`, [calls([ours("list"), ours("output", { task_id: id })]), text("shown")]);
   await lab.ask(parent, `show ${id}`);
   const request = await lab.model.waitFor(
     (one) => one.sessionID === parent && toolResults(one).some(({ name }) => name === "asyncagents_output"),
   );
-  return toolResults(request).at(-1)?.output ?? "";
+  return toolResults(request)
+    .slice(-2)
+    .map(({ output }) => output)
+    .join("\n");
 };
 
 const expectAtRest = async (id: string) => {
@@ -99,7 +102,9 @@ describe("an answer that is not whole", { timeout: 120_000 }, () => {
     expect(notice).not.toContain("whole");
     expect(visible).toContain("Its result is cut.");
     expect(task).toMatchObject({ result: "One, two, thr", incomplete: "length", receipt: { incomplete: "length" } });
-    expect(await outputOf(parent, id)).toContain("Its result is cut: the model reached the limit of its output");
+    const shown = await outputOf(parent, id);
+    expect(shown).toMatch(/ · completed · general · .* · result is cut$/m);
+    expect(shown).toContain("Its result is cut: the model reached the limit of its output");
   });
 
   test("since reasoning used up the limit is missing, and what was written before is not taken for it", async () => {

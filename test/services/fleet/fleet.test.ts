@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { STEPS_WITHOUT_END } from "../../../src/services/runtime/run-outcome.ts";
 import { waitText } from "../../../src/services/text/waiting.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
 import { away, createFleet, expectOnce, LEASE, texts, workOf } from "./servers.ts";
 
 describe("a task that is launched on one server", () => {
@@ -12,6 +14,26 @@ describe("a task that is launched on one server", () => {
     await expectOnce(world, [worker], "It is in a.txt.");
     expect(home.host.at(id).prompts).toHaveLength(0);
     expect(world.engine.orders()).toBe(0);
+  });
+
+  test("brings home what its result lacks: why it may be cut, or what was said before an empty answer", async () => {
+    const cut = await away(1);
+    for (let step = 0; step < STEPS_WITHOUT_END; step += 1) {
+      cut.worker.host.step(cut.there, { finish: "unknown", text: "It is in a.txt." });
+      await settled();
+    }
+    await cut.until(() =>
+      expect(cut.home.task(cut.id)).toMatchObject({
+        ...{ status: "completed", result: "It is in a.txt.", incomplete: "noStopReason" },
+        receipt: { incomplete: "noStopReason" },
+      }),
+    );
+    const empty = await away(1);
+    empty.worker.host.step(empty.there, { finish: "tool-calls", tools: "called", text: "I look." });
+    empty.worker.host.finish(empty.there, "");
+    await empty.until(() =>
+      expect(empty.home.task(empty.id)).toMatchObject({ status: "completed", result: "", earlierText: "I look." }),
+    );
   });
 
   test("is begun anew by another server when the one that works on it dies", async () => {

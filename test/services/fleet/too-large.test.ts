@@ -28,6 +28,12 @@ describe("a result", () => {
     expect(Buffer.byteLength(JSON.stringify(endOf(result)))).toBeLessThanOrEqual(1_000_000);
     expect(result.length).toBeGreaterThan(300_000);
   });
+
+  test("in whose place something else was written is whole, and that is cut", () => {
+    const { result, earlierText = "" } = cutToFit({ ...endOf(""), earlierText: "a".repeat(2_000_000) });
+    expect(result).toBe("");
+    expect(earlierText).toMatch(/1 MB\.\]$/);
+  });
 });
 
 describeWithNats("NATS and messages that are too large", () => {
