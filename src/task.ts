@@ -529,6 +529,8 @@ export interface TaskEntry
   runEndedAt?: number;
   /** Of its own runs, without the tasks below it. */
   ownUsage: Usage;
+  /** Of a completed task: why its result is not known to be the whole answer; absent where it is. */
+  incomplete?: Incompleteness;
 }
 
 /** Returns what a list has of a task. */
@@ -544,13 +546,14 @@ export const entryOf = (task: Task): TaskEntry => ({
   launchedAt: Date.parse(task.startedAt),
   runBeganAt: Date.parse(task.runStartedAt),
   ownUsage: { tokens: task.progress.tokens, cost: task.progress.cost },
+  ...(task.status === "completed" && task.incomplete ? { incomplete: task.incomplete } : {}),
   ...(task.completedAt === undefined ? {} : { runEndedAt: Date.parse(task.completedAt) }),
 });
 
 /** A task in a list, with what holds it up and what it waits for. */
 export interface ListedTask
   extends TaskEntry,
-    Pick<Task, "attention" | "waiting" | "queue" | "server" | "model" | "refusedModels" | "incomplete">,
+    Pick<Task, "attention" | "waiting" | "queue" | "server" | "model" | "refusedModels">,
     Pick<Progress, "overlaps"> {}
 
 /** Returns a task as a list shows it. */
@@ -562,7 +565,6 @@ export const listedTask = (task: Task): ListedTask => ({
   server: task.server,
   model: task.model,
   refusedModels: task.refusedModels,
-  incomplete: hasEnded(task) ? task.incomplete : undefined,
   overlaps: task.progress.overlaps,
 });
 

@@ -113,8 +113,6 @@ interface ListStyle {
   /** Only those that pass are listed; counts and costs include all. */
   shown(task: ListedTask): boolean;
   usageOf(task: ListedTask): Usage;
-  /** Why the result of a completed task is not known to be the whole answer: a list of tasks does not have it. */
-  incompleteOf(task: ListedTask): Task["incomplete"];
   /** Epoch milliseconds. */
   now: number;
   /** The tool that lists a batch. */
@@ -125,19 +123,14 @@ interface ListStyle {
  * Writes tasks grouped by batch, and what all used: a line each for those of the newest batches and of those that have not
  * ended, and the heading alone of older ones.
  */
-export const formatTaskList = (tasks: ListedTask[], style: ListStyle): OwnText => {
-  const { shown, usageOf, incompleteOf, now, outputTool } = style;
-  const line = (task: ListedTask) => {
-    const incomplete = task.status === "completed" ? incompleteOf(task) : undefined;
-    return formatTaskLine({ ...task, incomplete }, usageOf(task), now);
-  };
+export const formatTaskList = (tasks: ListedTask[], { shown, usageOf, now, outputTool }: ListStyle): OwnText => {
   const usages = (some: ListedTask[]): Usage => addUp(some.map(usageOf));
   const all: Batch[] = [...Map.groupBy(tasks, ({ batchId }) => batchId)];
   const batches = all.filter(([, batch]) => batch.some(shown));
   const open = openBatches(batches, shown);
   const listed = batches.flatMap(([batchId, batch]) => [
     batchHeading(batchId, batch, usages(batch)),
-    ...(open.has(batchId) ? batch.filter(shown).map(line) : []),
+    ...(open.has(batchId) ? batch.filter(shown).map((task) => formatTaskLine(task, usageOf(task), now)) : []),
   ]);
   const sum = listed.length > 0 && all.length > 1 ? formatUsage(usages(tasks)) : undefined;
   const isShortened = open.size < batches.length;

@@ -37,7 +37,6 @@ export const listTool = ({ engine, clock, prefix }: ToolDeps): Tool =>
         const list = formatTaskList(tasks, {
           shown: (task) => status === undefined || task.status === status,
           usageOf: engine.usageOf(tasks),
-          incompleteOf: ({ sessionID: id }) => engine.get(id)?.incomplete,
           now: clock.now(),
           outputTool: `${prefix}_output`,
         });

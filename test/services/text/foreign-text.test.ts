@@ -109,7 +109,6 @@ describe("without what it quotes, only our own words are left of", () => {
           formatTaskList(tasks.map(listedTask), {
             shown: () => true,
             usageOf: ({ ownUsage }) => ownUsage,
-            incompleteOf: () => undefined,
             now: NOW,
             outputTool: "asyncagents_output",
           }),

@@ -142,6 +142,9 @@ const addSteering = `
  */
 const shortenRunResults: Migration = () => undefined;
 
+/** - `incomplete`: of a completed task, why its result is not known to be the whole answer; NULL where it is, or was not noted. */
+const addIncomplete = "ALTER TABLE listed ADD COLUMN incomplete TEXT;";
+
 /**
  * All migrations, oldest first. A released one is never changed: when tables, or the JSON in them, take a new shape, a new
  * migration is added.
@@ -164,6 +167,7 @@ export const migrations: readonly Migration[] = [
   shortenRunResults,
   (database) => database.exec(addGoesOn),
   addLanes,
+  (database) => database.exec(addIncomplete),
 ];
 
 /** Returns the version of the file: of its tables, and of the snapshots in them. 0 for a new file. */

@@ -1,4 +1,4 @@
-import { addUp, type TaskStatus, type Usage } from "../../../task.ts";
+import { addUp, entryOf, type TaskStatus, type Usage } from "../../../task.ts";
 import type { FileQuery } from "../search/merged-query.ts";
 import type { FoundTask } from "../search/query.ts";
 import { searchKey, summaryOf, type TaskSummary } from "../search/task-summary.ts";
@@ -70,9 +70,9 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
   const bump = database.prepare("UPDATE newest_change SET number = number + 1");
   const raise = database.prepare("UPDATE newest_change SET number = max(number, ?)");
   const insert = database.prepare(
-    `INSERT INTO listed (born, change, tally, ended_at, duration, run_began_at, resumes, tokens, cost, status, id, started_at, agent,
+    `INSERT INTO listed (born, change, tally, ended_at, duration, run_began_at, resumes, tokens, cost, incomplete, status, id, started_at, agent,
        directory, batch, description, is_forked)
-     SELECT number, number, tally.id, ?, ?, ?, ?, ?, ?, tally.status, ?, ?, tally.agent, tally.directory, ?, ?, ?
+     SELECT number, number, tally.id, ?, ?, ?, ?, ?, ?, ?, tally.status, ?, ?, tally.agent, tally.directory, ?, ?, ?
      FROM newest_change, tally WHERE tally.status = ? AND agent = ? AND directory = ?`,
   );
   const insertTally = database.prepare("INSERT OR IGNORE INTO tally (status, agent, directory) VALUES (?, ?, ?)");
@@ -81,10 +81,10 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
   );
   const update = database.prepare(
     `UPDATE listed SET change = (SELECT number FROM newest_change), ended_at = ?1, duration = ?2, run_began_at = ?3,
-       resumes = ?4, tokens = ?5, cost = ?6, status = ?7,
+       resumes = ?4, tokens = ?5, cost = ?6, incomplete = ?7, status = ?8,
        tally = (SELECT tally.id FROM tally
-         WHERE tally.status = ?7 AND tally.agent = listed.agent AND tally.directory = listed.directory)
-     WHERE id = ?8`,
+         WHERE tally.status = ?8 AND tally.agent = listed.agent AND tally.directory = listed.directory)
+     WHERE id = ?9`,
   );
   const updateUsage = database.prepare(
     "UPDATE listed SET change = (SELECT number FROM newest_change), tokens = ?, cost = ? WHERE id = ?",
@@ -146,13 +146,14 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
     summaries: (taskIds) => (taskIds.length === 0 ? [] : selectSummaries.all(JSON.stringify(taskIds)).map(toSummary)),
   };
 
-  const changing = ({ endedAt, duration, usage }: TaskSummary, { snapshot }: TaskRecord): Value[] => [
+  const changing = ({ endedAt, duration, usage }: TaskSummary, { snapshot, task }: TaskRecord): Value[] => [
     endedAt ?? null,
     duration ?? null,
     snapshot.context.run.startedAt,
     snapshot.context.run.index,
     usage.tokens,
     usage.cost,
+    entryOf(task).incomplete ?? null,
   ];
 
   return {

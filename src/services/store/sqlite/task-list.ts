@@ -1,5 +1,5 @@
 // ADR-132 in docs/decisions.md
-import type { TaskEntry, TaskStatus } from "../../../task.ts";
+import type { Task, TaskEntry, TaskStatus } from "../../../task.ts";
 import type { TaskFilter } from "../store.ts";
 import type { Database, Value } from "./database.ts";
 
@@ -17,6 +17,7 @@ interface EntryRow {
   ended_at: number | null;
   tokens: number;
   cost: number;
+  incomplete: NonNullable<Task["incomplete"]> | null;
 }
 
 const toEntry = (row: EntryRow): TaskEntry => {
@@ -33,6 +34,7 @@ const toEntry = (row: EntryRow): TaskEntry => {
     runBeganAt: row.run_began_at,
     ownUsage: { tokens: row.tokens, cost: row.cost },
   };
+  if (row.incomplete !== null) entry.incomplete = row.incomplete;
   if (row.ended_at !== null) entry.runEndedAt = row.ended_at;
   return entry;
 };
@@ -50,7 +52,7 @@ export const createTaskList = (database: Database) => {
   const select = (where: string) =>
     database.prepare<EntryRow>(
       `SELECT listed.id, parent, batch, listed.status, agent, description, resumes, is_forked, listed.started_at, run_began_at,
-         listed.ended_at, tokens, cost
+         listed.ended_at, tokens, cost, incomplete
        FROM task JOIN listed USING (id) ${where} ORDER BY task.started_at, task.seq`,
     );
 
