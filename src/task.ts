@@ -40,6 +40,8 @@ import { OpenUserRequest } from "./user-request.ts";
  * - notice: tells the parent session how one run ended. It is delivered by a prompt to the parent, or not needed because
  *   a tool call that waited for the run (a waiter) returned the result.
  * - wake: have the parent's agent work, by a notice. An end that does not wake it is owed until another one does.
+ * - set aside: said of a conversation whose newest messages a person has taken back, or that a person has archived and not
+ *   written to since. Nothing is sent to it.
  * - wait: a tool call that stays open until a run ends, and delivers its result in place of a notice.
  * - outbox: the notices that one parent session is owed, and the prompt that delivers them.
  * - supervisor: the actor that spawns the actors of tasks and outboxes, and routes events between them and the host.

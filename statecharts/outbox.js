@@ -177,6 +177,12 @@ export const outbox = createMachine({
             },
             "PARENT_READ": [
               {
+                "guard": "isSetAside",
+                "target": "setAside",
+                "description": "The parent's agent and model are known. A person has taken back messages of it, or archived it.",
+                "actions": "enqueueActions"
+              },
+              {
                 "guard": "hasPrompt and in #open",
                 "target": "sending",
                 "description": "The parent's agent and model are known. The prompt is composed already.",
@@ -218,6 +224,46 @@ export const outbox = createMachine({
             }
           }
         },
+        "setAside": {
+          "description": "A person has taken back messages of the parent, which any prompt would delete for good, or has archived it. Nothing is sent until a person uses it again.",
+          "entry": "assign looks, nextDeadline",
+          "exit": "clearDeadline",
+          "always": {
+            "guard": "not hasPrompt and not hasQueued",
+            "target": "idle",
+            "description": "Nothing is owed any more.",
+            "actions": "startAfresh"
+          },
+          "on": {
+            "PARENT_ANSWERED": {
+              "guard": "answersPrompt",
+              "description": "The parent's model begins to answer a message. It has read the prompt.",
+              "target": "idle",
+              "actions": [
+                "enqueueActions",
+                "enqueueActions"
+              ]
+            },
+            "PARENT_NOT_FOUND": {
+              "target": "missing",
+              "description": "The host did not find the parent session."
+            },
+            "PARENT_CHANGED": {
+              "target": "reading",
+              "description": "The host reports that the parent has changed: it may be in use again. A person may be using it again."
+            },
+            "PARENT_STORED": {
+              "guard": "not isCurrentPrompt",
+              "target": "reading",
+              "description": "The host has stored a user message in the parent. A person writes to it."
+            },
+            "TICK": {
+              "guard": "due",
+              "target": "reading",
+              "description": "Time has passed. It is looked at again."
+            }
+          }
+        },
         "composing": {
           "description": "The prompt is written for all notices that are owed: its text, counts and ids.",
           "entry": {
@@ -235,7 +281,7 @@ export const outbox = createMachine({
                 {
                   "type": "emitEffect"
                 },
-                "assign readsAgain, attempts, notFoundCount, refusals, refusal, storedAt, prompt, queue"
+                "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, prompt, queue"
               ],
               "description": "The prompt has its text and ids."
             }
@@ -272,7 +318,7 @@ export const outbox = createMachine({
               "target": "awaiting",
               "actions": [
                 "enqueueActions",
-                "assign notFoundCount"
+                "assign notFoundCount, sentAt"
               ],
               "description": "The host accepted the prompt."
             },
@@ -378,6 +424,12 @@ export const outbox = createMachine({
                 ]
               },
               {
+                "guard": "isCurrentPrompt and stopped",
+                "target": "stopped",
+                "description": "The host says whether the parent has begun to answer the prompt. A person stopped the turn that was to.",
+                "actions": "assign storedAt"
+              },
+              {
                 "guard": "isCurrentPrompt and refused and refusalsLeft",
                 "target": "resending",
                 "description": "The host says whether the parent has begun to answer the prompt. It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
@@ -401,6 +453,41 @@ export const outbox = createMachine({
               "target": "awaiting",
               "description": "The host was asked, and did not answer. It is asked again after a pause.",
               "actions": "assign attempts"
+            }
+          }
+        },
+        "stopped": {
+          "description": "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
+          "entry": "assign looks, nextDeadline",
+          "exit": "clearDeadline",
+          "on": {
+            "PARENT_ANSWERED": {
+              "guard": "answersPrompt",
+              "description": "The parent's model begins to answer a message. It has read the prompt.",
+              "target": "idle",
+              "actions": [
+                "enqueueActions",
+                "enqueueActions"
+              ]
+            },
+            "PARENT_NOT_FOUND": {
+              "target": "missing",
+              "description": "The host did not find the parent session."
+            },
+            "NOTICE_DUE": {
+              "guard": "isNew and isWakingEnd",
+              "target": "resending",
+              "description": "The parent is owed the notice of a run. A later end wakes the parent.",
+              "actions": "enqueue"
+            },
+            "PARENT_BUSY": {
+              "target": "awaiting",
+              "description": "The host reports that the parent is at work. A turn begins, in which the prompt is read."
+            },
+            "TICK": {
+              "guard": "due",
+              "target": "checking",
+              "description": "Time has passed. It is looked at again."
             }
           }
         },

@@ -21,7 +21,14 @@ export interface HostSession {
   title: string;
   /** The directory that it works in; absent where the host does not say it. */
   directory?: string;
+  /** True while a person has taken back its newest messages. The host deletes them at the next prompt, whoever sends it. */
+  isReverted?: boolean;
+  /** When a person archived it, epoch milliseconds; absent where nobody has. */
+  archivedAt?: number;
 }
+
+/** Why nothing is sent to a conversation: a person took back its newest messages, or archived it and has not used it since. */
+export type SetAside = "reverted" | "archived";
 
 /** The part of a message that tells how a run stands. */
 export interface MessageInfo {

@@ -99,7 +99,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
   const { host, opening, store, clock, log } = deps;
   const services = createServices(deps);
   const { runtime, progress, launches, waits, cancellation, budgets, adoption, orphanedLaunches } = services;
-  const { notes, reminders, userRequests, noticeRepair, usageReader } = services;
+  const { notes, sessionWaits, reminders, userRequests, noticeRepair, usageReader } = services;
   return {
     launch: launches.launch,
     resume: services.resume,
@@ -147,6 +147,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
         services.gates.stopAll,
         services.stopTellingOfStaleTasks,
         notes.stop,
+        sessionWaits.stop,
         services.stopFleet,
         cancellation.stop,
         waits.stop,

@@ -32,6 +32,9 @@ describe("the fake host keeps the contract of a host", () => {
         return (answer) => held.set(text, answer);
       },
       refuse: (text) => refusedTexts.add(text),
+      revert: async (id, messageID) => fake.revert(id, messageID),
+      unrevert: async (id) => fake.unrevert(id),
+      archive: async (id, archived) => fake.archive(id, archived),
       until: async (condition) => {
         for (let round = 0; round < 10; round += 1) {
           await settled();

@@ -15,6 +15,12 @@ export interface Subject {
   hold(text: string): (answer: string) => void;
   /** Makes the model refuse prompts with this text. */
   refuse(text: string): void;
+  /** The user takes back a message and all after it. */
+  revert(sessionID: string, messageID: string): Promise<void>;
+  /** The user takes back nothing any more. */
+  unrevert(sessionID: string): Promise<void>;
+  /** The user archives a session, or takes it out of the archive. */
+  archive(sessionID: string, archived: boolean): Promise<void>;
   /** Resolves once the condition holds. */
   until(condition: () => Promise<boolean>): Promise<void>;
 }
@@ -260,6 +266,50 @@ export const describeHost = (subject: () => Subject): void => {
     orThrow(await host.prompt(promptFor(id, "meet a 401")));
     await until(async () => (await answerOf(id)) !== undefined);
     expect((await answerOf(id))?.error).toMatchObject({ name: "APIError", message: expect.any(String) });
+  });
+
+  /** A session in which the user has asked something, and taken it back. */
+  const reverted = async () => {
+    const { host, until, revert } = subject();
+    const id = await child();
+    const prompt = promptFor(id, "say something");
+    orThrow(await host.prompt(prompt));
+    await until(async () => (await answerOf(id)) !== undefined && !(await isBusy(id)));
+    await revert(id, prompt.messageID);
+    expect(orThrow(await host.session(id)).isReverted).toBe(true);
+    return id;
+  };
+
+  test("what a user took back is stored until it is wanted again", async () => {
+    const { host, unrevert } = subject();
+    const id = await reverted();
+    expect(orThrow(await host.messages(id, 10))).toHaveLength(2);
+    await unrevert(id);
+    expect(orThrow(await host.session(id)).isReverted).toBeUndefined();
+    expect(orThrow(await host.messages(id, 10))).toHaveLength(2);
+  });
+
+  test("what a user took back is deleted for good by the next message, though that starts no turn", async () => {
+    const { host } = subject();
+    const id = await reverted();
+    const note = promptFor(id, "by the way");
+    orThrow(await host.storeMessage(note));
+    expect(orThrow(await host.session(id)).isReverted).toBeUndefined();
+    expect(orThrow(await host.messages(id, 10)).map((message) => message.id)).toEqual([note.messageID]);
+  });
+
+  test("a session says when it was archived, and is archived all the same once it was prompted", async () => {
+    const { host, until, archive } = subject();
+    const id = await child();
+    expect(orThrow(await host.session(id)).archivedAt).toBeUndefined();
+    await archive(id, true);
+    const { archivedAt } = orThrow(await host.session(id));
+    expect(Math.abs((archivedAt ?? 0) - Date.now())).toBeLessThan(60_000);
+    orThrow(await host.prompt(promptFor(id, "still there?")));
+    await until(async () => (await answerOf(id)) !== undefined && !(await isBusy(id)));
+    expect(orThrow(await host.session(id)).archivedAt).toBe(archivedAt);
+    await archive(id, false);
+    expect(orThrow(await host.session(id)).archivedAt).toBeUndefined();
   });
 
   test("a toast can always be shown", async () => {

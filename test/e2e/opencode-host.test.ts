@@ -31,6 +31,16 @@ describe("OpenCode keeps the contract of a host", () => {
         return (answer) => held.release(text(answer));
       },
       refuse: (words) => lab.model.when(asked(words), failure(401, "no such key")),
+      revert: async (sessionID, messageID) => {
+        await lab.client.session.revert({ sessionID, messageID }, { throwOnError: true });
+      },
+      unrevert: async (sessionID) => {
+        await lab.client.session.unrevert({ sessionID }, { throwOnError: true });
+      },
+      archive: async (sessionID, archived) => {
+        const time = { archived: archived ? Date.now() : 0 };
+        await lab.client.session.update({ sessionID, time }, { throwOnError: true });
+      },
       until: async (condition) => {
         await lab.until(condition, { what: "the contract's condition holds" });
       },

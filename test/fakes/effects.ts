@@ -25,6 +25,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     observedAnswers: { answerOf: () => undefined },
     isWorkBelow: () => false,
     obstacleTo: () => undefined,
+    untilNothingIsTakenBack: () => undefined,
     untilNoticeReady: () => undefined,
     reads: host,
     takeSlot: () => true,
@@ -32,6 +33,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     endedBatches: () => [],
     composeNotice: () => ({ messageID: "msg_n", parts: [], runs: [], toasts: [] }),
     expectInstruction: () => undefined,
+    reportSetAside: async () => undefined,
     reportUndelivered: async () => undefined,
   });
   return {
@@ -48,6 +50,7 @@ export const NO_TASKS: Charts = {
   awaitsTasks: () => false,
   awaitsRuns: () => false,
   hasRunningTasks: () => false,
+  wantsSent: () => false,
   receiptOf: () => undefined,
   restartActor: () => undefined,
 };

@@ -38,6 +38,8 @@ export interface FakeSession extends HostSession {
   /** The message whose request the provider refused last, and how often. */
   refusal: { request: string | undefined; attempt: number } | undefined;
   created: NewSession | undefined;
+  /** The message that a person took back, with all after it. */
+  revertedTo: string | undefined;
   /** The session from which this one was forked. */
   forkOf: string | undefined;
   metadata: Record<string, unknown>;
@@ -114,6 +116,12 @@ export interface FakeHost extends Host {
   converse(sessionID: string): void;
   /** The user aborts the session's run. */
   abortByPerson(sessionID: string): void;
+  /** The user takes back this message and all after it (`/undo`), of a session that is idle. */
+  revert(sessionID: string, messageID: string): void;
+  /** The user takes back nothing any more (`/redo`). */
+  unrevert(sessionID: string): void;
+  /** The user archives the session, or takes it out of the archive. */
+  archive(sessionID: string, archived?: boolean): void;
   delete(sessionID: string): void;
   /** Ends the host's process: no run continues and no more events are sent. What was stored stays. */
   crash(): void;
@@ -127,15 +135,20 @@ export const refused: HostFailure = { kind: "refused", name: "BadRequest", messa
 /** A 404. The host also answers with it for other reasons than a deletion. */
 export const missing: HostFailure = { kind: "notFound", name: "NotFoundError", message: "session not found" };
 
-const publicPart = ({ id, parentID, agent, model, permission, title, directory }: HostSession): HostSession => ({
-  ...(directory === undefined ? {} : { directory }),
-  title,
-  id,
-  parentID,
-  agent,
-  model,
-  permission,
-});
+const publicPart = (session: FakeSession): HostSession => {
+  const { id, parentID, agent, model, permission, title, directory, revertedTo, archivedAt } = session;
+  return {
+    ...(directory === undefined ? {} : { directory }),
+    ...(revertedTo === undefined ? {} : { isReverted: true }),
+    ...(archivedAt === undefined ? {} : { archivedAt }),
+    title,
+    id,
+    parentID,
+    agent,
+    model,
+    permission,
+  };
+};
 
 /** Returns a message's text as the host adapter reads it: without synthetic parts. */
 const textOf = (parts: Prompt["parts"]): string =>
@@ -249,6 +262,7 @@ export const createFakeHost = (
       busy: false,
       habits: ["work"],
       refusal: undefined,
+      revertedTo: undefined,
       created: undefined,
       forkOf: undefined,
       title: "a session",
@@ -462,6 +476,18 @@ export const createFakeHost = (
     });
   };
 
+  /** What was taken back is deleted for good by the next message, whoever writes it. */
+  const deleteReverted = (found: FakeSession) => {
+    const { revertedTo } = found;
+    if (revertedTo === undefined) return;
+    found.messages = found.messages.slice(
+      0,
+      found.messages.findIndex(({ id }) => id === revertedTo),
+    );
+    found.revertedTo = undefined;
+    emitSession(found.id);
+  };
+
   const take = (found: FakeSession, { messageID, parts, noReply, agent }: Prompt) => {
     const stored = found.messages.find(({ id }) => id === messageID);
     // Only the newest answer keeps a message from being answered again, as in the real host.
@@ -477,7 +503,8 @@ export const createFakeHost = (
       emit({ type: "error", sessionID: found.id, error });
       return;
     }
-    if (!stored) {
+    deleteReverted(found);
+    if (!stored || !found.messages.includes(stored)) {
       found.messages.push(message({ role: "user", id: messageID, text: textOf(parts) }));
       found.parts.set(messageID, parts);
       tell(found);
@@ -554,12 +581,29 @@ export const createFakeHost = (
     },
     converse: (id) => {
       const found = session(id);
+      deleteReverted(found);
       found.messages.push(message({ role: "user", text: "and another thing" }));
       tell(found);
       begin(found);
       finish(id, "I see.");
     },
     abortByPerson: (id) => fail(id, { name: "MessageAbortedError", message: "Aborted" }),
+    revert: (id, messageID) => {
+      const found = session(id);
+      if (found.busy) throw new Error(`a session that is busy, as ${id}, cannot be reverted`);
+      found.revertedTo = messageID;
+      emitSession(id);
+    },
+    unrevert: (id) => {
+      session(id).revertedTo = undefined;
+      emitSession(id);
+    },
+    archive: (id, archived = true) => {
+      const found = session(id);
+      if (archived) found.archivedAt = clock.now();
+      else delete found.archivedAt;
+      emitSession(id);
+    },
     delete: remove,
     crash: () => {
       listener = () => undefined;

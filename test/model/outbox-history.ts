@@ -8,6 +8,8 @@ const SETTLING = 500;
 const TRIES = { first: 2_000, longest: 60_000 };
 /** The pause after the parent was not found, in milliseconds. */
 const SEARCHES = { first: 5_000, longest: 600_000 };
+/** The pause before a parent that is not in use, or was stopped, is looked at again, in milliseconds. */
+const LOOKS = { first: 15_000, longest: 600_000 };
 /** Milliseconds after which the batches of ends that are held are asked about once more. */
 const BATCHES_AGAIN = 15_000;
 /** How often in a row the parent is read again because more runs ended meanwhile. */
@@ -36,10 +38,18 @@ interface UnderWay {
   prompt: NoticePrompt;
   isShown: boolean;
   storedAt: number | undefined;
+  /** True once this process has sent it. */
+  isSent: boolean;
+  /** True while it stands in the conversation, whose turn a person stopped. */
+  isStopped: boolean;
   /** What the host reported first since the prompt was sent last. */
   complaint: string | undefined;
   rejections: number;
 }
+
+const NEW = {
+  ...{ isShown: false, storedAt: undefined, isSent: false, isStopped: false, complaint: undefined, rejections: 0 },
+} as const;
 
 /** A question to the host that it has not answered. */
 type Call = "read" | "send" | "check" | "search";
@@ -89,6 +99,9 @@ export const createOutboxHistory = (parentSessionID: string) => {
   let sender: Sender | undefined;
   /** What was tried for the prompt under way; before there is one, for the one to come. */
   let tries = 0;
+  let looks = 0;
+  /** True while the parent is sent nothing, because a person took back messages of it or archived it. */
+  let isSetAside = false;
   let timesNotFound = 0;
   let readsAgain = 0;
   let owedWhenRead = 0;
@@ -98,6 +111,7 @@ export const createOutboxHistory = (parentSessionID: string) => {
 
   const startAfresh = () => {
     tries = 0;
+    looks = 0;
     timesNotFound = 0;
     readsAgain = 0;
   };
@@ -107,12 +121,19 @@ export const createOutboxHistory = (parentSessionID: string) => {
   const isBefore = (call: Call): boolean => waiting !== "nothing" && "before" in waiting && waiting.before === call;
 
   const ask = (call: Call, effect: OutboxEffect) => {
+    isSetAside = false;
+    if (underWay) underWay.isStopped = false;
     waiting = { answerTo: call };
     expected.push(effect);
   };
 
   const pauseBefore = (call: Call, pause: number) => {
     waiting = { until: now + pause, before: call };
+  };
+
+  const lookLater = (call: Call) => {
+    looks += 1;
+    pauseBefore(call, doubled(LOOKS, looks));
   };
 
   const read = () => {
@@ -145,7 +166,7 @@ export const createOutboxHistory = (parentSessionID: string) => {
     }
     const [next, ...later] = inherited;
     if (next) {
-      underWay = { prompt: next, isShown: false, storedAt: undefined, complaint: undefined, rejections: 0 };
+      underWay = { ...NEW, prompt: next };
       inherited = later;
       startAfresh();
       return check();
@@ -164,6 +185,7 @@ export const createOutboxHistory = (parentSessionID: string) => {
 
   const end = (...effects: OutboxEffect[]) => {
     expected.push(...effects);
+    isSetAside = false;
     underWay = undefined;
     waiting = "nothing";
     startAfresh();
@@ -192,6 +214,7 @@ export const createOutboxHistory = (parentSessionID: string) => {
     ];
     if (runs.length > 0) expected.push({ type: "noticeDropped", parentSessionID, runs });
     owed = [];
+    isSetAside = false;
     inherited = [];
     underWay = undefined;
     waiting = "nothing";
@@ -201,13 +224,20 @@ export const createOutboxHistory = (parentSessionID: string) => {
   const takeEnd = (given: RunResult) => {
     const carried = [...(underWay ? [underWay.prompt] : []), ...inherited].flatMap(({ runs }) => runs);
     if (carried.some(isOf(given)) || owed.some(({ end }) => isOf(given)(end))) return;
-    owed.push({ end: given, wakes: given.wake !== "all" || given.outcome === "error" });
+    const wakes = given.wake !== "all" || given.outcome === "error";
+    owed.push({ end: given, wakes });
     isBatchQuestionDue = true;
+    if (wakes && underWay?.isStopped) {
+      underWay.isStopped = false;
+      waiting = "nothing";
+    }
   };
 
   const notFound = (message: string) => {
     // Nothing was asked of the host: an old answer, or one to nobody.
     if (isBefore("search") || isAskedFor("search") || heldUntil !== undefined) return;
+    isSetAside = false;
+    if (underWay) underWay.isStopped = false;
     if (underWay && isAskedFor("send")) underWay.complaint ??= message;
     timesNotFound += 1;
     pauseBefore("search", doubled(SEARCHES, timesNotFound));
@@ -223,6 +253,14 @@ export const createOutboxHistory = (parentSessionID: string) => {
   const takeRead = (event: Extract<OutboxEvent, { type: "PARENT_READ" }>) => {
     if (!isAskedFor("read")) return;
     waiting = "nothing";
+    if (event.setAside) {
+      const why = event.setAside;
+      const ends = owed.map(({ end }) => wordsOfEnd(end) as RunResult);
+      if (looks === 0 && ends.length > 0) expected.push({ type: "reportSetAside", parentSessionID, ends, why });
+      if (!underWay && ends.length === 0) return startAfresh();
+      isSetAside = true;
+      return lookLater("read");
+    }
     if (underWay) {
       sender = event.sender;
       if (settledAt === undefined) send();
@@ -251,6 +289,11 @@ export const createOutboxHistory = (parentSessionID: string) => {
       underWay.storedAt = event.storedAt;
       return pauseBefore("check", doubled(TRIES, tries));
     }
+    if (event.standing === "stopped" && underWay.isSent) {
+      underWay.storedAt = event.storedAt;
+      underWay.isStopped = true;
+      return lookLater("check");
+    }
     if (underWay.complaint === undefined) underWay.rejections = 0;
     else if (!isSpared(underWay.complaint)) return;
     waiting = "nothing";
@@ -273,6 +316,10 @@ export const createOutboxHistory = (parentSessionID: string) => {
       case "WITHDRAW":
         owed = owed.filter(({ end }) => !isOf(event)(end));
         isBatchQuestionDue = true;
+        if (isSetAside && !underWay && owed.length === 0) {
+          isSetAside = false;
+          waiting = "nothing";
+        }
         return;
       case "BATCHES_CHECKED":
         if (heldUntil === undefined) return;
@@ -294,7 +341,7 @@ export const createOutboxHistory = (parentSessionID: string) => {
         isComposing = false;
         const { prompt } = event;
         expected.push({ type: "noticeComposed", parentSessionID, runs: prompt.runs });
-        underWay = { prompt, isShown: false, storedAt: undefined, complaint: undefined, rejections: 0 };
+        underWay = { ...NEW, prompt };
         owed = owed.filter(({ end }) => !prompt.runs.some(isOf(end)));
         startAfresh();
         return send();
@@ -303,6 +350,7 @@ export const createOutboxHistory = (parentSessionID: string) => {
         if (!isAskedFor("send") || !isCurrent) return;
         showToasts();
         timesNotFound = 0;
+        if (underWay) underWay.isSent = true;
         return pauseBefore("check", doubled(TRIES, tries));
       case "SEND_REFUSED":
         if (!isAskedFor("send") || !isCurrent) return;
@@ -316,7 +364,15 @@ export const createOutboxHistory = (parentSessionID: string) => {
         return pauseBefore("check", doubled(TRIES, tries));
       case "PARENT_STORED":
         if (underWay && isCurrent) underWay.storedAt = event.createdAt;
+        if (isSetAside && !isCurrent) read();
         return;
+      case "PARENT_CHANGED":
+        if (isSetAside) read();
+        return;
+      case "PARENT_BUSY":
+        if (!underWay?.isStopped) return;
+        underWay.isStopped = false;
+        return pauseBefore("check", doubled(TRIES, tries));
       case "PARENT_ANSWERED": {
         if (!underWay) return;
         const { prompt, storedAt } = underWay;
@@ -329,10 +385,10 @@ export const createOutboxHistory = (parentSessionID: string) => {
         if (event.type === "PARENT_FOUND" && !isAskedFor("search")) return;
         return found();
       case "PARENT_IDLE":
-        if (isBefore("check")) pauseBefore("check", SETTLING);
+        if (isBefore("check") && !underWay?.isStopped) pauseBefore("check", SETTLING);
         return;
       case "PARENT_ERROR":
-        if (underWay && (isAskedFor("send") || isAskedFor("check") || isBefore("check")))
+        if (underWay && (isAskedFor("send") || isAskedFor("check") || (isBefore("check") && !underWay.isStopped)))
           underWay.complaint ??= event.message ?? "an error";
         return;
       case "PARENT_NOT_FOUND":
@@ -365,6 +421,7 @@ export const createOutboxHistory = (parentSessionID: string) => {
       .filter(({ type }) => type !== "checkBatches")
       .map((effect) => {
         if (effect.type === "composeNotice") return { ...effect, queue: effect.queue.map(wordsOfEnd) };
+        if (effect.type === "reportSetAside") return { ...effect, ends: effect.ends.map(wordsOfEnd) };
         return effect.type === "sendNotice" ? { ...effect, prompt: wordsOf(effect.prompt) } : effect;
       });
 

@@ -9,12 +9,15 @@ import {
   drop,
   FRESH_ATTEMPTS,
   giveUp,
+  lookLater,
   OUTBOX_LIMITS,
   outboxSetup,
   RETRY_BACKOFF,
   recordRefusal,
   recordSender,
+  recordSent,
   recordStored,
+  reportSetAside,
   SEARCH_BACKOFF,
   showToasts,
 } from "./setup.ts";
@@ -47,6 +50,7 @@ const found = [
   { guard: "hasPrompt", target: "checking", description: "The prompt may have arrived already." },
   { target: "gathering" },
 ] as const;
+const inUse = { target: "reading", description: "A person may be using it again." } as const;
 const givenUp = {
   target: "idle",
   description: "It was refused too often: the person is notified.",
@@ -117,6 +121,12 @@ export const delivery = outboxSetup.createStateConfig({
         ...onNotFound,
         PARENT_READ: [
           {
+            guard: "isSetAside",
+            target: "setAside",
+            description: "A person has taken back messages of it, or archived it.",
+            actions: reportSetAside,
+          },
+          {
             guard: and(["hasPrompt", stateIn("#open")]),
             target: "sending",
             description: "The prompt is composed already.",
@@ -139,6 +149,20 @@ export const delivery = outboxSetup.createStateConfig({
           { target: "gathering", description: "It can no longer be sent a prompt, or is owed nothing." },
         ],
         READ_FAILED: { target: "backingOff", actions: countAttempt },
+      },
+    },
+    setAside: {
+      description:
+        "A person has taken back messages of the parent, which any prompt would delete for good, or has archived it. Nothing is sent until a person uses it again.",
+      entry: lookLater,
+      exit: "clearDeadline",
+      always: { ...nothingOwed, guard: and([not("hasPrompt"), not("hasQueued")]) },
+      on: {
+        ...onAnswer,
+        ...onNotFound,
+        PARENT_CHANGED: inUse,
+        PARENT_STORED: { guard: not("isCurrentPrompt"), ...inUse, description: "A person writes to it." },
+        TICK: { guard: "due", target: "reading", description: "It is looked at again." },
       },
     },
     composing: {
@@ -183,7 +207,7 @@ export const delivery = outboxSetup.createStateConfig({
         ...onAnswer,
         ...onError,
         PARENT_NOT_FOUND: { target: "missing", actions: recordRefusal },
-        SENT: { guard: "isCurrentPrompt", target: "awaiting", actions: [showToasts, assign({ notFoundCount: 0 })] },
+        SENT: { guard: "isCurrentPrompt", target: "awaiting", actions: [showToasts, recordSent] },
         SEND_REFUSED: [
           { guard: and(["isCurrentPrompt", "retryable"]), target: "backingOff" },
           {
@@ -235,6 +259,12 @@ export const delivery = outboxSetup.createStateConfig({
             actions: [countAttempt, recordStored],
           },
           {
+            guard: and(["isCurrentPrompt", "stopped"]),
+            target: "stopped",
+            description: "A person stopped the turn that was to.",
+            actions: recordStored,
+          },
+          {
             guard: and(["isCurrentPrompt", "refused", "refusalsLeft"]),
             target: "resending",
             description: "It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
@@ -254,6 +284,24 @@ export const delivery = outboxSetup.createStateConfig({
           description: "It is asked again after a pause.",
           actions: countAttempt,
         },
+      },
+    },
+    stopped: {
+      description:
+        "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
+      entry: lookLater,
+      exit: "clearDeadline",
+      on: {
+        ...onAnswer,
+        ...onNotFound,
+        NOTICE_DUE: {
+          guard: and(["isNew", "isWakingEnd"]),
+          target: "resending",
+          description: "A later end wakes the parent.",
+          actions: "enqueue",
+        },
+        PARENT_BUSY: { target: "awaiting", description: "A turn begins, in which the prompt is read." },
+        TICK: { guard: "due", target: "checking", description: "It is looked at again." },
       },
     },
     resending: {

@@ -1,4 +1,5 @@
 import type { ModelRef } from "../../task.ts";
+import type { SetAside } from "../host-events.ts";
 import type { RunResult } from "../task/events.ts";
 
 /** One message part of a prompt. The plugin chooses its id; the host stores parts in the order of their ids. */
@@ -32,6 +33,8 @@ export type OutboxEffect =
    * how busy the host is: while many runs end together, its answer comes only after most of them.
    */
   | { type: "readParent"; parentSessionID: string; wasRefused: boolean }
+  /** The parent is set aside: notify the person that these ends wait, and for what. */
+  | { type: "reportSetAside"; parentSessionID: string; ends: RunResult[]; why: SetAside }
   /** Find out of which of these batches no task is at work any more. Reported, at once, by `BATCHES_CHECKED`. */
   | { type: "checkBatches"; parentSessionID: string; batchIds: string[] }
   /** Write the prompt for the queued notices and choose its ids. Reported, at once, by `COMPOSED` or `COMPOSE_FAILED`. */
@@ -60,8 +63,8 @@ export type OutboxEvent =
   | { type: "WITHDRAW"; at: number; taskId: string; run: number }
   /** `ended`: those of the batches of which no task is at work. */
   | { type: "BATCHES_CHECKED"; at: number; ended: string[] }
-  /** `othersRun`: the parent has tasks whose runs have not ended. */
-  | { type: "PARENT_READ"; at: number; sender: Sender; othersRun: boolean }
+  /** `othersRun`: the parent has tasks whose runs have not ended. `setAside`: why it is to be sent nothing; absent where it may be. */
+  | { type: "PARENT_READ"; at: number; sender: Sender; othersRun: boolean; setAside?: SetAside }
   | { type: "READ_FAILED"; at: number; message: string }
   | { type: "COMPOSED"; at: number; prompt: NoticePrompt }
   | { type: "COMPOSE_FAILED"; at: number; message: string }
@@ -73,13 +76,15 @@ export type OutboxEvent =
       at: number;
       messageID: string;
       storedAt: number | undefined;
-      standing: "answered" | "pending" | "unanswered";
+      /** `stopped`: a person stopped the turn that was to answer it. */
+      standing: "answered" | "pending" | "unanswered" | "stopped";
     }
   | { type: "CHECK_FAILED"; at: number; messageID: string; message: string }
   | { type: "PARENT_STORED"; at: number; messageID: string; createdAt: number }
   /** An assistant message, begun at `createdAt`, answers the message `promptID`. */
   | { type: "PARENT_ANSWERED"; at: number; promptID: string; createdAt: number }
   | { type: "PARENT_PRESENT"; at: number }
+  | { type: "PARENT_CHANGED"; at: number }
   | { type: "PARENT_BUSY"; at: number }
   | { type: "PARENT_IDLE"; at: number }
   /** `message`: the host's own words. */
@@ -107,6 +112,7 @@ export const outboxEventDescriptions: Record<OutboxEvent["type"], string> = {
   PARENT_STORED: "The host has stored a user message in the parent.",
   PARENT_ANSWERED: "The parent's model begins to answer a message.",
   PARENT_PRESENT: "The parent launches a task: it exists, whatever closed its outbox.",
+  PARENT_CHANGED: "The host reports that the parent has changed: it may be in use again.",
   PARENT_BUSY: "The host reports that the parent is at work.",
   PARENT_IDLE: "The host reports that the parent is idle.",
   PARENT_ERROR: "The host reports that the parent's own work failed or was aborted.",
@@ -131,10 +137,14 @@ export interface OutboxContext {
   queuedBefore: number;
   /** How often in a row the parent was read again because runs ended meanwhile. */
   readsAgain: number;
+  /** When this process last sent the prompt and the host accepted it, epoch milliseconds. */
+  sentAt: number | undefined;
   /** When the host stored the prompt, if it has said so. Epoch milliseconds, by the host's clock. */
   storedAt: number | undefined;
   /** How often sending or checking the prompt was tried; pauses grow with it. */
   attempts: number;
+  /** How often in a row the parent was found set aside, or stopped; pauses grow with it. */
+  looks: number;
   /** How often in a row the host did not find the parent; pauses grow with it. */
   notFoundCount: number;
   /** How often in a row the host refused the prompt for good, or reported an error and left it unanswered. */

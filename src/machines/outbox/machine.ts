@@ -67,9 +67,9 @@ export type OutboxSnapshot = SnapshotFrom<typeof outboxMachine>;
 export const isIdle = ({ value: { delivery } }: OutboxSnapshot): boolean =>
   delivery === "closed" || delivery === "idle";
 
-/** True while it matters what the parent does: a prompt is under way, or the parent's work just failed. */
-export const watchesParent = ({ context }: OutboxSnapshot): boolean =>
-  context.prompt !== undefined || context.parentReadyAt !== undefined;
+/** True while it matters what the parent does: a prompt is under way, its work just failed, or it is set aside. */
+export const watchesParent = ({ context, value: { delivery } }: OutboxSnapshot): boolean =>
+  context.prompt !== undefined || context.parentReadyAt !== undefined || delivery === "setAside";
 
 /** Returns the prompts that are composed and not yet acknowledged. */
 export const pendingPrompts = ({ context: { prompt, adoptedPrompts } }: OutboxSnapshot): NoticePrompt[] =>

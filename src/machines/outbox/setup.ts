@@ -1,4 +1,5 @@
 import { assertEvent, assign, setup } from "xstate";
+import { backoff } from "../backoff.ts";
 import type { RunResult } from "../task/events.ts";
 import type { NoticePrompt, OutboxContext, OutboxEffect, OutboxEvent } from "./events.ts";
 
@@ -17,6 +18,9 @@ export const OUTBOX_LIMITS = {
   longestSearch: 600_000,
   /** From one check of the batches to the next: another process tells nothing of its tasks. */
   recheckBatches: 15_000,
+  /** From one look at a parent that is set aside, or was stopped, to the next: events usually come first. Doubled each time. */
+  firstLook: 15_000,
+  longestLook: 600_000,
   /** How often the parent is read again for runs that ended meanwhile, so that a notice waits for 6 answers at most. */
   readsAgain: 5,
   /** How often in a row a prompt is refused before it is given up. Once in these it is sent without a vanished agent. */
@@ -25,16 +29,23 @@ export const OUTBOX_LIMITS = {
 
 export const RETRY_BACKOFF = { first: OUTBOX_LIMITS.firstCheck, longest: OUTBOX_LIMITS.longestBackoff };
 export const SEARCH_BACKOFF = { first: OUTBOX_LIMITS.firstSearch, longest: OUTBOX_LIMITS.longestSearch };
+/** Pauses between two looks at a session that is set aside. */
+export const LOOK_BACKOFF = { first: OUTBOX_LIMITS.firstLook, longest: OUTBOX_LIMITS.longestLook };
 
 /** The counts and records of a prompt for which nothing has been tried yet. */
 export const FRESH_ATTEMPTS = {
   readsAgain: 0,
   attempts: 0,
+  looks: 0,
   notFoundCount: 0,
   refusals: 0,
   refusal: undefined,
+  sentAt: undefined,
   storedAt: undefined,
 } as const;
+
+/** True for an end that wakes the parent by itself, whatever the others of its batch do. */
+const wakes = ({ wake, outcome }: RunResult): boolean => wake !== "all" || outcome === "error";
 
 /** True when the prompt carries the notice of this end. */
 export const carries = ({ runs }: NoticePrompt, end: RunResult): boolean =>
@@ -98,7 +109,21 @@ export const outboxSetup = setup({
      * What is queued wakes the parent: an end of a task that wakes it with each end, an error, or the last end of a batch.
      * Whatever else is queued goes into the same prompt.
      */
-    wakesParent: ({ context: { queue } }) => queue.some(({ wake, outcome }) => wake !== "all" || outcome === "error"),
+    wakesParent: ({ context: { queue } }) => queue.some(wakes),
+    /** A new end is owed that wakes the parent. */
+    isWakingEnd: ({ event }) => {
+      assertEvent(event, "NOTICE_DUE");
+      return wakes(event.end);
+    },
+    isSetAside: ({ event }) => {
+      assertEvent(event, "PARENT_READ");
+      return event.setAside !== undefined;
+    },
+    /** What a person stopped before this process sent the prompt says nothing: OpenCode may have been ending then. */
+    stopped: ({ context, event }) => {
+      assertEvent(event, "CHECKED");
+      return event.standing === "stopped" && context.sentAt !== undefined;
+    },
     hasAdopted: ({ context }) => context.adoptedPrompts.length > 0,
     due: ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
     parentReady: ({ context: { parentReadyAt = Number.POSITIVE_INFINITY }, event }) => event.at >= parentReadyAt,
@@ -148,6 +173,27 @@ export const recordSender = outboxSetup.assign({
     assertEvent(event, "PARENT_READ");
     return event.sender;
   },
+});
+
+/** Notifies the person, the first time, that what is owed waits until the parent is used again. */
+export const reportSetAside = outboxSetup.enqueueActions(
+  ({ context: { parentSessionID, queue, looks }, event, enqueue }) => {
+    assertEvent(event, "PARENT_READ");
+    const { setAside: why } = event;
+    if (why && looks === 0 && queue.length > 0)
+      enqueue({ type: "emitEffect", params: { type: "reportSetAside", parentSessionID, ends: queue, why } });
+  },
+);
+
+/** Looks at the parent again later, where no event says before that a person uses it. */
+export const lookLater = outboxSetup.assign({
+  looks: ({ context }) => context.looks + 1,
+  nextDeadline: ({ context, event }) => event.at + backoff(context.looks + 1, LOOK_BACKOFF),
+});
+
+export const recordSent = outboxSetup.assign({
+  notFoundCount: 0,
+  sentAt: ({ event }) => event.at,
 });
 
 export const recordStored = outboxSetup.assign({

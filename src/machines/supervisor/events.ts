@@ -92,6 +92,8 @@ export const toOutboxEvent = (event: HostEvent, at: number): OutboxEvent | undef
       return { type: "PARENT_ERROR", at, message: event.error.message };
     case "deleted":
       return { type: "PARENT_CLOSED", at };
+    case "session":
+      return { type: "PARENT_CHANGED", at };
     case "message": {
       const { id, role, promptID, createdAt, isSummary } = event.message;
       if (role === "user") return { type: "PARENT_STORED", at, messageID: id, createdAt };

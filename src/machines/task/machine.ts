@@ -6,6 +6,7 @@ import { type TaskEvent, type TaskInput, taskEventDescriptions } from "./events.
 import { lifecycle } from "./lifecycle.ts";
 import { notice } from "./notice.ts";
 import { run } from "./run.ts";
+import { newestPrompt } from "./run-transitions.ts";
 import { NEW_RUN, taskSetup } from "./setup.ts";
 import { steering } from "./steering.ts";
 
@@ -87,6 +88,11 @@ export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
   value.notice === "none" &&
   context.waiters.length === 0 &&
   !context.isReceiptIncomplete;
+
+/** True while the task is sending this message: the prompt of its run, or an instruction. */
+export const wantsSent = ({ value, context }: StoredSnapshot, messageID: string): boolean =>
+  (value.run === "sending" && newestPrompt(context).messageID === messageID) ||
+  (value.steering === "sending" && context.instructions?.[0]?.messageID === messageID);
 
 /** The events that callers may send to a task. */
 const CALLER_EVENTS: TaskEvent[] = [

@@ -10,7 +10,7 @@ import type { Log } from "../platform/log.ts";
 import { truncateLine } from "../platform/plain-text.ts";
 import type { UsageReader } from "../runtime/usage-reader.ts";
 import type { Store } from "../store/store.ts";
-import { type EndedRun, type NoticeStyle, noticeOf, toastOf, worstOutcome } from "../text/notice.ts";
+import { type EndedRun, type NoticeStyle, noticeOf, setAsideToast, toastOf, worstOutcome } from "../text/notice.ts";
 
 const TOAST_VARIANTS = { completed: "success", error: "error", cancelled: "info" } as const;
 
@@ -125,6 +125,14 @@ const DESCRIPTION_CHARS = 60;
 
 /** Characters of OpenCode's reason in a toast. */
 const REASON_CHARS = 160;
+
+/** Creates a function that tells the person by a toast that ends wait, and for what: nothing else would show it. */
+export const createSetAsideReport =
+  (host: Host, log: Log) =>
+  async ({ ends, why }: Extract<Effect, { type: "reportSetAside" }>): Promise<undefined> => {
+    const shown = await host.toast({ message: setAsideToast(ends, why), variant: TOAST_VARIANTS[worstOutcome(ends)] });
+    if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
+  };
 
 /**
  * Creates a function that reports, once, that a notice is given up: in the log with all details, and to the user in a

@@ -1,11 +1,13 @@
 // ADR-032 in docs/decisions.md
-import type { HostEvent } from "../../machines/host-events.ts";
+import { backoff } from "../../machines/backoff.ts";
+import { LOOK_BACKOFF } from "../../machines/outbox/setup.ts";
 import type { Prompt } from "../../machines/task/events.ts";
 import type { Host } from "../host/host.ts";
 import { isDeleted } from "../host/host.ts";
-import type { Clock } from "../platform/clock.ts";
+import { whySetAside } from "../host/set-aside.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
+import type { SessionWaits } from "../runtime/session-waits.ts";
 import type { OwnText } from "../text/own-text.ts";
 
 /** A message for a conversation that starts no turn: `synthetic` for its model only, `ignored` for people only. */
@@ -22,8 +24,6 @@ export interface SessionNotes {
    * @param write returns the note when the time has come; undefined when it is no longer wanted
    */
   postWhenIdle(sessionID: string, write: () => SessionNote | undefined): Promise<boolean>;
-  /** Takes an event of the host: an idle session can take its notes. */
-  onHostEvent(event: HostEvent): void;
   /** Gives up all notes that are not stored yet. */
   stop(): void;
 }
@@ -31,7 +31,7 @@ export interface SessionNotes {
 /** Dependencies of the session notes. */
 export interface SessionNotesDeps {
   host: Host;
-  clock: Clock;
+  waits: SessionWaits;
   ids: Ids;
   log: Log;
   /** True while a prompt of the plugin is on its way to the session. */
@@ -42,34 +42,14 @@ export interface SessionNotesDeps {
 const RETRY_MS = 5_000;
 
 /** Creates the posting of notes to idle sessions. */
-export const createSessionNotes = ({ host, clock, ids, log, isPrompted }: SessionNotesDeps): SessionNotes => {
-  /** For each session, the functions that resume those waiting for it to be idle. */
-  const wakersBySession = new Map<string, Set<() => void>>();
+export const createSessionNotes = ({ host, waits, ids, log, isPrompted }: SessionNotesDeps): SessionNotes => {
   let stopped = false;
-
-  /** Resolves when the session becomes idle, but after `RETRY_MS` at the latest. */
-  const untilIdle = (sessionID: string) =>
-    new Promise<void>((resolve) => {
-      const wakers = wakersBySession.get(sessionID) ?? new Set();
-      wakersBySession.set(sessionID, wakers);
-      const wake = () => {
-        cancelTimeout();
-        wakers.delete(wake);
-        if (wakers.size === 0) wakersBySession.delete(sessionID);
-        resolve();
-      };
-      wakers.add(wake);
-      const cancelTimeout = clock.after(RETRY_MS, wake);
-    });
-
-  const wakeAll = (sessionID: string) => {
-    for (const wake of [...(wakersBySession.get(sessionID) ?? [])]) wake();
-  };
 
   return {
     postWhenIdle: async (sessionID, write) => {
       let message: Pick<Prompt, "messageID" | "parts"> | undefined;
       let wasMissing = false;
+      let looks = 0;
       while (!stopped && write() !== undefined) {
         const [busy, session] = await Promise.all([host.busy(), host.session(sessionID)]);
         const isMissing = !session.ok && session.failure.kind === "notFound";
@@ -78,9 +58,12 @@ export const createSessionNotes = ({ host, clock, ids, log, isPrompted }: Sessio
           if (deleted.ok && deleted.value) return false;
         }
         wasMissing = isMissing;
+        const setAside = session.ok ? await whySetAside(host, session.value) : undefined;
+        const mayBeSent = setAside?.ok === true && setAside.value === undefined;
+        looks = setAside?.ok && setAside.value !== undefined ? looks + 1 : 0;
         const note = write();
         if (stopped || note === undefined) return false;
-        if (busy.ok && session.ok && !busy.value.has(sessionID) && !isPrompted(sessionID)) {
+        if (busy.ok && session.ok && mayBeSent && !busy.value.has(sessionID) && !isPrompted(sessionID)) {
           message ??= { messageID: ids.message(), parts: ids.parts(1).map((id) => ({ id, ...note })) };
           const { agent, model } = session.value;
           const stored = await host.prompt({ sessionID, ...message, agent, model, noReply: true });
@@ -88,16 +71,13 @@ export const createSessionNotes = ({ host, clock, ids, log, isPrompted }: Sessio
           log.error("could not post a note to a session", { sessionID, reason: stored.failure.message });
           if (stored.failure.kind === "refused" || stopped) return false;
         }
-        await untilIdle(sessionID);
+        if (looks === 0) await waits.until(sessionID, "idle", RETRY_MS);
+        else await waits.until(sessionID, "change", backoff(looks, LOOK_BACKOFF));
       }
       return false;
     },
-    onHostEvent: (event) => {
-      if (event.type === "idle") wakeAll(event.sessionID);
-    },
     stop: () => {
       stopped = true;
-      for (const sessionID of [...wakersBySession.keys()]) wakeAll(sessionID);
     },
   };
 };

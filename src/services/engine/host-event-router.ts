@@ -1,6 +1,5 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Reminders } from "../delivery/reminders.ts";
-import type { SessionNotes } from "../delivery/session-notes.ts";
 import type { UserRequests } from "../delivery/user-requests.ts";
 import type { Budgets } from "../limits/budgets.ts";
 import type { Waits } from "../operations/wait.ts";
@@ -14,6 +13,7 @@ import type { ObservedSessions } from "../runtime/observed-sessions.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SessionTree } from "../runtime/session-tree.ts";
+import type { SessionWaits } from "../runtime/session-waits.ts";
 import type { Turns } from "../runtime/turns.ts";
 import type { WorkBelow } from "../runtime/work-below.ts";
 
@@ -35,7 +35,7 @@ export interface HostEventReceivers {
   opening: DirectoryOpening;
   adoption: Adoption;
   reminders: Reminders;
-  notes: SessionNotes;
+  sessionWaits: SessionWaits;
   sessionTree: SessionTree;
   userRequests: UserRequests;
 }
@@ -60,7 +60,7 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
     workBelow,
     turns,
     reminders,
-    notes,
+    sessionWaits,
     sessionTree,
     userRequests,
   } = receivers;
@@ -118,13 +118,14 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
   on(["busy", "retrying", "idle", "deleted"], opening.onHostEvent);
   on(["busy", "retrying"], ({ sessionID }) => adoption.onSessionBusy(sessionID));
 
-  on(["busy", "retrying", "answering", "idle", "error", "deleted", "message", "asked", "replied"], (event, at) => {
+  const ofCharts = ["busy", "retrying", "answering", "idle", "error", "deleted", "session", "message"] as const;
+  on([...ofCharts, "asked", "replied"], (event, at) => {
     if (runtime.concerns(event)) runtime.dispatch({ type: "HOST", at, event });
   });
 
   // Then what is done for agents and people, which depends on the charts' new states.
   on(["compacted"], ({ sessionID }) => reminders.remind(sessionID));
-  on(["idle"], notes.onHostEvent);
+  on(["idle", "session"], sessionWaits.onHostEvent);
   on(["session", "deleted"], sessionTree.onHostEvent);
   on(["asked", "replied", "idle", "deleted"], userRequests.onHostEvent);
   // Last, when all others have taken the event, the tasks of the session are removed.

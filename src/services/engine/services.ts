@@ -3,7 +3,12 @@ import { randomUUID } from "node:crypto";
 import type { Recovery } from "../../machines/task/events.ts";
 import type { Concurrency } from "../../machines/task/slot-queue.ts";
 import { hasEnded, type Wake } from "../../task.ts";
-import { composeNotice, createNoticeRepair, createUndeliveredReport } from "../delivery/notices.ts";
+import {
+  composeNotice,
+  createNoticeRepair,
+  createSetAsideReport,
+  createUndeliveredReport,
+} from "../delivery/notices.ts";
 import { createReminders } from "../delivery/reminders.ts";
 import { createSessionNotes } from "../delivery/session-notes.ts";
 import { notifyOfStaleTasks } from "../delivery/stale-tasks.ts";
@@ -55,6 +60,8 @@ import { createObservedSessions } from "../runtime/observed-sessions.ts";
 import { createProgressLog } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { createSessionTree } from "../runtime/session-tree.ts";
+import { createSessionWaits } from "../runtime/session-waits.ts";
+import { createUntilNothingIsTakenBack } from "../runtime/taken-back.ts";
 import { createTurns } from "../runtime/turns.ts";
 import { createUsageReader } from "../runtime/usage-reader.ts";
 import { createWorkBelow } from "../runtime/work-below.ts";
@@ -175,6 +182,7 @@ export const createServices = (deps: EngineDeps) => {
   });
   const workBelow = createWorkBelow(clock, taskAbove);
   const reads = createHostReads(host, clock, observedSessions.sessionOf, store.isAlone);
+  const sessionWaits = createSessionWaits(clock);
   const turns = createTurns(host, log);
   const noticeRepair = createNoticeRepair();
   const sessionTree = createSessionTree(store, host);
@@ -228,6 +236,9 @@ export const createServices = (deps: EngineDeps) => {
       const task = taskOf(sessionID);
       return task && worktrees.obstacleTo(task);
     },
+    untilNothingIsTakenBack: createUntilNothingIsTakenBack({
+      ...{ reads, sessionOf: observedSessions.sessionOf, isAlone: store.isAlone, waits: sessionWaits },
+    }),
     untilNoticeReady: worktrees.untilCounted,
     endedBatches: batches.ended,
     composeNotice: ({ parentSessionID, queue }, receiptOf) => {
@@ -246,6 +257,7 @@ export const createServices = (deps: EngineDeps) => {
       return prompt;
     },
     expectInstruction: (instruction) => noticeRepair.expect(instruction.sessionID, instruction),
+    reportSetAside: createSetAsideReport(host, log),
     reportUndelivered: createUndeliveredReport(host, log, taskOf),
   });
   const runtime = createRuntime({ ...platform, progress, effects, bus, inspect });
@@ -333,7 +345,7 @@ export const createServices = (deps: EngineDeps) => {
 
   // What agents and people are shown.
   const isPrompted = (sessionID: string) => runtime.pendingPrompt(sessionID) !== undefined;
-  const notes = createSessionNotes({ ...platform, isPrompted });
+  const notes = createSessionNotes({ ...platform, waits: sessionWaits, isPrompted });
   const reminderFor = (sessionID: string) => taskReminder(list({ parentSessionID: sessionID }), tools, isHeadless);
   const launchedBefore = (parentSessionID: string, time: number) =>
     store.list({ parentSessionID }).some(({ launchedAt }) => launchedAt < time);
@@ -405,6 +417,7 @@ export const createServices = (deps: EngineDeps) => {
     launches,
     adoption,
     notes,
+    sessionWaits,
     reminders,
     userRequests,
     gates,

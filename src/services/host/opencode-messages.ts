@@ -20,15 +20,21 @@ export const toModelRef = (providerID: string, modelID: string, variant: string 
 });
 
 /** Reads a session of the host. */
-export const toHostSession = ({ id, parentID, agent, model, permission, title, directory }: Session): HostSession => ({
-  id,
-  parentID: parentID ?? undefined,
-  agent: agent ?? undefined,
-  model: model ? toModelRef(model.providerID, model.id, model.variant) : undefined,
-  permission: permission ?? [],
-  title,
-  directory,
-});
+export const toHostSession = (session: Session): HostSession => {
+  const { id, parentID, agent, model, permission, title, directory, revert, time } = session;
+  return {
+    id,
+    parentID: parentID ?? undefined,
+    agent: agent ?? undefined,
+    model: model ? toModelRef(model.providerID, model.id, model.variant) : undefined,
+    permission: permission ?? [],
+    title,
+    directory,
+    ...(revert ? { isReverted: true } : {}),
+    // A client that takes a session out of the archive can only set the time to 0.
+    ...(time.archived ? { archivedAt: time.archived } : {}),
+  };
+};
 
 const assistantFields = (info: AssistantMessage) => ({
   promptID: info.parentID,

@@ -112,6 +112,11 @@ export const createResume = (deps: ResumeDeps) => {
       const message = quoteLine(session.failure.message);
       return fail(own`OpenCode did not find the task's session: ${message}. Try again.`, "host");
     }
+    if (session.value.isReverted) {
+      return fail(
+        `The user has taken back messages of task ${sessionID} (undo), which a resume would delete for good. Have them redo that, or write to the task's conversation, and resume it then.`,
+      );
+    }
     const prepared = await prepare(found.value, request.signal);
     if (!prepared.ok) return prepared;
     loadAncestors(sessionID);

@@ -82,6 +82,10 @@ export const isAnswer = (
   (promptID === messageID ||
     (storedAt !== undefined && createdAt >= storedAt && isNewerPrompt(promptID, { messageID, storedAt, messages })));
 
+/** True for a message that somebody stopped. An abort during the host's own retries leaves neither an error nor a finish reason. */
+export const isAborted = (message: MessageInfo): message is MessageInfo & { completedAt: number } =>
+  message.completedAt !== undefined && (message.error ? message.error.name === ABORTED : message.finish === undefined);
+
 /** What a step of a model has come to. */
 type Step = Pick<HostMessage, "completedAt" | "finish" | "error" | "tools">;
 

@@ -10,6 +10,7 @@ import {
   refusalReason,
   type TaskSnapshot,
   taskMachine,
+  wantsSent,
 } from "../../machines/task/machine.ts";
 import { toTask } from "../../machines/task/view.ts";
 import { hasEnded, noProgress, type Progress, type Task } from "../../task.ts";
@@ -339,6 +340,10 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     awaitsTasks: actors.awaitsTasks,
     awaitsRuns,
     hasRunningTasks,
+    wantsSent: (taskId, messageID) => {
+      const task = isStopped ? undefined : tasks.get(taskId);
+      return task !== undefined && wantsSent(task, messageID);
+    },
     receiptOf: (taskId) => tasks.get(taskId)?.context.receipt,
     restartActor,
   };
@@ -365,6 +370,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
       if (task && type === "answering") return task.context.retry !== undefined;
       if (task && (type === "retrying" || type === "idle" || type === "asked" || type === "replied")) return true;
       const outbox = outboxes.get(sessionID);
+      if (type === "session") return outbox?.value.delivery === "setAside";
       const isOfParent = type === "busy" || type === "retrying" || type === "idle" || type === "message";
       return isOfParent && outbox !== undefined && watchesParent(outbox);
     },

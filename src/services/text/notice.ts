@@ -1,3 +1,4 @@
+import type { SetAside } from "../../machines/host-events.ts";
 import type { RunResult } from "../../machines/task/events.ts";
 import type { Receipt } from "../../receipt.ts";
 import { type Overlap, runningCount, type TaskCounts, type TaskError, type Usage } from "../../task.ts";
@@ -269,4 +270,15 @@ export const toastOf = (ends: readonly RunResult[]): OwnText => {
     .filter((outcome) => count(ends, outcome) > 0)
     .map((outcome) => own`${count(ends, outcome)} ${ENDED_AS[outcome]}`);
   return own`${icon} ${ends.length} agents have ended: ${join(counts, ", ")}.`;
+};
+
+const UNTIL = {
+  reverted: "you redo what you took back in the conversation, or write something else there",
+  archived: "somebody writes to its conversation, which is archived",
+} as const;
+
+/** Writes the toast about ends that wait because nothing is sent to their conversation now. */
+export const setAsideToast = (ends: readonly RunResult[], why: SetAside): OwnText => {
+  const results = ends.length === 1 ? own`Its result is` : own`Their results are`;
+  return join([toastOf(ends), own`${results} delivered when ${UNTIL[why]}.`], " ");
 };

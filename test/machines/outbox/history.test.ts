@@ -18,6 +18,8 @@ const SENDERS = [
   { agent: "plan", model: { providerID: "fake", modelID: "m1" } },
 ];
 
+const WHYS = ["reverted", "archived"] as const;
+
 /** What an end may be like: most wake the parent, and some only with all of their batch. */
 const FORMS: Partial<RunResult>[] = [
   {},
@@ -56,6 +58,7 @@ const answersTo = (call: OpenCall, at: number, choice: number): OutboxEvent[] =>
       return [
         { type: "PARENT_READ", at, sender, othersRun: false },
         { type: "PARENT_READ", at, sender, othersRun: true },
+        { type: "PARENT_READ", at, sender, othersRun: false, setAside: pick(WHYS, choice) ?? "archived" },
         { type: "READ_FAILED", at, message },
         notFound,
       ];
@@ -75,6 +78,7 @@ const answersTo = (call: OpenCall, at: number, choice: number): OutboxEvent[] =>
         { type: "CHECKED", at, messageID, storedAt: at, standing: "pending" },
         { type: "CHECKED", at, messageID, storedAt: undefined, standing: "unanswered" },
         { type: "CHECKED", at, messageID, storedAt: at, standing: "answered" },
+        { type: "CHECKED", at, messageID, storedAt: at, standing: "stopped" },
         { type: "CHECK_FAILED", at, messageID, message },
         notFound,
       ];
@@ -105,6 +109,8 @@ const RECURRING: string[][] = [
   ["PARENT_READ", "SENT", "TICK", "CHECKED unanswered", "PARENT_ERROR"],
   ["PARENT_NOT_FOUND", "SEARCH_FAILED", "PARENT_FOUND", "TICK"],
   ["PARENT_READ early", "NOTICE_DUE"],
+  ["PARENT_READ aside", "NOTICE_DUE", "PARENT_CHANGED", "PARENT_STORED", "TICK", "WITHDRAW"],
+  ["PARENT_READ", "SENT", "TICK", "CHECKED stopped", "PARENT_BUSY", "NOTICE_DUE", "NOTICE_DUE held"],
   ["NOTICE_DUE", "ADOPTED", "WITHDRAW", "PARENT_ERROR"],
   ["NOTICE_DUE held", "WITHDRAW", "TICK"],
 ];
@@ -117,6 +123,11 @@ const BEGINNINGS: string[][] = [
   TO_THE_PROMPT,
   [...TO_THE_PROMPT, "TICK", "PARENT_ERROR", "CHECKED unanswered"],
   [...TO_THE_PROMPT, "TICK", "CHECKED unanswered"],
+  [...TO_THE_PROMPT, "TICK", "CHECKED stopped"],
+  [...TO_THE_PROMPT, "TICK", "CHECKED stopped", "PARENT_NOT_FOUND"],
+  [...TO_THE_PROMPT, "TICK", "CHECKED unanswered", "PARENT_READ aside"],
+  [...TO_THE_PROMPT, "TICK", "CHECKED unanswered", "PARENT_READ aside", "PARENT_ANSWERED"],
+  ["NOTICE_DUE", "PARENT_READ aside"],
   ["PARENT_ERROR", "NOTICE_DUE"],
   ["NOTICE_DUE held", "ADOPTED", "NOTICE_DUE again"],
   ["NOTICE_DUE", "ADOPTED", "PARENT_READ", "NOTICE_DUE again"],
@@ -253,6 +264,7 @@ const createOutside = (outbox: ReturnType<typeof watched>) => {
       // To a call of which nobody knows any more.
       ...(detail % 3 === 0 ? [{ type: "PARENT_NOT_FOUND", at, message: `not found at ${at}` } as const] : []),
       { type: "PARENT_PRESENT", at },
+      { type: "PARENT_CHANGED", at },
       { type: "PARENT_BUSY", at },
       { type: "PARENT_IDLE", at },
       detail % 2 === 0 ? { type: "PARENT_ERROR", at } : { type: "PARENT_ERROR", at, message: `failed at ${at}` },
@@ -297,6 +309,7 @@ const createOutside = (outbox: ReturnType<typeof watched>) => {
   };
 
   const nameOf = (event: OutboxEvent): string => {
+    if (event.type === "PARENT_READ" && event.setAside) return "PARENT_READ aside";
     if (event.type === "PARENT_READ" && event.othersRun) return "PARENT_READ early";
     if (event.type === "NOTICE_DUE" && inherited.some(({ taskId }) => taskId === event.end.taskId))
       return "NOTICE_DUE again";
@@ -449,6 +462,13 @@ const MISTAKES: Record<string, Implementations> = {
     },
   },
   "a late answer to a call counts": { guards: { isCurrentPrompt: ({ context }) => context.prompt !== undefined } },
+  "a parent that a person set aside is sent a prompt": { guards: { isSetAside: never } },
+  "a turn that a person stopped is begun anew": { guards: { stopped: never } },
+  "a prompt counts as stopped that this process has not sent": {
+    guards: { stopped: ({ event }) => event.type === "CHECKED" && event.standing === "stopped" },
+  },
+  "an end that wakes nobody begins a stopped turn anew": { guards: { isWakingEnd: always } },
+  "an end that wakes the parent does not, where a person stopped its turn": { guards: { isWakingEnd: never } },
   "a prompt that was read is sent again": { guards: { answered: never } },
   "a prompt that the parent is about to read is sent again": { guards: { pending: never } },
   "a call that fails for now counts as a rejection": { guards: { retryable: never } },

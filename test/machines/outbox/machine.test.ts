@@ -73,6 +73,15 @@ const walk = (chooses: Choose[]): Step[] => {
   return steps;
 };
 
+/** The answer that the outbox waits for: it leads to a turn that a person has stopped. */
+const onwards: Choose = ({ context, value: { delivery } }, at) => {
+  const messageID = context.prompt?.messageID ?? "msg_000";
+  if (delivery === "sending") return { type: "SENT", at, messageID };
+  if (delivery === "checking") return { type: "CHECKED", at, messageID, storedAt: 1, standing: "stopped" };
+  if (delivery === "awaiting") return { type: "TICK", at: at + OUTBOX_LIMITS.longestBackoff };
+  return { type: "PARENT_READ", at, sender: SENDER, othersRun: false };
+};
+
 /** Events with the id of the prompt under way, or of another; any of the kinds that the outside can bring. */
 const KINDS: Choose[] = [
   (_, at) => ({ type: "PARENT_BUSY", at }),
@@ -81,6 +90,8 @@ const KINDS: Choose[] = [
   (_, at) => ({ type: "PARENT_READ", at, sender: SENDER, othersRun: false }),
   (_, at) => ({ type: "PARENT_READ", at, sender: SENDER, othersRun: false }),
   (_, at) => ({ type: "PARENT_READ", at, sender: SENDER, othersRun: false }),
+  (_, at) => ({ type: "PARENT_READ", at, sender: SENDER, othersRun: false, setAside: "reverted" }),
+  (_, at) => ({ type: "PARENT_CHANGED", at }),
   (_, at) => ({ type: "READ_FAILED", at, message: "no" }),
   (_, at) => ({ type: "PARENT_IDLE", at }),
   (_, at) => ({ type: "PARENT_IDLE", at }),
@@ -104,7 +115,7 @@ const KINDS: Choose[] = [
   (_, at) => ({ type: "PARENT_PRESENT", at }),
   (_, at) => ({ type: "SEARCH_FAILED", at, message: "no" }),
   ({ context }, at) => ({ type: "CHECK_FAILED", at, messageID: context.prompt?.messageID ?? "msg_000", message: "no" }),
-  ...(["answered", "pending", "unanswered"] as const).map(
+  ...(["answered", "pending", "unanswered", "stopped"] as const).map(
     (standing): Choose =>
       ({ context }, at) => ({
         type: "CHECKED",
@@ -127,6 +138,7 @@ const KINDS: Choose[] = [
 /** One event in five owes a new end; one in a hundred or so deletes the parent. */
 const choices = fc.array(
   fc.oneof(
+    { weight: 30, arbitrary: fc.constant(() => onwards) },
     { weight: 80, arbitrary: fc.constantFrom(...KINDS).map((choose) => () => choose) },
     {
       weight: 20,

@@ -184,7 +184,8 @@ const outboxEvents: Events<OutboxEvent> = {
     at,
     sender: fc.record({ agent: fc.option(text, { nil: undefined }), model: fc.constant(undefined) }),
     othersRun: fc.boolean(),
-  }),
+    setAside: fc.constantFrom("reverted" as const, "archived" as const, undefined),
+  }) as fc.Arbitrary<Extract<OutboxEvent, { type: "PARENT_READ" }>>,
   READ_FAILED: fc.record({ at, message: text }),
   COMPOSED: fc.record({ at, prompt }),
   COMPOSE_FAILED: fc.record({ at, message: text }),
@@ -194,12 +195,13 @@ const outboxEvents: Events<OutboxEvent> = {
     at,
     messageID: id,
     storedAt: fc.option(at, { nil: undefined }),
-    standing: fc.constantFrom("answered", "pending", "unanswered"),
+    standing: fc.constantFrom("answered", "pending", "unanswered", "stopped"),
   }),
   CHECK_FAILED: fc.record({ at, messageID: id, message: text }),
   PARENT_STORED: fc.record({ at, messageID: id, createdAt: at }),
   PARENT_ANSWERED: fc.record({ at, promptID: id, createdAt: at }),
   PARENT_PRESENT: timed,
+  PARENT_CHANGED: timed,
   PARENT_BUSY: timed,
   PARENT_IDLE: timed,
   PARENT_ERROR: fc.record({ at, message: text }),
@@ -309,6 +311,26 @@ const claimed: TaskEvent[] = [
   { type: "REMOTE_CLAIMED", at: 0, claim: { epoch: 1, seq: 1 }, server: { id: "srv_1", label: "one" } },
 ];
 
+/** Leads an outbox to a prompt that the host has taken, and that is to be checked. */
+const sentPrompt: OutboxEvent[] = [
+  {
+    type: "NOTICE_DUE",
+    at: 0,
+    end: {
+      ...{ taskId: "ses_1", run: 0, parentSessionID: "ses_0", batchId: "b", description: "find it" },
+      ...{ outcome: "completed", startedAt: 0, endedAt: 0, result: "12" },
+    },
+  },
+  { type: "PARENT_READ", at: 0, sender: { agent: undefined, model: undefined }, othersRun: false },
+  {
+    type: "COMPOSED",
+    at: 0,
+    prompt: { messageID: "msg_1", parts: [], runs: [{ taskId: "ses_1", run: 0 }], toasts: [] },
+  },
+  { type: "SENT", at: 0, messageID: "msg_1" },
+  { type: "TICK", at: 2_000 },
+];
+
 const walksOf = (
   begin: Arbitrary<unknown>,
   event: Arbitrary<{ type: string }>,
@@ -349,7 +371,11 @@ const LIMIT = { timeout: 60_000 };
 
 describe.each([
   ["task", taskMachine as AnyStateMachine, walksOf(input, anyOf(taskEvents), [firstRun, refusal, claimed])],
-  ["outbox", outboxMachine as AnyStateMachine, walksOf(fc.record({ parentSessionID: id }), anyOf(outboxEvents))],
+  [
+    "outbox",
+    outboxMachine as AnyStateMachine,
+    walksOf(fc.record({ parentSessionID: id }), anyOf(outboxEvents), [sentPrompt]),
+  ],
 ] as const)("the chart %s", (_, machine, walks) => {
   test("never throws and is never left, whatever events come with whatever payload", LIMIT, () => {
     fc.assert(

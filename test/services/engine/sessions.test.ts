@@ -12,10 +12,11 @@ const publish = (stage: Stage, event: { type: string; properties: unknown }) => 
 test("a new session, our own included, leaves running tasks alone", async () => {
   const stage = createStage();
   const first = await stage.launch();
-  const created = { info: { id: "ses_new", parentID: PARENT }, sessionID: "ses_new" };
+  const time = { created: 0, updated: 0 };
+  const created = { info: { id: "ses_new", parentID: PARENT, time }, sessionID: "ses_new" };
   publish(stage, { type: "session.created", properties: created });
   const second = await stage.launch();
-  const ours = { info: { id: second, parentID: PARENT }, sessionID: second };
+  const ours = { info: { id: second, parentID: PARENT, time }, sessionID: second };
   publish(stage, { type: "session.created", properties: ours });
   await settled();
   expect([first, second].map((id) => stage.task(id).status)).toEqual(["running", "running"]);

@@ -24,6 +24,8 @@ export interface Charts {
   awaitsRuns(sessionID: string): boolean;
   /** True while runs of this parent's tasks are under way. */
   hasRunningTasks(parentSessionID: string): boolean;
+  /** True while a task still wants this message sent: the prompt of its run, or an instruction. */
+  wantsSent(taskId: string, messageID: string): boolean;
   /** The receipt of the newest run of a live task, once it is written. */
   receiptOf(taskId: string): Receipt | undefined;
   /** Replaces the actor of a task or an outbox that threw. */
@@ -69,7 +71,8 @@ export const taskEffect = <Type extends Effect["type"]>(
   handler: {
     taskId(effect: EffectOf<Type>): string;
     know?(effect: EffectOf<Type>, charts: Charts): TaskEvent | undefined;
-    perform(effect: EffectOf<Type>, charts: Charts): Promise<TaskEvent>;
+    /** Undefined where nobody waits for the answer any more. */
+    perform(effect: EffectOf<Type>, charts: Charts): Promise<TaskEvent | undefined>;
     /** Answers that say that the host failed: each gets a line in the log. */
     failures: readonly TaskEvent["type"][];
   },
@@ -81,6 +84,7 @@ export const taskEffect = <Type extends Effect["type"]>(
   },
   perform: async (effect, charts) => {
     const event = await handler.perform(effect, charts);
+    if (!event) return undefined;
     logFailure(log, handler.failures, event);
     return { type: "TASK", id: handler.taskId(effect), event };
   },

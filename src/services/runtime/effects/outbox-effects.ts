@@ -1,12 +1,13 @@
-import type { HostSession } from "../../../machines/host-events.ts";
+import type { HostSession, SetAside } from "../../../machines/host-events.ts";
 import type { NoticePrompt, OutboxEvent, Sender } from "../../../machines/outbox/events.ts";
-import type { Host, HostFailure } from "../../host/host.ts";
+import type { Host, HostFailure, HostResult } from "../../host/host.ts";
 import { isDeleted } from "../../host/host.ts";
+import { whySetAside } from "../../host/set-aside.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { EngineBus } from "../engine-events.ts";
 import type { HostReads } from "../host-reads.ts";
-import { isAnswer, NEWEST_MESSAGES, storedAtOf } from "../run-outcome.ts";
+import { isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../run-outcome.ts";
 import {
   type Charts,
   type EffectHandlers,
@@ -36,6 +37,8 @@ export interface OutboxEffectDeps {
   endedBatches(parentSessionID: string, batchIds: string[]): string[];
   /** Makes one prompt of those run results due to a parent of which all is known; undefined where that is none yet. */
   composeNotice(effect: EffectOf<"composeNotice">, receiptOf: Charts["receiptOf"]): NoticePrompt | undefined;
+  /** Lets a person know that ends wait because the parent is set aside. */
+  reportSetAside(effect: EffectOf<"reportSetAside">): Promise<undefined>;
   /** Lets a person know that a notice could not be delivered. */
   reportUndelivered(effect: EffectOf<"noticeRejected">): Promise<undefined>;
 }
@@ -50,6 +53,7 @@ export const createOutboxEffects = ({
   untilNoticeReady,
   endedBatches,
   composeNotice,
+  reportSetAside,
   reportUndelivered,
 }: OutboxEffectDeps): EffectHandlers<
   | "checkBatches"
@@ -59,6 +63,7 @@ export const createOutboxEffects = ({
   | "checkNotice"
   | "findParent"
   | "showToasts"
+  | "reportSetAside"
   | "noticeRejected"
 > => {
   /** The event for a parent that was not found; undefined for any other failure. */
@@ -77,6 +82,14 @@ export const createOutboxEffects = ({
     model,
   });
 
+  /** A parent that seems to be set aside may have been used again while the host answered: its newest state counts. */
+  const standing = async (parent: HostSession): Promise<HostResult<SetAside | undefined>> => {
+    const why = await whySetAside(host, parent);
+    if (!why.ok || why.value === undefined) return why;
+    const newest = await reads.session(parent.id);
+    return newest.ok ? whySetAside(host, newest.value) : newest;
+  };
+
   const readParent = async (
     { parentSessionID, wasRefused }: EffectOf<"readParent">,
     charts: Charts,
@@ -94,15 +107,18 @@ export const createOutboxEffects = ({
     // The host answers a call after most of what ends at that moment, so that one notice delivers it all.
     const mayGather = charts.hasRunningTasks(parentSessionID);
     const parent = await (mayGather || wasRefused ? host : reads).session(parentSessionID);
-    if (parent.ok) {
+    const why = parent.ok ? await standing(parent.value) : parent;
+    if (parent.ok && why.ok) {
       const sender = await senderOf(parent.value, wasRefused);
       // Of what has ended in the meantime, too.
       await untilReady();
       const othersRun = charts.hasRunningTasks(parentSessionID);
-      return { type: "PARENT_READ", at: clock.now(), sender, othersRun };
+      const setAside = why.value && { setAside: why.value };
+      return { type: "PARENT_READ", at: clock.now(), sender, othersRun, ...setAside };
     }
-    const { message } = parent.failure;
-    return ifNotFound(parent.failure) ?? { type: "READ_FAILED", at: clock.now(), message };
+    const failure = firstFailure([parent, why]);
+    const message = failure?.message ?? "";
+    return (failure && ifNotFound(failure)) ?? { type: "READ_FAILED", at: clock.now(), message };
   };
 
   const sendNotice = async (
@@ -141,8 +157,10 @@ export const createOutboxEffects = ({
     const isBusy = busy.value.has(parentSessionID);
     // An unfinished answer of an idle parent was cut off when its process ended.
     const isAnswered = answers.some(({ completedAt }) => isBusy || completedAt !== undefined);
+    const newestAnswer = newest.value.findLast(({ role, isSummary }) => role === "assistant" && !isSummary);
+    const wasStopped = newestAnswer !== undefined && isAborted(newestAnswer) && newestAnswer.completedAt > storedAt;
     // A busy parent that has the message will come to it: it reads its messages anew at every step.
-    const otherwise = isBusy ? "pending" : "unanswered";
+    const otherwise = isBusy ? "pending" : wasStopped ? "stopped" : "unanswered";
     return { type: "CHECKED", at, messageID, storedAt, standing: isAnswered ? "answered" : otherwise };
   };
 
@@ -218,6 +236,7 @@ export const createOutboxEffects = ({
       },
       onFault: () => undefined,
     },
+    reportSetAside: { perform: reportSetAside, onFault: () => undefined },
     noticeRejected: { perform: reportUndelivered, onFault: () => undefined },
   };
 };

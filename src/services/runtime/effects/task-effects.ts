@@ -87,6 +87,11 @@ export interface TaskEffectDeps {
   isWorkBelow(taskId: string): boolean;
   /** Says why a session cannot be prompted, whatever the host answers; undefined where it can. */
   obstacleTo(sessionID: string): string | undefined;
+  /**
+   * Resolves once a prompt to the session would delete nothing that a person took back, or is not wanted any more; undefined
+   * where it would delete nothing.
+   */
+  untilNothingIsTakenBack(sessionID: string, isWanted: () => boolean): Promise<void> | undefined;
   /** Is notified of each instruction that is about to be sent: a model may be shown it before all of it is stored. */
   expectInstruction(instruction: Prompt): void;
 }
@@ -105,17 +110,31 @@ export const createTaskEffects = ({
   readAnswer,
   isWorkBelow,
   obstacleTo,
+  untilNothingIsTakenBack,
   expectInstruction,
   takeSlot,
 }: TaskEffectDeps): EffectHandlers<
   "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "endTurn" | "stopSession"
 > => {
-  const sendPrompt = async ({ prompt, schema }: EffectOf<"sendPrompt">, charts: Charts): Promise<TaskEvent> => {
+  /** Waits until the message may be sent. False where the task does not want that any more by then. */
+  const maySend = async ({ sessionID, messageID }: Prompt, charts: Charts): Promise<boolean> => {
+    const isWanted = () => charts.wantsSent(sessionID, messageID);
+    const waiting = untilNothingIsTakenBack(sessionID, isWanted);
+    if (waiting === undefined) return true;
+    await waiting;
+    return isWanted();
+  };
+
+  const sendPrompt = async (
+    { prompt, schema }: EffectOf<"sendPrompt">,
+    charts: Charts,
+  ): Promise<TaskEvent | undefined> => {
     const obstacle = obstacleTo(prompt.sessionID);
     if (obstacle !== undefined) {
       const error = { name: "WorktreeGone", kind: "host", message: obstacle } as const;
       return { type: "PROMPT_REFUSED", at: clock.now(), error, retryable: false };
     }
+    if (!(await maySend(prompt, charts))) return undefined;
     const sent = await host.prompt(schema ? withSchema(prompt, schema) : prompt);
     await stopWhile(host, clock, prompt.sessionID, () => !charts.isStillOurs(prompt.sessionID));
     const at = clock.now();
@@ -125,12 +144,12 @@ export const createTaskEffects = ({
     return { type: "PROMPT_REFUSED", at, error: toTaskError(sent.failure), retryable };
   };
 
-  const sendSteering = async ({
-    sessionID,
-    runMessageID,
-    instruction,
-  }: EffectOf<"sendSteering">): Promise<TaskEvent> => {
+  const sendSteering = async (
+    { sessionID, runMessageID, instruction }: EffectOf<"sendSteering">,
+    charts: Charts,
+  ): Promise<TaskEvent | undefined> => {
     const { messageID } = instruction;
+    if (!(await maySend(instruction, charts))) return undefined;
     expectInstruction(instruction);
     // The host stores a prompt a moment after it accepted it, and the instruction is to stand behind it.
     const prompt = await host.message(sessionID, runMessageID);

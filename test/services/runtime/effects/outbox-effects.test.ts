@@ -34,6 +34,7 @@ const setUp = () => {
     untilNoticeReady: () => undefined,
     endedBatches: (_, ids) => ids.filter((id) => id === "batch_ended"),
     composeNotice: () => noticePrompt("msg_n"),
+    reportSetAside: async () => undefined,
     reportUndelivered: async () => undefined,
   });
   return { clock, host, log, effects, deleted, known };

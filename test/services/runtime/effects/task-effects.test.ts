@@ -33,6 +33,7 @@ const setUp = () => {
     observedAnswers: { answerOf: () => undefined },
     isWorkBelow: () => false,
     obstacleTo: () => undefined,
+    untilNothingIsTakenBack: () => undefined,
     takeSlot: () => hasSlot,
     expectInstruction: ({ messageID }) => void expected.push(messageID),
   });

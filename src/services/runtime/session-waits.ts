@@ -1,0 +1,46 @@
+import type { HostEvent } from "../../machines/host-events.ts";
+import type { Clock } from "../platform/clock.ts";
+
+/** What of a session is waited for: that it becomes idle, or that anything of it changes, an idle one included. */
+type Awaited = "idle" | "change";
+
+/** Lets work that concerns a session wait for events of it, instead of asking the host again and again. */
+export interface SessionWaits {
+  /** Resolves at the next such event of the session, but after `ms` milliseconds at the latest, or when this process stops. */
+  until(sessionID: string, what: Awaited, ms: number): Promise<void>;
+  onHostEvent(event: HostEvent): void;
+  stop(): void;
+}
+
+/** Creates the waits of an engine. */
+export const createSessionWaits = (clock: Clock): SessionWaits => {
+  const waitsBySession = new Map<string, Set<{ what: Awaited; end(): void }>>();
+
+  const endWaits = (sessionID: string, hasHappened: (what: Awaited) => boolean) => {
+    for (const { what, end } of [...(waitsBySession.get(sessionID) ?? [])]) if (hasHappened(what)) end();
+  };
+
+  return {
+    until: (sessionID, what, ms) =>
+      new Promise<void>((resolve) => {
+        const waits = waitsBySession.get(sessionID) ?? new Set();
+        waitsBySession.set(sessionID, waits);
+        const end = () => {
+          cancelTimeout();
+          waits.delete(wait);
+          if (waits.size === 0) waitsBySession.delete(sessionID);
+          resolve();
+        };
+        const wait = { what, end };
+        waits.add(wait);
+        const cancelTimeout = clock.after(ms, end);
+      }),
+    onHostEvent: ({ type, sessionID }) => {
+      if (type === "idle") endWaits(sessionID, () => true);
+      if (type === "session") endWaits(sessionID, (what) => what === "change");
+    },
+    stop: () => {
+      for (const sessionID of [...waitsBySession.keys()]) endWaits(sessionID, () => true);
+    },
+  };
+};

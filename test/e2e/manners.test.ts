@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { type Lab, startLab } from "./lab/lab.ts";
+import { type ModelRequest, textOf } from "./lab/model-request.ts";
+import { failure, type HangReply, hang, text } from "./lab/reply.ts";
+import { storedTasks } from "./stored.ts";
+import { inChild, launchFrom, noticesIn, notified } from "./tasks-and-notices.ts";
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab();
+});
+
+afterAll(() => lab.stop());
+
+let count = 0;
+beforeEach(() => {
+  count += 1;
+});
+
+/** A conversation with a task at work, which ends when it is released. */
+const withTask = async (): Promise<{ parent: string; task: string; work: HangReply }> => {
+  const parent = await lab.session();
+  const prompt = `job ${count}`;
+  const work = hang();
+  lab.model.when(inChild(prompt), work);
+  const [task = ""] = await launchFrom(lab, parent, [prompt]);
+  return { parent, task, work };
+};
+
+const isStored = (task: string, status: string) =>
+  lab.until(() => storedTasks(lab).some(({ id, ...stored }) => id === task && stored.status === status), {
+    what: `${task} is ${status}`,
+  });
+
+const userMessages = async (sessionID: string) =>
+  (await lab.messages(sessionID)).filter(({ info }) => info.role === "user");
+
+/** The person takes back the newest question, and its answer. Resolves to the ids of all messages, which are still stored. */
+const undo = async (sessionID: string): Promise<string[]> => {
+  const newest = (await userMessages(sessionID)).at(-1);
+  await lab.client.session.revert({ sessionID, messageID: newest?.info.id ?? "" }, { throwOnError: true });
+  return idsOf(sessionID);
+};
+
+const idsOf = async (sessionID: string) => (await lab.messages(sessionID)).map(({ info }) => info.id);
+
+const stateOf = async (sessionID: string) => (await lab.client.session.get({ sessionID }, { throwOnError: true })).data;
+
+const requestsOf = (sessionID: string) => lab.model.requests.filter((request) => request.sessionID === sessionID);
+
+/** What OpenCode has told last: what is waited for comes after it. */
+const newestEvent = () => lab.events.all.at(-1);
+
+const toasted = (words: string, after: ReturnType<typeof newestEvent>) =>
+  lab.events.waitFor(
+    (event) => event.type === "tui.toast.show" && JSON.stringify(event.properties).includes(words),
+    after ? { after } : {},
+  );
+
+/** The model request of a session whose newest words are these. */
+const asked = (sessionID: string, words: string) => (request: ModelRequest) =>
+  request.sessionID === sessionID && request.messages.some((message) => textOf(message).includes(words));
+
+test("what a person took back comes back whole with redo though a task ended meanwhile, and its result follows then", async () => {
+  const { parent, task, work } = await withTask();
+  lab.model.when("tell me a joke", text("no"));
+  await lab.ask(parent, "tell me a joke");
+  const before = await undo(parent);
+  const last = newestEvent();
+  work.release(text("job done"));
+  await toasted("delivered when you redo what you took back", last);
+  await isStored(task, "completed");
+  expect(await idsOf(parent)).toEqual(before);
+  expect((await stateOf(parent)).revert).toBeDefined();
+  const requests = requestsOf(parent).length;
+  await lab.client.session.unrevert({ sessionID: parent }, { throwOnError: true });
+  expect((await notified(lab, parent, [task])).map(({ taskId }) => taskId)).toEqual([task]);
+  expect((await idsOf(parent)).slice(0, before.length)).toEqual(before);
+  expect(requestsOf(parent).length).toBe(requests + 1);
+});
+
+test("after an undo that outlives OpenCode the result waits, and is in the turn of the person's next message, once", async () => {
+  const { parent, task, work } = await withTask();
+  lab.model.when("tell me a riddle", text("no"));
+  await lab.ask(parent, "tell me a riddle");
+  const before = await undo(parent);
+  work.release(text("job done"));
+  await isStored(task, "completed");
+  await lab.opencode.kill();
+  await lab.restart();
+  await lab.session();
+  await toasted("delivered when you redo what you took back", undefined);
+  expect(await idsOf(parent)).toEqual(before);
+  lab.model.when("something else", text("well"));
+  await lab.ask(parent, "something else");
+  expect((await notified(lab, parent, [task])).map(({ taskId }) => taskId)).toEqual([task]);
+  const texts = (await lab.texts(parent)).join("\n");
+  expect(texts).not.toContain("riddle");
+}, 120_000);
+
+test("an archived conversation pays no turn, and has the result in the turn of the person's next message", async () => {
+  const { parent, task, work } = await withTask();
+  await lab.client.session.update({ sessionID: parent, time: { archived: Date.now() } }, { throwOnError: true });
+  const before = await idsOf(parent);
+  const requests = requestsOf(parent).length;
+  const last = newestEvent();
+  work.release(text("job done"));
+  await toasted("which is archived", last);
+  await isStored(task, "completed");
+  expect(await idsOf(parent)).toEqual(before);
+  expect(requestsOf(parent).length).toBe(requests);
+  lab.model.when("are you there", text("yes"));
+  await lab.ask(parent, "are you there");
+  expect((await notified(lab, parent, [task])).map(({ taskId }) => taskId)).toEqual([task]);
+  // In use again, though still in the archive.
+  const work2 = hang();
+  lab.model.when(inChild("job in the archive"), work2);
+  const [later = ""] = await launchFrom(lab, parent, ["job in the archive"]);
+  work2.release(text("done too"));
+  await notified(lab, parent, [later]);
+});
+
+test("a conversation that is taken out of the archive has the result then", async () => {
+  const { parent, task, work } = await withTask();
+  await lab.client.session.update({ sessionID: parent, time: { archived: Date.now() } }, { throwOnError: true });
+  const last = newestEvent();
+  work.release(text("job done"));
+  await isStored(task, "completed");
+  await toasted("which is archived", last);
+  expect(await noticesIn(lab, parent)).toEqual([]);
+  await lab.client.session.update({ sessionID: parent, time: { archived: 0 } }, { throwOnError: true });
+  await notified(lab, parent, [task]);
+});
+
+test.each([
+  ["works", () => hang()],
+  ["waits for a rate limit", () => failure(429, "slow down", { headers: { "retry-after": "3600" } })],
+])(
+  "a turn that %s and that a person stops is not begun anew by a result that came meanwhile; the next turn has it",
+  async (what, reply) => {
+    const { parent, task, work } = await withTask();
+    lab.model.when(asked(parent, `take your time, it ${what}`), reply());
+    await lab.prompt(parent, `take your time, it ${what}`);
+    await lab.model.waitFor(asked(parent, `take your time, it ${what}`));
+    work.release(text("job done"));
+    await lab.until(async () => (await noticesIn(lab, parent)).length === 1, { what: "the notice is stored" });
+    const before = requestsOf(parent).length;
+    await lab.client.session.abort({ sessionID: parent }, { throwOnError: true });
+    const stoppedAt = Date.now();
+    // It used to be begun anew after half a second. Later than that, nothing can be awaited but time.
+    await lab.until(() => Date.now() - stoppedAt > 4_000, { what: "the pauses of the delivery are over" });
+    expect(requestsOf(parent).length).toBe(before);
+    lab.model.when(asked(parent, `go on, it ${what}`), text("I go on"));
+    await lab.ask(parent, `go on, it ${what}`);
+    expect((await notified(lab, parent, [task])).map(({ taskId }) => taskId)).toEqual([task]);
+    expect(requestsOf(parent).length).toBe(before + 1);
+  },
+);
