@@ -186,7 +186,7 @@ export const outbox = createMachine({
                 "guard": "hasPrompt and in #open",
                 "target": "sending",
                 "description": "The parent's agent and model are known. The prompt is composed already.",
-                "actions": "assign sender"
+                "actions": "assign room, sender"
               },
               {
                 "guard": "hasPrompt",
@@ -207,9 +207,15 @@ export const outbox = createMachine({
                 "actions": "assign readsAgain"
               },
               {
+                "guard": "lacksRoom",
+                "target": "reading",
+                "reenter": true,
+                "description": "The parent's agent and model are known. More came to be owed meanwhile: it is to be known how much its model has room for."
+              },
+              {
                 "guard": "wakesParent and in #open",
                 "target": "composing",
-                "actions": "assign sender",
+                "actions": "assign room, sender",
                 "description": "The parent's agent and model are known."
               },
               {

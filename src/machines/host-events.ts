@@ -47,6 +47,8 @@ export interface MessageInfo {
   isSummary: boolean;
   /** The model that wrote an assistant message; absent for others. */
   model?: ModelRef;
+  /** Tokens of the conversation up to the end of an assistant message, as its provider counted them; absent before that. */
+  conversationTokens?: number;
 }
 
 /** How far a tool call has come: `stored` when its output is in the conversation. */

@@ -1,14 +1,18 @@
+import { estimateTokenCount } from "tokenx";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { type ModelRequest, textOf } from "./lab/model-request.ts";
-import { failure, type HangReply, hang, text } from "./lab/reply.ts";
+import { calls, failure, type HangReply, hang, text } from "./lab/reply.ts";
 import { storedTasks } from "./stored.ts";
-import { inChild, launchFrom, noticesIn, notified } from "./tasks-and-notices.ts";
+import { inChild, launchFrom, launching, noticesIn, notified } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
+/** A model with a small window, most of which OpenCode's own instructions and tools fill. */
+const small = { name: "Small", tool_call: true, limit: { context: 24_000, output: 2_000 } };
+
 beforeAll(async () => {
-  lab = await startLab();
+  lab = await startLab({ config: { provider: { scripted: { models: { small } } } } });
 });
 
 afterAll(() => lab.stop());
@@ -157,3 +161,37 @@ test.each([
     expect(requestsOf(parent).length).toBe(before + 1);
   },
 );
+
+test("twenty long results fit into what is free in the window of the model that reads them, and say how to read the rest", async () => {
+  const parent = await lab.session();
+  const model = { providerID: "scripted", modelID: "small" };
+  const prompts = Array.from({ length: 20 }, (_, index) => `long job ${index}`);
+  const longJobs = () => storedTasks(lab).filter(({ prompt }) => prompt.startsWith("long job"));
+  const release = hang();
+  for (const prompt of prompts) lab.model.when(inChild(prompt), release);
+  lab.model.when("launch twenty", [
+    calls(prompts.map((prompt) => launching(prompt, { wake: "all" }))),
+    text("launched"),
+  ]);
+  await lab.ask(parent, "launch twenty", { model });
+  await lab.model.waitFor((request) => request.parentSessionID === parent);
+  const filled = (await lab.messages(parent)).flatMap(({ info }) =>
+    info.role === "assistant" ? info.tokens.input + info.tokens.output : [],
+  );
+  release.release(text("twelve files in all ".repeat(400)));
+  // Ten at a time.
+  await lab.until(() => longJobs().every(({ status }) => status === "completed"), {
+    what: "all have ended",
+    timeoutMs: 60_000,
+  });
+  const ids = longJobs().map(({ id }) => id);
+  expect(ids).toHaveLength(20);
+  const notices = await notified(lab, parent, ids);
+  // Each once, whether in one message or in several.
+  expect(notices.map(({ taskId }) => taskId).toSorted()).toEqual(ids.toSorted());
+  const free = small.limit.context - small.limit.output - (filled.at(-1) ?? 0);
+  for (const hidden of new Set(notices.map((notice) => notice.hidden))) {
+    expect(estimateTokenCount(hidden)).toBeLessThan(free);
+    expect(hidden).toContain("of 7999 characters. Read all: asyncagents_output(task_id=");
+  }
+}, 180_000);

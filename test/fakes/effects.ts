@@ -31,6 +31,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     takeSlot: () => true,
     remoteRuns: undefined,
     endedBatches: () => [],
+    roomIn: async () => 0,
     composeNotice: () => ({ messageID: "msg_n", parts: [], runs: [], toasts: [] }),
     expectInstruction: () => undefined,
     reportSetAside: async () => undefined,

@@ -131,6 +131,10 @@ export const createOutboxHistory = (parentSessionID: string) => {
     waiting = { until: now + pause, before: call };
   };
 
+  /** Whether it could be more than a small model has room for. */
+  const isMuchOwed = (): boolean =>
+    owed.reduce((chars, { end }) => chars + 700 + (end.result ?? "").length, 0) > 16_000;
+
   const lookLater = (call: Call) => {
     looks += 1;
     pauseBefore(call, doubled(LOOKS, looks));
@@ -138,7 +142,8 @@ export const createOutboxHistory = (parentSessionID: string) => {
 
   const read = () => {
     owedWhenRead = owed.length;
-    ask("read", { type: "readParent", parentSessionID, wasRefused: (underWay?.rejections ?? 0) > 0 });
+    const wasRefused = (underWay?.rejections ?? 0) > 0;
+    ask("read", { type: "readParent", parentSessionID, wasRefused, asksRoom: !underWay && isMuchOwed() });
   };
 
   const send = () => {
@@ -270,12 +275,15 @@ export const createOutboxHistory = (parentSessionID: string) => {
     if (event.othersRun && owed.length > owedWhenRead && readsAgain < READS_AGAIN) {
       readsAgain += 1;
       read();
+    } else if (event.room === undefined && isMuchOwed()) {
+      read();
     } else if (settledAt === undefined && owed.some(({ wakes }) => wakes)) {
       sender = event.sender;
       expected.push({
         type: "composeNotice",
         parentSessionID,
         queue: owed.map(({ end }) => wordsOfEnd(end) as RunResult),
+        ...(event.room === undefined ? {} : { room: event.room }),
       });
       isComposing = true;
     }

@@ -9,6 +9,7 @@ import {
   drop,
   FRESH_ATTEMPTS,
   giveUp,
+  isMuch,
   lookLater,
   OUTBOX_LIMITS,
   outboxSetup,
@@ -109,10 +110,11 @@ export const delivery = outboxSetup.createStateConfig({
         assign({ queuedBefore: ({ context }) => context.queue.length }),
         {
           type: "emitEffect",
-          params: ({ context: { parentSessionID, refusals } }) => ({
+          params: ({ context: { parentSessionID, refusals, prompt, queue } }) => ({
             type: "readParent",
             parentSessionID,
             wasRefused: refusals > 0,
+            asksRoom: prompt === undefined && isMuch(queue),
           }),
         },
       ],
@@ -142,6 +144,12 @@ export const delivery = outboxSetup.createStateConfig({
             actions: assign({ readsAgain: ({ context }) => context.readsAgain + 1 }),
           },
           {
+            guard: "lacksRoom",
+            target: "reading",
+            reenter: true,
+            description: "More came to be owed meanwhile: it is to be known how much its model has room for.",
+          },
+          {
             guard: and(["wakesParent", stateIn("#open")]),
             target: "composing",
             actions: recordSender,
@@ -169,7 +177,12 @@ export const delivery = outboxSetup.createStateConfig({
       description: "The prompt is written for all notices that are owed: its text, counts and ids.",
       entry: {
         type: "emitEffect",
-        params: ({ context: { parentSessionID, queue } }) => ({ type: "composeNotice", parentSessionID, queue }),
+        params: ({ context: { parentSessionID, queue, room } }) => ({
+          type: "composeNotice",
+          parentSessionID,
+          queue,
+          ...(room === undefined ? {} : { room }),
+        }),
       },
       on: {
         COMPOSE_FAILED: { target: "backingOff", actions: countAttempt },

@@ -30,15 +30,19 @@ export type OutboxEffect =
   /**
    * Read the parent's agent and model. Reported by `PARENT_READ`, `READ_FAILED` or `PARENT_NOT_FOUND`. `wasRefused`: the
    * host refused the prompt before, perhaps because its agent no longer exists; such a sender is to name none. Also shows
-   * how busy the host is: while many runs end together, its answer comes only after most of them.
+   * how busy the host is: while many runs end together, its answer comes only after most of them. `asksRoom`: so much is
+   * owed that the answer is to say how much the parent's model has room for.
    */
-  | { type: "readParent"; parentSessionID: string; wasRefused: boolean }
+  | { type: "readParent"; parentSessionID: string; wasRefused: boolean; asksRoom: boolean }
   /** The parent is set aside: notify the person that these ends wait, and for what. */
   | { type: "reportSetAside"; parentSessionID: string; ends: RunResult[]; why: SetAside }
   /** Find out of which of these batches no task is at work any more. Reported, at once, by `BATCHES_CHECKED`. */
   | { type: "checkBatches"; parentSessionID: string; batchIds: string[] }
-  /** Write the prompt for the queued notices and choose its ids. Reported, at once, by `COMPOSED` or `COMPOSE_FAILED`. */
-  | { type: "composeNotice"; parentSessionID: string; queue: RunResult[] }
+  /**
+   * Write the prompt for the queued notices, or for the first of them, and choose its ids. `room`: the tokens that the
+   * parent's model has room for; absent where what is queued is little. Reported, at once, by `COMPOSED` or `COMPOSE_FAILED`.
+   */
+  | { type: "composeNotice"; parentSessionID: string; queue: RunResult[]; room?: number }
   /** Send the prompt. Reported by `SENT`, `SEND_REFUSED` or `PARENT_NOT_FOUND`. */
   | { type: "sendNotice"; parentSessionID: string; prompt: NoticePrompt; sender: Sender }
   /** Ask the host whether the parent has begun to answer. Reported by `CHECKED`, `CHECK_FAILED` or `PARENT_NOT_FOUND`. */
@@ -63,8 +67,11 @@ export type OutboxEvent =
   | { type: "WITHDRAW"; at: number; taskId: string; run: number }
   /** `ended`: those of the batches of which no task is at work. */
   | { type: "BATCHES_CHECKED"; at: number; ended: string[] }
-  /** `othersRun`: the parent has tasks whose runs have not ended. `setAside`: why it is to be sent nothing; absent where it may be. */
-  | { type: "PARENT_READ"; at: number; sender: Sender; othersRun: boolean; setAside?: SetAside }
+  /**
+   * `othersRun`: the parent has tasks whose runs have not ended. `setAside`: why it is to be sent nothing; absent
+   * where it may be. `room`: for how many tokens its model has room; there where that was asked.
+   */
+  | { type: "PARENT_READ"; at: number; sender: Sender; othersRun: boolean; setAside?: SetAside; room?: number }
   | { type: "READ_FAILED"; at: number; message: string }
   | { type: "COMPOSED"; at: number; prompt: NoticePrompt }
   | { type: "COMPOSE_FAILED"; at: number; message: string }
@@ -133,6 +140,8 @@ export interface OutboxContext {
   /** Prompts taken over from processes that have ended. They come before anything else. */
   adoptedPrompts: NoticePrompt[];
   sender: Sender | undefined;
+  /** For how many tokens the parent's model has room, where that was asked. */
+  room: number | undefined;
   /** How many ends were queued when the parent was last read. */
   queuedBefore: number;
   /** How often in a row the parent was read again because runs ended meanwhile. */

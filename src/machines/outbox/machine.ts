@@ -41,6 +41,7 @@ export const outboxMachine = outboxSetup.createMachine(
       prompt: undefined,
       adoptedPrompts: [],
       sender: undefined,
+      room: undefined,
       queuedBefore: 0,
       ...FRESH_ATTEMPTS,
       nextDeadline: undefined,

@@ -47,6 +47,16 @@ export const FRESH_ATTEMPTS = {
 /** True for an end that wakes the parent by itself, whatever the others of its batch do. */
 const wakes = ({ wake, outcome }: RunResult): boolean => wake !== "all" || outcome === "error";
 
+/** Characters of a notice beside its result, roughly. */
+const NOTICE_CHARS = 700;
+
+/** Characters of notices for which every model has room: about 4,000 tokens. */
+const FEW_CHARS = 16_000;
+
+/** True when so much is owed that it may be more than the parent's model has room for. */
+export const isMuch = (queue: readonly RunResult[]): boolean =>
+  queue.reduce((sum, { result = "" }) => sum + result.length + NOTICE_CHARS, 0) > FEW_CHARS;
+
 /** True when the prompt carries the notice of this end. */
 export const carries = ({ runs }: NoticePrompt, end: RunResult): boolean =>
   runs.some(({ taskId, run }) => taskId === end.taskId && run === end.run);
@@ -115,6 +125,11 @@ export const outboxSetup = setup({
       assertEvent(event, "NOTICE_DUE");
       return wakes(event.end);
     },
+    /** So much came to be owed while the parent was read that its room has to be known. */
+    lacksRoom: ({ context: { queue }, event }) => {
+      assertEvent(event, "PARENT_READ");
+      return event.room === undefined && isMuch(queue);
+    },
     isSetAside: ({ event }) => {
       assertEvent(event, "PARENT_READ");
       return event.setAside !== undefined;
@@ -169,6 +184,10 @@ export const countAttempt = outboxSetup.assign({
 });
 
 export const recordSender = outboxSetup.assign({
+  room: ({ event }) => {
+    assertEvent(event, "PARENT_READ");
+    return event.room;
+  },
   sender: ({ event }) => {
     assertEvent(event, "PARENT_READ");
     return event.sender;

@@ -11,15 +11,16 @@ import { truncateLine } from "../platform/plain-text.ts";
 import type { UsageReader } from "../runtime/usage-reader.ts";
 import type { Store } from "../store/store.ts";
 import { type EndedRun, type NoticeStyle, noticeOf, setAsideToast, toastOf, worstOutcome } from "../text/notice.ts";
+import { fitResults } from "./fit-results.ts";
 
 const TOAST_VARIANTS = { completed: "success", error: "error", cancelled: "info" } as const;
 
-/** Characters of results that one prompt may carry, shared among its notices: about 25,000 tokens. */
-const MAX_PROMPT_CHARS = 100_000;
+/** Characters of a result where nobody could read the rest of it: as many as one prompt could carry. */
+const WHOLE_CHARS = 100_000;
 
 /**
- * Composes one prompt from all queued results, in the order in which the runs ended: a visible part for each, and a hidden
- * one for all, since the host stores parts one after the other, at 3 to 4 ms each (measured), before the parent's turn.
+ * Composes one prompt from the queued results, or from the first of them where its reader has no room for all, in the order in
+ * which the runs ended: a visible part for each, and a hidden one for all, since the host stores parts one after the other, at 3 to 4 ms each (measured), before the parent's turn.
  * @param queue results of tasks that all have the same parent; none of them can be resumed before it is delivered
  * @param knownOf what else is known of a run that has ended, of those of one task the newest
  */
@@ -27,14 +28,16 @@ export const composeNotice = (
   queue: RunResult[],
   store: Store,
   ids: Ids,
-  style: NoticeStyle,
+  style: NoticeStyle & { room?: number | undefined },
   usageReader: UsageReader,
   knownOf: (end: RunResult) => Omit<EndedRun, "end" | "batch">,
 ): NoticePrompt => {
-  const results = queue.toSorted((a, b) => a.endedAt - b.endedAt);
-  // Without a tool to read the rest of a result, the notice carries as much of it as fits.
-  const limit = style.tools.output ? style.maxResultChars : MAX_PROMPT_CHARS;
-  const maxResultChars = Math.min(limit, Math.floor(MAX_PROMPT_CHARS / results.length));
+  const due = queue.toSorted((a, b) => a.endedAt - b.endedAt);
+  const mayCut = style.tools.output !== undefined;
+  const limit = mayCut ? style.maxResultChars : WHOLE_CHARS;
+  const texts = due.map(({ result = "" }) => result);
+  const { count, maxResultChars } = fitResults(texts, { limit, room: style.room, mayCut });
+  const results = due.slice(0, count);
   const siblings = store.list({ parentSessionID: results[0]?.parentSessionID ?? "" });
   const batches = Map.groupBy(siblings, ({ batchId }) => batchId);
   const ends = results.map((end) => ({ end, batch: countTasks(batches.get(end.batchId) ?? []), ...knownOf(end) }));
@@ -48,11 +51,11 @@ export const composeNotice = (
     session: sumOf(siblings),
   };
   const { visible, hidden } = noticeOf(ends, countTasks(siblings), { ...style, maxResultChars }, cost);
-  const texts = [...visible.map((text) => ({ text, synthetic: false })), { text: hidden, synthetic: true }];
-  const partIDs = ids.parts(texts.length);
+  const words = [...visible.map((text) => ({ text, synthetic: false })), { text: hidden, synthetic: true }];
+  const partIDs = ids.parts(words.length);
   return {
     messageID: ids.message(),
-    parts: texts.map((part, index) => ({ id: partIDs[index] ?? "", ...part })),
+    parts: words.map((part, index) => ({ id: partIDs[index] ?? "", ...part })),
     runs: results.map(({ taskId, run }) => ({ taskId, run })),
     toasts: [{ message: toastOf(results), variant: TOAST_VARIANTS[worstOutcome(results)] }],
   };

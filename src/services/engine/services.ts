@@ -10,6 +10,7 @@ import {
   createUndeliveredReport,
 } from "../delivery/notices.ts";
 import { createReminders } from "../delivery/reminders.ts";
+import { createRoomIn } from "../delivery/room.ts";
 import { createSessionNotes } from "../delivery/session-notes.ts";
 import { notifyOfStaleTasks } from "../delivery/stale-tasks.ts";
 import { createUserRequests } from "../delivery/user-requests.ts";
@@ -241,14 +242,16 @@ export const createServices = (deps: EngineDeps) => {
     }),
     untilNoticeReady: worktrees.untilCounted,
     endedBatches: batches.ended,
-    composeNotice: ({ parentSessionID, queue }, receiptOf) => {
+    roomIn: createRoomIn(host, reads),
+    composeNotice: ({ parentSessionID, queue, room }, receiptOf) => {
       // One that ended at the last moment is left for the next prompt.
       const ready = queue.filter(({ taskId }) => {
         const task = taskOf(taskId);
         return !task || !worktrees.isCounting(task);
       });
       if (ready.length === 0) return undefined;
-      const prompt = composeNotice(ready, store, ids, options.notice, usageReader, ({ taskId }) => ({
+      const style = { ...options.notice, room };
+      const prompt = composeNotice(ready, store, ids, style, usageReader, ({ taskId }) => ({
         receipt: receiptOf(taskId),
         worktree: worktreeOf(taskId),
         overlaps: progress.takeUntold(taskId, "caller"),

@@ -38,6 +38,8 @@ export interface HostModel {
   modelID: string;
   /** The names of its variants, such as reasoning efforts; those that are disabled left out. */
   variants: string[];
+  /** Tokens of a conversation that it takes, its answer included, and of an answer; absent where that is not known. */
+  limits?: { context: number; output: number };
 }
 
 /** A session as an entry of a list. */

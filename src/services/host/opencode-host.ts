@@ -82,10 +82,12 @@ export const createOpencodeHost = (
     models: async () =>
       mapResult(await callSdk((signal) => client.config.providers({}, { signal }), LIST_TIMEOUT_MS), ({ providers }) =>
         providers.flatMap(({ id: providerID, models }) =>
-          Object.entries(models).map(([modelID, { variants }]) => ({
+          Object.entries(models).map(([modelID, { variants, limit }]) => ({
             providerID,
             modelID,
             variants: Object.keys(variants ?? {}),
+            // A model of the user's own, of which the configuration does not say it, has 0.
+            ...(limit?.context > 0 ? { limits: { context: limit.context, output: limit.output } } : {}),
           })),
         ),
       ),

@@ -36,6 +36,14 @@ export const toHostSession = (session: Session): HostSession => {
   };
 };
 
+/** After a summary, the conversation consists of that. */
+const conversationTokens = ({ tokens, summary }: AssistantMessage): { conversationTokens?: number } => {
+  if (!tokens) return {};
+  const { input, output, reasoning, cache } = tokens;
+  const sum = (summary === true ? 0 : input + cache.read + cache.write + reasoning) + output;
+  return sum > 0 ? { conversationTokens: sum } : {};
+};
+
 const assistantFields = (info: AssistantMessage) => ({
   promptID: info.parentID,
   completedAt: info.time.completed ?? undefined,
@@ -43,6 +51,7 @@ const assistantFields = (info: AssistantMessage) => ({
   error: info.error ? readModelError(info.error) : undefined,
   isSummary: info.summary === true,
   model: toModelRef(info.providerID, info.modelID, info.variant),
+  ...conversationTokens(info),
 });
 
 const NO_ASSISTANT_FIELDS = {

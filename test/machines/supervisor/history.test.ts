@@ -82,7 +82,7 @@ const effect = fc
       { type: "noticeAcknowledged", parentSessionID, runs: told },
       { type: "noticeDropped", parentSessionID, runs: told },
       { type: "noticeRejected", parentSessionID, runs: told, reason: "no" },
-      { type: "readParent", parentSessionID, wasRefused: false },
+      { type: "readParent", parentSessionID, wasRefused: false, asksRoom: false },
       { type: "showToasts", parentSessionID, toasts: [{ message: "hm", variant: "info" }] },
       { type: "stopSession", sessionID: taskId, messageID: "msg_1", requests: [] },
     ),

@@ -35,6 +35,8 @@ export interface OutboxEffectDeps {
   untilNoticeReady(parentSessionID: string): Promise<void> | undefined;
   /** Returns those of a parent's batches of which no task is at work. */
   endedBatches(parentSessionID: string, batchIds: string[]): string[];
+  /** Returns for how many tokens the model of a session has room; an estimate. */
+  roomIn(session: HostSession): Promise<number>;
   /** Makes one prompt of those run results due to a parent of which all is known; undefined where that is none yet. */
   composeNotice(effect: EffectOf<"composeNotice">, receiptOf: Charts["receiptOf"]): NoticePrompt | undefined;
   /** Lets a person know that ends wait because the parent is set aside. */
@@ -52,6 +54,7 @@ export const createOutboxEffects = ({
   reads,
   untilNoticeReady,
   endedBatches,
+  roomIn,
   composeNotice,
   reportSetAside,
   reportUndelivered,
@@ -91,7 +94,7 @@ export const createOutboxEffects = ({
   };
 
   const readParent = async (
-    { parentSessionID, wasRefused }: EffectOf<"readParent">,
+    { parentSessionID, wasRefused, asksRoom }: EffectOf<"readParent">,
     charts: Charts,
   ): Promise<OutboxEvent> => {
     const untilReady = async () => {
@@ -114,7 +117,8 @@ export const createOutboxEffects = ({
       await untilReady();
       const othersRun = charts.hasRunningTasks(parentSessionID);
       const setAside = why.value && { setAside: why.value };
-      return { type: "PARENT_READ", at: clock.now(), sender, othersRun, ...setAside };
+      const room = asksRoom && !setAside && { room: await roomIn(parent.value) };
+      return { type: "PARENT_READ", at: clock.now(), sender, othersRun, ...setAside, ...room };
     }
     const failure = firstFailure([parent, why]);
     const message = failure?.message ?? "";

@@ -33,6 +33,7 @@ const setUp = () => {
     },
     untilNoticeReady: () => undefined,
     endedBatches: (_, ids) => ids.filter((id) => id === "batch_ended"),
+    roomIn: async () => 4_321,
     composeNotice: () => noticePrompt("msg_n"),
     reportSetAside: async () => undefined,
     reportUndelivered: async () => undefined,
@@ -76,7 +77,7 @@ test.each([
 });
 
 describe("a parent that is read", () => {
-  const READ = { type: "readParent", parentSessionID: PARENT, wasRefused: false } as const;
+  const READ = { type: "readParent", parentSessionID: PARENT, wasRefused: false, asksRoom: false } as const;
 
   test("is not asked for again where all its tasks have ended", async () => {
     const { effects, known } = setUp();

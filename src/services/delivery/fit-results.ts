@@ -1,0 +1,70 @@
+// ADR-269 in docs/decisions.md
+import { estimateTokenCount } from "tokenx";
+
+/** What one prompt carries of results that are due. */
+export interface Fit {
+  /** How many of them; the others go into the next prompt. At least one. */
+  count: number;
+  /** Longer ones are cut, in characters. */
+  maxResultChars: number;
+}
+
+/** Characters of results that one prompt may carry, where they are so few that any model has room for them. */
+const MAX_CHARS = 100_000;
+
+/** Estimated tokens that one prompt may have at most, however large the window is. */
+const MAX_TOKENS = 25_000;
+
+/** Estimated tokens that one prompt may always have: for less, OpenCode has to sum the conversation up anyway. */
+const LEAST_TOKENS = 2_000;
+
+/** The share of the room that one prompt may take: the estimates are rough, and the agent is to have some left. */
+const SHARE = 0.5;
+
+/** Tokens of a notice beside its result, roughly: headline, counts, what was observed, the quotation's frame. */
+const TOKENS_OF_A_NOTICE = 250;
+
+/** Characters to which a result is cut at most; before that, fewer go into one prompt. */
+const LEAST_CHARS = 200;
+
+/** Returns the greatest whole number from `least` to `most` for which the condition holds, of which it is true for all smaller ones. */
+const greatest = (least: number, most: number, holds: (value: number) => boolean): number => {
+  let [low, high] = [least, Math.max(least, most)];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (holds(middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+};
+
+/**
+ * Says how many results go into one prompt, and how long each may be, so that it has room in the window of the model that
+ * reads it. Short ones leave their share to longer ones.
+ * @param limit the characters to which each is cut at any rate
+ * @param room the tokens for which the model has room; undefined where the results are so few that this does not matter
+ * @param mayCut false where nobody could read the rest of a result: then fewer go into one prompt
+ */
+export const fitResults = (
+  results: readonly string[],
+  { limit, room, mayCut }: { limit: number; room: number | undefined; mayCut: boolean },
+): Fit => {
+  if (room === undefined) {
+    return { count: results.length, maxResultChars: Math.min(limit, Math.floor(MAX_CHARS / results.length)) };
+  }
+  const budget = Math.min(MAX_TOKENS, Math.max(LEAST_TOKENS, room * SHARE));
+  const sizes: { chars: number; tokens: number }[] = [];
+  /** Estimated tokens of a result that is cut to so many characters. */
+  const cutTo = (most: number) => (size: { chars: number; tokens: number }) =>
+    TOKENS_OF_A_NOTICE + size.tokens * Math.min(1, most / Math.max(1, size.chars));
+  let used = 0;
+  for (const result of results) {
+    const head = result.slice(0, limit);
+    const size = { chars: head.length, tokens: estimateTokenCount(head) };
+    used += cutTo(mayCut ? LEAST_CHARS : size.chars)(size);
+    if (used > budget && sizes.length > 0) break;
+    sizes.push(size);
+  }
+  const fits = (most: number) => sizes.map(cutTo(most)).reduce((sum, tokens) => sum + tokens, 0) <= budget;
+  return { count: sizes.length, maxResultChars: greatest(Math.min(LEAST_CHARS, limit), limit, fits) };
+};
