@@ -13,7 +13,7 @@ import type { Fleet } from "./services/fleet/fleet.ts";
 import { createClosableHost, createOpencodeLog } from "./services/host/closable-host.ts";
 import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
-import { isOpencodeRun } from "./services/host/opencode-run.ts";
+import { interfaceOf, isOpencodeRun } from "./services/host/opencode-run.ts";
 import { completedCallEffect } from "./services/host/tool-call-effects.ts";
 import { createWorkplaces } from "./services/host/workplaces.ts";
 import { createDelayedServer } from "./services/http/delayed-server.ts";
@@ -300,7 +300,11 @@ const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => 
   loop: { ...options.loop, readingTools: readingTools(options.toolsets, options.prefix) },
   concurrency: options.concurrency,
   fork: options.fork,
-  attention: { timeout: options.attention.timeout, command: shellCommand(fileURLToPath(built("cli.js"))) },
+  attention: {
+    timeout: options.attention.timeout,
+    command: shellCommand(fileURLToPath(built("cli.js"))),
+    seenThrough: interfaceOf(),
+  },
   recovery: options.recovery,
   wake: options.wake,
   fallback: options.fallback,

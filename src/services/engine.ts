@@ -7,6 +7,7 @@ import type { ModelMessage } from "./host/messages.ts";
 import type { Launched } from "./launch/launch.ts";
 import type { LaunchRequest } from "./launch/launch-plan.ts";
 import type { CancelResult, KeptTask } from "./operations/cancel.ts";
+import { createTasksOfOriginal } from "./operations/copied-calls.ts";
 import { createLastWords, createTranscriptReader, type Elsewhere } from "./operations/read-task.ts";
 import type { ResumeRequest } from "./operations/resume.ts";
 import type { SteerRequest } from "./operations/steer.ts";
@@ -16,6 +17,7 @@ import { errorMessage } from "./platform/log.ts";
 import type { Outcome } from "./platform/result.ts";
 import type { TaskFilter } from "./store/store.ts";
 import type { CountedTask } from "./store/task-usage.ts";
+import type { OwnText } from "./text/own-text.ts";
 import type { TranscriptOptions } from "./text/transcript.ts";
 
 export type { Launched, LaunchRequest };
@@ -38,6 +40,8 @@ export interface Engine {
   usageOf(tasks: readonly CountedTask[]): (task: CountedTask) => Usage;
   /** The one task of the parent whose id is `id`, or begins with it. */
   find(parentSessionID: string, id: string): Outcome<Task>;
+  /** Says whose tasks a copied conversation mentions, of which it has none itself; undefined where it mentions none. */
+  tasksOfOriginal(sessionID: string): Promise<OwnText | undefined>;
   /** The conversation of a task's session, each message with a label. */
   transcript(taskId: string, wanted: TranscriptOptions): Promise<Outcome<string>>;
   /** Reads conversations that other servers have; undefined where this one is in no fleet. */
@@ -108,6 +112,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
     list: services.list,
     usageOf: usageReader.usageOf,
     find: services.find,
+    tasksOfOriginal: createTasksOfOriginal(host, store, deps.options.notice.tools.launch),
     elsewhere: deps.fleet?.elsewhere,
     viewFleet: deps.fleet?.view,
     transcript: createTranscriptReader(host, store, deps.fleet?.elsewhere),

@@ -56,7 +56,7 @@ export const launchForCaller = async (
     parentMessageID: context.messageID,
     parentAgent: context.agent,
     directory: context.directory,
-    permit: () => requirePermission(deps, context, wanted.agent, wanted.description),
+    permit: (agent) => requirePermission(deps, context, agent, wanted.description),
     signal: context.abort,
   };
   const launch = deps.engine.launch(request);

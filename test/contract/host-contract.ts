@@ -66,7 +66,7 @@ export const describeHost = (subject: () => Subject): void => {
   test("agents are listed, the host's own helpers marked as hidden", async () => {
     const agents = orThrow(await subject().host.agents());
     expect(agents).toContainEqual({ name: "general", hidden: false, model: undefined });
-    expect(agents.find(({ name }) => name === "title")?.hidden).toBe(true);
+    expect(agents.find(({ name }) => name === "title")).toMatchObject({ hidden: true, isPrimary: true });
   });
 
   test("models are listed by their provider and their name, which may have slashes, with their variants", async () => {

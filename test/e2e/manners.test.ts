@@ -4,7 +4,7 @@ import { type Lab, startLab } from "./lab/lab.ts";
 import { type ModelRequest, textOf } from "./lab/model-request.ts";
 import { calls, failure, type HangReply, hang, text } from "./lab/reply.ts";
 import { storedTasks } from "./stored.ts";
-import { inChild, launchFrom, launching, noticesIn, notified } from "./tasks-and-notices.ts";
+import { childOf, inChild, launchFrom, launching, noticesIn, notified, ours } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
@@ -12,7 +12,13 @@ let lab: Lab;
 const small = { name: "Small", tool_call: true, limit: { context: 24_000, output: 2_000 } };
 
 beforeAll(async () => {
-  lab = await startLab({ config: { provider: { scripted: { models: { small } } } } });
+  const ghost = {
+    mode: "subagent" as const,
+    hidden: true,
+    description: "is not to be picked",
+    prompt: "You are a ghost.",
+  };
+  lab = await startLab({ config: { provider: { scripted: { models: { small } } }, agent: { ghost } } });
 });
 
 afterAll(() => lab.stop());
@@ -195,3 +201,38 @@ test("twenty long results fit into what is free in the window of the model that 
     expect(hidden).toContain("of 7999 characters. Read all: asyncagents_output(task_id=");
   }
 }, 180_000);
+
+test("in a fork that a person made, the agent learns whose tasks its conversation mentions", async () => {
+  const { parent, task, work } = await withTask();
+  const { data: fork } = await lab.client.session.fork({ sessionID: parent }, { throwOnError: true });
+  lab.model.when(asked(fork.id, "what runs"), [
+    calls([ours("list"), ours("output", { task_id: task })]),
+    text("nothing of mine"),
+  ]);
+  await lab.ask(fork.id, "what runs");
+  const answer = (await lab.texts(fork.id)).join("\n");
+  expect(answer).toContain(
+    `This conversation has copies of the calls that launched ${task}. Those tasks are of the conversation "lab" (${parent}), and their results are delivered there.`,
+  );
+  expect(answer).toContain(`"${task}": it is of another conversation, ${parent}, where its result is delivered.`);
+  work.release(text("job done"));
+  await notified(lab, parent, [task]);
+  expect(await noticesIn(lab, fork.id)).toEqual([]);
+});
+
+test("a hidden subagent is launched by its name, and an agent by its name in another case", async () => {
+  const parent = await lab.session();
+  lab.model.when("launch hidden ones", [
+    calls([launching("in hiding", { agent: "Ghost" }), launching("in capitals", { agent: "GENERAL" })]),
+    calls([launching("in vain", { agent: "title" })]),
+    text("launched"),
+  ]);
+  await lab.ask(parent, "launch hidden ones");
+  const ids = await Promise.all(["in hiding", "in capitals"].map((prompt) => childOf(lab, prompt)));
+  const agents = await Promise.all(ids.map(async (id) => (await stateOf(id)).agent));
+  expect(agents).toEqual(["ghost", "general"]);
+  const answer = (await lab.texts(parent)).join("\n");
+  expect(answer).toContain('There is no agent "title". Agents: ');
+  expect(answer).not.toMatch(/Agents: .*ghost/);
+  await notified(lab, parent, ids);
+});

@@ -187,10 +187,10 @@ export const createFakeHost = (
   /** Deleted sessions that are worked on to the end of their model's call, and waited in until they are aborted, as in the real host. */
   const haunted = new Set<string>();
   let agentList: HostAgent[] = [
-    { name: "build", hidden: false, model: undefined },
+    { name: "build", hidden: false, isPrimary: true, model: undefined },
     { name: "general", hidden: false, model: undefined },
     { name: "explore", hidden: false, model: { providerID: "fake", modelID: "small", variant: "low" } },
-    { name: "title", hidden: true, model: undefined },
+    { name: "title", hidden: true, isPrimary: true, model: undefined },
   ];
   const modelList: HostModel[] = [
     { providerID: "fake", modelID: "m1", variants: [] },

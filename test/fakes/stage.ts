@@ -4,6 +4,7 @@ import type { EngineOptions } from "../../src/services/engine/services.ts";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
 import { createFleet, type FleetMembership } from "../../src/services/fleet/fleet.ts";
 import { createClosableHost } from "../../src/services/host/closable-host.ts";
+import type { Interface } from "../../src/services/host/opencode-run.ts";
 import { createWorkplaces, type Workplaces } from "../../src/services/host/workplaces.ts";
 import type { ForkLimits } from "../../src/services/launch/fork-plan.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
@@ -87,6 +88,8 @@ export interface StageOptions {
   /** A function is asked by each process. */
   isHeadless?: boolean | (() => boolean);
   attentionTimeout?: number;
+  /** Default: OpenCode's terminal interface. */
+  seenThrough?: Interface;
   recovery?: "continue" | "fail";
   wake?: Wake;
   fallback?: EngineOptions["fallback"];
@@ -135,6 +138,7 @@ export const createStage = ({
   fork = { maxToolResultChars: 1_500, maxTokens: 100_000 },
   isHeadless: headless = false,
   attentionTimeout,
+  seenThrough = "terminal",
   recovery = "continue",
   wake = "each",
   fallback = { agents: {}, after: 60_000 },
@@ -193,7 +197,7 @@ export const createStage = ({
         concurrency: { default: 10_000, providers: {}, models: {}, agents: {}, ...concurrency },
         fork,
         isHeadless,
-        attention: { timeout: attentionTimeout, command: "opencode-taskchart" },
+        attention: { timeout: attentionTimeout, command: "opencode-taskchart", seenThrough },
         recovery,
         wake,
         fallback,

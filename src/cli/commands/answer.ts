@@ -84,6 +84,9 @@ const requestNamed = (all: ShownRequest[], id: string | undefined): ShownRequest
   );
 };
 
+/** True in what OpenCode starts, such as the commands of agents: it names itself in the environment of those. */
+const isCalledByAgent = (): boolean => process.env.OPENCODE === "1";
+
 /** `opencode-taskchart answer`: shows or answers the open requests of tasks. */
 export const answerCommand = ({ terminal }: CommandContext) =>
   command(
@@ -107,6 +110,11 @@ ${examples(["answer", "what all tasks ask"], ["answer per_4f5c9a once", "allow i
     .action(async (id, words, { reject = false, message, json, data }) => {
       const isAnswer = words.length > 0 || reject || message !== undefined;
       if (id?.trim() === "" || (id === undefined && isAnswer)) throw new CommandError("Give the id of a request.");
+      if (isAnswer && isCalledByAgent()) {
+        throw new CommandError(
+          "Only a person may answer what a task asks, and this terminal is OpenCode's, which agents use. Answer in a terminal of your own.",
+        );
+      }
       const api = openClient(data);
       const tasks = await liveTasks(api);
       const all = openRequests(tasks);

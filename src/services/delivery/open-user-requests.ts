@@ -21,6 +21,8 @@ export interface OpenRequest {
   isSessionMissing: boolean;
   /** Cancels the timer that rejects the request after `attention.timeout`. */
   cancelTimeout(): void;
+  /** Cancels the timer after which a note is posted. */
+  cancelNote(): void;
   /** Stops repeating the toast. */
   stopToasts(): void;
   /** Stops checking whether the session still exists. */
@@ -69,6 +71,7 @@ const INITIAL = {
   isRejectionRefused: false,
   isSessionMissing: false,
   cancelTimeout: none,
+  cancelNote: none,
   stopToasts: none,
   stopSessionChecks: none,
 };
@@ -91,6 +94,7 @@ export const createOpenRequests = (host: Host, runtime: Runtime, clock: Clock, l
 
   const forget = (open: OpenRequest) => {
     open.cancelTimeout();
+    open.cancelNote();
     open.stopToasts();
     open.stopSessionChecks();
     requests.delete(open.request.id);

@@ -10,11 +10,14 @@ import type { Log } from "../platform/log.ts";
 import type { SessionWaits } from "../runtime/session-waits.ts";
 import type { OwnText } from "../text/own-text.ts";
 
-/** A message for a conversation that starts no turn: `synthetic` for its model only, `ignored` for people only. */
-export type SessionNote = { text: OwnText; synthetic: true } | { text: OwnText; ignored: true };
+/**
+ * A message for a conversation: `synthetic` for its model only, `ignored` for people only. It starts no turn, but for one
+ * that has the model say something to the person (`wakes`), where nothing else would be seen.
+ */
+export type SessionNote = { text: OwnText; synthetic: true; wakes?: true } | { text: OwnText; ignored: true };
 
 /**
- * Posts notes to conversations, which start no turn. A busy session would start a turn to answer a note (measured: four
+ * Posts notes to conversations, which start no turn as a rule. A busy session would start a turn to answer a note (measured: four
  * times in five), so each note is stored only when its session is idle and no prompt of the plugin is on its way there.
  */
 export interface SessionNotes {
@@ -64,9 +67,16 @@ export const createSessionNotes = ({ host, waits, ids, log, isPrompted }: Sessio
         const note = write();
         if (stopped || note === undefined) return false;
         if (busy.ok && session.ok && mayBeSent && !busy.value.has(sessionID) && !isPrompted(sessionID)) {
-          message ??= { messageID: ids.message(), parts: ids.parts(1).map((id) => ({ id, ...note })) };
+          const { wakes, ...part } = { wakes: false, ...note };
+          message ??= { messageID: ids.message(), parts: ids.parts(1).map((id) => ({ id, ...part })) };
           const { agent, model } = session.value;
-          const stored = await host.prompt({ sessionID, ...message, agent, model, noReply: true });
+          const stored = await host.prompt({
+            sessionID,
+            ...message,
+            agent,
+            model,
+            ...(wakes ? {} : { noReply: true }),
+          });
           if (stored.ok) return true;
           log.error("could not post a note to a session", { sessionID, reason: stored.failure.message });
           if (stored.failure.kind === "refused" || stopped) return false;

@@ -5,14 +5,15 @@ import { hasEnded, type Task } from "../../task.ts";
 import { replyProblem, type UserReply } from "../../user-request.ts";
 import type { Host } from "../host/host.ts";
 import { isDeleted } from "../host/host.ts";
+import type { Interface } from "../host/opencode-run.ts";
 import { type Clock, repeat, sleep } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { lines, type OwnText, own, quoteLine, vouchFor } from "../text/own-text.ts";
-import { requestLine, requestMessage, SHORT_CHARS } from "../text/user-request.ts";
+import { requestLine, requestMessage, requestToPassOn, SHORT_CHARS } from "../text/user-request.ts";
 import { createOpenRequests, isNotFound, type OpenRequest, RETRY_MS } from "./open-user-requests.ts";
-import type { SessionNotes } from "./session-notes.ts";
+import type { SessionNote, SessionNotes } from "./session-notes.ts";
 
 /** Dependencies of the handling of user requests. */
 export interface UserRequestsDeps {
@@ -34,6 +35,8 @@ export interface UserRequestsDeps {
   timeout: number | undefined;
   /** The command of this plugin as it is typed in a terminal. */
   command: string;
+  /** Through what people see the sessions of this process. */
+  seenThrough: Interface;
   /** Called when a session with an open request turns out to be deleted without an event about it. */
   onSessionDeleted(sessionID: string): void;
 }
@@ -52,6 +55,9 @@ export interface UserRequests {
   /** Stops handling requests. They stay open in the host. */
   stop(): void;
 }
+
+/** Milliseconds that a request may be open before a note says what a client of OpenCode may have shown, or not. */
+const NOTE_DELAY_MS = 15_000;
 
 /** Milliseconds between toasts about a request that is shown nowhere else while the user's session is busy. */
 const TOAST_INTERVAL_MS = 60_000;
@@ -81,6 +87,7 @@ export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
     isHeadless,
     timeout,
     command,
+    seenThrough,
     onSessionDeleted,
   } = deps;
   const requests = createOpenRequests(host, runtime, clock, log);
@@ -103,15 +110,21 @@ export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
     open.isSessionMissing = deleted.value;
   };
 
-  /** Shows a request that OpenCode does not show: posts a note to the user's session, and repeats toasts until then. */
+  /**
+   * Shows a request that OpenCode does not show: posts a note to the user's session, and repeats toasts until then. In an
+   * editor nobody would see either: there the agent of that session is asked to pass it on.
+   */
   const postNote = async (open: OpenRequest, task: Task): Promise<void> => {
     open.stopToasts = repeat(clock, log, {
       every: TOAST_INTERVAL_MS,
       work: () => toast(open, task, own`In a terminal: ${vouchFor(command)} answer`),
       fault: "a toast could not be shown again",
     });
-    const text = requestMessage(task, open.request, command);
-    const note = () => (requests.isOpen(open) ? ({ text, ignored: true } as const) : undefined);
+    const written: SessionNote =
+      seenThrough === "editor"
+        ? { text: requestToPassOn(task, open.request, command), synthetic: true, wakes: true }
+        : { text: requestMessage(task, open.request, command), ignored: true };
+    const note = () => (requests.isOpen(open) ? written : undefined);
     const isPosted = await notes.postWhenIdle(open.root, note);
     if (isPosted) open.stopToasts();
   };
@@ -146,9 +159,14 @@ export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
     if (isHeadless && !runRejects) return inBackground(requests.reject(open));
     if (timeout !== undefined) open.cancelTimeout = clock.after(timeout, () => inBackground(requests.reject(open)));
     inBackground(toast(open, nearest));
-    // OpenCode's interface shows requests of the session's direct children only; a fork is nobody's child, and of what another
-    // server's agent asks, OpenCode here knows nothing.
-    if (isRemote || chain.length > 2 || chain.some((id) => taskOf(id)?.isForked)) inBackground(postNote(open, nearest));
+    // OpenCode's terminal interface shows requests of the session's direct children only; a fork is nobody's child, and of
+    // what another server's agent asks, OpenCode here knows nothing.
+    const isDirect = !isRemote && chain.length <= 2 && !chain.some((id) => taskOf(id)?.isForked);
+    if (!isDirect || seenThrough === "editor") return inBackground(postNote(open, nearest));
+    // A terminal interface may be attached to this process. Who answers there soon is not told twice.
+    if (seenThrough === "clients") {
+      open.cancelNote = clock.after(NOTE_DELAY_MS, () => inBackground(postNote(open, nearest)));
+    }
   };
 
   /** Rejects a request of a session that became idle: it was aborted, yet the host keeps the request open. */

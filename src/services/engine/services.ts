@@ -20,6 +20,7 @@ import { createStepCounts } from "../fleet/steps.ts";
 import { createGates } from "../gates/gates.ts";
 import type { ClosableHost } from "../host/closable-host.ts";
 import { createSessionAborter } from "../host/host.ts";
+import type { Interface } from "../host/opencode-run.ts";
 import type { Workplaces } from "../host/workplaces.ts";
 import { createSessionFactory } from "../launch/create-session.ts";
 import type { FallbackRules } from "../launch/fallback-rules.ts";
@@ -146,6 +147,8 @@ export interface EngineOptions {
     timeout: number | undefined;
     /** How this plugin's command is called in a terminal. */
     command: string;
+    /** Through what people see the sessions of this process. */
+    seenThrough: Interface;
   };
   /** True where nobody can answer for a session that is no child of the one in view, as in `opencode run`. */
   isHeadless: boolean;

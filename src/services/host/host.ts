@@ -27,8 +27,10 @@ export type HostResult<T> = { ok: true; value: T } | { ok: false; failure: HostF
 /** An agent that is configured in the host. */
 export interface HostAgent {
   name: string;
-  /** True for the host's own helpers, such as the one that writes titles: neither people nor models can choose them. */
+  /** True where people are not shown it to choose from. The host's own helpers, such as the one that writes titles, are so. */
   hidden: boolean;
+  /** True for one that is no subagent. The host's own helpers count as such. */
+  isPrimary?: boolean;
   model: ModelRef | undefined;
 }
 

@@ -73,9 +73,10 @@ export const createOpencodeHost = (
   return {
     agents: async () =>
       mapResult(await callSdk((signal) => client.app.agents({}, { signal }), LIST_TIMEOUT_MS), (agents) =>
-        agents.map(({ name, hidden, model, variant }) => ({
+        agents.map(({ name, mode, hidden, model, variant }) => ({
           name,
           hidden: hidden === true,
+          ...(mode === "primary" ? { isPrimary: true } : {}),
           model: model ? toModelRef(model.providerID, model.modelID, variant) : undefined,
         })),
       ),

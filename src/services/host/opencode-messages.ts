@@ -32,7 +32,7 @@ export const toHostSession = (session: Session): HostSession => {
     directory,
     ...(revert ? { isReverted: true } : {}),
     // A client that takes a session out of the archive can only set the time to 0.
-    ...(time.archived ? { archivedAt: time.archived } : {}),
+    ...(time?.archived ? { archivedAt: time.archived } : {}),
   };
 };
 

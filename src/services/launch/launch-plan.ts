@@ -39,8 +39,8 @@ export interface LaunchRequest {
   fork: boolean;
   /** The run of another server's task that this is for: its agent works from that commit, and may not do what is denied. */
   order?: { run: OrderedRun; commit: string; denied: PermissionRule[] };
-  /** Checks whether the caller may use the agent, which may involve asking the user. Rejects with the reason if not. */
-  permit(): Promise<void>;
+  /** Checks whether the caller may use that agent, which may involve asking the user. Rejects with the reason if not. */
+  permit(agent: string): Promise<void>;
   /** Aborted when the caller's turn is aborted; after that nothing is launched. */
   signal: AbortSignal;
 }
@@ -48,6 +48,8 @@ export interface LaunchRequest {
 /** Everything that is decided before a session is created. */
 export interface LaunchPlan {
   description: string;
+  /** The agent's name as the host has it. */
+  agent: string;
   batchId: string;
   model: ModelRef | undefined;
   permission: PermissionRule[];
@@ -93,7 +95,10 @@ const batchOfTurn = async (
   return turn.replace(/^msg_/, "batch_");
 };
 
-/** Finds an agent by its name, ignoring the host's own helpers. */
+/**
+ * Finds an agent by its name, in another case where only one has it so. A hidden one can be named, as with the host's own
+ * tool, but is not suggested: only the host's own helpers, which are hidden and no subagents, are nobody's to launch.
+ */
 const findAgent = async (reads: HostReads, name: string): Promise<Outcome<HostAgent>> => {
   const agents = await reads.agents();
   if (!agents.ok)
@@ -101,12 +106,14 @@ const findAgent = async (reads: HostReads, name: string): Promise<Outcome<HostAg
       own`OpenCode did not say which agents there are: ${quoteLine(agents.failure.message)}. Try again.`,
       "host",
     );
-  const known = agents.value.filter(({ hidden }) => !hidden);
-  const agent = known.find((candidate) => candidate.name === name);
+  const known = agents.value.filter(({ hidden, isPrimary }) => !(hidden && isPrimary));
+  const inAnyCase = known.filter((candidate) => candidate.name.toLowerCase() === name.toLowerCase());
+  const exact = inAnyCase.find((candidate) => candidate.name === name);
+  const agent = exact ?? (inAnyCase.length === 1 ? inAnyCase[0] : undefined);
   if (agent) return { ok: true, value: agent };
   const problem = name === "" ? own`Name the agent.` : own`There is no agent ${quoteLine(name)}.`;
   const names = join(
-    known.map((candidate) => nameOf(candidate.name)),
+    known.filter(({ hidden }) => !hidden).map((candidate) => nameOf(candidate.name)),
     ", ",
   );
   return fail(own`${problem} Agents: ${names}.`, "agent");
@@ -145,7 +152,7 @@ export const planLaunch = async (rules: LaunchRules, request: LaunchRequest): Pr
   if (!named.ok) return named;
   const schema = await rules.schemaFor(agent.value.name, request.schema);
   if (!schema.ok) return schema;
-  await request.permit();
+  await request.permit(agent.value.name);
   const [parent, batchId] = await Promise.all([
     reads.session(request.parentSessionID),
     request.batchId ?? batchOfTurn(rules, request),
@@ -168,6 +175,7 @@ export const planLaunch = async (rules: LaunchRules, request: LaunchRequest): Pr
     ok: true,
     value: {
       description,
+      agent: agent.value.name,
       batchId,
       model: named.value ?? modelFor(agent.value, parent.value),
       permission: [...inheritedRules(parent.value), ...(request.order?.denied ?? [])],

@@ -95,7 +95,7 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
     const plan = await planLaunch(deps, request);
     if (!plan.ok) return plan;
     const endLaunch = deps.batches.beginLaunch(request.parentSessionID, plan.value.batchId);
-    return carryOut(request, plan.value).finally(endLaunch);
+    return carryOut({ ...request, agent: plan.value.agent }, plan.value).finally(endLaunch);
   };
 
   /** The worktree that a new task works in: that of its caller, one of its own, or none. */

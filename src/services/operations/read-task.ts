@@ -94,6 +94,11 @@ export const createTaskFinder =
     const ids = id === "" ? [] : store.list({ parentSessionID, idPrefix: id }).map(({ sessionID }) => sessionID);
     const [only, ...others] = ids;
     if (only === undefined) {
+      if (exact) {
+        return fail(
+          own`This session has no task ${quoteLine(id)}: it is of another conversation, ${nameOf(exact.parentSessionID)}, where its result is delivered. This one may be a copy of that.`,
+        );
+      }
       const hint = list ? own` ${nameOf(list)} shows the tasks it has.` : own``;
       return fail(own`This session has no task ${quoteLine(id)}.${hint}`);
     }

@@ -87,7 +87,7 @@ export const createResume = (deps: ResumeDeps) => {
     const { sessionID, agent } = found.value;
     const model = ownModelOf(found.value);
     if (request.prompt.trim() === "") return fail("The prompt is empty: say what the agent should do next.");
-    if (request.agent !== undefined && request.agent !== agent) {
+    if (request.agent !== undefined && request.agent.toLowerCase() !== agent.toLowerCase()) {
       return fail(
         own`A task never changes its agent: task ${nameOf(sessionID)} works with ${quoteLine(agent)}. Leave agent out.`,
       );

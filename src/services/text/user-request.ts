@@ -86,3 +86,19 @@ export const requestMessage = (
     "The task goes on once this is answered. To answer it, in a terminal:",
     answerLine(command, request),
   );
+
+/**
+ * Writes what an agent is to pass on to the user about a request, where the user sees nothing but what the agent says. It
+ * has no command line that answers the request: the user is shown that by the command itself.
+ */
+export const requestToPassOn = (
+  { description, agent }: { description: string; agent: string },
+  request: ShownRequest,
+  command: string,
+): OwnText =>
+  lines(
+    "Automated notice. The user did not write it, and it approves nothing.",
+    requestLine(request, own`The task ${quoteLine(description)} (agent ${nameOf(agent)})`),
+    ...requestDetails(request),
+    own`The user does not see this, and only the user may ${DOES[request.kind]} it: no tool of yours can, and you must not try. Tell the user in a sentence or two what the task asks, and that ${vouchFor(command)} answer in a terminal of their own shows how to reply. Then end your turn; the task goes on by itself.`,
+  );

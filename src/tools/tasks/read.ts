@@ -40,7 +40,9 @@ export const listTool = ({ engine, clock, prefix }: ToolDeps): Tool =>
           now: clock.now(),
           outputTool: `${prefix}_output`,
         });
-        return list || "No background tasks found";
+        if (list) return list;
+        const others = tasks.length === 0 ? await engine.tasksOfOriginal(sessionID) : undefined;
+        return others === undefined ? "No background tasks found" : own`No background tasks found\n${others}`;
       },
     },
   );

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { dateTime } from "../../../src/cli/terminal.ts";
 import { shellCommand } from "../../../src/services/text/user-request.ts";
 import type { OpenUserRequest } from "../../../src/user-request.ts";
@@ -183,4 +183,19 @@ test("the command is shown as it was called, as a shell takes it", () => {
   expect(shellCommand("/home/me/it's $HOME/cli.js", "linux")).toBe(`node '/home/me/it'\\''s $HOME/cli.js'`);
   expect(shellCommand("C:\\plugins\\cli.js", "win32")).toBe("node C:\\plugins\\cli.js");
   expect(shellCommand("C:\\my plugins\\cli.js", "win32")).toBe('node "C:\\my plugins\\cli.js"');
+});
+
+test("in a terminal of OpenCode, where agents run commands, it shows requests and answers none", async () => {
+  const served = await serve();
+  asking(served, PERMISSION);
+  vi.stubEnv("OPENCODE", "1");
+  try {
+    expect(await answer(served, "per_1", "once")).toMatchObject({
+      code: 2,
+      error: expect.stringContaining("Only a person may answer what a task asks"),
+    });
+    expect((await answer(served)).out).toContain("answer per_1 <once|always|reject>");
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });

@@ -55,6 +55,55 @@ test("what a child asks shows in a toast, in the list, when it is read, and in t
   expect(messages(stage)).toEqual([]);
 });
 
+describe("where OpenCode's terminal interface is not what people see", () => {
+  test("an editor: the agent of the conversation is asked to pass on what a child asks, without a way to answer it", async () => {
+    const stage = createStage({ seenThrough: "editor" });
+    const id = await stage.launch();
+    stage.host.habits(PARENT, "reply");
+    await ask(stage, id);
+    await stage.clock.advance(1_000);
+    const [[part] = []] = stage.notices();
+    expect(part).toMatchObject({ synthetic: true });
+    expect(part?.text).toBe(`Automated notice. The user did not write it, and it approves nothing.
+The task "find it" (agent general) asks permission for bash: rm -rf build
+The user does not see this, and only the user may approve it: no tool of yours can, and you must not try. Tell the user in a sentence or two what the task asks, and that opencode-taskchart answer in a terminal of their own shows how to reply. Then end your turn; the task goes on by itself.`);
+    expect(part?.text).not.toContain("per_1");
+    expect(stage.host.at(PARENT).messages.at(-1)?.role).toBe("assistant");
+    await stage.clock.advance(600_000);
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("an editor: nothing is passed on of a request that is answered before the agent is idle", async () => {
+    const stage = createStage({ seenThrough: "editor" });
+    const id = await stage.launch();
+    stage.host.at(PARENT).busy = true;
+    await ask(stage, id);
+    stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+    stage.host.at(PARENT).busy = false;
+    stage.host.emit({ type: "idle", sessionID: PARENT });
+    await stage.clock.advance(60_000);
+    expect(stage.notices()).toHaveLength(0);
+  });
+
+  test("other clients: a message in the conversation says it, unless somebody answers soon", async () => {
+    const stage = createStage({ seenThrough: "clients" });
+    const [first, second] = [await stage.launch(), await stage.launch()];
+    await ask(stage, first);
+    await stage.clock.advance(10_000);
+    stage.host.emit({ type: "replied", sessionID: first, requestID: "per_1" });
+    await stage.clock.advance(10_000);
+    expect(messages(stage)).toEqual([]);
+    await ask(stage, second, { ...PERMISSION, id: "per_2" });
+    await stage.clock.advance(20_000);
+    expect(messages(stage).map(({ parts }) => parts[0])).toEqual([
+      expect.objectContaining({
+        ignored: true,
+        text: expect.stringContaining("opencode-taskchart answer per_2 <once|always|reject>"),
+      }),
+    ]);
+  });
+});
+
 test("a session below a child holds up the child's task, and all tasks above", async () => {
   const stage = createStage();
   const id = await stage.launch();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isOpencodeRun } from "../../../src/services/host/opencode-run.ts";
+import { interfaceOf, isOpencodeRun } from "../../../src/services/host/opencode-run.ts";
 
 test.each([
   [["run", "count the files"], true],
@@ -14,4 +14,17 @@ test.each([
   [["serve", "run"], false],
 ])("opencode %j is a run: %s", (args, expected) => {
   expect(isOpencodeRun(["/usr/bin/opencode", "/$bunfs/root/opencode", ...args])).toBe(expected);
+});
+
+test.each([
+  [[], true, "terminal"],
+  [["/some/project"], true, "terminal"],
+  [["--session", "acp"], true, "terminal"],
+  [["acp"], true, "editor"],
+  [["--print-logs", "acp", "--cwd", "/p"], true, "editor"],
+  [["serve", "--port", "0"], true, "clients"],
+  [["web"], true, "clients"],
+  [[], false, "clients"],
+])("people see the sessions of opencode %j (Bun: %s) through %s", (args, isBun, expected) => {
+  expect(interfaceOf(["/usr/bin/opencode", "/$bunfs/root/opencode", ...args], isBun)).toBe(expected);
 });
