@@ -1,3 +1,4 @@
+import { estimateTokenCount } from "tokenx";
 import { describe, expect, test } from "vitest";
 import { unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
@@ -203,18 +204,43 @@ test("one prompt at a time goes to a parent, with all that is owed by then", asy
   expect(stage.notices().map((parts) => parts.length)).toEqual([2, 3]);
 });
 
-test("a hundred ends in one prompt share what a prompt may carry", async () => {
+test("a hundred long ends of a model whose window nobody knows come in several prompts, each of some 8,000 tokens and each end once", async () => {
   const stage = createStage();
   const tasks: string[] = [];
   for (let index = 0; index < 100; index += 1) tasks.push(await stage.launch());
   stage.host.emit({ type: "error", sessionID: PARENT, error: PROVIDER_DOWN });
-  for (const id of tasks) stage.host.finish(id, "x".repeat(9_000));
+  for (const id of tasks) stage.host.finish(id, "all twelve ".repeat(800));
+  await stage.clock.advance(10_000);
+  const prompts = stage.notices();
+  const hidden = prompts.map((parts) => parts.at(-1)?.text ?? "");
+  expect(prompts.length).toBeGreaterThan(2);
+  for (const text of hidden) expect(estimateTokenCount(text)).toBeLessThan(8_500);
+  const told = hidden.flatMap((text) => [...text.matchAll(/^Task (ses_\w+) completed/gm)].map(([, id]) => id));
+  expect(told.toSorted()).toEqual(tasks.toSorted());
+  expect(hidden.join("\n").match(/The first \d+ of \d+ characters\. Read all:/g)).toHaveLength(100);
+});
+
+test("sixty long ends of a model with a large window come in one prompt that shares 25,000 tokens", async () => {
+  const stage = createStage();
+  stage.host.modelList.push({
+    providerID: "fake",
+    modelID: "huge",
+    variants: [],
+    limits: { context: 1e6, output: 8_000 },
+  });
+  const parent = stage.host.at(PARENT);
+  Object.assign(parent, { model: { providerID: "fake", modelID: "huge" } });
+  stage.host.converse(PARENT);
+  Object.assign(parent.messages.at(-1) ?? {}, { conversationTokens: 20_000 });
+  const tasks: string[] = [];
+  for (let index = 0; index < 60; index += 1) tasks.push(await stage.launch());
+  stage.host.emit({ type: "error", sessionID: PARENT, error: PROVIDER_DOWN });
+  for (const id of tasks) stage.host.finish(id, "all twelve ".repeat(800));
   await stage.clock.advance(1_000);
-  const parts = stage.notices().flat();
-  expect(parts).toHaveLength(101);
-  const length = parts.reduce((sum, { text }) => sum + text.length, 0);
-  expect(length).toBeLessThan(200_000);
-  expect(parts.at(-1)?.text.match(/The first 1000 of 9000 characters. Read all:/g)).toHaveLength(100);
+  const [first = [], ...others] = stage.notices();
+  expect(others).toHaveLength(0);
+  expect(first).toHaveLength(61);
+  expect(estimateTokenCount(first.at(-1)?.text ?? "")).toBeLessThan(26_000);
 });
 
 describe("progress", () => {
