@@ -116,6 +116,13 @@ export const Options = z.strictObject({
         .describe(
           "Milliseconds that a run of a task may take, from the end of its wait for a slot; after that it ends with status `error`. It is never ended while a tool runs or the user is waited for. Time in which OpenCode does not run counts. At least 1000. Not set: any time.",
         ),
+      takeover: z
+        .int()
+        .min(15_000)
+        .default(300_000)
+        .describe(
+          "Milliseconds without a sign of life after which the tasks of an OpenCode whose process still runs on this machine are taken over by another one in the directory. Those of a process that has ended are taken over at once. At least 15000.",
+        ),
     })
     .prefault({}),
   budget: z

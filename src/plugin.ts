@@ -143,7 +143,7 @@ export const startPlugin = ({
   const workplaces = createWorkplaces();
   const host = createClosableHost(createOpencodeHost(input, workplaces));
   const log = createOpencodeLog(SERVICE, input.client, host);
-  const owner = thisProcess(randomUUID(), input.directory);
+  const owner = thisProcess(randomUUID(), input.directory, options.timeouts.takeover);
   const visibleLog = showingErrors(log, showError);
   const wrongOptions = optionsError(problems);
   if (wrongOptions !== undefined) visibleLog.error(wrongOptions);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskInput } from "../../src/machines/task/events.ts";
 import type { Log } from "../../src/services/platform/log.ts";
-import type { Owner } from "../../src/services/store/ownership.ts";
+import { LEASE_MS, type Owner } from "../../src/services/store/ownership.ts";
 import { createResilientStore } from "../../src/services/store/resilient/resilient-store.ts";
 import { createConnector } from "../../src/services/store/sqlite/connect.ts";
 import type { Database } from "../../src/services/store/sqlite/database.ts";
@@ -53,6 +53,7 @@ const ownerOf = (life: number, pid: number = process.pid): Owner => ({
   startedAt: life,
   directory: "/project",
   database: "opencode.db",
+  takesOverAfter: LEASE_MS,
 });
 
 const originIn = (database: Database, taskId: string): TaskInput | undefined =>

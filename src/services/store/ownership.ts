@@ -12,10 +12,15 @@ export interface Owner extends ProcessIdentity {
   directory: string;
   /** The OpenCode database that has the sessions of its tasks, see `opencodeDatabase`. Only owners with the same can take them over. */
   database: string;
+  /**
+   * Milliseconds of silence after which it takes over from a process of this machine that still lives. Such a process is
+   * slow: it has the model requests and tool calls of its tasks under way, which whoever took them over would do again.
+   */
+  takesOverAfter: number;
 }
 
 /** An owner as stored, with the time of its last heartbeat. */
-export interface KnownOwner extends Omit<Owner, "database"> {
+export interface KnownOwner extends Omit<Owner, "database" | "takesOverAfter"> {
   /** Epoch milliseconds. */
   heartbeatAt: number;
 }
@@ -24,8 +29,8 @@ export interface KnownOwner extends Omit<Owner, "database"> {
 export const HEARTBEAT_MS = 3_000;
 
 /**
- * Milliseconds without a heartbeat after which an owner's tasks are free, even if its process is alive: it is suspended or
- * stuck. Five heartbeats, since a busy host may miss some.
+ * Milliseconds without a heartbeat after which an owner counts as dead whose process cannot be looked at: five heartbeats,
+ * since a busy host may miss some.
  */
 export const LEASE_MS = 15_000;
 
@@ -36,11 +41,12 @@ export const LEASE_MS = 15_000;
 export const STEADY_MS = 2 * HEARTBEAT_MS;
 
 /** This process as the owner of a directory's tasks. */
-export const thisProcess = (id: string, directory: string): Owner => ({
+export const thisProcess = (id: string, directory: string, takesOverAfter: number): Owner => ({
   ...thisProcessIdentity,
   id,
   directory,
   database: opencodeDatabase(),
+  takesOverAfter,
 });
 
 /** When an owner checks the leases of others, and since when its own heartbeats had no gap; epoch milliseconds. */
@@ -49,7 +55,18 @@ export interface LeaseCheck {
   since: number;
 }
 
-/** True when the owner is certainly dead, as seen by `me`. `running` returns whether a process of this machine is alive. */
+/**
+ * Milliseconds of silence after which the owner's tasks are free, as seen by `me`: 0 where its process is dead, and a lease
+ * where that cannot be seen. `running` returns whether a process of this machine is alive.
+ */
+const patienceWith = (owner: KnownOwner, me: Owner, running: (process: KnownOwner) => boolean): number => {
+  if (owner.machine !== me.machine) return LEASE_MS;
+  // What is silent in this very process was closed: its heartbeats come from the same loop as this one's.
+  if (owner.pid === me.pid) return owner.startedAt === me.startedAt ? LEASE_MS : 0;
+  return running(owner) ? me.takesOverAfter : 0;
+};
+
+/** True when the owner's tasks are free, as seen by `me`: it is dead, or has been silent for too long. */
 export const isGone = (
   owner: KnownOwner,
   me: Owner,
@@ -57,9 +74,8 @@ export const isGone = (
   running: (process: KnownOwner) => boolean = isRunning,
 ): boolean => {
   if (owner.id === me.id) return false;
-  if (now - owner.heartbeatAt > LEASE_MS && now - since >= STEADY_MS) return true;
-  if (owner.machine !== me.machine) return false;
-  return owner.pid === me.pid ? owner.startedAt !== me.startedAt : !running(owner);
+  const patience = patienceWith(owner, me, running);
+  return patience === 0 || (now - owner.heartbeatAt > patience && now - since >= STEADY_MS);
 };
 
 type Environment = Readonly<Record<string, string | undefined>>;

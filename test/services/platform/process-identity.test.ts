@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../../src/services/store/open-store.ts";
-import { thisProcess } from "../../../src/services/store/ownership.ts";
+import { LEASE_MS, thisProcess } from "../../../src/services/store/ownership.ts";
 import { type Child, startChild } from "../store/child-process.ts";
 import { createRecordingLog, temporaryFolder } from "../store/folder-and-log.ts";
 
@@ -26,7 +26,7 @@ test("processes of both runtimes begin one file at once and store at the same ti
   }
 
   const log = createRecordingLog();
-  const store = openStore({ folder, owner: thisProcess("reader", "/project"), log });
+  const store = openStore({ folder, owner: thisProcess("reader", "/project", LEASE_MS), log });
   onTestFinished(() => store.close());
   expect(store.list({})).toHaveLength(ids.length * (TASKS + 1));
   expect(store.list({}).filter(({ status }) => status === "completed")).toHaveLength(ids.length * TASKS);

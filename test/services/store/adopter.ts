@@ -6,12 +6,12 @@
 import { createInterface } from "node:readline";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { openStore } from "../../../src/services/store/open-store.ts";
-import { thisProcess } from "../../../src/services/store/ownership.ts";
+import { LEASE_MS, thisProcess } from "../../../src/services/store/ownership.ts";
 
 const [folder = "", id = ""] = process.argv.slice(2);
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const log = { info: () => undefined, error: say };
-const owner = thisProcess(id, "/project");
+const owner = thisProcess(id, "/project", LEASE_MS);
 let ahead = 0;
 const clock = { ...systemClock, now: () => Date.now() + ahead };
 

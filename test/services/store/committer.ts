@@ -4,7 +4,7 @@
  */
 import { createInterface } from "node:readline";
 import { openStore } from "../../../src/services/store/open-store.ts";
-import { thisProcess } from "../../../src/services/store/ownership.ts";
+import { LEASE_MS, thisProcess } from "../../../src/services/store/ownership.ts";
 import { scriptTask } from "./scripted-task.ts";
 
 const [folder = "", id = "", tasks = "0"] = process.argv.slice(2);
@@ -13,7 +13,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 const log = { info: () => undefined, error: () => undefined };
 const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
-const store = openStore({ folder, owner: thisProcess(id, "/project"), log });
+const store = openStore({ folder, owner: thisProcess(id, "/project", LEASE_MS), log });
 say("open");
 await input.next();
 for (let index = 0; index < Number(tasks); index += 1) {

@@ -3,10 +3,11 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isRunning, thisProcessIdentity } from "../../../src/services/platform/process-identity.ts";
-import { isGone, type KnownOwner, LEASE_MS, thisProcess } from "../../../src/services/store/ownership.ts";
+import { isGone, type KnownOwner, LEASE_MS, STEADY_MS, thisProcess } from "../../../src/services/store/ownership.ts";
 import { START } from "./scripted-task.ts";
 
-const me = thisProcess("me", "/project");
+const PATIENCE = 300_000;
+const me = thisProcess("me", "/project", PATIENCE);
 
 /** A pid that no process has: one that had it has just ended. */
 const deadPid = () => spawnSync(process.execPath, ["--version"]).pid;
@@ -33,9 +34,20 @@ describe("a process of this machine", () => {
     expect(judge(seen({ pid: deadPid() }))).toBe(true);
   });
 
-  test("that runs is not, nor is another start of the plugin in this very process", () => {
-    expect(judge(seen({ pid: process.ppid, startedAt: startOf(process.ppid) }))).toBe(false);
-    expect(judge(seen())).toBe(false);
+  test("that runs is slow, not gone, until it has been silent for as long as the options say", () => {
+    const silent = seen({ pid: process.ppid, startedAt: startOf(process.ppid) });
+    expect([0, LEASE_MS + 1, PATIENCE, PATIENCE + 1].map((ms) => judge(silent, ms))).toEqual([false, false, false, true]);
+  });
+
+  test("that slept as long as the others did is not gone: whoever looks has not beaten for long enough itself", () => {
+    const silent = seen({ pid: process.ppid, startedAt: startOf(process.ppid) });
+    const [now, since] = [START + 10 * PATIENCE, START + 10 * PATIENCE - STEADY_MS + 1];
+    expect(isGone(silent, me, { now, since })).toBe(false);
+    expect(isGone(silent, me, { now, since: since - 1 })).toBe(true);
+  });
+
+  test("that is this very one beats for another directory too: one that is silent for a lease was closed", () => {
+    expect([0, LEASE_MS, LEASE_MS + 1].map((ms) => judge(seen(), ms))).toEqual([false, false, true]);
   });
 
   test("that had the pid of this one before is gone", () => {
