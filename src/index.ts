@@ -104,6 +104,7 @@ const startHome: Plugin = async (input, given) => {
     },
     event: take,
     // Only once the code is loaded: no task is at work before.
+    "tool.execute.before": async (...args) => plugin?.["tool.execute.before"](...args),
     "tool.execute.after": async (...args) => plugin?.["tool.execute.after"](...args),
     "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
     "experimental.chat.messages.transform": async (...args) =>

@@ -29,6 +29,7 @@ import { runShellCommand } from "./services/platform/shell-command.ts";
 import type { DirectoryOpening } from "./services/recovery/reopened-directories.ts";
 import { openStore } from "./services/store/open-store.ts";
 import { thisProcess } from "./services/store/ownership.ts";
+import { WORKED_ON_ELSEWHERE } from "./services/text/takeover.ts";
 import { shellCommand } from "./services/text/user-request.ts";
 import { worktreesFolder } from "./services/worktrees/folders.ts";
 import { afterReady, inDirectory } from "./tools/define-tool.ts";
@@ -72,6 +73,7 @@ type CalledHooks = Required<
     | "tool"
     | "event"
     | "dispose"
+    | "tool.execute.before"
     | "tool.execute.after"
     | "experimental.session.compacting"
     | "experimental.chat.messages.transform"
@@ -202,10 +204,14 @@ export const startPlugin = ({
 
   /** A hook that throws could hang OpenCode, or break every session of it: its fault is logged instead. */
   const guarded =
-    <Args extends unknown[]>(fault: string, work: (...args: Args) => void, about?: (...args: Args) => object) =>
+    <Args extends unknown[]>(
+      fault: string,
+      work: (...args: Args) => Promise<void> | void,
+      about?: (...args: Args) => object,
+    ) =>
     async (...args: Args): Promise<void> => {
       try {
-        work(...args);
+        await work(...args);
       } catch (error) {
         log.error(fault, { ...about?.(...args), reason: errorMessage(error) });
       }
@@ -225,6 +231,13 @@ export const startPlugin = ({
       },
       ({ event }) => ({ type: event.type }),
     ),
+    // No guard: a call that must not be made is prevented by an error, which its agent reads.
+    "tool.execute.before": async ({ sessionID }) => {
+      const stopped = engine.untilStopped(sessionID);
+      if (!stopped) return;
+      await stopped;
+      throw new Error(WORKED_ON_ELSEWHERE);
+    },
     "tool.execute.after": guarded(
       "a tool call could not be taken",
       ({ tool, sessionID, args }, ended) => {
@@ -249,7 +262,12 @@ export const startPlugin = ({
     ),
     "experimental.chat.messages.transform": guarded(
       "the messages of a model request could not be checked",
-      (_, { messages }) => engine.onModelRequest(messages),
+      (_, { messages }) => {
+        engine.onModelRequest(messages);
+        const asking = messages.at(-1)?.info.sessionID;
+        // The abort that it waits for ends the turn, and the request is never made.
+        return asking === undefined ? undefined : engine.untilStopped(asking);
+      },
     ),
     dispose: async () => {
       removeDirectory();

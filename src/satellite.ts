@@ -32,6 +32,7 @@ export const startSatellite = ({ input, given, home, homes, createTools }: Satel
       config = configured;
     },
     event: (event) => homes.tell(home, event),
+    "tool.execute.before": async (...args) => started()?.["tool.execute.before"](...args),
     "tool.execute.after": async (...args) => started()?.["tool.execute.after"](...args),
     "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
     "experimental.chat.messages.transform": async (...args) =>

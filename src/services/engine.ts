@@ -11,7 +11,7 @@ import { createTasksOfOriginal } from "./operations/copied-calls.ts";
 import { createLastWords, createTranscriptReader, type Elsewhere } from "./operations/read-task.ts";
 import type { ResumeRequest } from "./operations/resume.ts";
 import type { SteerRequest } from "./operations/steer.ts";
-import type { WaitOutcome, WaitRequest } from "./operations/wait.ts";
+import type { WaitOutcome, WaitRequest, Waits } from "./operations/wait.ts";
 import type { EndedCall } from "./overlaps/overlaps.ts";
 import { errorMessage } from "./platform/log.ts";
 import type { Outcome } from "./platform/result.ts";
@@ -54,8 +54,8 @@ export interface Engine {
   changesOf(task: Task): Promise<WorktreeChanges | undefined>;
   /** Waits until tasks have ended. The output of the waiting tool call delivers their results, so no notice follows. */
   wait(request: WaitRequest): Promise<WaitOutcome>;
-  /** Takes note that a tool call returns: what it waited for is in its output, if it is in any. */
-  onCallReturned(call: Pick<WaitRequest, "sessionID"> & { callID?: string | undefined }): void;
+  /** Takes note that a tool call returns: what it waited for is in its output, which is not to be stored where this is false. */
+  onCallReturned: Waits["onCallReturned"];
   /** Records that the result of an ended task was read, the first time that it is. */
   markRetrieved(task: Pick<Task, "sessionID" | "resultRetrievedAt">): void;
   /** Stops tasks and all that they launched; resolves when they have stopped. */
@@ -71,6 +71,11 @@ export interface Engine {
   answer(taskId: string, answer: UserReply): Promise<Outcome<void>>;
   /** Runs the commands of the status API and of other processes for tasks of this process. */
   runRemoteCommands(): void;
+  /**
+   * To be asked before a session makes a model request or a tool call. Undefined where it may. Where another process has
+   * taken over its task, a promise that resolves once the session has stopped here: it must not go on.
+   */
+  untilStopped(sessionID: string): Promise<void> | undefined;
   /** Takes a tool call that has ended. Returns what is to be added to its output, for its agent; mostly nothing. */
   onToolCallEnded(call: EndedCall): string | undefined;
   /** Takes an event of the host. */
@@ -133,6 +138,10 @@ export const createEngine = (deps: EngineDeps): Engine => {
     clear: (taskIds) => cancellation.clear(taskIds, "agent"),
     answer: userRequests.answer,
     runRemoteCommands: services.runRemoteCommands,
+    untilStopped: (sessionID) => {
+      runtime.renewLease();
+      return services.lostSessions.untilStopped(sessionID);
+    },
     onToolCallEnded: services.overlaps.onToolCallEnded,
     onHostEvent: services.onHostEvent,
     onModelRequest: (messages) => {

@@ -68,7 +68,7 @@ const throwReason = (reason: string): never => {
 /**
  * Creates a tool. Every tool is created by this function, because the host does not check arguments (seen in 1.18.33):
  * they are checked here, before anything else happens. The engine is told when a call returns: a result that it waited for
- * is delivered soon after that, or not at all.
+ * is delivered soon after that, or not at all. It refuses an output whose results another process delivers.
  */
 export const defineTool = <S extends Shape>(
   { engine }: Pick<ToolDeps, "engine">,
@@ -79,11 +79,11 @@ export const defineTool = <S extends Shape>(
   execute: async (sent, context) => {
     const read = readArguments(args, sent, { refusesBlank, ignoresUnknown });
     if (!read.ok) return refuse(read.reason);
-    try {
-      return await execute(read.value, context);
-    } finally {
-      engine.onCallReturned(context);
-    }
+    // An error of the call is an output like any other.
+    const [output] = await Promise.allSettled([execute(read.value, context)]);
+    if (!engine.onCallReturned(context)) throw elsewhereError();
+    if (output.status === "rejected") throw output.reason;
+    return output.value;
   },
 });
 
@@ -122,6 +122,15 @@ export const orThrow = <T>(outcome: Outcome<T>): T => {
   if (outcome.ok) return outcome.value;
   throw new Error(outcome.reason);
 };
+
+/**
+ * Creates the error of a waiting call that ends because another process supervises a task that it waits for. It is an error
+ * and no output, so that the other process does not take the end for delivered.
+ */
+export const elsewhereError = (): Error =>
+  new Error(
+    "Another OpenCode process works on what this call waits for. Nothing is lost, and nothing is to be launched again: each result is delivered to you by a notice. Do not wait for it.",
+  );
 
 /** Creates the error of a waiting call that ends because the plugin shuts down. The tasks' results are still to be delivered. */
 export const shutdownError = (taskIds: string[]): Error =>

@@ -34,6 +34,7 @@ const READS: ReadonlySet<string> = new Set<keyof Store>([
   "below",
   "journal",
   "isOwnedElsewhere",
+  "otherSupervisor",
   "places",
 ]);
 

@@ -132,6 +132,7 @@ export const createHostEventRouter = (receivers: HostEventReceivers): ((event: H
   on(["deleted"], ({ sessionID }) => bus.emit("sessionDeleted", { sessionID }));
 
   const receive = <Type extends HostEvent["type"]>(event: EventOf<Type>): void => {
+    runtime.renewLease();
     const at = clock.now();
     for (const take of routes[event.type]) take(event, at);
   };

@@ -6,8 +6,10 @@ import type { Gates } from "../gates/gates.ts";
 import type { Workplaces } from "../host/workplaces.ts";
 import type { Launches } from "../launch/launch.ts";
 import type { Cancellation } from "../operations/cancel.ts";
+import type { Waits } from "../operations/wait.ts";
 import type { Log } from "../platform/log.ts";
 import type { EngineBus } from "../runtime/engine-events.ts";
+import type { LostSessions } from "../runtime/lost-sessions.ts";
 import type { ObservedAnswers } from "../runtime/observed-answers.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
@@ -27,8 +29,9 @@ export interface ReactionDeps {
   gates: Pick<Gates, "stop">;
   worktrees: Pick<Worktrees, "onRunEnded">;
   workplaces: Workplaces;
-  /** Aborts a session, as often as it takes. */
-  abort(sessionID: string): Promise<void>;
+  /** Stops what the sessions of tasks do here that another process works on. */
+  lostSessions: Pick<LostSessions, "stop">;
+  waits: Pick<Waits, "onTasksLost">;
 }
 
 /**
@@ -37,8 +40,8 @@ export interface ReactionDeps {
  * waits and the status API, which subscribe later, come after them.
  */
 export const subscribeReactions = (deps: ReactionDeps): void => {
-  const { bus, runtime, store, log, launches, cancellation, noticeRepair, observedAnswers, userRequests, abort } = deps;
-  const { worktrees, workplaces, gates } = deps;
+  const { bus, runtime, store, log, launches, cancellation, noticeRepair, observedAnswers, userRequests } = deps;
+  const { worktrees, workplaces, gates, lostSessions, waits } = deps;
   /** Tasks whose run has not ended yet, so that the end of a run is reacted to once. */
   const running = new Set<string>();
 
@@ -66,19 +69,21 @@ export const subscribeReactions = (deps: ReactionDeps): void => {
     if (running.delete(sessionID)) return onRunEnded(task);
   });
 
-  // If those tasks went on here too, their work would be done twice.
-  bus.on("tasksLost", async (lost) => {
-    userRequests.releaseTasks(lost.map(({ sessionID }) => sessionID));
-    await Promise.all(
-      lost.map(({ sessionID }) => {
-        log.error("a task was taken over by another process, or removed", { sessionID });
-        running.delete(sessionID);
-        workplaces.leave(sessionID);
-        observedAnswers.forget(sessionID);
-        gates.stop(sessionID);
-        return abort(sessionID);
-      }),
-    );
+  bus.on("tasksLost", async (tasks) => {
+    const lost = tasks.filter((task) => !hasEnded(task)).map(({ sessionID }) => sessionID);
+    // First of all: if those tasks went on here too, their work would be done twice.
+    const stopped = Promise.all(lost.map(lostSessions.stop));
+    waits.onTasksLost(tasks.map(({ sessionID }) => sessionID));
+    for (const sessionID of lost) {
+      log.error("a task was taken over by another process, or removed", { sessionID });
+      running.delete(sessionID);
+      workplaces.leave(sessionID);
+      observedAnswers.forget(sessionID);
+      gates.stop(sessionID);
+    }
+    await stopped;
+    // Only now, for a child goes on when what it asked is rejected.
+    userRequests.releaseTasks(lost);
   });
 
   bus.on("sessionDeleted", async ({ sessionID }) => {

@@ -57,6 +57,7 @@ import { createBatches } from "../runtime/batches.ts";
 import { createEffects } from "../runtime/effects/effects.ts";
 import type { EngineEvents } from "../runtime/engine-events.ts";
 import { createHostReads } from "../runtime/host-reads.ts";
+import { createLostSessions } from "../runtime/lost-sessions.ts";
 import { createObservedAnswers } from "../runtime/observed-answers.ts";
 import { createObservedSessions } from "../runtime/observed-sessions.ts";
 import { createProgressLog } from "../runtime/progress.ts";
@@ -191,6 +192,7 @@ export const createServices = (deps: EngineDeps) => {
   const noticeRepair = createNoticeRepair();
   const sessionTree = createSessionTree(store, host);
   const { ancestors, loadAncestors, wasCreatedHere } = sessionTree;
+  const lostSessions = createLostSessions(abort, ancestors);
 
   // Where tasks work.
   const ofGit = createWorktrees({ ...platform, options: options.worktree, newId: () => randomUUID().slice(0, 8) });
@@ -418,6 +420,7 @@ export const createServices = (deps: EngineDeps) => {
     bus,
     opening,
     waits,
+    lostSessions,
     cancellation,
     budgets,
     launches,
@@ -440,7 +443,7 @@ export const createServices = (deps: EngineDeps) => {
     sessionTree,
     orphanedLaunches,
   };
-  subscribeReactions({ ...services, ...knowledge, abort });
+  subscribeReactions({ ...services, ...knowledge });
   const onHostEvent = createHostEventRouter({ ...services, ...knowledge, taskAbove });
 
   const stopFleet = () => {

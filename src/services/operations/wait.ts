@@ -23,8 +23,11 @@ export interface WaitRequest extends WaitOptions {
   callID: string | undefined;
 }
 
-/** Why a wait ended. `aborted`: the caller's turn was aborted; `stopped`: this process stops all its waits. */
-export type WaitOutcome = "ended" | "timedOut" | "aborted" | "stopped";
+/**
+ * Why a wait ended. `aborted`: the caller's turn was aborted; `stopped`: this process stops all its waits; `elsewhere`: another
+ * process supervises one of the tasks, or took it over, and delivers all of their ends by notices.
+ */
+export type WaitOutcome = "ended" | "timedOut" | "aborted" | "stopped" | "elsewhere";
 
 /** Tool calls that wait for tasks. A result is delivered either by the call that waited for it or by a notice, never by both. */
 export interface Waits {
@@ -34,8 +37,13 @@ export interface Waits {
   waitForEnd(options: WaitOptions): Promise<WaitOutcome>;
   /** Re-checks every open wait. A task owned by another process ends without an event in this one. */
   recheckAll(): void;
-  /** Takes note that a call returns. The host is given a moment from then on to store its output. */
-  onCallReturned(call: Pick<WaitRequest, "sessionID"> & { callID?: string | undefined }): void;
+  /**
+   * Takes note that a call returns. The host is given a moment from then on to store its output. Returns false where the
+   * output must not be stored: it has ends of tasks that another process took over meanwhile, and delivers.
+   */
+  onCallReturned(call: Pick<WaitRequest, "sessionID"> & { callID?: string | undefined }): boolean;
+  /** Lets go of calls that wait for tasks which another process has taken over, or whose own session is such a task. */
+  onTasksLost(taskIds: readonly string[]): void;
   /** Takes an event of the host, which may say whether the output of a call was stored in the conversation. */
   onHostEvent(event: HostEvent): void;
   /** Ends all waits and their timers; later waits end at once. */
@@ -47,6 +55,12 @@ export interface Waits {
  * results in it count as undelivered: delivering them twice is better than never.
  */
 const STORE_TIMEOUT_MS = 10_000;
+
+/**
+ * Milliseconds that a timer may be late. One that is later shows that this process was held up, and the host with it, which
+ * then has its time once more.
+ */
+const LATE_MS = 1_000;
 
 /** How the generated id of a call begins if the host did not give one. */
 const NO_CALL_ID = "unnamed";
@@ -66,10 +80,25 @@ export const createWaitEvents =
 /** Creates the registry of blocking tool calls. */
 export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits => {
   /** Calls whose output the host has not yet stored in the conversation. */
-  const unstoredOutputs = new Map<string, { resolve(isStored: boolean): void; limit(): void; cancelTimeout(): void }>();
+  const unstoredOutputs = new Map<
+    string,
+    {
+      taskIds: readonly string[];
+      /** Set where another process delivers what is in the output. */
+      isRecalled: boolean;
+      resolve(isStored: boolean): void;
+      limit(): void;
+      cancelTimeout(): void;
+    }
+  >();
   /** Number of calls without an id so far. Each gets a different one, so that ending one wait does not end another. */
   let unnamedCalls = 0;
-  const waits = new Set<{ stop(): void; recheck(): void }>();
+  const waits = new Set<{
+    stop(): void;
+    recheck(): void;
+    isFor(taskIds: ReadonlySet<string>): boolean;
+    letGo(): void;
+  }>();
   let stopped = false;
 
   const sendToWaitedTasks = createWaitEvents(runtime, clock);
@@ -79,7 +108,8 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits
     return record === undefined || hasEnded(record.task);
   };
 
-  const waitForEnd = ({ taskIds, signal, timeoutMs }: WaitOptions): Promise<WaitOutcome> =>
+  /** `caller`: the session whose call waits, and lets go when another process has it; absent where no call does. */
+  const waitForEnd = ({ taskIds, signal, timeoutMs }: WaitOptions, caller?: string): Promise<WaitOutcome> =>
     new Promise((resolve) => {
       const remaining = new Set(taskIds);
       const finish = (outcome: WaitOutcome) => {
@@ -98,13 +128,26 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits
       const recheck = () => {
         for (const taskId of [...remaining]) check(taskId);
       };
-      const wait = { stop: () => finish("stopped"), recheck };
+      const wait = {
+        stop: () => finish("stopped"),
+        recheck,
+        isFor: (lost: ReadonlySet<string>) =>
+          caller !== undefined && (lost.has(caller) || taskIds.some((taskId) => lost.has(taskId))),
+        letGo: () => finish("elsewhere"),
+      };
       // Subscribes before checking, so that no end is missed in between.
       const unsubscribe = runtime.subscribe((task: Task) => check(task.sessionID));
       const cancelTimeout =
-        timeoutMs === undefined ? () => undefined : clock.after(timeoutMs, () => finish("timedOut"));
+        timeoutMs === undefined
+          ? () => undefined
+          : clock.after(timeoutMs, () => {
+              // What this process lost while it was held up is let go of first.
+              runtime.renewLease();
+              finish("timedOut");
+            });
       signal.addEventListener("abort", abort);
       waits.add(wait);
+      runtime.renewLease();
       if (stopped) finish("stopped");
       else if (signal.aborted) abort();
       else if (remaining.size === 0) finish("ended");
@@ -121,14 +164,15 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits
     let cancelTimeout = (): void => undefined;
     const limit = () => {
       cancelTimeout();
-      cancelTimeout = clock.after(STORE_TIMEOUT_MS, () => resolve(false));
+      const due = clock.now() + STORE_TIMEOUT_MS;
+      cancelTimeout = clock.after(STORE_TIMEOUT_MS, () => (clock.now() - due > LATE_MS ? limit() : resolve(false)));
     };
     const resolve = (isStored: boolean) => {
       cancelTimeout();
       unstoredOutputs.delete(call);
       sendToWaitedTasks(isStored ? "WAIT_DELIVERED" : "WAIT_ABANDONED", callID, taskIds);
     };
-    unstoredOutputs.set(call, { resolve, limit, cancelTimeout: () => cancelTimeout() });
+    unstoredOutputs.set(call, { taskIds, isRecalled: false, resolve, limit, cancelTimeout: () => cancelTimeout() });
   };
 
   /** Tells the task that calls, if one does, that it is blocked: it needs no slot meanwhile. Returns how to end that. */
@@ -165,7 +209,8 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits
       const unsubscribe = runtime.subscribe(({ sessionID }) => register(sessionID));
       taskIds.forEach(register);
       const unblock = block(sessionID, call, taskIds);
-      const outcome = await waitForEnd(request);
+      const isElsewhere = taskIds.some((taskId) => !isEnded(taskId) && store.otherSupervisor(taskId) !== undefined);
+      const outcome = isElsewhere ? "elsewhere" : await waitForEnd(request, sessionID);
       unblock();
       unsubscribe();
       const returnsOutput = outcome === "ended" || outcome === "timedOut";
@@ -181,7 +226,16 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits
       for (const { recheck } of [...waits]) recheck();
     },
     onCallReturned: ({ sessionID, callID }) => {
-      if (callID !== undefined) unstoredOutputs.get(callKey(sessionID, callID))?.limit();
+      runtime.renewLease();
+      const output = callID === undefined ? undefined : unstoredOutputs.get(callKey(sessionID, callID));
+      if (output?.isRecalled) output.resolve(false);
+      else output?.limit();
+      return output?.isRecalled !== true;
+    },
+    onTasksLost: (taskIds) => {
+      const lost = new Set(taskIds);
+      for (const wait of [...waits]) if (wait.isFor(lost)) wait.letGo();
+      for (const output of unstoredOutputs.values()) output.isRecalled ||= output.taskIds.some((id) => lost.has(id));
     },
     onHostEvent: (event) => {
       if (event.type !== "toolCall" || event.stage === "begun") return;

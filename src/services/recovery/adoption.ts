@@ -140,7 +140,8 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
   };
 
   const wasDelivered = async ({ task, snapshot }: TaskRecord, call: string): Promise<boolean> => {
-    if (call !== ABORT_WAITER) return isStored(task.parentSessionID, call);
+    // A run that goes on has no end that a call could have delivered: what is stored of one that let go says nothing of it.
+    if (call !== ABORT_WAITER) return hasEnded(task) && isStored(task.parentSessionID, call);
     // A parent whose turn was aborted knows of the end of a task that is stopped. One that goes on, or ended otherwise, is news.
     if (!hasEnded(task) && !isStopping(snapshot)) return false;
     await deps.waitForEnd(task.sessionID);

@@ -6,7 +6,7 @@ import type { EventBus } from "../platform/listeners.ts";
 export interface EngineEvents {
   /** A task's chart took a step, which is stored; or the task was cleared. */
   taskChanged: Task;
-  /** Another process has taken over these tasks, or removed them, while their runs were under way here. */
+  /** Another process has taken over these tasks, or removed them. Some have ended, and were still to be delivered. */
   tasksLost: Task[];
   /** A session was deleted, as the host said or as was found by asking it. */
   sessionDeleted: { sessionID: string };

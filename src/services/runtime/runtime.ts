@@ -54,6 +54,11 @@ export interface Runtime extends Charts {
   restore(record: TaskRecord): boolean;
   /** Shows other processes that this one lives, and drops the tasks that they have taken over or removed meanwhile. */
   heartbeat(): void;
+  /**
+   * Does the same after a pause so long that other processes may have this one's tasks; else nothing. For whatever a process
+   * that was held up may do first: it must not go on with what another one works on.
+   */
+  renewLease(): void;
   /** Drops tasks that were removed from the store, with their notices. Listeners are called, so that every wait for them ends. */
   forget(tasks: Task[]): void;
   /** Calls `listener` with each task that changed, once that is stored. Returns how to stop that. */
@@ -231,7 +236,6 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     releaseTasks(store.heartbeat(heartbeatAt));
   };
 
-  /** After a pause so long that other processes may have its tasks, a process checks what it has lost before it goes on. */
   const renewLease = () => {
     if (Math.abs(clock.now() - heartbeatAt) <= LEASE_MS) return;
     try {
@@ -288,12 +292,10 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
       return snapshot ? toTask(snapshot, progressOf(snapshot)) : [];
     });
     if (lost.length === 0) return;
+    // Before anything else, for that may call the host: what works on them here is stopped.
+    bus.emit("tasksLost", lost);
     forget(lost);
     for (const parentSessionID of new Set(lost.map((task) => task.parentSessionID))) releasePrompts(parentSessionID);
-    bus.emit(
-      "tasksLost",
-      lost.filter((task) => !hasEnded(task)),
-    );
   };
 
   /** Drops the notices on their way that went to another process with their tasks: sent here too, they would wake the parent again. */
@@ -378,6 +380,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     pendingPrompt: (parentSessionID) => outboxes.get(parentSessionID)?.context.prompt?.messageID,
     restore,
     heartbeat,
+    renewLease: () => void (isStopped || renewLease()),
     forget: (forgotten) => {
       forget(forgotten);
       flush();

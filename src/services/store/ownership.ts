@@ -59,7 +59,11 @@ export interface LeaseCheck {
  * Milliseconds of silence after which the owner's tasks are free, as seen by `me`: 0 where its process is dead, and a lease
  * where that cannot be seen. `running` returns whether a process of this machine is alive.
  */
-const patienceWith = (owner: KnownOwner, me: Owner, running: (process: KnownOwner) => boolean): number => {
+export const patienceWith = (
+  owner: KnownOwner,
+  me: Owner,
+  running: (process: KnownOwner) => boolean = isRunning,
+): number => {
   if (owner.machine !== me.machine) return LEASE_MS;
   // What is silent in this very process was closed: its heartbeats come from the same loop as this one's.
   if (owner.pid === me.pid) return owner.startedAt === me.startedAt ? LEASE_MS : 0;
@@ -71,7 +75,7 @@ export const isGone = (
   owner: KnownOwner,
   me: Owner,
   { now, since }: LeaseCheck,
-  running: (process: KnownOwner) => boolean = isRunning,
+  running?: (process: KnownOwner) => boolean,
 ): boolean => {
   if (owner.id === me.id) return false;
   const patience = patienceWith(owner, me, running);

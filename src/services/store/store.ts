@@ -152,6 +152,15 @@ export const COMMAND_LIFE_MS = 60_000;
 /** The outcome of a command for a task that no store has. */
 export const taskNotFound = (taskId: string): CommandOutcome => ({ refused: `task ${taskId} is not there any more` });
 
+/** An owner other than this one, as this one judges it. */
+export interface OtherSupervisor {
+  pid: number;
+  /** When it last showed that it lives, epoch milliseconds. */
+  heartbeatAt: number;
+  /** When its tasks are taken over if it stays silent, epoch milliseconds. */
+  freeAt: number;
+}
+
 /** The part of a store that reaches beyond its own process: all tasks of all processes, their changes, and commands. */
 export interface TaskHistory {
   page(filter: PageFilter): Page;
@@ -217,6 +226,8 @@ export interface Store extends TaskHistory {
 
   /** True when another process supervises the task. */
   isOwnedElsewhere(taskId: string): boolean;
+  /** Returns the owner that supervises the task, where that is another one than this, and lives or may live. */
+  otherSupervisor(taskId: string): OtherSupervisor | undefined;
   /** True when a living process could act on the task: it supervises the task, or has the task's directory open. */
   isAttended(taskId: string): boolean;
   /** True when this is the only living owner: no other process, and no other directory of this one, shares the store. */

@@ -7,7 +7,7 @@ import { queueSummary } from "../../services/text/queue.ts";
 import { runsHere } from "../../services/text/server.ts";
 import { attentionSummary } from "../../services/text/user-request.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
-import { type CallContext, shutdownError, type ToolDeps } from "../define-tool.ts";
+import { type CallContext, elsewhereError, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { truncateField, truncateToLimit } from "../fit-output.ts";
 
 const Status = z.enum(["running", "completed", "failed", "cancelled"]);
@@ -117,6 +117,7 @@ export const waitForResult = async (
 ): Promise<TaskResult> => {
   const outcome = await engine.wait({ taskIds: [taskId], sessionID, callID, signal: abort, timeoutMs });
   if (outcome === "stopped") throw shutdownError([taskId]);
+  if (outcome === "elsewhere") throw elsewhereError();
   return outcome === "timedOut" ? currentResult(engine, taskId, timeoutMs) : currentResult(engine, taskId);
 };
 

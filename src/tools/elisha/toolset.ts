@@ -3,7 +3,7 @@ import { errorMessage } from "../../services/platform/log.ts";
 import { fail } from "../../services/platform/result.ts";
 import type { ToolNames } from "../../services/text/notice.ts";
 import { wholeNumber } from "../arguments.ts";
-import { defineTool, shutdownError, type Tool, type ToolDeps } from "../define-tool.ts";
+import { defineTool, elsewhereError, shutdownError, type Tool, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller } from "../launch-for-caller.ts";
 import {
   agentNotFound,
@@ -96,6 +96,8 @@ const cancelTool = ({ engine }: ToolDeps): Tool =>
         if (outcome === "stopped") throw shutdownError([taskId]);
         if (!cancelled) return toToolOutput(notFound(taskId, `Task ${taskId} was removed meanwhile.`));
         const { task, refused } = cancelled;
+        // What refuses since another process has it goes on there.
+        if (outcome === "elsewhere" && refused === undefined) throw elsewhereError();
         return toToolOutput(refused === undefined ? resultOf(task) : notCancelled(task, `Task ${taskId} ${refused}.`));
       },
     },

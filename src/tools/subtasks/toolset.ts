@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ToolNames } from "../../services/text/notice.ts";
 import { own, quoteLine } from "../../services/text/own-text.ts";
 import { quoted, wholeNumber } from "../arguments.ts";
-import { defineTool, orThrow, shutdownError, type Tool, type ToolDeps } from "../define-tool.ts";
+import { defineTool, elsewhereError, orThrow, shutdownError, type Tool, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller } from "../launch-for-caller.ts";
 import { abortedResult, endedResult, isEnded, notEnded, toToolOutput } from "./result.ts";
 import { PREFIX, READ_TOOL, type Subagent, subtaskNames } from "./subagents.ts";
@@ -108,6 +108,7 @@ const subtaskTool = (deps: ToolDeps, { name, description }: Subagent, onParentCa
         return toToolOutput(task.description, abortedResult(name, ABORT_REASONS[onParentCancel], taskId));
       }
       if (outcome === "stopped") throw shutdownError([taskId]);
+      if (outcome === "elsewhere") throw elsewhereError();
       const ended = engine.get(taskId);
       if (!ended || !isEnded(ended)) throw new Error(`Subtask ${taskId} was removed before its result was read.`);
       engine.markRetrieved(ended);

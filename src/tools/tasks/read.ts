@@ -4,7 +4,7 @@ import { join, nameOf, type OwnText, own, quoteLine } from "../../services/text/
 import type { TranscriptOptions } from "../../services/text/transcript.ts";
 import { hasEnded, type ListedTask, type Task, TaskStatus, type TaskWithUsage } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
-import { defineTool, orThrow, shutdownError, type Tool, type ToolDeps } from "../define-tool.ts";
+import { defineTool, elsewhereError, orThrow, shutdownError, type Tool, type ToolDeps } from "../define-tool.ts";
 import { formatBatch, formatReport, formatTaskList } from "./format.ts";
 
 /**
@@ -92,6 +92,7 @@ export const outputTool = ({ engine, clock }: ToolDeps): Tool =>
         const { sessionID, callID, abort } = context;
         const outcome = block ? await engine.wait({ taskIds, sessionID, callID, signal: abort, timeoutMs }) : undefined;
         if (outcome === "stopped") throw shutdownError(taskIds);
+        if (outcome === "elsewhere") throw elsewhereError();
         const tasks = taskIds.flatMap((id) => engine.get(id) ?? []);
         const [only] = tasks;
         const changes = taskId !== undefined && only ? await engine.changesOf(only) : undefined;

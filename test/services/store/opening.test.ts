@@ -25,7 +25,12 @@ test("whoever opens a store is told where tasks are kept in memory alone", () =>
     const onInMemory = () => {
       isInMemory = true;
     };
-    openStore({ folder: where, owner: thisProcess("me", "/project", LEASE_MS), log: createRecordingLog(), onInMemory }).close();
+    openStore({
+      folder: where,
+      owner: thisProcess("me", "/project", LEASE_MS),
+      log: createRecordingLog(),
+      onInMemory,
+    }).close();
     return isInMemory;
   };
   expect(open(join(inTheWay, "data"))).toBe(true);

@@ -36,7 +36,12 @@ describe("a process of this machine", () => {
 
   test("that runs is slow, not gone, until it has been silent for as long as the options say", () => {
     const silent = seen({ pid: process.ppid, startedAt: startOf(process.ppid) });
-    expect([0, LEASE_MS + 1, PATIENCE, PATIENCE + 1].map((ms) => judge(silent, ms))).toEqual([false, false, false, true]);
+    expect([0, LEASE_MS + 1, PATIENCE, PATIENCE + 1].map((ms) => judge(silent, ms))).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
   });
 
   test("that slept as long as the others did is not gone: whoever looks has not beaten for long enough itself", () => {

@@ -159,6 +159,13 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
     },
 
     isOwnedElsewhere,
+    otherSupervisor: (taskId) =>
+      buffer.isRemoved(taskId)
+        ? undefined
+        : readOr(
+            (store) => store.otherSupervisor(taskId),
+            () => undefined,
+          ),
     isAttended: (taskId) =>
       readOr(
         (store) => store.isAttended(taskId),

@@ -1,6 +1,6 @@
 import type { NoticePrompt } from "../../../machines/outbox/events.ts";
-import { IN_MEMORY, isGone, type KnownOwner, type LeaseCheck, type Owner } from "../ownership.ts";
-import type { AbandonedWork, PendingLaunch, PendingPrompts } from "../store.ts";
+import { IN_MEMORY, isGone, type KnownOwner, type LeaseCheck, type Owner, patienceWith } from "../ownership.ts";
+import type { AbandonedWork, OtherSupervisor, PendingLaunch, PendingPrompts } from "../store.ts";
 import type { Database, Statement } from "./database.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
 
@@ -47,7 +47,7 @@ const byParent = (prompts: { parent: string; prompt: NoticePrompt }[]): PendingP
 
 /**
  * Reads and writes the tables `owner`, `prompt` and `launch`, and takes over the work of dead owners. All methods but
- * `livingOwners`, `hasOrphans`, `isAlone` and `isAttended` need a transaction. `running` returns whether a process of this machine is alive.
+ * `livingOwners`, `hasOrphans`, `otherSupervisor`, `isAlone` and `isAttended` need a transaction. `running` returns whether a process of this machine is alive.
  */
 export const createOwnershipTables = (
   database: Database,
@@ -106,6 +106,9 @@ export const createOwnershipTables = (
        AND (owner.id = task.owner OR owner.directory = task.directory)) AS is_attended
      FROM task WHERE task.id = ?1`,
   );
+  const ownerOf = database.prepare<OwnerRow>(
+    "SELECT owner.* FROM task JOIN owner ON owner.id = task.owner WHERE task.id = ?",
+  );
   const takeTask = database.prepare("UPDATE task SET owner = ? WHERE id = ?");
   const takePrompt = database.prepare("UPDATE prompt SET owner = ? WHERE seq = ?");
   const takeLaunch = database.prepare("UPDATE launch SET owner = ? WHERE message = ?");
@@ -138,6 +141,15 @@ export const createOwnershipTables = (
     isAttended: (taskId: string, check: LeaseCheck): boolean =>
       attendedBy.get(taskId, JSON.stringify(livingOwners(check)))?.is_attended !== 0,
 
+    /** See `Store`. */
+    otherSupervisor: (taskId: string, check: LeaseCheck): OtherSupervisor | undefined => {
+      const row = ownerOf.get(taskId);
+      if (!row || row.id === me.id) return undefined;
+      const owner = toKnownOwner(row);
+      if (isGone(owner, me, check, running)) return undefined;
+      const { pid, heartbeatAt } = owner;
+      return { pid, heartbeatAt, freeAt: heartbeatAt + patienceWith(owner, me, running) };
+    },
     /** True when no other owner lives. */
     isAlone: (check: LeaseCheck): boolean => livingOwners(check).every((id) => id === me.id),
     /** True when `takeOver` may have something to do. Asked first, since mostly it has not, and would wait for the write lock. */

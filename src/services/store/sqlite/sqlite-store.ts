@@ -215,6 +215,8 @@ export const createSqliteStore = ({
       const owner = isClosed ? undefined : tasks.ownerOf(taskId);
       return owner !== undefined && owner !== null && owner !== me.id;
     },
+    otherSupervisor: (taskId) =>
+      isClosed ? undefined : ownership.otherSupervisor(taskId, { now: now(), since: steadySince }),
     isAttended: (taskId) => isClosed || ownership.isAttended(taskId, { now: now(), since: steadySince }),
     isAlone: () => !isClosed && ownership.isAlone({ now: now(), since: steadySince }),
     claim: (taskId) => {
