@@ -7,6 +7,7 @@ import { createErrorToasts } from "./error-toasts.ts";
 import { setup } from "./opencode-2.ts";
 import type { PluginHooks } from "./plugin.ts";
 import { type SatelliteDeps, startSatellite } from "./satellite.ts";
+import { createReadDirectories, showsWork } from "./services/host/read-directories.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
 import { dataFolder } from "./services/platform/data-folder.ts";
 import { errorMessage } from "./services/platform/log.ts";
@@ -32,6 +33,7 @@ const loadPlugin = () => require(`./plugin${extname(fileURLToPath(import.meta.ur
 
 // One for the process. It outlives the plugin, which OpenCode disposes of and starts again in the same process.
 const openings = createDirectoryOpenings(clock);
+const readDirectories = createReadDirectories(clock);
 const homes = createHomes<PluginHooks, Parameters<PluginHooks["event"]>[0]>();
 
 /** Starts the plugin for one directory: a task's worktree, or any other. */
@@ -39,7 +41,8 @@ const server: Plugin = async (input, given) => {
   const home = homeOf(worktreesFolder(dataFolder()), input.directory);
   if (home === undefined) return startHome(input, given);
   const createTools: SatelliteDeps["createTools"] = (wanted) => loadPlugin().createSatelliteTools(wanted);
-  return startSatellite({ input, given, home, homes, createTools });
+  const opened = readDirectories.open(input.directory);
+  return startSatellite({ input, given, home, homes, opened, createTools });
 };
 
 /**
@@ -48,6 +51,7 @@ const server: Plugin = async (input, given) => {
  */
 const startHome: Plugin = async (input, given) => {
   const opening = openings.open(input.directory);
+  const opened = readDirectories.open(input.directory);
   let config: Config | undefined;
   let plugin: PluginHooks | undefined;
   let isClosed = false;
@@ -70,6 +74,7 @@ const startHome: Plugin = async (input, given) => {
   const started = (): PluginHooks | undefined => {
     if (plugin || isClosed) return plugin;
     cancelTimer();
+    opened.use();
     try {
       plugin = loadPlugin().startPlugin({
         input,
@@ -77,6 +82,7 @@ const startHome: Plugin = async (input, given) => {
         opening,
         configuredAgents: () => config?.agent,
         isServed: homes.isServed,
+        readDirectories,
         showError: errorToasts.show,
       });
       for (const missed of missedEvents.splice(0)) void plugin.event(missed);
@@ -85,10 +91,11 @@ const startHome: Plugin = async (input, given) => {
     }
     return plugin;
   };
-  const cancelTimer = clock.after(LOAD_AFTER_MS, started);
+  const cancelTimer = opened.isOnlyRead() ? () => undefined : clock.after(LOAD_AFTER_MS, started);
 
   const take: PluginHooks["event"] = async (event) => {
     errorToasts.onEvent(event.event.type);
+    if (opened.isOnlyRead() && !(showsWork(event.event.type) && started())) return;
     if (plugin) await plugin.event(event);
     else if (!isClosed) missedEvents.push(event);
   };
@@ -113,8 +120,10 @@ const startHome: Plugin = async (input, given) => {
       leave();
       cancelTimer();
       isClosed = true;
+      const wasOnlyRead = opened.isOnlyRead();
+      opened.close();
       if (plugin) await plugin.dispose();
-      else opening.close();
+      else if (!wasOnlyRead) opening.close();
     },
   };
 };

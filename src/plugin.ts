@@ -14,6 +14,7 @@ import { createClosableHost, createOpencodeLog } from "./services/host/closable-
 import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
 import { interfaceOf, isOpencodeRun } from "./services/host/opencode-run.ts";
+import type { ReadDirectories } from "./services/host/read-directories.ts";
 import { completedCallEffect } from "./services/host/tool-call-effects.ts";
 import { createWorkplaces } from "./services/host/workplaces.ts";
 import { createDelayedServer } from "./services/http/delayed-server.ts";
@@ -63,6 +64,8 @@ export interface PluginDeps {
   configuredAgents(): unknown;
   /** True where OpenCode has started this plugin in that directory of a worktree. */
   isServed(directory: string): boolean;
+  /** The directories that are opened in this process only to read something of them. */
+  readDirectories: ReadDirectories;
   /** Shows an error to the person who uses OpenCode. */
   showError(message: string): void;
 }
@@ -137,6 +140,7 @@ export const startPlugin = ({
   opening,
   configuredAgents,
   isServed,
+  readDirectories,
   showError,
 }: PluginDeps): PluginHooks => {
   const { options, problems } = readOptions(given);
@@ -181,6 +185,7 @@ export const startPlugin = ({
       const { serveStatusApi } = await import("./services/http/status-api.ts");
       const server = await serveStatusApi({
         directories: openDirectories,
+        readDirectories,
         folder: dataFolder(),
         env: process.env,
         log,

@@ -124,8 +124,8 @@ export const orThrow = <T>(outcome: Outcome<T>): T => {
 };
 
 /**
- * Creates the error of a waiting call that ends because another process supervises a task that it waits for. It is an error
- * and no output, so that the other process does not take the end for delivered.
+ * Creates the error of a waiting call whose task another process has. It is an error and no output, so that the other process
+ * does not take the end for delivered.
  */
 export const elsewhereError = (): Error =>
   new Error(

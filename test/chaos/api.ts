@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { TaskEvent } from "../../src/machines/task/events.ts";
+import { createReadDirectories } from "../../src/services/host/read-directories.ts";
 import type { ApiTask, SourceResult, StatusSource } from "../../src/services/http/contract/status-source.ts";
 import { createEngineSource } from "../../src/services/http/engine-source.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
@@ -131,6 +132,7 @@ export const createApiRequests = (fault: (words: string) => void): ApiRequests =
           return `command_${commands}`;
         },
         "/nowhere/worktrees",
+        createReadDirectories(clock),
       );
       return {
         send: (request) => {

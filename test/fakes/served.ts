@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createReadDirectories } from "../../src/services/host/read-directories.ts";
 import { createEngineSource } from "../../src/services/http/engine-source.ts";
 import type { LivePage } from "../../src/services/http/live.ts";
 import { createOpenDirectories } from "../../src/services/http/open-directories.ts";
@@ -28,7 +29,13 @@ export const serve = async (
   const sites = createOpenDirectories();
   sites.add({ engine, store, host });
   const server = await startStatusServer({
-    source: createEngineSource(sites, systemClock, randomUUID, worktreesFolder(folder)),
+    source: createEngineSource(
+      sites,
+      systemClock,
+      randomUUID,
+      worktreesFolder(folder),
+      createReadDirectories(systemClock),
+    ),
     folder,
     env: port === undefined ? {} : { ASYNCAGENTS_API_PORT: String(port) },
     log: { info: () => undefined, error: (message) => console.error(message) },

@@ -3,6 +3,7 @@ import { toTask } from "../../src/machines/task/view.ts";
 import type { Engine } from "../../src/services/engine.ts";
 import type { FleetView } from "../../src/services/fleet/fleet-view.ts";
 import type { Host } from "../../src/services/host/host.ts";
+import { createReadDirectories } from "../../src/services/host/read-directories.ts";
 import type { ApiTask, StatusSource } from "../../src/services/http/contract/status-source.ts";
 import { createEngineSource } from "../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../src/services/http/open-directories.ts";
@@ -227,7 +228,13 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
     requests += 1;
     return `request ${requests}`;
   };
-  const real = createEngineSource(sites, impatient, createId, worktreesFolder(folder));
+  const real = createEngineSource(
+    sites,
+    impatient,
+    createId,
+    worktreesFolder(folder),
+    createReadDirectories(impatient),
+  );
   let subscribers = 0;
 
   const source: FakeSource = {

@@ -3,6 +3,7 @@ import { statePaths } from "../../machines/state-paths.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { addUp, entryOf, type FleetServer, hasEnded, type Task, type Usage } from "../../task.ts";
+import type { ReadDirectories } from "../host/read-directories.ts";
 import type { Clock } from "../platform/clock.ts";
 import { withAwaitedTasks } from "../store/awaited-tasks.ts";
 import type { RemoteCommand, TaskRecord } from "../store/store.ts";
@@ -54,12 +55,14 @@ const failure = (reason: string, cause: SourceFailure["cause"] = "task"): Source
 /**
  * Creates the source of the status API: the tasks of all directories and processes, read from the store that they share
  * through any directory that is open here. `createId` makes the ids of commands, `worktrees` is the folder of all worktrees.
+ * What OpenCode opens in order to read of it is noted in `readDirectories`.
  */
 export const createEngineSource = (
   directories: OpenDirectories,
   clock: Clock,
   createId: () => string,
   worktrees: string,
+  readDirectories: ReadDirectories,
 ): StatusSource => {
   const anyDirectory = (): OpenDirectory => {
     const [directory] = directories.all();
@@ -215,9 +218,10 @@ export const createEngineSource = (
     },
     logs: async (taskId) => {
       const { store, host } = directoryOf(taskId);
-      const server = store.get(taskId)?.task.server;
-      if (server) return logsElsewhere(server, taskId);
-      const messages = await host.rawMessages(taskId);
+      const task = store.get(taskId)?.task;
+      if (task?.server) return logsElsewhere(task.server, taskId);
+      const places = [task?.worktree?.directory, task?.directory].filter((place) => place !== undefined);
+      const messages = await readDirectories.read(places, () => host.rawMessages(taskId), host.closeDirectory);
       return messages.ok ? { ok: true, value: messages.value } : failure(messages.failure.message, "host");
     },
     cancel: (taskId) => execute(taskId, { kind: "cancel" }),

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { ReadDirectories } from "../host/read-directories.ts";
 import { worktreesFolder } from "../worktrees/folders.ts";
 import { createEngineSource } from "./engine-source.ts";
 import type { OpenDirectories } from "./open-directories.ts";
@@ -7,14 +8,19 @@ import { type StatusServer, type StatusServerDeps, startStatusServer } from "./s
 /** What the status API is served from. */
 export interface StatusApiDeps extends Omit<StatusServerDeps, "source"> {
   directories: OpenDirectories;
+  readDirectories: ReadDirectories;
 }
 
 /**
  * Serves the status API of all open directories, see `startStatusServer`. This file is the only way to the server and to
  * the libraries below it, half of all the code: it is imported when the server is started, which is after OpenCode has.
  */
-export const serveStatusApi = ({ directories, ...deps }: StatusApiDeps): Promise<StatusServer | undefined> =>
+export const serveStatusApi = ({
+  directories,
+  readDirectories,
+  ...deps
+}: StatusApiDeps): Promise<StatusServer | undefined> =>
   startStatusServer({
     ...deps,
-    source: createEngineSource(directories, deps.clock, randomUUID, worktreesFolder(deps.folder)),
+    source: createEngineSource(directories, deps.clock, randomUUID, worktreesFolder(deps.folder), readDirectories),
   });

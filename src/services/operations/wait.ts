@@ -24,8 +24,8 @@ export interface WaitRequest extends WaitOptions {
 }
 
 /**
- * Why a wait ended. `aborted`: the caller's turn was aborted; `stopped`: this process stops all its waits; `elsewhere`: another
- * process supervises one of the tasks, or took it over, and delivers all of their ends by notices.
+ * Why a wait ended. `aborted`: the caller's turn was aborted; `stopped`: this process stops all its waits; `elsewhere`: one
+ * of the tasks ended in another process, or was taken over by it. Then this call delivers nothing, and notices deliver all.
  */
 export type WaitOutcome = "ended" | "timedOut" | "aborted" | "stopped" | "elsewhere";
 
@@ -209,8 +209,11 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock): Waits
       const unsubscribe = runtime.subscribe(({ sessionID }) => register(sessionID));
       taskIds.forEach(register);
       const unblock = block(sessionID, call, taskIds);
-      const isElsewhere = taskIds.some((taskId) => !isEnded(taskId) && store.otherSupervisor(taskId) !== undefined);
-      const outcome = isElsewhere ? "elsewhere" : await waitForEnd(request, sessionID);
+      const open = taskIds.filter((taskId) => !isEnded(taskId));
+      const over = await waitForEnd(request, sessionID);
+      // Another process notifies the parent of what ended there, and knows nothing of this call.
+      const endedElsewhere = open.some((taskId) => !waitedFor.has(taskId) && store.get(taskId) && isEnded(taskId));
+      const outcome = over === "ended" && endedElsewhere ? "elsewhere" : over;
       unblock();
       unsubscribe();
       const returnsOutput = outcome === "ended" || outcome === "timedOut";

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createReadDirectories } from "../../../src/services/host/read-directories.ts";
 import type { StatusSource } from "../../../src/services/http/contract/status-source.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
@@ -18,7 +19,8 @@ const sourceOver = (...stages: Stage[]): StatusSource => {
     asked += 1;
     return `request ${asked}`;
   };
-  return createEngineSource(sites, stage?.clock ?? createVirtualClock(), createId, "/nowhere/worktrees");
+  const clock = stage?.clock ?? createVirtualClock();
+  return createEngineSource(sites, clock, createId, "/nowhere/worktrees", createReadDirectories(clock));
 };
 
 describe("what a person asks one process of a task that another one supervises", () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { createReadDirectories } from "../../../src/services/host/read-directories.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
@@ -33,7 +34,13 @@ test("a task that waits for tasks of its own says for how many, in each answer",
   const stage = createStage();
   const sites = createOpenDirectories();
   sites.add(stage);
-  const api = createEngineSource(sites, stage.clock, () => "request 1", "/nowhere/worktrees");
+  const api = createEngineSource(
+    sites,
+    stage.clock,
+    () => "request 1",
+    "/nowhere/worktrees",
+    createReadDirectories(stage.clock),
+  );
   const lead = await stage.launch({ description: "lead" });
   const own = await stage.launch({}, { sessionID: lead });
   await stage.launch({}, { sessionID: lead });

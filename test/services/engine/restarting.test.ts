@@ -409,13 +409,16 @@ describe("two processes on one store", () => {
     expect(second.store.get(id)?.snapshot.value.notice).toBe("none");
   });
 
-  test("a blocking read in one sees the end of a task in the other", async () => {
+  test("a blocking read in one ends with a task of the other, whose notice alone delivers the end", async () => {
     const { first, second } = createPair();
     const id = await first.launch();
-    const read = second.call("output", { task_id: id, block: true });
+    const read = second.call("output", { task_id: id, block: true }).catch(String);
+    await settled();
     first.host.finish(id, "12");
     await first.clock.advance(10_000);
-    expect(await read).toContain("12");
+    expect(await read).toMatch(/^Error: Another OpenCode process works on .* by a notice/);
+    expect(first.notices()).toHaveLength(1);
+    expect(await second.call("output", { task_id: id })).toContain("12");
   });
 
   test("a process that is stopped past its lease loses its tasks; awake again it does no harm", async () => {

@@ -3,6 +3,7 @@ import { readConversation } from "../../../src/client/conversation.ts";
 import { passageToSend } from "../../../src/services/fleet/conversations.ts";
 import { messagesToSend } from "../../../src/services/fleet/raw-messages.ts";
 import type { SpokenMessage } from "../../../src/services/host/messages.ts";
+import { createReadDirectories } from "../../../src/services/host/read-directories.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
 import { passageOf, writePassage } from "../../../src/services/text/transcript.ts";
@@ -111,7 +112,7 @@ describe("the messages of a task on another server, as the status API gives them
   const api = ({ home, clock }: Pick<Awaited<ReturnType<typeof away>>, "home" | "clock">) => {
     const sites = createOpenDirectories();
     sites.add(home);
-    return createEngineSource(sites, clock, () => "request 1", "/nowhere/worktrees");
+    return createEngineSource(sites, clock, () => "request 1", "/nowhere/worktrees", createReadDirectories(clock));
   };
 
   test("are those that its OpenCode has", async () => {
@@ -136,7 +137,13 @@ describe("the messages of a task on another server, as the status API gives them
     const { home, id } = world;
     const sites = createOpenDirectories();
     sites.add({ ...home, engine: { ...home.engine, elsewhere: undefined } });
-    const source = createEngineSource(sites, world.clock, () => "request 1", "/nowhere/worktrees");
+    const source = createEngineSource(
+      sites,
+      world.clock,
+      () => "request 1",
+      "/nowhere/worktrees",
+      createReadDirectories(world.clock),
+    );
     expect(await source.logs(id)).toMatchObject({ ok: false, reason: expect.stringContaining("in no fleet now") });
   });
 

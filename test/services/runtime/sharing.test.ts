@@ -65,14 +65,14 @@ test("a task at rest that another process has claimed is not brought back here",
   expect(other.get("ses_1")?.task.resultRetrievedAt).toBe(new Date(START).toISOString());
 });
 
-test("of tasks that another process takes over, those at work are to be stopped here, and those that ended are not", () => {
+test("of tasks that another process takes over, it is said which they are, and none of them lives here any more", () => {
   const { store, runtime, lost } = setUp();
   const [ended, live] = [scriptTask("ses_ended"), scriptTask("ses_live")];
   for (const chapter of [live.launch(), ended.launch(), ended.answer()]) store.commit(chapter);
   for (const { record } of [ended, live]) runtime.restore(record());
   store.heartbeat = () => ["ses_ended", "ses_live", "ses_unknown"];
   runtime.heartbeat();
-  expect(lost).toEqual(["ses_live"]);
+  expect(lost).toEqual(["ses_ended", "ses_live"]);
   expect(runtime.liveTasks()).toEqual([]);
 });
 

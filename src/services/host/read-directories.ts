@@ -1,0 +1,102 @@
+// ADR-262 in docs/decisions.md
+import type { Clock } from "../platform/clock.ts";
+
+/**
+ * Milliseconds after which a directory is closed again that was opened to read something of it. A person who looks at a
+ * task asks for its conversation every few seconds, and opening a directory is dear.
+ */
+const CLOSE_AFTER_MS = 60_000;
+
+/** What somebody does who works in a directory: OpenCode reports events of these kinds from there. */
+const WORK = /^(session|message|permission|question|todo|command|pty)\./;
+
+/** True for an event of the host that shows that somebody works in its directory, and does not only read. */
+export const showsWork = (eventType: string): boolean => WORK.test(eventType);
+
+/** A directory that OpenCode has opened in this process, until it closes it. */
+export interface OpenedDirectory {
+  /** True while nothing has been done there but to read for `ReadDirectories.read`. */
+  isOnlyRead(): boolean;
+  /** Takes note that somebody works there. */
+  use(): void;
+  /** To be called when OpenCode closes it. */
+  close(): void;
+}
+
+/**
+ * The directories that are opened in this process only to read something of them. OpenCode opens a directory for any call
+ * that is about a session of it; but whoever only reads there is no candidate for its tasks, and supervises nothing.
+ */
+export interface ReadDirectories {
+  /**
+   * Calls `read`, which reads something of these directories, and resolves to what it does. A directory that OpenCode opens
+   * for that is given to `close` a minute after it was read last, unless somebody works there by then.
+   */
+  read<T>(
+    directories: readonly string[],
+    read: () => Promise<T>,
+    close: (directory: string) => Promise<unknown>,
+  ): Promise<T>;
+  /** Takes note that OpenCode has opened a directory. */
+  open(directory: string): OpenedDirectory;
+}
+
+/** Creates the register of directories that are only read, one for the process. */
+export const createReadDirectories = (clock: Clock): ReadDirectories => {
+  /** The directories that are open, by name: true for one that is only read. */
+  const opened = new Map<string, { isOnlyRead: boolean }>();
+  /** How many read something of a directory that was not open when they began. */
+  const readers = new Map<string, number>();
+  const timers = new Map<string, () => void>();
+
+  const count = (directory: string, change: 1 | -1) => {
+    const now = (readers.get(directory) ?? 0) + change;
+    if (now === 0) readers.delete(directory);
+    else readers.set(directory, now);
+  };
+
+  const cancelTimer = (directory: string) => {
+    timers.get(directory)?.();
+    timers.delete(directory);
+  };
+
+  return {
+    read: async (directories, read, close) => {
+      const wanted = directories.filter((directory) => opened.get(directory)?.isOnlyRead !== false);
+      for (const directory of wanted) {
+        cancelTimer(directory);
+        count(directory, 1);
+      }
+      try {
+        return await read();
+      } finally {
+        for (const directory of wanted) {
+          count(directory, -1);
+          cancelTimer(directory);
+          const closeUnlessUsed = () => {
+            timers.delete(directory);
+            if (readers.has(directory) || !opened.get(directory)?.isOnlyRead) return;
+            // What cannot be closed stays open, and is still no candidate.
+            void close(directory).catch(() => undefined);
+          };
+          if (!readers.has(directory)) timers.set(directory, clock.after(CLOSE_AFTER_MS, closeUnlessUsed));
+        }
+      }
+    },
+    open: (directory) => {
+      const use = { isOnlyRead: readers.has(directory) };
+      opened.set(directory, use);
+      return {
+        isOnlyRead: () => use.isOnlyRead,
+        use: () => {
+          use.isOnlyRead = false;
+        },
+        close: () => {
+          if (opened.get(directory) !== use) return;
+          opened.delete(directory);
+          cancelTimer(directory);
+        },
+      };
+    },
+  };
+};
