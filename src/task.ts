@@ -223,6 +223,8 @@ export const Waiting = z.object({
     .optional(),
   /** How many tasks of its own it waits for; absent for other waits. */
   tasks: z.int().positive().optional(),
+  /** What its agent had asked before its process ended. It does that step again, and may ask again; absent where it had not. */
+  lostRequests: z.array(z.string()).optional(),
 });
 export type Waiting = z.infer<typeof Waiting>;
 
@@ -498,6 +500,8 @@ export const Task = TaskFacts.extend({
   attention: Attention.optional(),
   /** Absent when no run is under way. */
   waiting: Waiting.optional(),
+  /** When the newest run was interrupted last, by the end of its process, and went on; absent where it was not. */
+  interruptedAt: z.iso.datetime().optional(),
   /** The server of the fleet that works on the newest run, or did; absent where that is this one. */
   server: FleetServer.optional(),
   /** How many further instructions are on their way into the task's conversation; absent when none is. */

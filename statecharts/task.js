@@ -2094,31 +2094,31 @@ export const task = createMachine({
       "on": {
         "RUN_ENDED": {
           "target": ".none",
-          "actions": "assign userRequests",
+          "actions": "assign userRequests, lostRequests",
           "description": "The run has ended. The region `run` raises this for the other regions."
         },
         "REMOTE_CLAIMED": {
           "guard": "in #fleet and isNewClaim",
           "target": ".none",
           "description": "A server of the fleet takes the run. What the server before had asked, nobody waits for.",
-          "actions": "assign userRequests"
+          "actions": "assign userRequests, lostRequests"
         },
         "REMOTE_LOST": {
           "guard": "in #away",
           "target": ".none",
           "description": "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it. What the server had asked, nobody waits for.",
-          "actions": "assign userRequests"
+          "actions": "assign userRequests, lostRequests"
         },
         "CLOSED": {
           "guard": "in #away",
           "target": ".none",
           "description": "The run is closed in the fleet: nobody works on it who still counts. What the server had asked, nobody waits for.",
-          "actions": "assign userRequests"
+          "actions": "assign userRequests, lostRequests"
         },
         "ADOPTED": {
           "target": ".none",
-          "description": "The process that supervised the task has ended, and this one takes over. The open requests were lost with the process that has ended.",
-          "actions": "assign userRequests"
+          "description": "The process that supervised the task has ended, and this one takes over. The open requests were lost with the process that has ended: the step that asked is done again.",
+          "actions": "assign"
         }
       },
       "states": {

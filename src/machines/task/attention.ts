@@ -1,7 +1,7 @@
 import { and, assign, not, stateIn } from "xstate";
 import { taskSetup } from "./setup.ts";
 
-const forgetRequests = taskSetup.assign({ userRequests: [] });
+const forgetRequests = taskSetup.assign({ userRequests: [], lostRequests: undefined });
 
 /** The server that worked on the run counts no more. */
 const noServer = {
@@ -34,8 +34,11 @@ export const attention = taskSetup.createStateConfig({
     CLOSED: noServer,
     ADOPTED: {
       target: ".none",
-      description: "The open requests were lost with the process that has ended.",
-      actions: forgetRequests,
+      description: "The open requests were lost with the process that has ended: the step that asked is done again.",
+      actions: taskSetup.assign(({ context: { userRequests, lostRequests } }) => ({
+        userRequests: [],
+        lostRequests: userRequests.length > 0 ? userRequests : lostRequests,
+      })),
     },
   },
   states: {

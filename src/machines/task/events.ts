@@ -500,10 +500,14 @@ export interface TaskContext {
   /** How the newest run ended. */
   lastRunResult: RunResult | undefined;
   userRequests: UserRequest[];
+  /** What was open in a process that has ended. The step that asked is done again; kept until it asks, or the run ends. */
+  lostRequests?: UserRequest[] | undefined;
   /** When the child became stale, epoch milliseconds. */
   staleSince: number | undefined;
   /** Tool calls that wait for the run, in order to return its result. */
   waiters: string[];
+  /** When the run was interrupted last and went on, epoch milliseconds; undefined where it was not. */
+  interruptedAt?: number | undefined;
   /** How often in a row the run was interrupted and continued without finishing a step in between. */
   interruptions: number;
   /** Tool calls of the child's agent that wait for the child's own tasks; undefined while there are none. */

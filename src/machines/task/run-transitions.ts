@@ -307,6 +307,7 @@ export const continueOrFail = [
       "countInterruption",
       taskSetup.assign({
         sendAttempts: 0,
+        interruptedAt: ({ event }) => event.at,
         abortedAt: ({ context, event }) => (event.type === "CHECKED_ABORTED" ? event.completedAt : context.abortedAt),
       }),
     ],

@@ -54,6 +54,8 @@ export const NEW_RUN = {
   queuedUntil: undefined,
   completedAt: undefined,
   lastStepAt: undefined,
+  interruptedAt: undefined,
+  lostRequests: undefined,
   blockedCalls: undefined,
   storedInstruction: undefined,
   retry: undefined,
@@ -226,6 +228,7 @@ export const taskSetup = setup({
         assertEvent(event, "REQUEST_ASKED");
         return [...context.userRequests, event.request];
       },
+      lostRequests: undefined,
       // A child that asks is at work. One whose request is rejected may stop, and must be sent its prompt again.
       sendAttempts: ({ context }) => Math.min(context.sendAttempts, 1),
     }),

@@ -53,6 +53,7 @@ export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
       receipt,
       attention: attentionOf(context),
       waiting: waitingOf(snapshot),
+      interruptedAt: context.interruptedAt === undefined ? undefined : iso(context.interruptedAt),
       server: context.remote?.server,
       worktree: context.facts.worktree ?? context.remote?.worktree,
       pendingInstructions: context.instructions?.length,

@@ -58,6 +58,10 @@ const refusalOf = (what: WaitsFor, context: TaskContext): Waiting["refusal"] => 
   return { ...(model ? { provider: model.providerID } : {}), attempt, message };
 };
 
+/** What its agent had asked before its process ended, while it may be about to ask again. */
+const lostRequestsOf = (what: WaitsFor, { lostRequests }: TaskContext): string[] | undefined =>
+  what === "person" || what === "stop" ? undefined : lostRequests?.map((request) => request.what);
+
 /** How many tasks the tool calls of its agent wait for; undefined where none waits, or the wait is for something else. */
 const awaitedTasks = (what: WaitsFor, { blockedCalls }: TaskContext): number | undefined =>
   what === "tasks" && blockedCalls ? new Set(blockedCalls.flatMap(({ taskIds }) => taskIds)).size : undefined;
@@ -72,6 +76,7 @@ export const waitingOf = ({ value, context }: StoredSnapshot): Waiting | undefin
   const what = waitsFor === "agent" ? whatAgentWaitsFor(context) : waitsFor;
   const refusal = refusalOf(what, context);
   const tasks = awaitedTasks(what, context);
+  const lostRequests = lostRequestsOf(what, context);
   const ownDeadline = what === waitsFor ? context.nextDeadline : undefined;
   const until = refusal ? context.retry?.until : ownDeadline;
   return {
@@ -80,5 +85,6 @@ export const waitingOf = ({ value, context }: StoredSnapshot): Waiting | undefin
     ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
     ...(refusal ? { refusal } : {}),
     ...(tasks === undefined ? {} : { tasks }),
+    ...(lostRequests === undefined ? {} : { lostRequests }),
   };
 };

@@ -1,6 +1,7 @@
 // ADR-045 in docs/decisions.md
 import type { Recovery } from "../../machines/task/events.ts";
 import { isStopping } from "../../machines/task/machine.ts";
+import { isInFleet } from "../../machines/task/slot.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import type { NoticeRepair } from "../delivery/notices.ts";
 import type { Host } from "../host/host.ts";
@@ -140,8 +141,7 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
   };
 
   const wasDelivered = async ({ task, snapshot }: TaskRecord, call: string): Promise<boolean> => {
-    // A run that goes on has no end that a call could have delivered: what is stored of one that let go says nothing of it.
-    if (call !== ABORT_WAITER) return hasEnded(task) && isStored(task.parentSessionID, call);
+    if (call !== ABORT_WAITER) return isStored(task.parentSessionID, call);
     // A parent whose turn was aborted knows of the end of a task that is stopped. One that goes on, or ended otherwise, is news.
     if (!hasEnded(task) && !isStopping(snapshot)) return false;
     await deps.waitForEnd(task.sessionID);
@@ -169,11 +169,18 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
     if (parent.ok && parent.value.parentID) await deps.loadAncestors(parentSessionID);
   };
 
-  /** Shows a person who has OpenCode open that tasks go on here. What goes on when it is opened, the panel says. */
+  /**
+   * Shows a person who has OpenCode open which runs were interrupted and go on here; those that had not begun are no news. What
+   * goes on when OpenCode is opened, the panel says.
+   */
   const announce = async ({ tasks }: AbandonedWork): Promise<void> => {
-    const count = tasks.filter(({ task }) => !hasEnded(task)).length;
-    if (count === 0 || isHeadless) return;
-    const shown = await host.toast({ message: takeoverToast(count), variant: "info" });
+    const interrupted = tasks.filter(
+      ({ task, snapshot }) => !hasEnded(task) && snapshot.value.run !== "queued" && !isInFleet(snapshot),
+    );
+    if (interrupted.length === 0 || isHeadless) return;
+    const lostRequests = interrupted.flatMap(({ snapshot }) => snapshot.context.userRequests.map(({ what }) => what));
+    const message = takeoverToast(interrupted.length, lostRequests);
+    const shown = await host.toast({ message, variant: "info" });
     if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
   };
 

@@ -10,10 +10,10 @@ export interface Difference {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-/** Times that earlier versions did not store: the chart then says since when the run began instead. */
-const ADDED_TIMES = /^context\.(?:waitingSince|blockedCalls\.\d+\.since)$/;
+/** What earlier versions did not store, and the charts do without. */
+const ADDED = /^context\.(?:waitingSince|interruptedAt|lostRequests|blockedCalls\.\d+\.since)$/;
 
-const isOfEarlierVersion = ({ path, stored }: Difference): boolean => stored === undefined && ADDED_TIMES.test(path);
+const isOfEarlierVersion = ({ path, stored }: Difference): boolean => stored === undefined && ADDED.test(path);
 
 function compare(path: string, journal: unknown, stored: unknown): Difference[] {
   if (Object.is(journal, stored)) return [];

@@ -1,6 +1,6 @@
 import type { ListedTask, Task, Waiting } from "../../task.ts";
 import { duration } from "./duration.ts";
-import { nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
+import { join, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 import { slotOfLimit } from "./queue.ts";
 import { otherServer } from "./server.ts";
 import { awaitedAnswer, SHORT_CHARS } from "./user-request.ts";
@@ -72,8 +72,17 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
 const untilOf = ({ waiting, queue }: LiveTask): string | undefined =>
   queue?.heldUpBy?.kind === "rateLimit" ? queue.heldUpBy.until : waiting?.until;
 
+/** Says what a person was asked in vain, since the process that asked has ended; undefined where nothing was. */
+const askedInVain = ({ waiting }: LiveTask): OwnText | undefined => {
+  const requests = waiting?.lostRequests?.map((what) => quoteLine(what, SHORT_CHARS));
+  return (
+    requests &&
+    own`what it had asked before its OpenCode ended is open no more: ${join(requests, ", ")}; it does that step again, and asks again`
+  );
+};
+
 const sentence = (task: LiveTask, nextTry: NextTry): OwnText | undefined =>
-  task.waiting && SENTENCES[task.waiting.for](task, nextTry(untilOf(task)));
+  task.waiting && join([SENTENCES[task.waiting.for](task, nextTry(untilOf(task))), askedInVain(task)], "; ");
 
 /**
  * Writes what a live task waits for and what ends that, in words that follow "Waits for"; undefined when no run is under

@@ -17,8 +17,6 @@ export interface Known {
   setEarlier(tasks: readonly PanelTask[]): void;
   /** Epoch milliseconds; changes each second while a task has not ended, and with each change of a task. */
   now(): number;
-  /** When the tasks of the server that is followed were first heard of, in epoch milliseconds. */
-  since(): number;
   /** Why what is known may be out of date or incomplete, in a sentence; undefined where it is neither. */
   problem(): string | undefined;
   /** Why no task can be known here; it never changes. */
@@ -46,7 +44,6 @@ export const followKnown = ({ api, client, guard, unreachable }: KnownDeps): Kno
   const [earlier, setEarlier] = createSignal<readonly PanelTask[]>([]);
   const [snapshots, setSnapshots] = createSignal(0);
   const [now, setNow] = createSignal(Date.now());
-  const [since, setSince] = createSignal(0);
   const [columns, setColumns] = createSignal(api.renderer.width);
   const [rows, setRows] = createSignal(api.renderer.height);
 
@@ -60,12 +57,7 @@ export const followKnown = ({ api, client, guard, unreachable }: KnownDeps): Kno
   const cleared = new Set<string>();
 
   const follow = async () => {
-    let followed = "";
     for await (const event of client.follow(api.lifecycle.signal)) {
-      const server = event.type === "snapshot" ? `${event.server.pid} ${event.server.startedAt}` : followed;
-      // A restarted OpenCode is another server: what it has at first is from before.
-      if (server !== followed) setSince(Date.now());
-      followed = server;
       setNow(Date.now());
       if (event.type === "removed") cleared.add(event.sessionID);
       setHeard((known) => afterEvent(known, event));
@@ -90,5 +82,5 @@ export const followKnown = ({ api, client, guard, unreachable }: KnownDeps): Kno
   });
   const isOff = process.env.ASYNCAGENTS_API_ENABLED?.trim().toLowerCase() === "false";
   const problem = () => unreachable ?? problemOf({ ...live(), hasHeard: snapshots() > 0, isOff });
-  return { live, snapshots, setEarlier, now, since, problem, unreachable, columns, rows };
+  return { live, snapshots, setEarlier, now, problem, unreachable, columns, rows };
 };

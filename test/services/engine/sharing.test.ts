@@ -51,7 +51,9 @@ test("a process that is open already says how many tasks it takes over from one 
   await stage.clock.advance(10_000);
   expect(stage.host.toasts).toEqual([]);
   await stage.clock.advance(10_000);
-  expect(stage.host.toasts).toEqual([{ message: "Took over 2 tasks of an OpenCode that has ended.", variant: "info" }]);
+  expect(stage.host.toasts).toEqual([
+    { message: "Took over 2 tasks of an OpenCode that has ended or does not answer.", variant: "info" },
+  ]);
 });
 
 test("a process that begins with the tasks of the one before it says nothing", async () => {

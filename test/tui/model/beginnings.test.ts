@@ -7,13 +7,12 @@ import { ago, ended, NOW, panelTask } from "./panel-tasks.ts";
 
 describe("what goes on from before", () => {
   const since = NOW - 30_000;
-  const before = panelTask("before", { startedAt: ago(60) });
-  const later = panelTask("later", { startedAt: ago(5) });
+  const before = panelTask("before", { startedAt: ago(60), interruptedAt: ago(20) });
 
-  test("is said with the number of tasks that were launched before", () => {
-    const other = panelTask("other", { startedAt: ago(90) });
-    const tasks = [before, other, later, ended(panelTask("done", { startedAt: ago(90) }), "completed")];
-    expect(announcementOf({ tasks, isConversation: true, since })).toBe(
+  test("is said with the number of tasks that were interrupted, and go on", () => {
+    const other = panelTask("other", { startedAt: ago(90), interruptedAt: ago(30) });
+    const done = ended(panelTask("done", { startedAt: ago(90), interruptedAt: ago(20) }), "completed");
+    expect(announcementOf({ tasks: [before, other, done], isConversation: true, since })).toBe(
       "2 tasks of this conversation go on. /tasks lists them.",
     );
     expect(announcementOf({ tasks: [before], isConversation: false, since })).toBe(
@@ -21,9 +20,12 @@ describe("what goes on from before", () => {
     );
   });
 
-  test("is not said where there is none, or only what was launched since", () => {
-    expect(announcementOf({ tasks: [], isConversation: true, since })).toBeUndefined();
-    expect(announcementOf({ tasks: [later], isConversation: true, since })).toBeUndefined();
+  test("is not said where nothing was interrupted, however old it is, or only before this OpenCode began", () => {
+    const uninterrupted = panelTask("uninterrupted", { startedAt: ago(90) });
+    const longAgo = panelTask("long ago", { startedAt: ago(90), interruptedAt: ago(31) });
+    for (const tasks of [[], [uninterrupted], [longAgo]]) {
+      expect(announcementOf({ tasks, isConversation: true, since })).toBeUndefined();
+    }
   });
 });
 

@@ -91,6 +91,8 @@ const Wait = describeFields(Waiting.extend({ refusal: Refusal.optional() }), {
   until: "When something is tried again; absent where nothing is.",
   refusal: "What the provider said when it refused a request for now; absent unless `for` is `provider`.",
   tasks: "How many tasks of its own it waits for; absent unless `for` is `tasks`.",
+  lostRequests:
+    "What its agent had asked before its OpenCode ended, and may ask again: it does that step once more. Absent where nothing was open.",
 });
 
 const Limit = describeFields(UsedUpLimit, {
@@ -313,6 +315,8 @@ export const DescribedTask = describeFields(shape, {
   resumeCount: "How many times it was resumed.",
   attention: "What holds it up: a permission, a question, or silence. Absent when nothing does.",
   waiting: "What the run under way waits for. Absent when no run is.",
+  interruptedAt:
+    "When the newest run was interrupted last, since its OpenCode had ended or did not answer, and went on; absent where it was not.",
   pendingInstructions: "How many further instructions are on their way into its conversation; absent when none is.",
   queue: "Its place among the runs that wait for a slot; absent while it does not.",
   progress: "What it has done itself so far.",
