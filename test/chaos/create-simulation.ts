@@ -55,6 +55,8 @@ export const createSimulation = (
   let frozenSince: number | undefined;
   let awakeSince = clock.now();
   const atWorkOnWaking = new Map<string, string>();
+  /** What this process had at work when it woke, though another one has taken it over, and has not been stopped here yet. */
+  const toBeStopped = new Set<string>();
   let owner = "";
   const lifeClock = () => life.clock(clock);
   const usage = createUsageCounts(tracks, limits);
@@ -67,6 +69,8 @@ export const createSimulation = (
     const way = fault?.is === "lost" ? "lost" : "event";
     if (fault || event.type !== "text") sequence.say("host", way, "engine", eventLabel(event, fault));
   }, tracks.wasRefused);
+
+  const isThere = (sessionID: string) => host.sessionIDs().includes(sessionID);
 
   /** A prompt that was sent before the quit may arrive after it: then the process does work in the directory. */
   const isWorking = () => host.sessionIDs().some((id) => host.at(id).busy);
@@ -87,7 +91,11 @@ export const createSimulation = (
       }
       // The session of a launch whose process was stopped, and goes on with it when it wakes.
       if (name === "deleteSession" && ownership && !tracks.of(first as string)) tracks.isDeleted(first as string);
+      const atWork = name === "abort" ? undefined : [...toBeStopped].find((id) => isThere(id) && host.at(id).busy);
+      if (atWork)
+        fault(`${owner} calls ${name} before it stops ${atWork}, which ${ownership?.supervisorOf(atWork)} has`);
       if (name === "abort" && typeof first === "string") {
+        toBeStopped.delete(first);
         if (USER_SESSIONS.includes(first)) fault(`${first}, a person's session, was aborted`);
         // A process that has lost a task stops what it has under way itself, though the task may have ended elsewhere. Where
         // the other one's host has not gone on with it, that looks there as if a person had aborted it.
@@ -229,6 +237,8 @@ export const createSimulation = (
       for (const id of host.sessionIDs().filter((session) => host.at(session).busy)) {
         atWorkOnWaking.set(id, host.at(id).messages.findLast(isBeingWritten)?.id ?? "");
       }
+      toBeStopped.clear();
+      for (const id of atWorkOnWaking.keys()) if ((ownership?.supervisorOf(id) ?? owner) !== owner) toBeStopped.add(id);
       limitWatch.wasPaused(stopped);
       life.wake();
       slotWatch.wasPaused();

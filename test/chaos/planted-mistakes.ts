@@ -269,14 +269,14 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a lease never expires",
     file: "src/services/store/ownership.ts",
-    code: "now - owner.heartbeatAt > LEASE_MS &&",
-    mistake: "now - owner.heartbeatAt > LEASE_MS * 1e6 &&",
+    code: "now - owner.heartbeatAt > patience &&",
+    mistake: "now - owner.heartbeatAt > patience * 1e6 &&",
   },
   {
     name: "a lease expires after a third of its time",
     file: "src/services/store/ownership.ts",
-    code: "now - owner.heartbeatAt > LEASE_MS &&",
-    mistake: "now - owner.heartbeatAt > LEASE_MS / 3 &&",
+    code: "now - owner.heartbeatAt > patience &&",
+    mistake: "now - owner.heartbeatAt > patience / 3 &&",
   },
   {
     name: "a process sends for a task that it has lost",
@@ -287,8 +287,31 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a process goes on with a task that it has lost",
     file: "src/services/engine/reactions.ts",
-    code: "        return abort(sessionID);\n",
-    mistake: "        return undefined;\n",
+    code: "Promise.all(lost.map(lostSessions.stop))",
+    mistake: "Promise.all(lost.map(() => undefined))",
+  },
+  {
+    name: "a process that wakes asks the host something before it stops what it has lost",
+    file: "src/services/engine/services.ts",
+    code: "createHostAfter(deps.host, () => runtime.renewLease())",
+    mistake: "createHostAfter(deps.host, () => undefined)",
+  },
+  {
+    name: "a process that wakes stops what it has lost after all else that follows from the loss",
+    file: "src/services/engine/reactions.ts",
+    code: "const stopped = Promise.all(lost.map(lostSessions.stop));",
+    mistake: "userRequests.releaseTasks(lost);\n    const stopped = Promise.all(lost.map(lostSessions.stop));",
+  },
+  {
+    name: "a call that waits returns the end of a task that another process delivers",
+    file: "src/services/operations/wait.ts",
+    code: "for (const wait of [...waits]) if (wait.isFor(lost)) wait.letGo();",
+    mistake: "void lost;",
+    also: {
+      file: "src/services/operations/wait.ts",
+      code: 'over === "ended" && endedElsewhere ? "elsewhere" : over',
+      mistake: "over",
+    },
   },
   {
     name: "a change that the store refused is shown",

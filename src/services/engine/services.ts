@@ -18,7 +18,7 @@ import type { Fleet } from "../fleet/fleet.ts";
 import { withRemoteRequests } from "../fleet/remote-requests.ts";
 import { createStepCounts } from "../fleet/steps.ts";
 import { createGates } from "../gates/gates.ts";
-import type { ClosableHost } from "../host/closable-host.ts";
+import { type ClosableHost, createHostAfter } from "../host/closable-host.ts";
 import { createSessionAborter } from "../host/host.ts";
 import type { Interface } from "../host/opencode-run.ts";
 import type { Workplaces } from "../host/workplaces.ts";
@@ -160,10 +160,12 @@ export interface EngineOptions {
  * event on the bus. Adoption and housekeeping start their timers here.
  */
 export const createServices = (deps: EngineDeps) => {
-  const { host, opening, store, clock, ids, log, runCommand, options, inspect, directory, workplaces, isServed } = deps;
+  const { opening, store, clock, ids, log, runCommand, options, inspect, directory, workplaces, isServed } = deps;
   const { loadJsonSchemas, fleet } = deps;
   const { isHeadless, recovery, retention, timeouts, budget, maxDepth } = options;
   const { tools } = options.notice;
+  // A process that was held up first stops what another one has taken over, whatever it was about to ask.
+  const host = createHostAfter(deps.host, () => runtime.renewLease());
   const platform = { host, store, clock, ids, log };
   const bus = createEventBus<EngineEvents>(log);
   const abort = createSessionAborter(host, clock, log);

@@ -39,6 +39,22 @@ export const createClosableHost = (host: Host): ClosableHost => {
 };
 
 /**
+ * Wraps a host so that `before` is called before each call of it: whatever a process does first after it was held up, the
+ * host is asked nothing before that.
+ */
+export const createHostAfter = (host: Host, before: () => void): Host =>
+  new Proxy(host, {
+    get: (target, name, receiver) => {
+      const call: unknown = Reflect.get(target, name, receiver);
+      if (typeof call !== "function") return call;
+      return (...args: unknown[]) => {
+        before();
+        return call.apply(target, args);
+      };
+    },
+  });
+
+/**
  * Writes to OpenCode's log, under the name of a service. A line that cannot be written is dropped: a log that fails must
  * not fail a task, and a call to a closed host would open its directory again.
  */
