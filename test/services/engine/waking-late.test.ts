@@ -130,3 +130,174 @@ test("a process that was stopped while a notice to a task was on its way stops w
   await clock.advance(5_000);
   expect(first.host.at(id).busy).toBe(false);
 });
+
+/** The messages that delivered an end to a parent. */
+const endsTo = (parent: string, { host }: ReturnType<typeof createStage>): string[] => [
+  ...new Set(
+    host.attempts.flatMap(({ sessionID, messageID, parts }) =>
+      sessionID === parent && parts.some(({ text }) => text.includes("THE END")) ? messageID : [],
+    ),
+  ),
+];
+
+/** A call of the parent's agent that waits for a task of the first process, which is stopped until the second has the task. */
+const waitingWhileStopped = async () => {
+  const { clock, open } = twoProcesses();
+  const [first, second] = [open(), open()];
+  const id = await first.launch();
+  const read = first.call("output", { task_id: id, block: true, timeout: 600_000 }, { callID: "call_1" }).catch(String);
+  await settled();
+  first.life.pause();
+  await clock.advance(2 * LEASE_MS);
+  return { clock, first, second, id, read };
+};
+
+const LETS_GO = /^Error: Another OpenCode process works on .* by a notice/;
+
+test("a call that waits for a task which was taken over lets go on waking, and the end is delivered by the notice alone", async () => {
+  const { clock, first, second, id, read } = await waitingWhileStopped();
+  second.host.finish(id, "THE END");
+  await clock.advance(5_000);
+  expect(endsTo(PARENT, second)).toHaveLength(1);
+  first.life.wake();
+  expect(await read).toMatch(LETS_GO);
+  await clock.advance(60_000);
+  expect([...endsTo(PARENT, first), ...endsTo(PARENT, second)]).toHaveLength(1);
+});
+
+test("it lets go as well where the task still runs, and what is stored of it is not taken for the end", async () => {
+  const { clock, first, second, id, read } = await waitingWhileStopped();
+  first.life.wake();
+  await clock.advance(3_000);
+  expect(await read).toMatch(LETS_GO);
+  second.host.at(PARENT).toolCalls.set("call_1", "failed");
+  second.host.finish(id, "THE END");
+  await clock.advance(60_000);
+  expect(endsTo(PARENT, second)).toHaveLength(1);
+  expect(endsTo(PARENT, first)).toHaveLength(0);
+});
+
+test("a call whose time is up while its process is stopped lets go, too", async () => {
+  const { clock, open } = twoProcesses();
+  const [first, second] = [open(), open()];
+  const id = await first.launch();
+  const read = first.call("output", { task_id: id, block: true, timeout: 20_000 }, { callID: "call_1" }).catch(String);
+  await settled();
+  first.life.pause();
+  await clock.advance(2 * LEASE_MS);
+  second.host.finish(id, "THE END");
+  await clock.advance(5_000);
+  first.life.wake();
+  expect(await read).toMatch(LETS_GO);
+  expect(endsTo(PARENT, second)).toHaveLength(1);
+});
+
+test("a call that has the end already, and is stopped before it returns, returns it no more once a notice delivers it", async () => {
+  const { clock, open } = twoProcesses();
+  const [first, second] = [open(), open()];
+  const id = await first.launch();
+  const { wait, onCallReturned } = first.engine;
+  const call = { sessionID: PARENT, callID: "call_1" };
+  const waiting = wait({ ...call, taskIds: [id], signal: new AbortController().signal, timeoutMs: undefined });
+  first.host.finish(id, "THE END");
+  await settled();
+  expect(await waiting).toBe("ended");
+  first.life.pause();
+  await clock.advance(2 * LEASE_MS);
+  await clock.advance(5_000);
+  expect(endsTo(PARENT, second)).toHaveLength(1);
+  first.life.wake();
+  expect(onCallReturned(call)).toBe(false);
+  await clock.advance(60_000);
+  expect(endsTo(PARENT, first)).toHaveLength(0);
+});
+
+test("a call whose output was stored before its process was stopped has delivered the end, and no notice does", async () => {
+  const { clock, open } = twoProcesses();
+  const [first, second] = [open(), open()];
+  const id = await first.launch();
+  const read = first.call("output", { task_id: id, block: true }, { callID: "call_1" });
+  await settled();
+  first.host.finish(id, "THE END");
+  expect(await read).toContain("THE END");
+  first.host.at(PARENT).toolCalls.set("call_1", "stored");
+  first.life.pause();
+  await clock.advance(2 * LEASE_MS);
+  first.life.wake();
+  await clock.advance(60_000);
+  expect([...endsTo(PARENT, first), ...endsTo(PARENT, second)]).toEqual([]);
+});
+
+test("an output that is stored late since the whole process was held up is not taken for lost", async () => {
+  const { clock, open } = twoProcesses();
+  const first = open();
+  const id = await first.launch();
+  const read = first.call("output", { task_id: id, block: true }, { callID: "call_1" });
+  await settled();
+  first.host.finish(id, "THE END");
+  expect(await read).toContain("THE END");
+  first.life.pause();
+  await clock.advance(12_000);
+  first.life.wake();
+  await settled();
+  first.host.emit({ type: "toolCall", sessionID: PARENT, callID: "call_1", tool: "output", stage: "stored" });
+  await clock.advance(60_000);
+  expect(endsTo(PARENT, first)).toEqual([]);
+});
+
+test("a call of a task's agent lets go where the task itself is taken over", async () => {
+  const { clock, open } = twoProcesses();
+  const [first, second] = [open(), open()];
+  const lead = await first.launch();
+  const below = await first.launch({}, { sessionID: lead });
+  const call = { sessionID: lead, callID: "call_1" };
+  const read = first.call("output", { task_id: below, block: true, timeout: 600_000 }, call).catch(String);
+  await settled();
+  first.life.pause();
+  await clock.advance(2 * LEASE_MS);
+  expect(second.host.at(lead).busy).toBe(true);
+  second.host.finish(below, "THE END");
+  await clock.advance(5_000);
+  first.life.wake();
+  expect(await read).toMatch(LETS_GO);
+  expect(endsTo(lead, first)).toEqual([]);
+  expect(endsTo(lead, second)).toHaveLength(1);
+});
+
+test("a process that wakes first stops what was taken over: before it calls the host for anything else, and before any tool call", async () => {
+  const { clock, open } = twoProcesses();
+  const [first, second] = [open(), open()];
+  const id = await first.launch();
+  const asks = { id: "per_1", kind: "permission", what: "bash", since: clock.now() } as const;
+  first.host.emit({ type: "asked", sessionID: id, request: asks });
+  first.life.pause();
+  await clock.advance(2 * LEASE_MS);
+  expect(second.host.at(id).busy).toBe(true);
+  const called: string[] = [];
+  const { abort, rejectUserRequest } = first.host;
+  const aborted = Promise.withResolvers<void>();
+  first.host.abort = async (...args) => {
+    called.push("abort");
+    await aborted.promise;
+    return abort(...args);
+  };
+  first.host.rejectUserRequest = async (...args) => {
+    called.push("reject");
+    return rejectUserRequest(...args);
+  };
+  first.life.wake();
+  // Nothing but the hook has run: the model's answer was there when it woke.
+  let isHeld = true;
+  void first.engine.untilStopped(id)?.then(() => {
+    isHeld = false;
+  });
+  expect(first.engine.untilStopped(PARENT)).toBeUndefined();
+  await settled();
+  expect([called, isHeld]).toEqual([["abort"], true]);
+  aborted.resolve();
+  await settled();
+  expect(called).toEqual(["abort", "reject"]);
+  expect(first.host.at(id).busy).toBe(false);
+  expect(isHeld).toBe(false);
+  expect(first.engine.untilStopped(id)).toBeUndefined();
+});
