@@ -225,6 +225,16 @@ export const Waiting = z.object({
   tasks: z.int().positive().optional(),
   /** What its agent had asked before its process ended. It does that step again, and may ask again; absent where it had not. */
   lostRequests: z.array(z.string()).optional(),
+  /** The process that supervises the task, where it has shown no sign of life for 15 s; absent where it has. */
+  silent: z
+    .object({
+      pid: z.int(),
+      /** When it last showed one. */
+      since: z.iso.datetime(),
+      /** When another process takes the task over. */
+      until: z.iso.datetime(),
+    })
+    .optional(),
 });
 export type Waiting = z.infer<typeof Waiting>;
 

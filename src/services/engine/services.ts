@@ -273,7 +273,7 @@ export const createServices = (deps: EngineDeps) => {
   const runtime = createRuntime({ ...platform, progress, effects, bus, inspect });
   slots.serve(runtime, bus);
   home?.serve(runtime);
-  const { get, list } = createTaskReader(store, progress, usageReader, runtime);
+  const { get, list } = createTaskReader(store, progress, usageReader, runtime, clock);
   const charts = { ...platform, runtime, progress, get };
 
   // What callers may ask of tasks.

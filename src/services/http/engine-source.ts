@@ -6,6 +6,7 @@ import { addUp, entryOf, type FleetServer, hasEnded, type Task, type Usage } fro
 import type { ReadDirectories } from "../host/read-directories.ts";
 import type { Clock } from "../platform/clock.ts";
 import { withAwaitedTasks } from "../store/awaited-tasks.ts";
+import { withSilentSupervisor } from "../store/silent-supervisor.ts";
 import type { RemoteCommand, TaskRecord } from "../store/store.ts";
 import { type CountedTask, usageWith } from "../store/task-usage.ts";
 import { outOfFleet } from "../text/server.ts";
@@ -89,7 +90,8 @@ export const createEngineSource = (
       records.flatMap(({ task, snapshot }) => (slotOf(snapshot) === "waiting" ? task.sessionID : [])),
     );
     return records.map(({ task, snapshot }) => {
-      const waiting = withAwaitedTasks(task, anyDirectory().store);
+      const { store } = anyDirectory();
+      const waiting = withSilentSupervisor(withAwaitedTasks(task, store), store, clock.now());
       const queue = places.get(task.sessionID);
       const shown = withoutOrphanedRequests(queue ? { ...waiting, queue } : waiting);
       const why = waitReason(shown);

@@ -12,6 +12,7 @@ import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { UsageReader } from "../runtime/usage-reader.ts";
 import { withAwaitedTasks } from "../store/awaited-tasks.ts";
+import { withSilentSupervisor } from "../store/silent-supervisor.ts";
 import type { Store, TaskFilter } from "../store/store.ts";
 import type { ToolNames } from "../text/notice.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
@@ -31,6 +32,7 @@ export const createTaskReader = (
   progress: ProgressLog,
   { usageOf }: UsageReader,
   { snapshotOf }: Pick<Runtime, "snapshotOf">,
+  { now }: Pick<Clock, "now">,
 ): TaskReader => {
   const get = (taskId: string): TaskWithUsage | undefined => {
     const record = store.get(taskId);
@@ -39,7 +41,8 @@ export const createTaskReader = (
     const queue = slotOf(snapshot) === "waiting" ? store.places([taskId]).get(taskId) : undefined;
     const below = store.below([taskId]);
     const childTaskIds = below.flatMap(({ sessionID, parentTaskId }) => (parentTaskId === taskId ? sessionID : []));
-    const shown = withAwaitedTasks({ ...stored, ...(queue ? { queue } : {}) }, store);
+    const awaiting = withAwaitedTasks({ ...stored, ...(queue ? { queue } : {}) }, store);
+    const shown = withSilentSupervisor(awaiting, store, now());
     const task = { ...shown, progress: progress.of(taskId) ?? stored.progress, childTaskIds };
     const entry = entryOf(task);
     return { ...task, usage: usageOf([entry], below)(entry) };
@@ -74,7 +77,7 @@ export const createTaskReader = (
           ? { model: modelOf(snapshot.context), refusedModels: snapshot.context.refusedModels }
           : {}),
       };
-      return withAwaitedTasks(shown, store);
+      return withSilentSupervisor(withAwaitedTasks(shown, store), store, now());
     });
   };
 

@@ -81,8 +81,14 @@ const askedInVain = ({ waiting }: LiveTask): OwnText | undefined => {
   );
 };
 
+/** Says which process is waited for, and until when, where the one that supervises the task shows no sign of life. */
+const heldUp = ({ waiting }: LiveTask): OwnText | undefined =>
+  waiting?.silent &&
+  own`its OpenCode, process ${waiting.silent.pid}, has shown no sign of life since ${nameOf(waiting.silent.since)}; another one in the directory takes the task over at ${nameOf(waiting.silent.until)}, or as soon as that process has ended`;
+
 const sentence = (task: LiveTask, nextTry: NextTry): OwnText | undefined =>
-  task.waiting && join([SENTENCES[task.waiting.for](task, nextTry(untilOf(task))), askedInVain(task)], "; ");
+  task.waiting &&
+  join([SENTENCES[task.waiting.for](task, nextTry(untilOf(task))), askedInVain(task), heldUp(task)], "; ");
 
 /**
  * Writes what a live task waits for and what ends that, in words that follow "Waits for"; undefined when no run is under

@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { LEASE_MS } from "../../../src/services/store/ownership.ts";
+import { withSilentSupervisor } from "../../../src/services/store/silent-supervisor.ts";
+import { waitReason } from "../../../src/services/text/waiting.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
@@ -78,4 +81,86 @@ test("a notice that was taken over is shown whole to a parent that reads it half
   };
   stage.engine.onModelRequest([message]);
   expect(message.parts.map(({ id }) => id)).toEqual(prompt.parts.map(({ id }) => id));
+});
+
+/** A process whose task asks a person something, and another one that takes it over since the first is silent. */
+const askedAndTakenOver = async (options: { concurrency?: { default: number } } = {}) => {
+  const memory = createMemory();
+  memory.keepAlive();
+  const stage = createStage({ openStore: memory.boot, ...options });
+  const id = await stage.launch();
+  const request = { id: "per_1", kind: "permission", what: "bash: rm -rf build", since: stage.clock.now() } as const;
+  stage.host.emit({ type: "asked", sessionID: id, request });
+  return { stage, id, request };
+};
+
+test("a person is told what was asked in a process whose task is taken over, and that it is asked again", async () => {
+  const { stage, id, request } = await askedAndTakenOver();
+  await stage.restart();
+  const toastsBefore = stage.host.toasts.length;
+  await stage.clock.advance(20_000);
+  expect(stage.host.toasts.slice(toastsBefore)).toEqual([
+    {
+      message:
+        'Took over 1 task of an OpenCode that has ended or does not answer. What had been asked there is open no more: "bash: rm -rf build". That step is done again, and you are asked again.',
+      variant: "info",
+    },
+  ]);
+  const taken = stage.task(id);
+  expect(taken.attention).toBeUndefined();
+  expect(taken).toMatchObject({ waiting: { lostRequests: ["bash: rm -rf build"] }, interruptedAt: expect.any(String) });
+  expect(waitReason(taken)).toContain('is open no more: "bash: rm -rf build"; it does that step again, and asks again');
+  stage.host.emit({ type: "asked", sessionID: id, request: { ...request, id: "per_2", since: stage.clock.now() } });
+  expect(stage.task(id)).toMatchObject({ attention: { kind: "permission", what: "bash: rm -rf build" } });
+  expect(stage.task(id).waiting?.lostRequests).toBeUndefined();
+});
+
+test("what had been asked is said of the run no more once it has ended, nor of the next one", async () => {
+  const { stage, id } = await askedAndTakenOver();
+  await stage.restart();
+  await stage.clock.advance(20_000);
+  stage.host.finish(id, "12");
+  await settled();
+  expect(stage.store.get(id)?.snapshot.context.lostRequests).toBeUndefined();
+  await stage.clock.advance(1_000);
+  await stage.call("task", { resume: id, prompt: "More." });
+  await settled();
+  expect(stage.task(id).status).toBe("resumed");
+  expect(stage.task(id).waiting?.lostRequests).toBeUndefined();
+  expect(stage.task(id).interruptedAt).toBeUndefined();
+});
+
+test("a run that had not begun was not interrupted: nobody is told that it is taken over", async () => {
+  const memory = createMemory();
+  memory.keepAlive();
+  const stage = createStage({ openStore: memory.boot, concurrency: { default: 1 } });
+  await stage.launch();
+  const queued = await stage.launch();
+  await stage.restart();
+  await stage.clock.advance(20_000);
+  expect(stage.host.toasts.map(({ message }) => message)).toEqual([
+    "Took over 1 task of an OpenCode that has ended or does not answer.",
+  ]);
+  expect(stage.task(queued).interruptedAt).toBeUndefined();
+});
+
+test("of a task whose process gives no sign of life it is said which one is waited for, and until when", async () => {
+  const memory = createMemory();
+  memory.keepAlive();
+  const stage = createStage({ openStore: memory.boot });
+  const id = await stage.launch();
+  const since = new Date(stage.clock.now()).toISOString();
+  const until = new Date(stage.clock.now() + LEASE_MS).toISOString();
+  stage.life.pause();
+  const other = memory.boot(stage.clock);
+  const { waiting } = stage.task(id);
+  const seen = (ms: number) =>
+    withSilentSupervisor({ sessionID: id, status: "running" as const, waiting }, other, stage.clock.now() + ms);
+  expect(seen(LEASE_MS).waiting).toEqual(waiting);
+  const silent = seen(LEASE_MS + 1);
+  expect(silent.waiting?.silent).toMatchObject({ pid: 1, until: expect.any(String) });
+  expect(waitReason(silent)).toMatch(
+    /its OpenCode, process 1, has shown no sign of life since .*; another one in the directory takes/,
+  );
+  expect([since, until].every((time) => time <= String(silent.waiting?.silent?.until))).toBe(true);
 });

@@ -85,7 +85,14 @@ const Refusal = describeFields(Waiting.shape.refusal.unwrap(), {
   message: "Why it refused, as OpenCode gives it.",
 });
 
-const Wait = describeFields(Waiting.extend({ refusal: Refusal.optional() }), {
+const Silent = describeFields(Waiting.shape.silent.unwrap(), {
+  pid: "Its process id.",
+  since: "When it last showed one.",
+  until:
+    "When another OpenCode in the directory takes the task over, if one is open there; at once if the process ends.",
+});
+
+const Wait = describeFields(Waiting.extend({ refusal: Refusal.optional(), silent: Silent.optional() }), {
   for: "What it waits for: `slot` (its place among the runs that are worked on), `acceptance` (OpenCode, to take the prompt), `retry` (the time at which the prompt is sent again), `agent` (its agent, which is at work), `provider` (the provider of its model, which refuses for now), `check` (OpenCode, to say how the run stands), `session` (OpenCode, to find the session again), `model` (the turn of its refused model to end, so that the next model can go on), `abort` (a moment that shows who aborted it), `recovery` (OpenCode, to say what became of the run, whose process has ended), `stop` (its session, to stop), `person` (a person's answer), `tasks` (the tasks that it launched), `fleet` (the engine of the fleet, to take its order or to give it back), `server` (a server of the fleet, to take it).",
   since: "Since when it waits for that.",
   until: "When something is tried again; absent where nothing is.",
@@ -93,6 +100,8 @@ const Wait = describeFields(Waiting.extend({ refusal: Refusal.optional() }), {
   tasks: "How many tasks of its own it waits for; absent unless `for` is `tasks`.",
   lostRequests:
     "What its agent had asked before its OpenCode ended, and may ask again: it does that step once more. Absent where nothing was open.",
+  silent:
+    "The process that supervises the task, where it has shown no sign of life for 15 s: it is held up. Absent where it has.",
 });
 
 const Limit = describeFields(UsedUpLimit, {

@@ -1,0 +1,21 @@
+import type { Waiting } from "../../task.ts";
+import { LEASE_MS } from "./ownership.ts";
+import type { Store } from "./store.ts";
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/**
+ * Adds to a live task which process is waited for, where the one that supervises it has shown no sign of life for a lease: it
+ * is held up, and others take its tasks over only after a while. `now` is epoch milliseconds.
+ */
+export const withSilentSupervisor = <T extends { sessionID: string; waiting?: Waiting | undefined }>(
+  task: T,
+  store: Pick<Store, "otherSupervisor">,
+  now: number,
+): T => {
+  const { waiting } = task;
+  const other = waiting && store.otherSupervisor(task.sessionID);
+  if (!other || now - other.heartbeatAt <= LEASE_MS) return task;
+  const silent = { pid: other.pid, since: iso(other.heartbeatAt), until: iso(other.freeAt) };
+  return { ...task, waiting: { ...waiting, silent } };
+};
