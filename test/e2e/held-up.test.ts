@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
+import { readJournal } from "../../src/services/store/sqlite/journal-reader.ts";
 import { type Lab, pluginsOf, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, toolResults } from "./lab/model-request.ts";
 import { type OpenCode, startOpenCode } from "./lab/opencode.ts";
@@ -21,7 +23,10 @@ let lab: Lab;
 let other: OpenCode | undefined;
 
 beforeAll(async () => {
-  lab = await startLab({ plugin: [String(plugin), { toolsets }] });
+  lab = await startLab({
+    plugin: [String(plugin), { toolsets }],
+    config: { permission: { bash: { "*": "allow", "git push*": "ask" } } },
+  });
 });
 
 afterAll(() => lab.stop());
@@ -231,6 +236,41 @@ test("who reads a task of another directory through the status API is no candida
   await atRest(id);
   expect(taskOf(id)).toMatchObject({ status: "completed", result: "It went on." });
 }, 120_000);
+
+test("what was asked in an OpenCode that is killed is asked again where its task goes on", async () => {
+  const second = await openOther();
+  const parent = await lab.session();
+  const prompt = "a task that asks";
+  const pushes = calls([{ name: "bash", args: { command: "git push --dry-run", description: "push" } }]);
+  lab.model.when(inChild(prompt), (request) => (toolResults(request).length > 0 ? text("Pushed.") : pushes));
+  const [id = ""] = await launchFrom(lab, parent, [prompt]);
+  const asked = async ({ client }: Pick<OpenCode, "client">) =>
+    ((await client.permission.list()).data ?? []).filter(({ sessionID }) => sessionID === id);
+  await lab.until(async () => (await asked(lab)).length === 1, { what: "it asks" });
+  await lab.opencode.kill();
+  await expect.poll(async () => (await asked(second)).length, { timeout: 40_000 }).toBe(1);
+  const [request] = await asked(second);
+  await second.client.permission.reply({ requestID: request?.id ?? "", reply: "once" });
+  await expect.poll(() => taskOf(id)?.status, { timeout: 40_000 }).toBe("completed");
+  const events = readEvents(id);
+  expect(events.filter((type) => ["REQUEST_ASKED", "ADOPTED"].includes(type))).toEqual([
+    "REQUEST_ASKED",
+    "ADOPTED",
+    "REQUEST_ASKED",
+  ]);
+  expect(taskOf(id)?.result).toBe("Pushed.");
+  await lab.restart();
+}, 120_000);
+
+/** The types of the events in a task's journal, oldest first. */
+const readEvents = (id: string): string[] => {
+  const database = loadSqlite({ readonly: true })(join(dataFolder(lab), "tasks.db"));
+  try {
+    return readJournal(database, id)?.events.map(({ type }) => type) ?? [];
+  } finally {
+    database.close();
+  }
+};
 
 const isChild = ({ parentSessionID }: ModelRequest) => parentSessionID !== undefined;
 
