@@ -99,6 +99,8 @@ export interface UserRequest {
   questions?: Question[] | undefined;
   /** The patterns that "always" would allow from then on; absent for a question. */
   always?: string[] | undefined;
+  /** Set where a session below the task asked it, and not the task's own. */
+  isFromBelow?: true | undefined;
 }
 
 /** A run that needs a slot, and all that limits and the order of the queue ask of it. */
@@ -187,9 +189,11 @@ export type TaskEffect =
   | { type: "requestSlot"; request: SlotRequest }
   /**
    * Send the run's prompt, or the newest instruction after it: whichever is sent again, the host continues the run.
+   * `redoesStep`: the step that was cut off waited for a person, and is taken back before: otherwise the host tells the model
+   * that its call was interrupted, and nobody is asked again.
    * Reported by `PROMPT_ACCEPTED`, `PROMPT_REFUSED` or `SESSION_NOT_FOUND`.
    */
-  | { type: "sendPrompt"; prompt: Prompt; schema?: ResultSchema }
+  | { type: "sendPrompt"; prompt: Prompt; schema?: ResultSchema; redoesStep?: true }
   /**
    * Ask the host how the run stands. Reported by one of the `CHECKED_…` events, or by `CHECK_FAILED`, with the same
    * number. An abort at `abortedAt` does not count: the run was continued after it. Nor does a failure or an abort until

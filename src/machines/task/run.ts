@@ -152,7 +152,12 @@ export const run = taskSetup.createStateConfig({
         }),
         {
           type: "emitEffect",
-          params: ({ context }) => ({ type: "sendPrompt", prompt: newestPrompt(context), ...schemaOf(context) }),
+          params: ({ context }) => ({
+            type: "sendPrompt",
+            prompt: newestPrompt(context),
+            ...schemaOf(context),
+            ...(context.lostRequests?.some(({ isFromBelow }) => !isFromBelow) ? { redoesStep: true } : {}),
+          }),
         },
       ],
       on: {

@@ -143,7 +143,11 @@ export const createUserRequests = (deps: UserRequestsDeps): UserRequests => {
       work: () => checkSessionExists(open),
       fault: "could not check whether a session with an open request still exists",
     });
-    const forAncestors = { ...request, what: `${request.what} (asked by ${sessionID}, below this task)` };
+    const forAncestors = {
+      ...request,
+      what: `${request.what} (asked by ${sessionID}, below this task)`,
+      isFromBelow: true,
+    } as const;
     // The supervisor has already sent the event to the task that runs in the asking session itself.
     for (const taskId of taskIds.filter((id) => id !== sessionID)) {
       runtime.send(taskId, { type: "REQUEST_ASKED", at: clock.now(), request: forAncestors });

@@ -171,6 +171,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   request: PRIVATE,
   userRequests: PRIVATE,
   lostRequests: PRIVATE,
+  isFromBelow: PRIVATE,
   blockedCalls: PRIVATE,
   instructions: PRIVATE,
   storedInstruction: PRIVATE,

@@ -164,3 +164,54 @@ test("of a task whose process gives no sign of life it is said which one is wait
   );
   expect([since, until].every((time) => time <= String(silent.waiting?.silent?.until))).toBe(true);
 });
+
+test.each([
+  { step: "waited for the person with all that it had called", results: [undefined], deleted: ["msg_step"] },
+  { step: "had a call that has ended, which would be made twice", results: ["done", undefined], deleted: [] },
+])(
+  "the step that asked is taken back before the prompt is sent again; one that $step: $deleted",
+  async ({ results, deleted }) => {
+    const { stage, id } = await askedAndTakenOver();
+    const taken: string[] = [];
+    stage.host.conversation = async () => ({
+      ok: true,
+      value: [
+        { id: "msg_prompt", role: "user", parts: [{ kind: "text", text: "Find it." }] },
+        {
+          id: "msg_step",
+          role: "assistant",
+          parts: results.map((result) => ({ kind: "tool", name: "bash", params: {}, result })),
+        },
+      ],
+    });
+    stage.host.deleteMessage = async (sessionID, messageID) => {
+      expect(stage.host.at(id).prompts).toHaveLength(1);
+      if (sessionID === id) taken.push(messageID);
+      return { ok: true, value: undefined };
+    };
+    await stage.restart();
+    await stage.clock.advance(20_000);
+    expect(taken).toEqual(deleted);
+    expect(new Set(stage.host.at(id).prompts.map(({ messageID }) => messageID)).size).toBe(1);
+    expect(stage.host.at(id).prompts.length).toBeGreaterThan(1);
+  },
+);
+
+test("no step is taken back where it was a session below the task that asked: that would launch its work again", async () => {
+  const memory = createMemory();
+  const stage = createStage({ openStore: memory.boot });
+  const lead = await stage.launch();
+  const below = await stage.launch({}, { sessionID: lead });
+  const request = { id: "per_1", kind: "permission", what: "bash", since: stage.clock.now() } as const;
+  stage.host.emit({ type: "asked", sessionID: below, request });
+  expect(stage.task(lead).attention?.kind).toBe("permission");
+  const read: string[] = [];
+  const { conversation } = stage.host;
+  stage.host.conversation = (sessionID) => {
+    read.push(sessionID);
+    return conversation(sessionID);
+  };
+  await stage.restart();
+  await stage.clock.advance(20_000);
+  expect(read).toEqual([below]);
+});

@@ -125,8 +125,19 @@ export const createTaskEffects = ({
     return isWanted();
   };
 
+  /** Takes back the newest step of a session, where none of its tool calls has come to an end. */
+  const takeBackStep = async (sessionID: string): Promise<void> => {
+    const conversation = await host.conversation(sessionID);
+    const newest = conversation.ok ? conversation.value.at(-1) : undefined;
+    const calls = newest?.role === "assistant" ? newest.parts.filter(({ kind }) => kind === "tool") : [];
+    const isCutOff = calls.length > 0 && calls.every((call) => call.kind === "tool" && call.result === undefined);
+    if (!newest || !isCutOff) return;
+    const deleted = await host.deleteMessage(sessionID, newest.id);
+    if (!deleted.ok) log.info("a step could not be taken back", { sessionID, reason: deleted.failure.message });
+  };
+
   const sendPrompt = async (
-    { prompt, schema }: EffectOf<"sendPrompt">,
+    { prompt, schema, redoesStep }: EffectOf<"sendPrompt">,
     charts: Charts,
   ): Promise<TaskEvent | undefined> => {
     const obstacle = obstacleTo(prompt.sessionID);
@@ -135,6 +146,7 @@ export const createTaskEffects = ({
       return { type: "PROMPT_REFUSED", at: clock.now(), error, retryable: false };
     }
     if (!(await maySend(prompt, charts))) return undefined;
+    if (redoesStep) await takeBackStep(prompt.sessionID);
     const sent = await host.prompt(schema ? withSchema(prompt, schema) : prompt);
     await stopWhile(host, clock, prompt.sessionID, () => !charts.isStillOurs(prompt.sessionID));
     const at = clock.now();
