@@ -297,23 +297,6 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: "createHostAfter(deps.host, () => undefined)",
   },
   {
-    name: "a process that wakes stops what it has lost after all else that follows from the loss",
-    file: "src/services/engine/reactions.ts",
-    code: "const stopped = Promise.all(lost.map(lostSessions.stop));",
-    mistake: "userRequests.releaseTasks(lost);\n    const stopped = Promise.all(lost.map(lostSessions.stop));",
-  },
-  {
-    name: "a call that waits returns the end of a task that another process delivers",
-    file: "src/services/operations/wait.ts",
-    code: "for (const wait of [...waits]) if (wait.isFor(lost)) wait.letGo();",
-    mistake: "void lost;",
-    also: {
-      file: "src/services/operations/wait.ts",
-      code: 'over === "ended" && endedElsewhere ? "elsewhere" : over',
-      mistake: "over",
-    },
-  },
-  {
     name: "a change that the store refused is shown",
     file: "src/services/runtime/runtime.ts",
     code: "changed.filter(({ sessionID }) => !lost.includes(sessionID))",
