@@ -8,6 +8,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createReadDirectories } from "../src/services/host/read-directories.ts";
 import { createEngineSource } from "../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../src/services/http/open-directories.ts";
 import { createIds } from "../src/services/platform/ids.ts";
@@ -92,7 +93,13 @@ const open = async (tasks: number): Promise<Bench> => {
   const source = () => {
     const directories = createOpenDirectories();
     directories.add({ engine: stage.engine, store: stage.store, host: stage.host });
-    return createEngineSource(directories, stage.clock, () => "request", join(root, "worktrees"));
+    return createEngineSource(
+      directories,
+      stage.clock,
+      () => "request",
+      join(root, "worktrees"),
+      createReadDirectories(stage.clock),
+    );
   };
   return { stage, atWork: tasksOfAll.slice(0, AT_WORK), waiting: tasksOfAll.slice(AT_WORK), busy, launch, source };
 };

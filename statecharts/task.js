@@ -1707,7 +1707,7 @@ export const task = createMachine({
                 "description": "The check shows that the run was aborted. It was interrupted, and continues after the last step that was finished.",
                 "actions": [
                   "countInterruption",
-                  "assign sendAttempts, abortedAt"
+                  "assign sendAttempts, interruptedAt, abortedAt"
                 ]
               },
               {
@@ -1738,7 +1738,7 @@ export const task = createMachine({
                 "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and continues after the last step that was finished.",
                 "actions": [
                   "countInterruption",
-                  "assign sendAttempts, abortedAt"
+                  "assign sendAttempts, interruptedAt, abortedAt"
                 ]
               },
               {
@@ -1769,7 +1769,7 @@ export const task = createMachine({
                 "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and continues after the last step that was finished.",
                 "actions": [
                   "countInterruption",
-                  "assign sendAttempts, abortedAt"
+                  "assign sendAttempts, interruptedAt, abortedAt"
                 ]
               },
               {

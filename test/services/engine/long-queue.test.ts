@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { createReadDirectories } from "../../../src/services/host/read-directories.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
 import { openStore } from "../../../src/services/store/open-store.ts";
@@ -84,7 +85,13 @@ const operationsBeside = async (waiting: number) => {
   for (let index = 0; index < waiting; index += 1) queue.push(await launch());
   const directories = createOpenDirectories();
   directories.add({ engine: stage.engine, store: stage.store, host: stage.host });
-  const source = createEngineSource(directories, stage.clock, () => "request", "/nowhere/worktrees");
+  const source = createEngineSource(
+    directories,
+    stage.clock,
+    () => "request",
+    "/nowhere/worktrees",
+    createReadDirectories(stage.clock),
+  );
   const newest = () => queue.at(-1) ?? "";
   const counted = async (work: () => unknown) => {
     asked.statements = [];
