@@ -18,11 +18,11 @@ afterAll(() => {
 
 const getConfig = () => ({
   baseUrl: "http://127.0.0.1:1",
-  fetch: async () => Response.json({}),
+  fetch: async (request: Request) => Response.json(request.url.includes("/message") ? [] : {}),
   headers: new Headers(),
 });
 
-/** The plugin as OpenCode starts it. Every call that it makes is answered with an empty object. */
+/** The plugin as OpenCode starts it. Every call that it makes is answered with an empty object, or with no messages. */
 const start = async (options?: Record<string, unknown>, internals: object | undefined = { getConfig }) => {
   const logged: unknown[] = [];
   const toasts: unknown[] = [];

@@ -188,7 +188,7 @@ export const createServices = (deps: EngineDeps) => {
     isCounted: (sessionID) => progress.heardAt(sessionID) !== undefined,
   });
   const workBelow = createWorkBelow(clock, taskAbove);
-  const reads = createHostReads(host, clock, observedSessions.sessionOf, store.isAlone);
+  const reads = createHostReads(host, clock, log, observedSessions.sessionOf, store.isAlone);
   const sessionWaits = createSessionWaits(clock);
   const turns = createTurns(host, log);
   const noticeRepair = createNoticeRepair();

@@ -2,6 +2,7 @@
 import type { HostSession } from "../../machines/host-events.ts";
 import type { Host, HostAgent, HostModel, HostResult } from "../host/host.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
 import { shareCalls } from "../platform/share-calls.ts";
 import type { Store } from "../store/store.ts";
 
@@ -24,16 +25,6 @@ const PATIENCE_MS = 60_000;
 /** Milliseconds before the second try. The pause doubles each time. */
 const FIRST_PAUSE_MS = 1_000;
 
-/** Makes a call until the host answers it, if only to refuse it; for `PATIENCE_MS` at most. */
-const readPatiently = async <T>(clock: Clock, call: () => Promise<HostResult<T>>): Promise<HostResult<T>> => {
-  const until = clock.now() + PATIENCE_MS;
-  for (let pause = FIRST_PAUSE_MS; ; pause *= 2) {
-    const read = await call();
-    if (read.ok || read.failure.kind !== "unavailable" || clock.now() + pause >= until) return read;
-    await sleep(clock, pause);
-  }
-};
-
 /** Wraps a call so that it is made until it once succeeds; those who ask while it is under way share it. */
 const readOnce = <T>(call: () => Promise<HostResult<T>>): (() => Promise<HostResult<T>>) => {
   const share = shareCalls(call);
@@ -55,13 +46,25 @@ const readOnce = <T>(call: () => Promise<HostResult<T>>): (() => Promise<HostRes
 export const createHostReads = (
   host: Pick<Host, "agents" | "models" | "session">,
   clock: Clock,
+  log: Log,
   sessionOf: (sessionID: string) => HostSession | undefined,
   isAlone: Store["isAlone"],
 ): HostReads => {
-  const readSession = shareCalls((sessionID) => readPatiently(clock, () => host.session(sessionID)));
+  /** Makes a call until the host answers it, if only to refuse it; for `PATIENCE_MS` at most. */
+  const readPatiently = async <T>(what: string, call: () => Promise<HostResult<T>>): Promise<HostResult<T>> => {
+    const until = clock.now() + PATIENCE_MS;
+    for (let pause = FIRST_PAUSE_MS; ; pause *= 2) {
+      const read = await call();
+      if (read.ok || read.failure.kind !== "unavailable" || clock.now() + pause >= until) return read;
+      log.error("the host could not be read, and is asked again", { what, reason: read.failure.message });
+      await sleep(clock, pause);
+    }
+  };
+
+  const readSession = shareCalls((sessionID) => readPatiently(sessionID, () => host.session(sessionID)));
   return {
-    agents: readOnce(() => readPatiently(clock, () => host.agents())),
-    models: readOnce(() => readPatiently(clock, () => host.models())),
+    agents: readOnce(() => readPatiently("agents", () => host.agents())),
+    models: readOnce(() => readPatiently("models", () => host.models())),
     session: async (sessionID) => {
       const observed = sessionOf(sessionID);
       return observed && isAlone() ? { ok: true, value: observed } : readSession(sessionID);

@@ -11,7 +11,17 @@ const create = ({ isAlone = true } = {}) => {
   host.addSession("ses_1");
   host.addSession("ses_2");
   host.listen(observed.onHostEvent);
-  return { host, clock, reads: createHostReads(host, clock, observed.sessionOf, () => isAlone) };
+  return {
+    host,
+    clock,
+    reads: createHostReads(
+      host,
+      clock,
+      { info: () => undefined, error: () => undefined },
+      observed.sessionOf,
+      () => isAlone,
+    ),
+  };
 };
 
 test("a session is as the host's events last described it", async () => {
