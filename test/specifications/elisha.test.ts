@@ -455,7 +455,7 @@ rule(
     const calls = ["createSession", "agents", "session"] as const;
     for (const [call, failure] of calls.flatMap((name) => [[name, refused] as const, [name, unavailable] as const])) {
       const stage = elisha();
-      stage.host.failNext(call, failure);
+      stage.host.failNext(call, failure, 20);
       const answer = answered(stage, "elisha_task", GOOD);
       await stage.clock.advance(60_000);
       const result = await answer;

@@ -3,7 +3,15 @@ import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { attentionOf } from "../../machines/task/view.ts";
 import { waitingOf } from "../../machines/task/waiting.ts";
-import { entryOf, type FleetServer, hasEnded, type ListedTask, type Task, type TaskWithUsage } from "../../task.ts";
+import {
+  entryOf,
+  type FleetServer,
+  hasEnded,
+  type ListedTask,
+  type Task,
+  type TaskWithUsage,
+  type Waiting,
+} from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { HostMessage } from "../host/messages.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -34,6 +42,10 @@ export const createTaskReader = (
   { snapshotOf }: Pick<Runtime, "snapshotOf">,
   { now }: Pick<Clock, "now">,
 ): TaskReader => {
+  /** Only a task that another process supervises can be held up by a process that is silent. */
+  const withSupervisor = <T extends { sessionID: string; waiting?: Waiting | undefined }>(task: T): T =>
+    snapshotOf(task.sessionID) ? task : withSilentSupervisor(task, store, now());
+
   const get = (taskId: string): TaskWithUsage | undefined => {
     const record = store.get(taskId);
     if (!record) return undefined;
@@ -42,7 +54,7 @@ export const createTaskReader = (
     const below = store.below([taskId]);
     const childTaskIds = below.flatMap(({ sessionID, parentTaskId }) => (parentTaskId === taskId ? sessionID : []));
     const awaiting = withAwaitedTasks({ ...stored, ...(queue ? { queue } : {}) }, store);
-    const shown = withSilentSupervisor(awaiting, store, now());
+    const shown = withSupervisor(awaiting);
     const task = { ...shown, progress: progress.of(taskId) ?? stored.progress, childTaskIds };
     const entry = entryOf(task);
     return { ...task, usage: usageOf([entry], below)(entry) };
@@ -77,7 +89,7 @@ export const createTaskReader = (
           ? { model: modelOf(snapshot.context), refusedModels: snapshot.context.refusedModels }
           : {}),
       };
-      return withSilentSupervisor(withAwaitedTasks(shown, store), store, now());
+      return withSupervisor(withAwaitedTasks(shown, store));
     });
   };
 
