@@ -95,3 +95,30 @@ test("a cancelled task ends its gate's command", async () => {
   await lab.until(() => !isAlive(pid), { what: "the command has ended" });
   expect((await taskOf(id)).status).toBe("cancelled");
 });
+
+/** A process in a session of its own, which holds the outputs of the command that starts it open. It writes its id to a file. */
+const strayIn = (file: string) => `setsid sh -c 'echo $$ > ${file}; exec sleep 600'`;
+
+test("a gate that leaves a process in a session of its own passes as soon as it has ended, and the process is ended", async () => {
+  const parent = await lab.session();
+  const gate = `${strayIn("stray.pid")} & while [ ! -s stray.pid ]; do sleep 0.05; done`;
+  await lab.restart({ plugin: [built, { gate: { agents: { general: gate } } }] });
+  lab.model.when(inChild("leave something behind"), text("It works."));
+  const [id = ""] = await launchFrom(lab, parent, ["leave something behind"]);
+  await untilEnded(id);
+  expect(await taskOf(id)).toMatchObject({ status: "completed", receipt: { gate: { exit: 0 } } });
+  const pid = Number(await readFile(inProject("stray.pid"), "utf8"));
+  await lab.until(() => !isAlive(pid), { what: "the process has ended" });
+});
+
+test("gate.timeout ends a command that works in a session of its own", async () => {
+  const parent = await lab.session();
+  const gate = { agents: { general: `${strayIn("slow.pid")}; exit 0` }, tries: 0, timeout: 2_000 };
+  await lab.restart({ plugin: [built, { gate }] });
+  lab.model.when(inChild("be checked for long"), text("It works."));
+  const [id = ""] = await launchFrom(lab, parent, ["be checked for long"]);
+  await untilEnded(id);
+  expect(await taskOf(id)).toMatchObject({ status: "error", error: { kind: "gate" }, result: "It works." });
+  const pid = Number(await readFile(inProject("slow.pid"), "utf8"));
+  await lab.until(() => !isAlive(pid), { what: "the process has ended" });
+});

@@ -338,3 +338,25 @@ test("a gate runs in the worktree, where the task worked, and what it finds ther
   expect(notice?.hidden).toContain('- "made.txt" added +1 −0');
   expect(existsSync(project.path("made.txt"))).toBe(false);
 });
+
+test("a setup command that leaves a process in a session of its own keeps no launch waiting, and the process is ended", async () => {
+  await lab.stop();
+  const setup = "setsid sh -c 'echo $$ > \"$TASKCHART_SOURCE/stray.pid\"; exec sleep 600' & echo ready > ready.txt";
+  lab = await startLab({ home, plugin: [built, { worktree: { setup } }] });
+  const parent = await lab.session();
+  lab.model.when(inChild("work in it"), text("Done."));
+  const [task = ""] = await launchInWorktrees(parent, ["work in it"]);
+  expect(await notified(lab, parent, [task])).toHaveLength(1);
+  const pid = Number(project.read("stray.pid"));
+  await lab.until(
+    () => {
+      try {
+        process.kill(pid, 0);
+        return false;
+      } catch {
+        return true;
+      }
+    },
+    { what: "the process has ended" },
+  );
+});

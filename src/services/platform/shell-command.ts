@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { constants } from "node:os";
 
 /** A command as a shell takes it, and what bounds it. */
@@ -37,15 +38,41 @@ const OUTPUT_BYTES = 4 * OUTPUT_CHARS;
 const GRACE_MS = 500;
 
 /**
- * Runs the command as `$1`, in a process group of its own. Its standard input stays open for as long as the command may run:
- * when it closes, be it because this process died, the whole group is killed, with all that the command left behind.
+ * Milliseconds for which the rest of the output is awaited once the command has ended. Those who hold it open are killed
+ * within 50 (measured); only a process that nobody can find makes it this long.
+ */
+const OUTPUT_GRACE_MS = 3_000;
+
+/**
+ * Runs the command as `$1`, in a process group of its own, with a variable `$2` in its environment. Its standard input stays
+ * open for as long as the command may run: when it closes, be it because this process died, all that the command started is
+ * killed: first what has left the group, which is found by the variable (where there is `/proc`; it may start more
+ * meanwhile, so it is looked for until nothing is found), then the group. The variable has a name of its own each time: a
+ * command of a command has both.
  */
 const SUPERVISED = `
 exec 3<&0 </dev/null
-( trap '' TERM; read -r line <&3; kill -KILL 0 ) &
+(
+  trap '' TERM HUP INT
+  read -r line <&3
+  rounds=0
+  while [ "$rounds" -lt 20 ]; do
+    found=$(grep -ls "$2=1" /proc/[0-9]*/environ)
+    [ -n "$found" ] || break
+    for environ in $found; do
+      pid=\${environ#/proc/}
+      kill -KILL "\${pid%/environ}"
+    done
+    rounds=$((rounds + 1))
+  done 2>/dev/null
+  kill -KILL 0
+) &
 exec 3<&-
-/bin/sh -c "$1"
+( export "$2=1"; exec /bin/sh -c "$1" )
 `;
+
+/** A name that no other command has in its environment. */
+const newMark = () => `TASKCHART_COMMAND_${randomUUID().replaceAll("-", "")}`;
 
 /** Variables in which OpenCode keeps what is secret: a command of a project needs none of them. */
 const SECRETS = ["OPENCODE_CONFIG_CONTENT", "OPENCODE_AUTH_CONTENT", "OPENCODE_SERVER_PASSWORD"];
@@ -69,37 +96,56 @@ const createTail = () => {
   };
 };
 
-/** Runs a command with `/bin/sh`, without input. All that it started has ended when it resolves. */
+/**
+ * Runs a command with `/bin/sh`, without input. When it resolves, all that the command started has ended, but for a process
+ * that has both left the process group and cleared its environment, or where there is no `/proc`: that one keeps nobody
+ * waiting.
+ */
 export const runShellCommand: RunCommand = ({ command, directory, timeoutMs, env = process.env, signal }) =>
   new Promise((resolve) => {
     const tail = createTail();
-    const child = spawn("/bin/sh", ["-c", SUPERVISED, "sh", command], {
+    const child = spawn("/bin/sh", ["-c", SUPERVISED, "sh", command, newMark()], {
       cwd: directory,
       env: withoutSecrets(env),
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
     });
     let ended: Pick<CommandEnd, "exit" | "end"> | undefined;
-    let force: NodeJS.Timeout | undefined;
-    const killAll = () => child.stdin.destroy();
-    const terminate = () => {
-      if (ended || force) return;
-      ended = { end: "timedOut" };
-      force = setTimeout(killAll, GRACE_MS);
+    let timer: NodeJS.Timeout | undefined;
+    const after = (milliseconds: number, work: () => void) => {
+      clearTimeout(timer);
+      timer = setTimeout(work, milliseconds);
+    };
+    const signalGroup = (name: NodeJS.Signals) => {
       try {
-        if (child.pid !== undefined) process.kill(-child.pid, "SIGTERM");
+        if (child.pid !== undefined) process.kill(-child.pid, name);
       } catch {
         // It has just ended by itself.
       }
     };
-    const limit = setTimeout(terminate, timeoutMs);
-    signal.addEventListener("abort", terminate, { once: true });
     const finish = (end: CommandEnd) => {
-      clearTimeout(limit);
-      clearTimeout(force);
+      clearTimeout(timer);
       signal.removeEventListener("abort", terminate);
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
       resolve(end);
     };
+    const finishEnded = () => finish({ ...(ended ?? { end: "exited" }), output: tail.text() });
+    /** The outputs close once all are killed. Where the command killed its watcher, or has hidden a process, they do not. */
+    const killAll = () => {
+      child.stdin.destroy();
+      after(OUTPUT_GRACE_MS, () => {
+        signalGroup("SIGKILL");
+        finishEnded();
+      });
+    };
+    const terminate = () => {
+      if (ended) return;
+      ended = { end: "timedOut" };
+      signalGroup("SIGTERM");
+      after(GRACE_MS, killAll);
+    };
+    after(timeoutMs, terminate);
+    signal.addEventListener("abort", terminate, { once: true });
     // The group is gone when it closes: that its watcher cannot be written to then is no fault.
     child.stdin.on("error", () => undefined);
     child.stdout.on("data", tail.add);
@@ -109,6 +155,6 @@ export const runShellCommand: RunCommand = ({ command, directory, timeoutMs, env
       ended ??= { end: "exited", exit: code ?? 128 + (name ? constants.signals[name] : 0) };
       killAll();
     });
-    child.on("close", () => finish({ ...(ended ?? { end: "exited" }), output: tail.text() }));
+    child.on("close", finishEnded);
     if (signal.aborted) terminate();
   });

@@ -100,15 +100,75 @@ describe("nothing of a command is left", () => {
     expect(await run("sleep 300", LONG, stopper.signal)).toMatchObject({ end: "timedOut" });
   });
 
+  /** Ways in which a command leaves a process behind that holds its output open. Each writes the process's id to `pid`. */
+  const STRAYS = [
+    ["in a session of its own", "setsid sh -c 'echo $$ > pid; exec sleep 300' &"],
+    [
+      "whose parents have ended",
+      "(setsid sh -c '(echo begun; setsid sh -c \"echo \\$\\$ > pid; exec sleep 300\") &' &) &",
+    ],
+    ["that ignores signals", "setsid sh -c 'trap \"\" TERM HUP INT; echo $$ > pid; while :; do sleep 1; done' &"],
+    [
+      "that a command of the command started",
+      "setsid env TASKCHART_COMMAND_1=1 sh -c 'echo $$ > pid; exec sleep 300' &",
+    ],
+  ] as const;
+  const AWAIT_PID = "while [ ! -s pid ]; do sleep 0.01; done;";
+
+  test.each(STRAYS)("when it has ended, though it left a process %s", async (_, stray) => {
+    expect(await run(`${stray} ${AWAIT_PID} exit 4`)).toMatchObject({ end: "exited", exit: 4 });
+    await untilGone(await writtenPid("pid"));
+  });
+
+  test.each(STRAYS)("at its time limit, though it left a process %s", async (_, stray) => {
+    expect(await run(`${stray} ${AWAIT_PID} sleep 300`, 1_500)).toMatchObject({ end: "timedOut" });
+    await untilGone(await writtenPid("pid"));
+  });
+
   test("when the process that started it is killed", async () => {
     const module = fileURLToPath(new URL("../../../src/services/platform/shell-command.ts", import.meta.url));
     const script = `import { runShellCommand } from ${JSON.stringify(module)};
-      await runShellCommand({ command: "echo $$ > pid; sleep 300", directory: ${JSON.stringify(directory)}, timeoutMs: 60000, signal: new AbortController().signal });`;
+      await runShellCommand({ command: "setsid sh -c 'echo $$ > stray; exec sleep 300' & echo $$ > pid; sleep 300", directory: ${JSON.stringify(directory)}, timeoutMs: 60000, signal: new AbortController().signal });`;
     const inline = process.versions.bun === undefined ? ["--input-type=module-typescript", "-e"] : ["-e"];
     const child = execFile(process.execPath, [...inline, script], () => undefined);
     await vi.waitFor(() => expect(existsSync(join(directory, "pid"))).toBe(true), { timeout: PATIENCE_MS });
-    const pid = await writtenPid("pid");
+    const [pid, stray] = [await writtenPid("pid"), await writtenPid("stray")];
     child.kill("SIGKILL");
     await untilGone(pid);
+    await untilGone(stray);
+  });
+});
+
+describe("nothing keeps the end of a command waiting", () => {
+  /** A process that cannot be found: it has left the group, and its environment is empty. */
+  const HIDDEN = "setsid env -i /bin/sh -c 'echo $$ > pid; exec sleep 60' & while [ ! -s pid ]; do sleep 0.01; done;";
+
+  const endHidden = async () => process.kill(await writtenPid("pid"), "SIGKILL");
+
+  test("not a process that cannot be found and holds its output open", async () => {
+    expect(await run(`${HIDDEN} echo said; exit 5`)).toEqual({ end: "exited", exit: 5, output: "said\n" });
+    await endHidden();
+  });
+
+  test("not such a process at its time limit", async () => {
+    expect(await run(`${HIDDEN} sleep 300`, 1_500)).toMatchObject({ end: "timedOut" });
+    await endHidden();
+  });
+
+  test.each([
+    [
+      "kills what watches over it",
+      "trap '' TERM; kill -KILL $(ps -o pid= --ppid $(ps -o ppid= $$) | grep -vw $$); while :; do sleep 1; done",
+      "timedOut",
+    ],
+    ["closes its outputs and goes on", "exec >&- 2>&-; sleep 300", "timedOut"],
+    ["prints without end", "yes", "timedOut"],
+    ["stops itself", "kill -STOP $$", "timedOut"],
+    ["reads its input", "cat; exit 3", "exited"],
+    ["kills its whole group", "kill -KILL 0", "exited"],
+  ])("not a command that %s", async (_, command, end) => {
+    const ended = await run(command, 1_500);
+    expect(ended.end).toBe(end);
+    expect(ended.output.length).toBeLessThanOrEqual(OUTPUT_CHARS);
   });
 });
