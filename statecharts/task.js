@@ -183,12 +183,23 @@ export const task = createMachine({
             "raise RUN_ENDED (error)"
           ]
         },
-        "ADOPTED": {
-          "guard": "live",
-          "target": ".recovering",
-          "actions": "assign",
-          "description": "The process that supervised the task has ended, and this one takes over."
-        },
+        "ADOPTED": [
+          {
+            "guard": "live and in #gating or hasSchema and in #verifying or in #recovering",
+            "target": ".recovering",
+            "description": "The process that supervised the task has ended, and this one takes over. It has ended while an answer was checked, which may be why.",
+            "actions": [
+              "assign",
+              "assign endedInChecks"
+            ]
+          },
+          {
+            "guard": "live",
+            "target": ".recovering",
+            "actions": "assign",
+            "description": "The process that supervised the task has ended, and this one takes over."
+          }
+        ],
         "HOST_RETRYING": {
           "guard": "live and notStopping and not in #changingModel and not in #queued and not in #fleet",
           "description": "The host reports that the provider refused a request for now, and when it makes the request again. Where the child is not known to be at work, this is only noted. Of a model that is left, it is not.",
@@ -310,7 +321,7 @@ export const task = createMachine({
           },
           "entry": [
             "beginWait",
-            "assign sendAttempts, idleHinted, missingSince, nextDeadline",
+            "assign sendAttempts, endedInChecks, idleHinted, missingSince, nextDeadline",
             {
               "type": "emitEffect"
             }
@@ -670,6 +681,7 @@ export const task = createMachine({
           }
         },
         "verifying": {
+          "id": "verifying",
           "description": "The child seems to have finished. Idle is a hint, not a fact: the host is asked how the run stands.",
           "meta": {
             "waitsFor": "check"
@@ -701,19 +713,19 @@ export const task = createMachine({
                 "guard": "isCurrentCheck and isRefusedForNow",
                 "target": "retrying",
                 "description": "The check shows that the child is at work. The provider refuses for now.",
-                "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
+                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError"
               },
               {
                 "guard": "isCurrentCheck",
                 "target": "working",
-                "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
+                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError",
                 "description": "The check shows that the child is at work."
               }
             ],
             "CHECKED_AWAITING_TASKS": {
               "guard": "isCurrentCheck",
               "target": "awaitingTasks",
-              "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
+              "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError",
               "description": "The check shows that the child's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
             },
             "CHECKED_ANSWERED": [
@@ -721,14 +733,14 @@ export const task = createMachine({
                 "guard": "isCurrentCheck and isSteered",
                 "target": "working",
                 "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
-                "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
+                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError"
               },
               {
                 "guard": "isCurrentCheck and isMisfit and mayRepair",
                 "target": "sending",
                 "description": "The check shows that the run is answered. The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
                 "actions": [
-                  "assign sendAttempts, failedChecks, missingSince, hostError",
+                  "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError",
                   "assign"
                 ]
               },
@@ -903,8 +915,7 @@ export const task = createMachine({
           },
           "entry": [
             "beginWait",
-            "assign sendAttempts, failedChecks, missingSince, hostError",
-            "assign nextDeadline, misfits, gate",
+            "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate",
             "enqueueActions"
           ],
           "exit": {
@@ -918,7 +929,7 @@ export const task = createMachine({
                 "description": "The gate's command has ended. An instruction is on its way: the run goes on with it.",
                 "actions": [
                   "assign gate",
-                  "assign sendAttempts, failedChecks, missingSince, hostError"
+                  "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError"
                 ]
               },
               {
@@ -1577,6 +1588,7 @@ export const task = createMachine({
           }
         },
         "recovering": {
+          "id": "recovering",
           "description": "The process that supervised the run has ended. The host is asked what became of the run.",
           "meta": {
             "waitsFor": "recovery"
@@ -1594,34 +1606,47 @@ export const task = createMachine({
                 "guard": "isCurrentCheck and isRefusedForNow",
                 "target": "retrying",
                 "description": "The check shows that the child is at work. The provider refuses for now.",
-                "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
+                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError"
               },
               {
                 "guard": "isCurrentCheck",
                 "target": "working",
-                "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
+                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError",
                 "description": "The check shows that the child is at work."
               }
             ],
             "CHECKED_AWAITING_TASKS": {
               "guard": "isCurrentCheck",
               "target": "awaitingTasks",
-              "actions": "assign sendAttempts, failedChecks, missingSince, hostError",
+              "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError",
               "description": "The check shows that the child's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
             },
             "CHECKED_ANSWERED": [
               {
+                "guard": "isCurrentCheck and mayNotCheck and not isSteered",
+                "target": "#idle",
+                "description": "The check shows that the run is answered. OpenCode ended three times while the answer was checked, which is not begun again. The answer is kept.",
+                "actions": [
+                  "recordEnd",
+                  {
+                    "type": "recordError"
+                  },
+                  "recordAnswer",
+                  "raise RUN_ENDED (error)"
+                ]
+              },
+              {
                 "guard": "isCurrentCheck and isSteered",
                 "target": "working",
                 "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
-                "actions": "assign sendAttempts, failedChecks, missingSince, hostError"
+                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError"
               },
               {
                 "guard": "isCurrentCheck and isMisfit and mayRepair",
                 "target": "sending",
                 "description": "The check shows that the run is answered. The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
                 "actions": [
-                  "assign sendAttempts, failedChecks, missingSince, hostError",
+                  "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError",
                   "assign"
                 ]
               },

@@ -83,8 +83,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "an error from before a takeover is blamed for what comes after it",
     file: "src/machines/task/run.ts",
-    code: "          waitingSince: event.at,\n          hostError: undefined,\n",
-    mistake: "          waitingSince: event.at,\n",
+    code: "    waitingSince: event.at,\n    hostError: undefined,\n",
+    mistake: "    waitingSince: event.at,\n",
   },
   {
     name: "a task that refused an event stays claimed",
@@ -431,8 +431,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "an error from before an answer at the gate is blamed for what comes after it",
     file: "src/machines/task/gating.ts",
-    code: '    "beginWait",\n    seenAtWork,\n',
-    mistake: '    "beginWait",\n',
+    code: "missingSince: undefined, hostError: undefined },",
+    mistake: "missingSince: undefined },",
   },
   {
     name: "an answer counts though its gate has not run",

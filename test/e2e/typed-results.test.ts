@@ -1,3 +1,6 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { lastUserText, type ModelRequest, toolResults } from "./lab/model-request.ts";
@@ -10,10 +13,15 @@ const built = new URL("../../", import.meta.url).href;
 
 const SCHEMA = { type: "object", required: ["files"], properties: { files: { type: "array" } } };
 
+const plugin: [string, Record<string, unknown>] = [
+  built,
+  { toolsets: ["tasks", "elisha"], schema: { agents: { general: SCHEMA } } },
+];
+
 let lab: Lab;
 
 setUp(async () => {
-  lab = await startLab({ plugin: [built, { toolsets: ["tasks", "elisha"], schema: { agents: { general: SCHEMA } } }] });
+  lab = await startLab({ plugin });
   return () => lab.stop();
 });
 
@@ -112,3 +120,80 @@ test("a schema that is none is refused at the launch, with what is wrong", async
     error: 'This is not a usable JSON Schema: "strict mode: unknown keyword: \\"minmum\\"". Nothing was launched.',
   });
 });
+
+test("a schema and an answer that are made to use up all memory are bounded: the launch, or the run, says why", async () => {
+  const parent = await lab.session();
+  const hostile = (schemas: number) => ({
+    items: { anyOf: Array.from({ length: schemas }, () => ({ type: "string" })) },
+  });
+  const adding = (schemas: number) => ({
+    name: "elisha_task",
+    args: { title: "Add", agent: "explore", prompt: `add up ${schemas}`, schema: hostile(schemas), async: true },
+  });
+  lab.model.when("try both", [calls([adding(900), adding(480)]), text("done")]);
+  const answer = text(JSON.stringify(Array.from({ length: 12_000 }, () => 1)));
+  lab.model.when(asked("add up 480"), answer);
+  lab.model.when(givenBack("add up 480"), answer);
+  await lab.ask(parent, "try both");
+  const told = await lab.model.waitFor(
+    (request) =>
+      request.sessionID === parent && toolResults(request).filter(({ name }) => name === "elisha_task").length > 1,
+  );
+  const [refused] = toolResults(told).map(({ output }) => JSON.parse(output));
+  expect(refused.error).toContain("it has 902 schemas and dependent names within, and at most 500 are taken");
+  const { sessionID: id } = await lab.model.waitFor(asked("add up 480"));
+  expect(await notified(lab, parent, [id])).toHaveLength(1);
+  const { error } = await taskOf(id);
+  expect(error).toMatchObject({
+    kind: "schema",
+    message: expect.stringContaining("it cannot be checked: more than 10000 of its parts do not fit"),
+  });
+});
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** A plugin by which OpenCode is killed when an answer with this JSON is read. */
+const deadly = (json: string) => `
+const { parse } = JSON;
+export default async () => {
+  JSON.parse = (text, ...more) => {
+    if (text === ${JSON.stringify(json)}) process.kill(process.pid, "SIGKILL");
+    return parse(text, ...more);
+  };
+  return {};
+};
+`;
+
+test("a check of an answer that kills OpenCode each time is not begun a fourth time: the run ends, and says so once", async () => {
+  const answer = '"kills OpenCode"';
+  const source = join(lab.options.home, "deadly.mjs");
+  writeFileSync(source, deadly(answer));
+  await lab.restart({ config: { plugin: [plugin, pathToFileURL(source).href] } });
+  const parent = await lab.session();
+  const args = { title: "Say", agent: "explore", prompt: "say it", schema: { type: "string" }, async: true };
+  lab.model.when(asked("say it"), text(answer));
+  lab.model.when("have it said", [calls([{ name: "elisha_task", args }]), text("done")]);
+  await lab.prompt(parent, "have it said");
+  const { sessionID: id } = await lab.model.waitFor(asked("say it"));
+  for (let end = 0; end < 3; end += 1) {
+    await lab.until(() => !isAlive(lab.opencode.pid), {
+      what: `OpenCode is killed, time ${end + 1}`,
+      timeoutMs: 40_000,
+    });
+    // It may be killed before it listens.
+    await lab.restart().catch(() => undefined);
+  }
+  expect(await notified(lab, parent, [id])).toHaveLength(1);
+  expect(await taskOf(id)).toMatchObject({
+    status: "error",
+    result: answer,
+    error: { kind: "schema", message: expect.stringContaining("OpenCode ended 3 times in a row meanwhile") },
+  });
+}, 300_000);

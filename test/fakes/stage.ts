@@ -14,6 +14,7 @@ import { createDirectoryOpenings } from "../../src/services/recovery/reopened-di
 import type { Inspect } from "../../src/services/runtime/actor-system.ts";
 import type { Retention, Store } from "../../src/services/store/store.ts";
 import * as jsonSchemas from "../../src/services/typed-results/json-schema.ts";
+import type { JsonSchemas } from "../../src/services/typed-results/typed-results.ts";
 import type { Worktrees } from "../../src/services/worktrees/worktrees.ts";
 import type { Task, Wake } from "../../src/task.ts";
 import type { CallContext } from "../../src/tools/define-tool.ts";
@@ -97,6 +98,8 @@ export interface StageOptions {
   gate?: EngineOptions["gate"];
   /** Default: every result may be any text. */
   schema?: EngineOptions["schema"];
+  /** Default: what OpenCode loads. */
+  loadJsonSchemas?: () => Promise<JsonSchemas>;
   /** Runs the commands of gates. Default: each exits with 0 at once. */
   runCommand?: RunCommand;
   retention?: Retention;
@@ -144,6 +147,7 @@ export const createStage = ({
   fallback = { agents: {}, after: 60_000 },
   gate = { agents: {}, tries: 2, timeout: 60_000 },
   schema = { agents: {} },
+  loadJsonSchemas = async () => jsonSchemas,
   runCommand = async () => ({ end: "exited", exit: 0, output: "" }),
   retention = {},
   timeouts = {},
@@ -184,7 +188,7 @@ export const createStage = ({
       ids,
       log,
       // What a command says to a process that is gone is heard by nobody.
-      loadJsonSchemas: async () => jsonSchemas,
+      loadJsonSchemas,
       runCommand: async (command) => {
         const end = await runCommand(command);
         return now.isOver() ? new Promise(() => undefined) : end;

@@ -9,6 +9,7 @@ const UNANSWERED_CHECKS = 12;
 const STOPS = 10;
 const INTERRUPTIONS = 2;
 const REPAIRS = 1;
+const ENDS_IN_CHECKS = 3;
 
 /** One step of a task, seen from outside: what happened, what the task wanted done, its status and its slot afterwards. */
 export interface Step {
@@ -108,6 +109,8 @@ const newRun = ({ index, messageID, startedAt }: Run) => ({
   /** Number of the gate's command that runs. */
   openGate: undefined as number | undefined,
   gateFailures: 0,
+  /** How often in a row the process ended while an answer was checked. */
+  endedInChecks: 0,
   /** How many answers in a row were given back because they did not fit the schema. */
   repairs: 0,
   /** The answer that the gate checks. */
@@ -142,10 +145,15 @@ export const createTaskHistory = (
     run.firstError = undefined;
   };
 
+  /** Whether the host has an answer is known only where that has been checked. */
+  const isAnswerChecked = () =>
+    run.openGate !== undefined || (schema !== undefined && (run.openCheck !== undefined || run.isRecovering));
+
   const isAnswerTo = (event: TaskEvent): boolean => "checkId" in event && event.checkId === run.openCheck;
 
   /** Takes the answer to the check that is open. */
-  const takeAnswer = (event: TaskEvent, isStillLive: boolean, isModelChanged: boolean) => {
+  const takeAnswer = (event: TaskEvent, isStillLive: boolean, effects: readonly TaskEffect[]) => {
+    const isModelChanged = effects.some(({ type }) => type === "changeModel");
     const { isRecovering } = run;
     if (event.type === "CHECKED_ANSWERED") run.answer = event.result;
     if (event.type === "CHECKED_NOT_FOUND") {
@@ -175,6 +183,7 @@ export const createTaskHistory = (
       run.unansweredChecks = 0;
     } else if (isStillLive && event.type !== "CHECKED_ABORTED") {
       seenAtWork();
+      if (effects.every(({ type }) => type !== "runGate")) run.endedInChecks = 0;
     }
   };
 
@@ -195,11 +204,7 @@ export const createTaskHistory = (
   const takeReport = (event: TaskEvent, isStillLive: boolean, effects: readonly TaskEffect[]) => {
     if ("error" in event && event.error) run.errors.add(event.error.message);
     if (isAnswerTo(event)) {
-      return takeAnswer(
-        event,
-        isStillLive,
-        effects.some(({ type }) => type === "changeModel"),
-      );
+      return takeAnswer(event, isStillLive, effects);
     }
     switch (event.type) {
       case "SLOT_GRANTED":
@@ -239,6 +244,7 @@ export const createTaskHistory = (
         recovery = event.recovery;
         run.requests.clear();
         if (!run.hasSlot || run.isStopping) break;
+        if (isAnswerChecked()) run.endedInChecks += 1;
         Object.assign(run, { isRecovering: true, isChangingModel: false, firstError: undefined, unansweredChecks: 0 });
         break;
     }
@@ -252,6 +258,7 @@ export const createTaskHistory = (
         break;
       case "sendPrompt":
         run.sends += 1;
+        run.endedInChecks = 0;
         demand(effect.schema === schema, "a prompt is sent without the schema");
         demand(run.hasSlot, "a prompt is sent without a slot");
         demand(!run.isStopping, "a prompt is sent to a task that is being stopped");
@@ -327,6 +334,7 @@ export const createTaskHistory = (
   ) => {
     if (gateRun !== gateOfStep) return demand(isLive(now), "the end of an old gate ends the run");
     const hasPassed = end.exit === 0;
+    run.endedInChecks = 0;
     if (!hasPassed) run.gateFailures += 1;
     if (now === "completed") return demand(hasPassed, "a run is completed though its gate failed");
     const mayGoOn = hasPassed || (end.end !== "notRun" && run.gateFailures <= (gate?.tries ?? 0));
@@ -378,7 +386,9 @@ export const createTaskHistory = (
       const expected = event.type === "SUPERVISION_FAILED" ? "error" : "cancelled";
       demand(now === expected, `a cancelled run ends as ${now}`);
     }
-    if (isLive(before) && event.type === "CHECKED_ANSWERED" && event.misfit) takeMisfit(now, effects);
+    if (hasEnded && event.type === "CHECKED_ANSWERED" && run.endedInChecks >= ENDS_IN_CHECKS) {
+      demand(now === "error", `an answer that is not checked to the end makes the run ${now}`);
+    } else if (isLive(before) && event.type === "CHECKED_ANSWERED" && event.misfit) takeMisfit(now, effects);
     else if (hasEnded && event.type === "CHECKED_ANSWERED") {
       demand(now === "completed", `an answered run ends as ${now}`);
       demand(gate === undefined, "a run is completed without its gate");

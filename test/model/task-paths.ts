@@ -139,6 +139,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     refusedModels,
     gate,
     misfits,
+    endedInChecks,
     remote,
   } = context;
   const flags = [
@@ -161,6 +162,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     refusedModels?.length,
     gate?.failures,
     misfits,
+    endedInChecks,
     remote?.attempts,
   ];
   const steering = [instructions?.length, storedInstruction?.messageID, steerAttempts];

@@ -512,6 +512,11 @@ export interface TaskContext {
   waiters: string[];
   /** When the run was interrupted last and went on, epoch milliseconds; undefined where it was not. */
   interruptedAt?: number | undefined;
+  /**
+   * How often in a row the process ended while an answer was checked, by its schema or by the gate's command; undefined
+   * where it did not. The check may be what ends it.
+   */
+  endedInChecks?: number | undefined;
   /** How often in a row the run was interrupted and continued without finishing a step in between. */
   interruptions: number;
   /** Tool calls of the child's agent that wait for the child's own tasks; undefined while there are none. */

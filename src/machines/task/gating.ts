@@ -42,8 +42,9 @@ export const gating = taskSetup.createStateConfig({
   meta: { waitsFor: "gate" },
   entry: [
     "beginWait",
-    seenAtWork,
     assign({
+      // The child was at work. That its process ended while this answer was checked is not forgotten.
+      ...{ sendAttempts: 1, failedChecks: 0, missingSince: undefined, hostError: undefined },
       nextDeadline: undefined,
       misfits: undefined,
       gate: ({ context: { gate }, event }) => {

@@ -1,10 +1,10 @@
-import { and, assertEvent } from "xstate";
+import { and, assertEvent, not } from "xstate";
 import type { GateResult } from "../../receipt.ts";
 import { type ResultSchema, type TaskError, workDirectory } from "../../task.ts";
 import { backoff } from "../backoff.ts";
 import type { EndedRun, Misfit, Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
 import { runResult } from "./run-result.ts";
-import { TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
+import { mayNotCheck, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
 import { slotRequestOf } from "./slot.ts";
 
 /*
@@ -35,6 +35,22 @@ const INTERRUPTED: TaskError = {
 /** The newest message of the run that the host has: sent again, it becomes the newest of the session. */
 export const newestPrompt = (context: TaskContext): Prompt =>
   toPrompt(context, context.storedInstruction ?? context.run);
+
+/** Why a run ends whose answer was not checked to the end: whatever the check does, it is not done again and again. */
+function uncheckedError({ context: { facts, gate, endedInChecks } }: { context: TaskContext }): TaskError {
+  const meanwhile = `OpenCode ended ${endedInChecks} times in a row meanwhile`;
+  return gate
+    ? {
+        name: "GateInterrupted",
+        kind: "gate",
+        message: `The gate "${facts.gate?.command}" was not run to its end: ${meanwhile}.`,
+      }
+    : {
+        name: "CheckInterrupted",
+        kind: "schema",
+        message: `The answer was not compared with its JSON Schema to the end: ${meanwhile}.`,
+      };
+}
 
 /** The schema that answers must fit, to spread into an effect. */
 export const schemaOf = ({ facts: { schema } }: TaskContext): { schema?: ResultSchema } => (schema ? { schema } : {});
@@ -106,7 +122,8 @@ export const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
   enqueue.assign({ checkId, nextDeadline: undefined });
   const messages = { messageID: run.messageID, instructionID: storedInstruction?.messageID };
   const known = { ...messages, hostError, abortedAt, modelLeftAt, wasMissing: missingSince !== undefined };
-  const asked = { checkId, sessionID: facts.sessionID, ...known, ...schemaOf(context) };
+  const schema = mayNotCheck(context) ? {} : schemaOf(context);
+  const asked = { checkId, sessionID: facts.sessionID, ...known, ...schema };
   enqueue({ type: "emitEffect", params: { type: "checkRun", ...asked } });
 });
 
@@ -129,6 +146,7 @@ export const recordEventError = { type: "recordError", params: endError } as con
 export const seenAtWork = taskSetup.assign({
   sendAttempts: 1,
   failedChecks: 0,
+  endedInChecks: undefined,
   missingSince: undefined,
   hostError: undefined,
 });
@@ -183,6 +201,18 @@ export const complete = [
     target: "#idle",
     actions: ["recordEnd", "recordAnswer", endCompleted],
   },
+] as const;
+
+/** The same in a process that has taken the run over: the one before may have ended by the check of this answer. */
+export const completeAfterTakeover = [
+  {
+    guard: and(["isCurrentCheck", "mayNotCheck", not("isSteered")]),
+    target: "#idle",
+    description:
+      "OpenCode ended three times while the answer was checked, which is not begun again. The answer is kept.",
+    actions: ["recordEnd", { type: "recordError", params: uncheckedError }, "recordAnswer", endFailed],
+  },
+  ...complete,
 ] as const;
 
 const fail = { target: "#idle", actions: ["recordEnd", recordEventError, endFailed] } as const;

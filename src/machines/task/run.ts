@@ -10,6 +10,7 @@ import {
   cancelled,
   checkAgainLater,
   complete,
+  completeAfterTakeover,
   completeReceipt,
   continueAfterFault,
   continueOrFail,
@@ -32,10 +33,25 @@ import {
   stillAtWork,
   writeReceipt,
 } from "./run-transitions.ts";
-import { TASK_LIMITS, taskSetup, wasSent } from "./setup.ts";
+import { isAnswerChecked, TASK_LIMITS, taskSetup, wasSent } from "./setup.ts";
 import { stopping } from "./stopping.ts";
 
 const AFTER_ACCEPTANCE = "The host is asked once it has accepted the prompt.";
+
+/** What was under way in the process that has ended is no more. */
+const adopt = taskSetup.assign(({ event }) => {
+  assertEvent(event, "ADOPTED");
+  return {
+    recovery: event.recovery,
+    waitingSince: event.at,
+    hostError: undefined,
+    idleHinted: false,
+    failedChecks: 0,
+    missingSince: undefined,
+    blockedCalls: undefined,
+    retry: undefined,
+  };
+});
 
 const CHECK_AGAIN = "It is asked again after a pause.";
 
@@ -58,23 +74,22 @@ export const run = taskSetup.createStateConfig({
     },
     SUPERVISION_FAILED: { guard: "live", ...failAndStop },
     STEERING_REFUSED: { guard: and(["isOldestInstruction", not("maySteerAgain")]), ...failAndStop },
-    ADOPTED: {
-      guard: "live",
-      target: ".recovering",
-      actions: taskSetup.assign(({ event }) => {
-        assertEvent(event, "ADOPTED");
-        return {
-          recovery: event.recovery,
-          waitingSince: event.at,
-          hostError: undefined,
-          idleHinted: false,
-          failedChecks: 0,
-          missingSince: undefined,
-          blockedCalls: undefined,
-          retry: undefined,
-        };
-      }),
-    },
+    ADOPTED: [
+      {
+        guard: and(["live", isAnswerChecked]),
+        target: ".recovering",
+        description: "It has ended while an answer was checked, which may be why.",
+        actions: [
+          adopt,
+          taskSetup.assign({
+            // More often than it may makes no difference.
+            endedInChecks: ({ context: { endedInChecks = 0 } }) =>
+              Math.min(endedInChecks, TASK_LIMITS.interruptions) + 1,
+          }),
+        ],
+      },
+      { guard: "live", target: ".recovering", actions: adopt },
+    ],
     HOST_RETRYING: {
       guard: and([
         "live",
@@ -146,6 +161,7 @@ export const run = taskSetup.createStateConfig({
         "beginWait",
         assign({
           sendAttempts: ({ context }) => context.sendAttempts + 1,
+          endedInChecks: undefined,
           idleHinted: false,
           missingSince: undefined,
           nextDeadline: undefined,
@@ -254,6 +270,7 @@ export const run = taskSetup.createStateConfig({
       },
     },
     verifying: {
+      id: "verifying",
       description:
         "The child seems to have finished. Idle is a hint, not a fact: the host is asked how the run stands.",
       meta: { waitsFor: "check" },
@@ -342,6 +359,7 @@ export const run = taskSetup.createStateConfig({
       },
     },
     recovering: {
+      id: "recovering",
       description: "The process that supervised the run has ended. The host is asked what became of the run.",
       meta: { waitsFor: "recovery" },
       entry: emitCheck,
@@ -349,7 +367,7 @@ export const run = taskSetup.createStateConfig({
         TICK: { guard: "due", target: "recovering", reenter: true },
         CHECKED_BUSY: stillAtWork,
         CHECKED_AWAITING_TASKS: awaitTasks,
-        CHECKED_ANSWERED: complete,
+        CHECKED_ANSWERED: completeAfterTakeover,
         CHECKED_FAILED: [
           {
             guard: and(["isCurrentCheck", "isRefused", "isToContinue"]),

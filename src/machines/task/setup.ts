@@ -64,6 +64,7 @@ export const NEW_RUN = {
   modelLeftAt: undefined,
   gate: undefined,
   misfits: undefined,
+  endedInChecks: undefined,
   remote: undefined,
   receipt: undefined,
   isReceiptIncomplete: undefined,
@@ -94,6 +95,9 @@ export const keptAnswer = ({
   earlierText,
   resultRetrievedAt: undefined,
 });
+
+/** True where OpenCode has ended too often while the answer was checked: that may be what ends it. */
+export const mayNotCheck = ({ endedInChecks = 0 }: TaskContext): boolean => endedInChecks > TASK_LIMITS.interruptions;
 
 /** True until the host makes the request again that the provider refused for now. */
 const isRefusedForNow = ({ retry }: TaskContext, at: number): boolean => retry !== undefined && at < retry.until;
@@ -321,6 +325,9 @@ export const taskSetup = setup({
       assertEvent(event, "CHECKED_ANSWERED");
       return event.misfit !== undefined;
     },
+    /** The process ended as often as it may while this answer was checked: the check is not begun again. */
+    mayNotCheck: ({ context }) => mayNotCheck(context),
+    hasSchema: ({ context }) => context.facts.schema !== undefined,
     mayRepair: ({ context: { misfits = 0 } }) => misfits < TASK_LIMITS.repairs,
     hasGate: ({ context }) => context.facts.gate !== undefined,
     isCurrentGate: ({ context, event }) => {
@@ -414,6 +421,12 @@ export const taskSetup = setup({
     },
   },
 });
+
+/** True while the answer may be under a check: whether the host has one shows only in the check that looks for it. */
+export const isAnswerChecked = or([
+  stateIn("#gating"),
+  and(["hasSchema", or([stateIn("#verifying"), stateIn("#recovering")])]),
+]);
 
 /** True once something of the run was sent to an agent, here or on another server: there may be work to stop. */
 export const wasSent = or([and([not(stateIn("#queued")), not("isOffered")]), "goesOn"]);

@@ -235,6 +235,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   schema: PRIVATE,
   misfit: PRIVATE,
   misfits: PRIVATE,
+  endedInChecks: PRIVATE,
   runs: PRIVATE,
   failures: PRIVATE,
   last: PRIVATE,

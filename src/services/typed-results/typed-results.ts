@@ -1,10 +1,12 @@
-// ADR-249 in docs/decisions.md
+// ADR-249, ADR-271 in docs/decisions.md
 import type { ResultSchema } from "../../task.ts";
 import { fail, type Outcome } from "../platform/result.ts";
-import { own, quoteLine } from "../text/own-text.ts";
+import { type OwnText, own, quoteLine } from "../text/own-text.ts";
 
 /** Knows JSON Schema. It is large, and is loaded when the first schema is used. */
 export interface JsonSchemas {
+  /** Says why a schema that a model wrote is not used, whether or not it is one. Undefined where nothing is against it. */
+  modelSchemaRefusal(schema: ResultSchema): OwnText | undefined;
   /** Returns why a schema cannot be used; undefined where it can. */
   schemaProblem(schema: ResultSchema): string | undefined;
   /** Returns what of a value does not fit a schema; none where it fits. */
@@ -28,23 +30,11 @@ export interface TypedResults {
   read(schema: ResultSchema, answer: string): Promise<ReadAnswer>;
 }
 
-/** Characters of a schema as JSON that a launch may name: it goes with each prompt of the task, and is stored with it. */
-const MAX_CHARS = 20_000;
+/** Characters of an answer that are read. A model writes at most half as many. */
+const MAX_ANSWER_CHARS = 1_000_000;
 
-/**
- * Keywords that a schema of a model may not have, since they can keep this process busy for ever: regular expressions, and
- * references, of which a few multiply.
- */
-const COSTLY = ["pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"];
-
-/** Keywords whose values are no schemas, but data. */
-const DATA: readonly string[] = ["enum", "const", "default", "examples", "required", "dependentRequired"];
-
-/** Keywords whose values are schemas by a name that the author chose. */
-const BY_NAME: readonly string[] = ["properties", "$defs", "definitions", "dependentSchemas"];
-
-/** A line that begins a block of code in Markdown, with its language, or ends one. */
-const FENCE = /^\s*(`{3,})\s*([\w-]*)\s*$/;
+/** A line, without the space around it, that begins a block of code in Markdown, with its language, or ends one. */
+const FENCE = /^(`{3,})\s*([\w-]*)$/;
 
 const isJson = (text: string): boolean => {
   try {
@@ -63,7 +53,7 @@ const codeBlocks = (text: string): string[] => {
   const blocks: string[] = [];
   let open: { fence: string; language: string; lines: string[] } | undefined;
   for (const line of text.split(/\r?\n/)) {
-    const [, fence = "", language = ""] = FENCE.exec(line) ?? [];
+    const [, fence = "", language = ""] = FENCE.exec(line.trim()) ?? [];
     if (!open) {
       if (fence !== "") open = { fence, language: language.toLowerCase(), lines: [] };
     } else if (language === "" && fence.length >= open.fence.length) {
@@ -81,52 +71,29 @@ const codeBlocks = (text: string): string[] => {
 const jsonIn = (answer: string): string | undefined =>
   [...codeBlocks(answer), answer].map((text) => text.trim()).findLast(isJson);
 
-/** The first costly keyword in a schema, at any depth. */
-const costlyKeyword = (schema: unknown): string | undefined => {
-  if (typeof schema !== "object" || schema === null) return undefined;
-  if (Array.isArray(schema)) return schema.map(costlyKeyword).find((found) => found !== undefined);
-  const here = COSTLY.find((keyword) => Object.hasOwn(schema, keyword));
-  if (here !== undefined) return here;
-  return Object.entries(schema)
-    .filter(([keyword]) => !DATA.includes(keyword))
-    .flatMap(([keyword, inner]) => (BY_NAME.includes(keyword) ? Object.values(inner ?? {}) : [inner]))
-    .map(costlyKeyword)
-    .find((found) => found !== undefined);
-};
-
 /** Creates the reader of typed results. `load` is called with the first schema. */
-export const createTypedResults = ({ agents }: SchemaRules, load: () => Promise<JsonSchemas>): TypedResults => {
-  /** Why a schema that a model wrote is not used, whether or not it is one. */
-  const refusalOf = (schema: ResultSchema) => {
-    const { length } = JSON.stringify(schema);
-    if (length > MAX_CHARS)
-      return own`The schema has ${length} characters of JSON, and at most ${MAX_CHARS} are taken.`;
-    const keyword = costlyKeyword(schema);
-    return keyword === undefined
-      ? undefined
-      : own`The schema has the keyword ${quoteLine(keyword)}, which only schemas in the options may have. Leave it out.`;
-  };
-
-  return {
-    schemaFor: async (agent, given) => {
-      // Models send {} for an argument that they leave out.
-      const named = given && Object.keys(given).length > 0 ? given : undefined;
-      const refusal = named && refusalOf(named);
-      if (refusal !== undefined) return fail(refusal);
-      const schema = named ?? (Object.hasOwn(agents, agent) ? agents[agent] : undefined);
-      const problem = schema && (await load()).schemaProblem(schema);
-      if (problem === undefined) return { ok: true, value: schema };
-      return fail(
-        named
-          ? own`This is not a usable JSON Schema: ${quoteLine(problem)}. Nothing was launched.`
-          : own`The option schema.agents has no usable JSON Schema for the agent ${quoteLine(agent)}: ${quoteLine(problem)}. Nothing was launched.`,
-      );
-    },
-    read: async (schema, answer) => {
-      const json = jsonIn(answer);
-      if (json === undefined) return { misfits: [answer.trim() === "" ? "it is empty" : "it is not JSON"] };
-      const misfits = (await load()).schemaMisfits(schema, JSON.parse(json));
-      return misfits.length === 0 ? { json } : { misfits };
-    },
-  };
-};
+export const createTypedResults = ({ agents }: SchemaRules, load: () => Promise<JsonSchemas>): TypedResults => ({
+  schemaFor: async (agent, given) => {
+    // Models send {} for an argument that they leave out.
+    const named = given && Object.keys(given).length > 0 ? given : undefined;
+    const refusal = named && (await load()).modelSchemaRefusal(named);
+    if (refusal !== undefined) return fail(refusal);
+    const schema = named ?? (Object.hasOwn(agents, agent) ? agents[agent] : undefined);
+    const problem = schema && (await load()).schemaProblem(schema);
+    if (problem === undefined) return { ok: true, value: schema };
+    return fail(
+      named
+        ? own`This is not a usable JSON Schema: ${quoteLine(problem)}. Nothing was launched.`
+        : own`The option schema.agents has no usable JSON Schema for the agent ${quoteLine(agent)}: ${quoteLine(problem)}. Nothing was launched.`,
+    );
+  },
+  read: async (schema, answer) => {
+    if (answer.length > MAX_ANSWER_CHARS) {
+      return { misfits: [`it has ${answer.length} characters, and at most ${MAX_ANSWER_CHARS} are read`] };
+    }
+    const json = jsonIn(answer);
+    if (json === undefined) return { misfits: [answer.trim() === "" ? "it is empty" : "it is not JSON"] };
+    const misfits = (await load()).schemaMisfits(schema, JSON.parse(json));
+    return misfits.length === 0 ? { json } : { misfits };
+  },
+});

@@ -181,6 +181,40 @@ describe("while the gate runs", () => {
   });
 });
 
+describe("OpenCode that ends while the command runs, which may be what ends it,", () => {
+  const restartAtGate = async (id: string) => {
+    await stage.restart();
+    await clock.advance(1_000);
+    return stage.task(id);
+  };
+
+  test("runs it again twice; the third time in a row the run ends, and the answer is kept", async () => {
+    const id = await gated();
+    for (let end = 0; end < 2; end += 1) expect(await restartAtGate(id)).toMatchObject({ state: "running.gating" });
+    expect(await restartAtGate(id)).toMatchObject({
+      status: "error",
+      result: "It works.",
+      error: {
+        kind: "gate",
+        message: 'The gate "npm test" was not run to its end: OpenCode ended 3 times in a row meanwhile.',
+      },
+    });
+    expect(commands).toHaveLength(3);
+    expect(stage.notices()).toHaveLength(1);
+    expect(hiddenText()).toContain("> It works.");
+  });
+
+  test("counts anew once the command has ended", async () => {
+    const id = await gated();
+    for (let end = 0; end < 2; end += 1) await restartAtGate(id);
+    await end(FAILED);
+    await answer(id, "Now it does.");
+    for (let end = 0; end < 2; end += 1) expect(await restartAtGate(id)).toMatchObject({ state: "running.gating" });
+    await end(PASSED);
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "Now it does." });
+  });
+});
+
 test("after a crash while the child is given the gate's output, it gets it once, and goes on", async () => {
   const id = await gated();
   stage.host.habits(id, "lose");

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import * as jsonSchemas from "../../../src/services/typed-results/json-schema.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { createVirtualClock, settled, type VirtualClock } from "../../fakes/virtual-clock.ts";
@@ -6,6 +7,8 @@ import { createVirtualClock, settled, type VirtualClock } from "../../fakes/virt
 let disk: Disk;
 let stage: Stage;
 let clock: VirtualClock;
+/** True where the process hangs in each check, and dies there. */
+let diesInCheck: boolean;
 
 const SCHEMA = { type: "object", required: ["files"], properties: { files: { type: "array" } } };
 const NOTE =
@@ -14,11 +17,13 @@ const NOTE =
 beforeEach(() => {
   disk = createDisk();
   clock = createVirtualClock();
+  diesInCheck = false;
   stage = createStage({
     clock,
     openStore: disk.boot,
     schema: { agents: { general: SCHEMA } },
     toolsets: ["tasks", "elisha"],
+    loadJsonSchemas: () => (diesInCheck ? new Promise(() => undefined) : Promise.resolve(jsonSchemas)),
   });
 });
 
@@ -115,4 +120,54 @@ test("the result of an agent without a schema may be any text", async () => {
   expect(prompts(id)[0]).not.toContain("JSON");
   await answer(id, "12");
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+});
+
+describe("OpenCode that ends while an answer is compared with its schema, which may be what ends it,", () => {
+  const restartInCheck = async (id: string) => {
+    await stage.restart();
+    await clock.advance(1_000);
+    return stage.task(id);
+  };
+
+  test("compares it again twice; the third time in a row the run ends, and the answer is kept", async () => {
+    const id = await stage.launch();
+    diesInCheck = true;
+    await answer(id, '{"files":[]}');
+    for (let end = 0; end < 2; end += 1) expect(await restartInCheck(id)).toMatchObject({ status: "running" });
+    expect(await restartInCheck(id)).toMatchObject({
+      status: "error",
+      result: '{"files":[]}',
+      error: {
+        kind: "schema",
+        message:
+          "The answer was not compared with its JSON Schema to the end: OpenCode ended 3 times in a row meanwhile.",
+      },
+    });
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("counts an answer that fits after two ends", async () => {
+    const id = await stage.launch();
+    diesInCheck = true;
+    await answer(id, '{"files":[]}');
+    await restartInCheck(id);
+    diesInCheck = false;
+    expect(await restartInCheck(id)).toMatchObject({ status: "completed", result: '{"files":[]}' });
+  });
+
+  test("counts ends anew for the next answer", async () => {
+    const id = await stage.launch();
+    diesInCheck = true;
+    await answer(id, "none");
+    for (let end = 0; end < 2; end += 1) {
+      diesInCheck = end === 0;
+      await restartInCheck(id);
+    }
+    expect(stage.task(id).state).toBe("running.working");
+    diesInCheck = true;
+    await answer(id, '{"files":[]}');
+    for (let end = 0; end < 2; end += 1) expect(await restartInCheck(id)).toMatchObject({ status: "running" });
+    diesInCheck = false;
+    expect(await restartInCheck(id)).toMatchObject({ status: "error", error: { kind: "schema" } });
+  });
 });

@@ -132,7 +132,174 @@ describe("a schema", () => {
     expect(await create({ explore: pattern }).schemaFor("explore", undefined)).toMatchObject({ ok: true });
     const large = { description: "x".repeat(20_000) };
     expect(await create().schemaFor("explore", large)).toMatchObject({
-      reason: "The schema has 20018 characters of JSON, and at most 20000 are taken.",
+      reason: "The schema has 20018 characters of JSON, and at most 20000 are taken. Nothing was launched.",
     });
+  });
+});
+
+describe("bounds", () => {
+  const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+  const nested = (depth: number, wrap: (inner: unknown) => unknown, innermost: unknown): unknown =>
+    times(depth, () => 0).reduce<unknown>((inner) => wrap(inner), innermost);
+  const alike = (count: number, schema: unknown = { type: "string" }) => times(count, () => schema);
+  const numbers = JSON.stringify(times(12_000, () => 1));
+
+  /** What of an answer does not fit a schema of the options. */
+  const misfitsOf = async (schema: ResultSchema, answer: string): Promise<string[]> => {
+    const read = await create().read(schema, answer);
+    return "misfits" in read ? read.misfits : [];
+  };
+
+  test.each<[string, ResultSchema, string]>([
+    ["has an error for each of many items and schemas", { items: { allOf: alike(480) } }, numbers],
+    ["has alternatives that fail for each item", { items: { anyOf: alike(480) } }, numbers],
+    ["has alternatives of which the last one fits", { items: { anyOf: [...alike(480), { type: "number" }] } }, numbers],
+    ["looks for an item that is not there", { contains: { anyOf: alike(480) } }, numbers],
+    [
+      "misses many names in each item",
+      { items: { required: times(1_900, (i) => `a${i}`) } },
+      numbers.replaceAll("1", "{}"),
+    ],
+    ["compares each item with many values", { items: { enum: times(3_000, (i) => `x${i}`) } }, numbers],
+    [
+      "compares all items often",
+      { allOf: alike(480, { uniqueItems: true }) },
+      JSON.stringify(times(9_000, (i) => [i])),
+    ],
+    [
+      "takes many turns by its references",
+      {
+        $defs: { t: { anyOf: [{ items: { $ref: "#/$defs/t" } }, { items: { $ref: "#/$defs/t" } }], minItems: 2 } },
+        $ref: "#/$defs/t",
+      },
+      JSON.stringify(nested(60, (inner) => [inner], [])),
+    ],
+    [
+      "allows no names, which are many",
+      {
+        patternProperties: Object.fromEntries(times(480, (i) => [`^a*k${i}`, false])),
+      },
+      JSON.stringify(Object.fromEntries(times(3_000, (i) => [`aaak${i}`, 1]))),
+    ],
+  ])("end a check that %s", async (_, schema, answer) => {
+    const before = process.memoryUsage().rss;
+    const misfits = await misfitsOf(schema, answer);
+    expect(misfits[0]).toMatch(
+      /^it cannot be checked: (it takes more than 2000000 comparisons|more than 10000 of its parts do not fit)$/,
+    );
+    expect(misfits.length).toBeLessThanOrEqual(51);
+    // Without them each of these takes gigabytes, or minutes.
+    expect(process.memoryUsage().rss - before).toBeLessThan(600_000_000);
+  });
+
+  test("leave room for an answer of half a million characters", async () => {
+    const schema = { items: { anyOf: [{ type: "number" }, FILES] } };
+    const answer = JSON.stringify(
+      times(10_000, (i) => (i % 2 ? i : { files: ["src/a.ts", "src/b.ts", "src/c.ts"], version: 2 })),
+    );
+    expect(await create().read(schema, answer)).toEqual({ json: answer });
+  });
+
+  test.each<[string, ResultSchema, RegExp]>([
+    ["is nested too deeply", { not: nested(5_000, (not) => ({ not }), {}) }, /nested more than 64 levels deep/],
+    [
+      "has too many schemas",
+      { anyOf: alike(501) },
+      /it has 502 schemas and dependent names within, and at most 500 are taken/,
+    ],
+    ["has too many schemas that are false", { anyOf: alike(2_000, false) }, /it has 2001 schemas/],
+    [
+      "makes too many names depend on one",
+      { dependentRequired: { a: times(2_500, (i) => `b${i}`) } },
+      /2503 schemas and dependent names/,
+    ],
+  ])("refuse a schema that %s, of a model and of the options", async (_, schema, reason) => {
+    for (const results of [
+      create().schemaFor("explore", schema),
+      create({ explore: schema }).schemaFor("explore", undefined),
+    ]) {
+      expect(await results).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
+    }
+  });
+
+  test.each<[string, ResultSchema, RegExp]>([
+    [
+      "is too long",
+      { description: "x".repeat(100_000) },
+      /has 100018 characters of JSON, and at most 100000 are taken/,
+    ],
+    [
+      "doubles with each reference",
+      {
+        $defs: Object.fromEntries(
+          times(40, (i) => [
+            `d${i}`,
+            i === 39 ? { type: "string" } : { allOf: alike(2, { $ref: `#/$defs/d${i + 1}` }) },
+          ]),
+        ),
+        $ref: "#/$defs/d0",
+      },
+      /even of a small value (it takes|more than)/,
+    ],
+    [
+      "has a regular expression that takes more than linear time",
+      { pattern: "^(a)\\1$" },
+      /the pattern .* cannot be used: .*invalid/,
+    ],
+    [
+      "has a regular expression that becomes too large",
+      { pattern: "((a{100}){100}){100}" },
+      /the pattern .* cannot be used: .*invalid repeat count/,
+    ],
+  ])("refuse a schema of the options that %s", async (_, schema, reason) => {
+    expect(await create({ explore: schema }).schemaFor("explore", undefined)).toMatchObject({
+      ok: false,
+      reason: expect.stringMatching(reason),
+    });
+  });
+
+  test("keep the reason short why a schema of a model is none", async () => {
+    const schema = { properties: Object.fromEntries(times(1_900, (i) => [`p${i}`, 1])) };
+    const refused = await create().schemaFor("explore", schema);
+    expect(refused.ok ? "" : refused.reason).toMatch(/schema is invalid/);
+    expect(refused.ok ? 0 : refused.reason.length).toBeLessThan(1_200);
+  });
+
+  test("keep a regular expression of the options from taking for ever", async () => {
+    expect(await misfitsOf({ pattern: "^(a+)+$" }, `"${"a".repeat(30_000)}!"`)).toHaveLength(1);
+    expect(await misfitsOf({ pattern: "^\\d{4}-\\u00e4\\p{L}+$" }, '"2026-äß"')).toEqual([]);
+  });
+
+  test.each([
+    ["is too long", `"${"x".repeat(1_000_000)}"`, "it has 1000002 characters, and at most 1000000 are read"],
+    [
+      "is nested too deeply",
+      JSON.stringify(nested(65, (inner) => [inner], 1)),
+      "it cannot be checked: it is nested more than 64 levels deep",
+    ],
+    [
+      "has names that are too long",
+      JSON.stringify({ ["~".repeat(1_001)]: 1 }),
+      "it cannot be checked: the names that lead to one of its values have more than 1000 characters",
+    ],
+  ])("refuse an answer that %s", async (_, answer, misfit) => {
+    expect(await misfitsOf({}, answer)).toEqual([misfit]);
+  });
+
+  test("keep a line that looks like the end of a block of code from taking for ever", async () => {
+    expect(await misfitsOf({}, `\`\`\`${" ".repeat(300_000)}x y`)).toEqual(["it is not JSON"]);
+  });
+
+  test("keep equal items apart from others, whatever the order of their names", async () => {
+    const unique = { uniqueItems: true };
+    expect(await misfitsOf(unique, '[{"a":1,"b":[2]},{"b":[2],"a":1}]')).toEqual([
+      "the value must not have equal items",
+    ]);
+    expect(await misfitsOf(unique, '[{"a":1},{"a":"1"},[1],["1"],1,"1",null,"null",true]')).toEqual([]);
+  });
+
+  test("are not for the schema to set", async () => {
+    const [misfit] = await misfitsOf({ items: { anyOf: alike(480), taskchartCost: -1_000_000 } }, numbers);
+    expect(misfit).toMatch(/^it cannot be checked/);
   });
 });
