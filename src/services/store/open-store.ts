@@ -26,7 +26,13 @@ export interface StoreOptions {
 }
 
 /** The faults that do not pass while the process is alive. Opening is tried again after all others. */
-const LASTING: ReadonlySet<FaultKind> = new Set<FaultKind>(["newer", "readonly", "unopenable"]);
+const LASTING: ReadonlySet<FaultKind> = new Set<FaultKind>([
+  "newer",
+  "readonly",
+  "unopenable",
+  "unshared",
+  "unlockable",
+]);
 
 /**
  * Opens the store in `tasks.db` of a folder. If that file cannot be used for a reason that does not pass, logs it and

@@ -39,6 +39,9 @@ export interface Reconnection {
  */
 const RETRY_PAUSE_MS = 1_000;
 
+const LOCAL_DISK =
+  "The folder is on a file system that processes cannot share files on, as some network and shared folders are. Start OpenCode with XDG_DATA_HOME set to a folder on a local disk.";
+
 /** What a person can do about each kind of fault. */
 export const ADVICE: Readonly<Record<FaultKind, string>> = {
   damaged: "Check the disk.",
@@ -46,6 +49,8 @@ export const ADVICE: Readonly<Record<FaultKind, string>> = {
   full: "Make room on the disk.",
   readonly: "Make the file and its folder writable, and restart OpenCode.",
   unopenable: "Make the file and its folder readable and writable, and restart OpenCode.",
+  unshared: LOCAL_DISK,
+  unlockable: LOCAL_DISK,
   busy: "Another process has locked the file; end it if this does not pass.",
   other: "Check the disk.",
 };

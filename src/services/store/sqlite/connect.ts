@@ -4,6 +4,7 @@ import type { Owner } from "../ownership.ts";
 import type { TaskRecord } from "../store.ts";
 import { type Database, DatabaseError, databaseError, type OpenDatabase } from "./database.ts";
 import type { LogIdentity, StoreFile } from "./database-file.ts";
+import { type JournalMode, openWithJournal, probe } from "./journal-mode.ts";
 import { migrate } from "./migrations.ts";
 import type { OnDamaged } from "./rows.ts";
 import { createSqliteStore, type SqliteStore } from "./sqlite-store.ts";
@@ -85,10 +86,30 @@ export const createConnector = ({ file, openDatabase, owner, clock, log }: Conne
     );
   };
 
+  let isReported = false;
+  const reportJournal = (journal: JournalMode) => {
+    if (journal === "log" || isReported) return;
+    isReported = true;
+    log.info(
+      "The task database is on a file system without shared memory, as network and shared folders are. It is kept with a rollback journal, which is slower; nothing else differs.",
+      { file: file.path },
+    );
+  };
+
+  /** A file that nobody else knows is locked by nobody: where it seems to be, no file can be locked. */
+  const unlessUnlockable = (fault: DatabaseError): DatabaseError => {
+    if (fault.kind !== "busy") return fault;
+    const kind = probe(openDatabase, file.path)?.kind;
+    return kind === "busy" || kind === "unlockable"
+      ? new DatabaseError("unlockable", `no file of its folder can be locked: ${fault.message}`, { cause: fault })
+      : fault;
+  };
+
   const open = (identity: string | undefined): OpenFile => {
-    const database = openDatabase(file.path);
+    const { database, journal } = openWithJournal(openDatabase, file.path);
     try {
-      migrate(database);
+      migrate(database, undefined, journal);
+      reportJournal(journal);
       const store = createSqliteStore({ database, owner, now: clock.now, onDamaged });
       if (file.identity() !== identity) throw new DatabaseError("busy", "it was replaced while it was opened");
       return { store, identity, log: file.log() };
@@ -139,7 +160,7 @@ export const createConnector = ({ file, openDatabase, owner, clock, log }: Conne
           return open(identity);
         } catch (error) {
           const fault = databaseError(error);
-          if (fault.kind !== "damaged") throw fault;
+          if (fault.kind !== "damaged") throw unlessUnlockable(fault);
           setAside(identity, fault.message);
         }
       }

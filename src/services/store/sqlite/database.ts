@@ -29,8 +29,11 @@ export interface Database {
   close(): void;
 }
 
-/** Opens a database file, creating it if necessary. Throws `DatabaseError`. */
-export type OpenDatabase = (path: string) => Database;
+/**
+ * Opens a database file, creating it if necessary; `alone` for as long as no other process has it open: then a write-ahead
+ * log needs no shared memory. Throws `DatabaseError`.
+ */
+export type OpenDatabase = (path: string, how?: "alone") => Database;
 
 /**
  * The kinds of faults that are handled differently:
@@ -39,10 +42,21 @@ export type OpenDatabase = (path: string) => Database;
  * - `full`: the disk or the quota is full
  * - `readonly`: the file cannot be written
  * - `unopenable`: the file or its folder cannot be opened or created
+ * - `unshared`: the file system gives programs no memory to share, which a write-ahead log needs
+ * - `unlockable`: the file system has no locks, without which processes would damage the file
  * - `busy`: another process has locked the file
  * - `other`: anything else, such as a failing disk
  */
-export type FaultKind = "damaged" | "newer" | "full" | "readonly" | "unopenable" | "busy" | "other";
+export type FaultKind =
+  | "damaged"
+  | "newer"
+  | "full"
+  | "readonly"
+  | "unopenable"
+  | "unshared"
+  | "unlockable"
+  | "busy"
+  | "other";
 
 /** The error that all database code throws. */
 export class DatabaseError extends Error {
@@ -68,10 +82,22 @@ const KINDS: Readonly<Record<number, FaultKind>> = {
   26: "damaged", // SQLITE_NOTADB
 };
 
+/** SQLite's extended result codes of failures that the file system has for good. */
+const EXTENDED_KINDS: Readonly<Record<number, FaultKind>> = {
+  2058: "unlockable", // SQLITE_IOERR_UNLOCK
+  2314: "unlockable", // SQLITE_IOERR_RDLOCK
+  3594: "unlockable", // SQLITE_IOERR_CHECKRESERVEDLOCK
+  3850: "unlockable", // SQLITE_IOERR_LOCK
+  4618: "unshared", // SQLITE_IOERR_SHMOPEN
+  4874: "unshared", // SQLITE_IOERR_SHMSIZE
+  5130: "unshared", // SQLITE_IOERR_SHMLOCK
+  5386: "unshared", // SQLITE_IOERR_SHMMAP
+};
+
 /** The result code is `errcode` in Node, `errno` in Bun. Its higher bytes have more detail. */
 const codeOf = (error: object): number | undefined => {
   const code = "errcode" in error ? error.errcode : "errno" in error ? error.errno : undefined;
-  return typeof code === "number" ? code & 0xff : undefined;
+  return typeof code === "number" ? code : undefined;
 };
 
 /** Converts whatever a runtime's SQLite threw. */
@@ -79,5 +105,6 @@ export const databaseError = (thrown: unknown): DatabaseError => {
   if (thrown instanceof DatabaseError) return thrown;
   if (!(thrown instanceof Error)) return new DatabaseError("other", String(thrown));
   const code = codeOf(thrown);
-  return new DatabaseError((code !== undefined && KINDS[code]) || "other", thrown.message, { cause: thrown });
+  const kind = code === undefined ? undefined : (EXTENDED_KINDS[code] ?? KINDS[code & 0xff]);
+  return new DatabaseError(kind ?? "other", thrown.message, { cause: thrown });
 };

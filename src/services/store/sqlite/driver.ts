@@ -108,9 +108,11 @@ const databaseOf = (native: NativeDatabase): Database => {
 
 const openWith =
   (connect: (path: string) => NativeDatabase): OpenDatabase =>
-  (path) => {
+  (path, how) => {
     const database = databaseOf(attempt(() => connect(path)));
     try {
+      // Before anything is read.
+      if (how === "alone") database.exec("PRAGMA locking_mode = EXCLUSIVE");
       database.exec(SETTINGS);
       return database;
     } catch (error) {

@@ -1,6 +1,7 @@
 import { DEFAULT_DATABASE } from "../ownership.ts";
 import { type Database, DatabaseError } from "./database.ts";
 import { addHistory } from "./history-schema.ts";
+import type { JournalMode } from "./journal-mode.ts";
 import { addPages } from "./page-schema.ts";
 import { renameChartTerms } from "./rename-chart-terms.ts";
 import { addGoesOn, addLanes, addRetries, addSlots } from "./slot-schema.ts";
@@ -182,13 +183,17 @@ export const refuseNewer = (database: Database, known: number = migrations.lengt
 };
 
 /**
- * Migrates a file to the newest version, each step in its own transaction, and switches it to a write-ahead log, so that
- * many may read while one writes. Processes may migrate a file concurrently: each step is done by one of them. Throws
+ * Migrates a file to the newest version, each step in its own transaction, and switches it to a write-ahead log
+ * where it is to have one. Processes may migrate a file concurrently: each step is done by one of them. Throws
  * `DatabaseError` for a newer file before anything is written.
  */
-export const migrate = (database: Database, steps: readonly Migration[] = migrations): void => {
+export const migrate = (
+  database: Database,
+  steps: readonly Migration[] = migrations,
+  journal: JournalMode = "log",
+): void => {
   refuseNewer(database, steps.length);
-  database.prepare("PRAGMA journal_mode = WAL").get();
+  if (journal === "log") database.prepare("PRAGMA journal_mode = WAL").get();
   for (const [version, step] of steps.entries()) {
     if (versionOf(database) > version) continue;
     database.transaction(() => {

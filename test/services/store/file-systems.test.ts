@@ -1,0 +1,88 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { openStore } from "../../../src/services/store/open-store.ts";
+import { LEASE_MS, thisProcess } from "../../../src/services/store/ownership.ts";
+import { startChild } from "./child-process.ts";
+import { createRecordingLog, temporaryFolder } from "./folder-and-log.ts";
+
+/** Compiled once; see there. */
+const library = join(tmpdir(), `taskchart-lacking-${process.pid}.so`);
+const source = fileURLToPath(new URL("lacking-file-system.c", import.meta.url));
+const hasCompiler = process.platform === "linux" && spawnSync("cc", ["--version"]).status === 0;
+if (hasCompiler) execFileSync("cc", ["-shared", "-fPIC", "-o", library, source, "-ldl"]);
+
+afterAll(() => rmSync(library, { force: true }));
+
+const on = (lacks: "memory" | "locks") => ["env", `LD_PRELOAD=${library}`, `LACKS=${lacks}`, process.execPath];
+
+/** Starts a process that stores three tasks there. */
+const committer = async (lacks: "memory" | "locks", folder: string, id: string) => {
+  const child = startChild(on(lacks), "committer", folder, id, "3");
+  expect(await child.line()).toBe("open");
+  return child;
+};
+
+/** How many tasks another process finds in that folder, where its file system lacks nothing. */
+const storedIn = (folder: string): number => {
+  const store = openStore({ folder, owner: thisProcess("reader", "/project", LEASE_MS), log: createRecordingLog() });
+  const ids = ["one", "two"].flatMap((id) => [0, 1, 2].map((index) => `ses_${id}_${index}`));
+  const found = ids.filter((id) => store.get(id) !== undefined).length;
+  store.close();
+  return found;
+};
+
+test.skipIf(!hasCompiler)(
+  "without shared memory, several processes store tasks in one file, which survive them",
+  async () => {
+    const folder = temporaryFolder();
+    const children = [await committer("memory", folder, "one"), await committer("memory", folder, "two")];
+    for (const child of children) child.go();
+    for (const child of children) expect(await child.line()).toBe("stored");
+    // Each heartbeat writes what had to wait for the other process.
+    for (const child of children) {
+      child.go();
+      expect([await child.line(), await child.line()]).toEqual(["lost: 0", "launched"]);
+      child.process.kill("SIGKILL");
+    }
+    expect(storedIn(folder)).toBe(6);
+  },
+);
+
+test.skipIf(!hasCompiler)(
+  "without shared memory, a file goes on that has a write-ahead log from elsewhere",
+  async () => {
+    const folder = temporaryFolder();
+    const log = createRecordingLog();
+    const store = openStore({ folder, owner: thisProcess("elsewhere", "/project", LEASE_MS), log });
+    store.heartbeat(Date.now());
+    store.close();
+    const child = await committer("memory", folder, "one");
+    child.go();
+    expect(await child.line()).toBe("stored");
+    child.process.kill("SIGKILL");
+    expect(storedIn(folder)).toBe(3);
+  },
+);
+
+test.skipIf(!hasCompiler)(
+  "without locks, tasks are kept in memory, and the reason and what to do are said",
+  async () => {
+    const folder = temporaryFolder();
+    const program = `
+    import { openStore } from ${JSON.stringify(new URL("../../../src/services/store/open-store.ts", import.meta.url).href)};
+    import { thisProcess } from ${JSON.stringify(new URL("../../../src/services/store/ownership.ts", import.meta.url).href)};
+    const log = { info: () => undefined, error: (message, { reason, advice }) => console.log(message, reason, advice) };
+    openStore({ folder: ${JSON.stringify(folder)}, owner: thisProcess("one", "/project", ${LEASE_MS}), log }).close();`;
+    const inline = process.versions.bun === undefined ? ["--input-type=module-typescript", "-e"] : ["-e"];
+    const [command = "", ...args] = on("locks");
+    const said = execFileSync(command, [...args, ...inline, program], { encoding: "utf8" });
+    expect(said).toContain("They are kept in memory, and are gone when OpenCode ends.");
+    expect(said).toContain("no file of its folder can be locked");
+    expect(said).toContain("XDG_DATA_HOME set to a folder on a local disk");
+    expect(readdirSync(folder)).toEqual(["tasks.db"]);
+  },
+);
