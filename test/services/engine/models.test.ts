@@ -86,8 +86,11 @@ describe("a model that cannot be used is refused, and nothing is launched", () =
 
   test("a host that does not say which there are", async () => {
     const stage = createStage();
-    stage.host.failNext("models", unavailable);
-    await expect(launchOn(stage, "fake/m1")).rejects.toThrow(/did not say which models there are.*Try again/);
+    // As often as it is asked within a minute.
+    stage.host.failNext("models", unavailable, 6);
+    const refused = expect(launchOn(stage, "fake/m1")).rejects.toThrow(/did not say which models there are.*Try again/);
+    await stage.clock.advance(60_000);
+    await refused;
     expect(stage.task(await launchOn(stage, "fake/m1")).model?.modelID).toBe("m1");
   });
 });
