@@ -372,6 +372,18 @@ export const ChangedFile = z.object({
 });
 export type ChangedFile = z.infer<typeof ChangedFile>;
 
+/** What lies in a task's worktree and is not among its changes. */
+export const LeftOut = z.object({
+  /** From the top of the tree, with slashes. A folder ends with one, or is one whose name git refuses. */
+  path: z.string(),
+  /**
+   * `ignored`: a `.gitignore` that the task wrote hides it. `name`: git takes no file of such a name, as below `.GIT`.
+   * `repository`: a repository of its own, of which the files are among the changes, and the history is not.
+   */
+  why: z.enum(["ignored", "name", "repository"]),
+});
+export type LeftOut = z.infer<typeof LeftOut>;
+
 /** What a task changed in its worktree, at the end of a run. */
 export const WorktreeChanges = z.object({
   /** The newest run that it has the changes of. */
@@ -380,6 +392,8 @@ export const WorktreeChanges = z.object({
   at: z.number(),
   /** By path; none where nothing was changed. */
   files: z.array(ChangedFile),
+  /** Absent where nothing is left out. */
+  leftOut: z.array(LeftOut).optional(),
   /** Why they could not be counted, in git's words; absent where they were. */
   problem: z.string().optional(),
   /**

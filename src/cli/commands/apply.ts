@@ -1,18 +1,17 @@
 // ADR-245 in docs/decisions.md
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { changedFile, changesSummary } from "../../services/text/changed-files.ts";
-import { repositoryOf, topOf } from "../../services/worktrees/git/snapshot.ts";
-import { applyLeftChanges, askGit, NotDone } from "../../services/worktrees/left-changes.ts";
+import { changedFile, changesSummary, leftOutLines } from "../../services/text/changed-files.ts";
+import { treeAt } from "../../services/worktrees/git/working-tree.ts";
+import { applyLeftChanges, askGit, cutOffSentence, NotDone } from "../../services/worktrees/left-changes.ts";
 import { type CommandContext, CommandError, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 import { findWorktree, orRefuse, type TaskWorktree } from "../task-worktree.ts";
 
 /** Returns the top of the tree that a folder lies in. @throws CommandError when it is of another repository */
-const treeAt = async (folder: string, { task, left: { record } }: TaskWorktree): Promise<string> => {
+const topOf = async (folder: string, { task, left: { record } }: TaskWorktree): Promise<string> => {
   const ofOther = `${toSingleLine(folder)} is no tree of the repository in which task ${named(task)} worked. Run this in ${toSingleLine(record.source)}, or name it with --in`;
-  const repositories = Promise.all([repositoryOf(folder), repositoryOf(record.source)]);
-  const [here, there] = await orRefuse(askGit(ofOther, repositories));
-  if (here !== there) throw new CommandError(`${ofOther}.`);
-  return orRefuse(askGit(ofOther, topOf(folder)));
+  const [here, there] = await orRefuse(askGit(ofOther, Promise.all([treeAt(folder), treeAt(record.source)])));
+  if (here.commonDir !== there.commonDir) throw new CommandError(`${ofOther}.`);
+  return here.top;
 };
 
 const conflictLines = ({ conflicts }: NotDone): string[] =>
@@ -33,7 +32,7 @@ ${examples(["apply 4f5c9a", "take all that the task changed"])}`,
     .action(async (given, { in: folder = process.cwd(), json, data }) => {
       const found = await findWorktree(given, "apply", { data, terminal });
       const { task, left, use } = found;
-      const tree = await treeAt(folder, found);
+      const tree = await topOf(folder, found);
       const applied = await orRefuse(
         applyLeftChanges(left, tree, use).catch((error) => {
           if (error instanceof NotDone && error.conflicts.length > 0) return error;
@@ -49,11 +48,13 @@ ${examples(["apply 4f5c9a", "take all that the task changed"])}`,
         printJson(terminal, { taskId: task.sessionID, tree, conflicts: applied.conflicts });
         return end(EXIT.failed);
       }
-      const { files, isRemoved } = applied;
-      if (json) return printJson(terminal, { taskId: task.sessionID, tree, files });
+      const { files, leftOut, cutOff, stays } = applied;
+      if (json) return printJson(terminal, { taskId: task.sessionID, tree, files, leftOut, cutOff: cutOff?.became });
       terminal.print(
+        ...(cutOff ? [cutOffSentence(cutOff)] : []),
         `Task ${named(task)}: ${changesSummary(files)} in ${toSingleLine(tree)}.`,
         ...files.map((file) => `  ${changedFile(file)}`),
-        ...(isRemoved ? [] : ["The worktree stays: an agent works in it again."]),
+        ...leftOutLines(leftOut),
+        ...(stays === undefined ? [] : [`The worktree stays: ${stays}.`]),
       );
     });

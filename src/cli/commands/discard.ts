@@ -1,5 +1,5 @@
-import { changedFile, changesSummary } from "../../services/text/changed-files.ts";
-import { discardLeftChanges, readLeftChanges } from "../../services/worktrees/left-changes.ts";
+import { changedFile, changesSummary, leftOutLines } from "../../services/text/changed-files.ts";
+import { cutOffSentence, discardLeftChanges, readLeftChanges } from "../../services/worktrees/left-changes.ts";
 import { type CommandContext, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 import { findWorktree, orRefuse } from "../task-worktree.ts";
 
@@ -19,19 +19,22 @@ ${examples(["discard 4f5c9a", "remove what the task changed"])}`,
       const { task, left, use } = await findWorktree(given, "discard", { data, terminal });
       const nothing = " Nothing was removed.";
       if (!yes && !json && terminal.isInteractive) {
-        const files = await orRefuse(readLeftChanges(left), nothing);
+        const { files, leftOut, cutOff } = await orRefuse(readLeftChanges(left, use.now), nothing);
         terminal.print(
+          ...(cutOff ? [cutOffSentence(cutOff)] : []),
           `Task ${named(task)}: ${changesSummary(files)} in its worktree.`,
           ...files.map((file) => `  ${changedFile(file)}`),
+          ...leftOutLines(leftOut),
         );
         if (!(await terminal.confirm("Discard it? [y/N] "))) {
           terminal.print("Nothing was removed.");
           return end(EXIT.failed);
         }
       }
-      const { files, isRemoved } = await orRefuse(discardLeftChanges(left, use), nothing);
+      const { files, cutOff, stays } = await orRefuse(discardLeftChanges(left, use), nothing);
       const { patch } = left.paths;
-      if (json) return printJson(terminal, { taskId: task.sessionID, files, patch });
-      if (!isRemoved) return terminal.print(`The worktree of task ${named(task)} stays: an agent works in it again.`);
+      if (json) return printJson(terminal, { taskId: task.sessionID, files, patch, cutOff: cutOff?.became });
+      if (cutOff) terminal.print(cutOffSentence(cutOff));
+      if (stays !== undefined) return terminal.print(`The worktree of task ${named(task)} stays: ${stays}.`);
       terminal.print(`The worktree of task ${named(task)} is removed. Its patch is still in ${patch}`);
     });

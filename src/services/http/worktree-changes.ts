@@ -5,6 +5,7 @@ import {
   applyLeftChanges,
   discardLeftChanges,
   findLeftWorktree,
+  type LeftChanges,
   type LeftWorktree,
   NotDone,
   readLeftChanges,
@@ -40,10 +41,12 @@ export const createWorktreeChanges = ({
 }: WorktreeChangesDeps): Pick<StatusSource, "changes" | "apply" | "discard"> => {
   const toChanges = (
     { paths, record }: Pick<LeftWorktree, "paths" | "record">,
-    files: Changes["files"],
+    { files, leftOut = [], cutOff }: Pick<Changes, "files" | "leftOut"> & { cutOff?: LeftChanges["cutOff"] },
     became?: Changes["became"],
   ): Changes => ({
     ...{ tree: record.source, worktree: paths.tree, patch: paths.patch, files },
+    ...(leftOut.length > 0 ? { leftOut } : {}),
+    ...(cutOff ? { cutOff: cutOff.became } : {}),
     ...(became ? { became } : {}),
   });
 
@@ -54,7 +57,7 @@ export const createWorktreeChanges = ({
     const record = readRecord(paths);
     const counted = readChanges(paths);
     const files = counted?.run === resumeCount ? counted.files : [];
-    return record?.gone && toChanges({ paths, record }, files, record.gone.why);
+    return record?.gone && toChanges({ paths, record }, { files }, record.gone.why);
   };
 
   const answer = async (taskId: string, work: (found: ApiTask) => Promise<Changes>): Promise<SourceResult<Changes>> => {
@@ -79,19 +82,19 @@ export const createWorktreeChanges = ({
         const gone = ofGone(found);
         if (gone) return gone;
         const left = find(found);
-        return toChanges(left, await readLeftChanges(left));
+        return toChanges(left, await readLeftChanges(left, now));
       }),
     apply: (taskId) =>
       answer(taskId, async (found) => {
         const left = find(found);
-        const { files, isRemoved } = await applyLeftChanges(left, left.record.source, use(found));
-        return toChanges(left, files, isRemoved ? "applied" : undefined);
+        const applied = await applyLeftChanges(left, left.record.source, use(found));
+        return toChanges(left, applied, applied.stays === undefined ? "applied" : undefined);
       }),
     discard: (taskId) =>
       answer(taskId, async (found) => {
         const left = find(found, "discard");
-        const { files, isRemoved } = await discardLeftChanges(left, use(found));
-        return toChanges(left, files, isRemoved ? "discarded" : undefined);
+        const discarded = await discardLeftChanges(left, use(found));
+        return toChanges(left, discarded, discarded.stays === undefined ? "discarded" : undefined);
       }),
   };
 };

@@ -1,4 +1,4 @@
-import type { ChangedFile } from "../../task.ts";
+import type { ChangedFile, LeftOut } from "../../task.ts";
 import { join, type OwnText, own, quoteLine } from "./own-text.ts";
 
 const sum = (counts: readonly (number | undefined)[]): number => counts.reduce<number>((all, one = 0) => all + one, 0);
@@ -17,4 +17,24 @@ export const changedFile = (file: ChangedFile): OwnText => {
   const isText = file.added !== undefined;
   const how = file.change === "modified" ? undefined : own`${file.change}`;
   return join([quoteLine(file.path), how, isText ? linesOf([file]) : how ? undefined : own`modified`], " ");
+};
+
+const WHY_LEFT_OUT = {
+  ignored: own`a .gitignore that the task wrote hides it`,
+  name: own`git takes no file of such a name`,
+  repository: own`a repository of its own: its files are among them, its history is not`,
+} as const;
+
+/** Paths left out that are listed: there may be thousands. */
+const LISTED = 10;
+
+/** Says what lies in a worktree and is not among the changes, a line each. */
+export const leftOutLines = (leftOut: readonly LeftOut[] = []): OwnText[] => {
+  const more = leftOut.length - LISTED;
+  return [
+    ...leftOut
+      .slice(0, LISTED)
+      .map(({ path, why }) => own`Not among the changes: ${quoteLine(path)} (${WHY_LEFT_OUT[why]}).`),
+    ...(more > 0 ? [own`Not among the changes: ${more} more.`] : []),
+  ];
 };

@@ -1,5 +1,5 @@
 import { hasEnded, type Task, type WorktreeChanges } from "../../task.ts";
-import { changedFile, changesSummary } from "./changed-files.ts";
+import { changedFile, changesSummary, leftOutLines } from "./changed-files.ts";
 import { lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 
 /** Files that are listed: an agent pays for each line. */
@@ -29,12 +29,17 @@ export const worktreeReport = (
   if (!changes) return own`${place}. What was changed there is still being counted, which takes unusually long.`;
   const { files, problem } = changes;
   if (problem !== undefined) return own`${place}. What was changed there could not be counted: ${quoteLine(problem)}.`;
-  if (files.length === 0) return own`Worktree: no file changed in it.`;
+  const left = leftOutLines(changes.leftOut);
+  if (files.length === 0)
+    return left.length === 0
+      ? own`Worktree: no file changed in it.`
+      : lines(own`${place}: no file changed in it.`, ...left);
   if (changes.became !== undefined) return own`Worktree: ${changesSummary(files)}, ${BECAME[changes.became]}.`;
   const more = files.length > LISTED ? own`\n- and ${files.length - LISTED} more` : own``;
   return lines(
     own`${place}: ${changesSummary(files)}. None of it is in the user's tree until the user applies it; do not copy it there.`,
     own`${lines(...files.slice(0, LISTED).map((file) => own`- ${changedFile(file)}`))}${more}`,
+    ...left,
   );
 };
 

@@ -79,10 +79,11 @@ export const createChangeCounts = ({ root, queues, removal, clock, log, store }:
     const record = readRecord(paths);
     if (record?.base === undefined || record.gone || !isThere(paths))
       throw new Error(`there is no ${paths.tree} any more`);
-    const { countChanges } = await import("./count-changes.ts");
-    const { files, problem } = await countChanges(paths, { base: record.base, run, now: clock.now() });
+    const { countChanges, isKept } = await import("./count-changes.ts");
+    const counted = await countChanges(paths, record, { base: record.base, run, now: clock.now() });
+    const { files, problem } = counted;
     if (problem !== undefined) log.error("what a task changed could not be counted", { id, reason: problem });
-    else if (files.length === 0 && !isInUse(id)) await removal.drop(id, record, "clean");
+    else if (files.length === 0 && isKept(counted) && !isInUse(id)) await removal.drop(id, record, "clean");
   };
 
   const begin = (task: Task, id: string): Promise<void> => {

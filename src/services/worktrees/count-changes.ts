@@ -1,27 +1,21 @@
-import { rm } from "node:fs/promises";
 import type { WorktreeChanges } from "../../task.ts";
 import { errorMessage } from "../platform/log.ts";
 import type { WorktreePaths } from "./folders.ts";
-import { changesBetween, writePatch } from "./git/changes.ts";
-import { takeSnapshot } from "./git/snapshot.ts";
-import { writeChanges } from "./record.ts";
+import { readChangesIn } from "./read-changes.ts";
+import { type WorktreeRecord, writeChanges } from "./record.ts";
 
 /** Counts what was changed in a worktree since `base`, and writes it down, with its patch. */
 export const countChanges = async (
   paths: WorktreePaths,
+  record: WorktreeRecord,
   { base, run, now }: { base: string; run: number; now: number },
 ): Promise<WorktreeChanges> => {
-  const counted = await readTree(paths, base)
-    .then((files): WorktreeChanges => ({ run, at: now, files }))
+  const counted = await readChangesIn(paths, record, base)
+    .then(({ files, leftOut }): WorktreeChanges => ({ run, at: now, files, ...(leftOut.length > 0 && { leftOut }) }))
     .catch((error): WorktreeChanges => ({ run, at: now, files: [], problem: errorMessage(error) }));
   writeChanges(paths, counted);
   return counted;
 };
 
-const readTree = async ({ tree, patch }: WorktreePaths, base: string) => {
-  const { commit } = await takeSnapshot(tree);
-  const files = await changesBetween(tree, base, commit);
-  if (files.length > 0) await writePatch(tree, base, commit, patch);
-  else await rm(patch, { force: true });
-  return files;
-};
+/** True where nothing is lost when the worktree goes: all of it was counted, and is in the patch. */
+export const isKept = ({ problem, leftOut }: WorktreeChanges): boolean => problem === undefined && !leftOut;

@@ -13,6 +13,10 @@ export interface WorktreePaths {
   changes: string;
   /** The same as a patch that `git apply` takes. */
   patch: string;
+  /** What is being applied to a person's tree, see `placing-journal.ts`. It is there while that is under way, and after a crash. */
+  applying: string;
+  /** The same once all of it is applied, until the worktree goes. */
+  applied: string;
 }
 
 /** The folder of all worktrees, in the plugin's data folder. */
@@ -27,11 +31,19 @@ export const pathsOf = (root: string, id: string): WorktreePaths => {
     record: join(folder, "worktree.json"),
     changes: join(folder, "changes.json"),
     patch: join(folder, "changes.patch"),
+    applying: join(folder, "applying.json"),
+    applied: join(folder, "applied.json"),
   };
 };
 
 /** The ids of all worktrees of which something is known. */
 export const idsIn = (root: string): string[] => (existsSync(root) ? readdirSync(root) : []);
+
+/** True where changes are being applied, or a process has ended before all was in place. */
+export const isHalfApplied = ({ applying }: WorktreePaths): boolean => existsSync(applying);
+
+/** True where changes are being applied, or a process has ended before it was done with that. */
+export const isCutOff = (paths: WorktreePaths): boolean => isHalfApplied(paths) || existsSync(paths.applied);
 
 /** True where the worktree's folder is there. */
 export const isThere = ({ tree }: WorktreePaths): boolean => existsSync(tree);

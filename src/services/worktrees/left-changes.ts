@@ -1,13 +1,16 @@
-// ADR-245, ADR-250 in docs/decisions.md
+// ADR-245, ADR-250, ADR-257 in docs/decisions.md
 import { existsSync } from "node:fs";
-import { type ChangedFile, hasEnded, type Task } from "../../task.ts";
+import { type ChangedFile, hasEnded, type LeftOut, type Task } from "../../task.ts";
+import { errorMessage } from "../platform/log.ts";
 import { toSingleLine } from "../platform/plain-text.ts";
-import { isThere, pathsOf, type WorktreePaths } from "./folders.ts";
-import { applyChanges, type Conflict } from "./git/apply.ts";
-import { changesBetween, writePatch } from "./git/changes.ts";
+import { isCutOff, isThere, pathsOf, type WorktreePaths } from "./folders.ts";
+import { applyChanges } from "./git/apply.ts";
 import { GitError } from "./git/git.ts";
-import { takeSnapshot } from "./git/snapshot.ts";
+import type { Conflict } from "./git/merge.ts";
+import { type CutOff, forgetPlaced, recover } from "./git/placing-journal.ts";
+import { treeAt } from "./git/working-tree.ts";
 import { dropWorktree } from "./make-worktree.ts";
+import { type ReadChanges, readChangesIn } from "./read-changes.ts";
 import {
   isInUse,
   isUndecided,
@@ -100,16 +103,14 @@ export const askGit = async <T>(what: string, asked: Promise<T>): Promise<T> => 
   }
 };
 
-const readChanges = async ({ paths, base }: LeftWorktree): Promise<ChangedFile[]> => {
-  if (!isThere(paths)) return readCountedChanges(paths)?.files ?? [];
-  const { commit } = await takeSnapshot(paths.tree);
-  await writePatch(paths.tree, base, commit, paths.patch);
-  return changesBetween(paths.tree, base, commit);
-};
-
-/** Reads what is changed in a worktree, and writes its patch anew. @throws NotDone */
-export const readLeftChanges = (left: LeftWorktree): Promise<ChangedFile[]> =>
-  askGit(`What task ${named(left.task)} changed cannot be read`, readChanges(left));
+/** What a task left changed. */
+export interface LeftChanges {
+  files: ChangedFile[];
+  /** What lies in the worktree and is not among the changes. */
+  leftOut: LeftOut[];
+  /** What became of an earlier attempt to apply them, which was cut off; undefined where there was none. */
+  cutOff: CutOff | undefined;
+}
 
 /** What the use of a worktree depends on. */
 export interface WorktreeUse {
@@ -120,25 +121,37 @@ export interface WorktreeUse {
 }
 
 /** What was done with changes. */
-export interface Settled {
-  files: ChangedFile[];
-  /** False where an agent had begun to work in the worktree again: it keeps that. */
-  isRemoved: boolean;
+export interface Settled extends LeftChanges {
+  /** Why the worktree stays; undefined where it was removed. */
+  stays: string | undefined;
 }
 
-/** What was done with changes, and the commit of all that was in the worktree where they were applied. */
-interface Used {
-  files: ChangedFile[];
-  end?: string;
-}
+/** Says what became of an earlier attempt to apply changes, which was cut off. */
+export const cutOffSentence = ({ became, tree, left }: CutOff): string => {
+  const where = toSingleLine(tree);
+  if (became === "finished") return `An earlier attempt to apply it to ${where} was cut off, and is finished now.`;
+  const stay =
+    left.length === 0
+      ? ""
+      : ` These files were changed since, and stay as they are: ${left.map(toSingleLine).join(", ")}.`;
+  return `An earlier attempt to apply it to ${where} was cut off, and was undone first.${stay}`;
+};
 
-/** Does `work` while no run can begin in the worktree, and removes it then. @throws NotDone, and what `work` throws */
-const useAndRemove = async (
+const readOf = async ({ paths, record, base }: LeftWorktree): Promise<ReadChanges> => {
+  // Where the worktree is gone, its patch is all that is left.
+  if (!isThere(paths)) return { files: readCountedChanges(paths)?.files ?? [], leftOut: [], commit: "", tree: "" };
+  return readChangesIn(paths, record, base);
+};
+
+/**
+ * Does `work` while no run can begin in the worktree, after it has finished or undone what was cut off there.
+ * @throws NotDone, and what `work` throws
+ */
+const useWorktree = async <T>(
   { task, paths, base }: LeftWorktree,
-  { isAtWork, now }: WorktreeUse,
-  why: "applied" | "discarded",
-  work: () => Promise<Used>,
-): Promise<Settled> => {
+  now: WorktreeUse["now"],
+  work: (record: WorktreeRecord, cutOff: CutOff | undefined) => Promise<T>,
+): Promise<T> => {
   // As it is now: somebody else may have used it since it was found.
   const record = readRecord(paths);
   if (isInUse(record, now()))
@@ -146,32 +159,110 @@ const useAndRemove = async (
   if (!record || !isUndecided(record) || record.base !== base)
     throw new NotDone(`The worktree of task ${named(task)} has changed in the meantime. Look again.`);
   writeRecord(paths, { ...record, inUse: { pid: process.pid, at: now() } });
+  let cutOff: CutOff | undefined;
   try {
-    if (await isAtWork())
-      throw new NotDone(`An agent works in the worktree of task ${named(task)}. Wait for its end, or cancel it.`);
-    const { files, end } = await work();
-    // A resume that was under way before the worktree was marked may have begun meanwhile: its agent keeps the worktree. So it
-    // does where nobody can say.
-    const isRemoved = !(await isAtWork().catch(() => true));
-    if (isRemoved) await dropWorktree(paths, record, { why, at: now(), ...(end === undefined ? {} : { end }) });
-    return { files, isRemoved };
+    cutOff = await recover(paths).catch((error) => {
+      const reason = toSingleLine(errorMessage(error));
+      throw new NotDone(`Applying the changes of task ${named(task)} was cut off, which cannot be undone: ${reason}.`);
+    });
+    return await work(record, cutOff);
+  } catch (error) {
+    if (!(error instanceof NotDone) || !cutOff) throw error;
+    throw new NotDone(`${cutOffSentence(cutOff)} ${error.message}`, error.conflicts);
   } finally {
     if (isInUse(readRecord(paths), now())) writeRecord(paths, record);
   }
 };
 
+/** Reads what is changed in a worktree, and writes its patch anew. @throws NotDone */
+export const readLeftChanges = async (left: LeftWorktree, now: WorktreeUse["now"]): Promise<LeftChanges> => {
+  const what = `What task ${named(left.task)} changed cannot be read`;
+  const cutOff = isCutOff(left.paths) ? await useWorktree(left, now, async (_, found) => found) : undefined;
+  return { ...(await askGit(what, readOf(left))), cutOff };
+};
+
+/** What was done with changes, and all that was in the worktree then. */
+interface Used extends LeftChanges {
+  end: { commit: string; tree: string };
+}
+
+/** Does `work` while no run can begin in the worktree, and removes it then. @throws NotDone, and what `work` throws */
+const useAndRemove = (
+  left: LeftWorktree,
+  { isAtWork, now }: WorktreeUse,
+  why: "applied" | "discarded",
+  work: (cutOff: CutOff | undefined) => Promise<Used>,
+): Promise<Settled> =>
+  useWorktree(left, now, async (record, cutOff) => {
+    const { task, paths } = left;
+    if (await isAtWork())
+      throw new NotDone(`An agent works in the worktree of task ${named(task)}. Wait for its end, or cancel it.`);
+    const { end, ...done } = await work(cutOff);
+    const stays = await whyItStays(left, isAtWork, end.tree, why === "applied" ? done.leftOut : []);
+    try {
+      if (stays === undefined)
+        await dropWorktree(paths, record, { why, at: now(), ...(why === "applied" ? { end: end.commit } : {}) });
+      return { ...done, stays };
+    } catch (error) {
+      // What was applied is applied: it can be applied again, and changes nothing then.
+      return { ...done, stays: `it could not be removed: ${toSingleLine(errorMessage(error))}` };
+    } finally {
+      forgetPlaced(paths);
+    }
+  });
+
+/** Says why a worktree is not to be removed though its changes were used; undefined where it is. */
+const whyItStays = async (
+  left: LeftWorktree,
+  isAtWork: WorktreeUse["isAtWork"],
+  tree: string,
+  leftOut: readonly LeftOut[],
+): Promise<string | undefined> => {
+  // A resume that was under way before the worktree was marked may have begun meanwhile: its agent keeps the worktree. So it
+  // does where nobody can say.
+  if (await isAtWork().catch(() => true)) return "an agent works in it again";
+  // Something that the agent started may still write.
+  const now = await readOf(left).catch(() => undefined);
+  if (now?.tree !== tree) return "something was changed in it meanwhile";
+  return leftOut.length === 0 ? undefined : "it has what was not applied. Look at that, and discard it";
+};
+
+/** Refuses to apply a part of what a task made. @throws NotDone that names what git takes into no tree */
+const requireAll = (nothing: string, leftOut: readonly LeftOut[]): void => {
+  const refused = leftOut.flatMap(({ path, why }) => (why === "name" ? toSingleLine(path) : []));
+  if (refused.length === 0) return;
+  throw new NotDone(
+    `${nothing}: git takes no files of such names: ${refused.join(", ")}. Rename or remove them there.`,
+  );
+};
+
 /** Applies what a task changed to a tree of its repository: all of it, and then the worktree goes; or nothing. @throws NotDone */
 export const applyLeftChanges = (left: LeftWorktree, tree: string, use: WorktreeUse): Promise<Settled> => {
   const nothing = `Nothing of task ${named(left.task)} was applied`;
-  return useAndRemove(left, use, "applied", async () => {
-    const { commit } = await askGit(nothing, takeSnapshot(left.paths.tree));
-    const applied = await askGit(nothing, applyChanges(tree, left.base, commit));
-    if (applied.ok) return { files: applied.files, end: commit };
+  const { paths, base } = left;
+  return useAndRemove(left, use, "applied", async (cutOff) => {
+    const { leftOut, ...end } = await askGit(nothing, readOf(left));
+    requireAll(nothing, leftOut);
+    const asked = treeAt(tree).then((target) => applyChanges(target, { base, end: end.commit, journal: paths }));
+    const applied = await askGit(nothing, asked);
+    if (applied.ok) return { files: allOf(cutOff, tree, applied.files), leftOut, cutOff, end };
     const where = toSingleLine(tree);
     throw new NotDone(`${nothing}: these files were changed in another way in ${where}`, applied.conflicts);
   });
 };
 
+/** What an attempt had put in place that was cut off after that counts as applied now. */
+const allOf = (cutOff: CutOff | undefined, tree: string, files: ChangedFile[]): ChangedFile[] => {
+  if (cutOff?.became !== "finished" || cutOff.tree !== tree) return files;
+  const paths = new Set(files.map(({ path }) => path));
+  return [...files, ...cutOff.files.filter(({ path }) => !paths.has(path))];
+};
+
 /** Removes a worktree with what a task changed there. Its patch stays. @throws NotDone */
-export const discardLeftChanges = (left: LeftWorktree, use: WorktreeUse): Promise<Settled> =>
-  useAndRemove(left, use, "discarded", async () => ({ files: await readLeftChanges(left) }));
+export const discardLeftChanges = (left: LeftWorktree, use: WorktreeUse): Promise<Settled> => {
+  const what = `What task ${named(left.task)} changed cannot be read, so nothing was discarded`;
+  return useAndRemove(left, use, "discarded", async (cutOff) => {
+    const { files, leftOut, ...end } = await askGit(what, readOf(left));
+    return { files, leftOut, cutOff, end };
+  });
+};

@@ -3,7 +3,10 @@ import { mkdir } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { WorktreePaths } from "./folders.ts";
 import { repositoriesIn, requireCommit } from "./git/commit.ts";
-import { takeSnapshot, topOf } from "./git/snapshot.ts";
+import type { WorkingTree } from "./git/git.ts";
+import { hiddenByTask, leftOutOf } from "./git/left-out.ts";
+import { takeSnapshot, takeTaskSnapshot } from "./git/snapshot.ts";
+import { treeAt } from "./git/working-tree.ts";
 import { addWorktree, keepBase, removeWorktree } from "./git/worktree.ts";
 import { type WorktreeRecord, writeRecord } from "./record.ts";
 import { runSetup } from "./setup.ts";
@@ -43,22 +46,23 @@ const refuseRepositories = (repositories: readonly string[]): void => {
  */
 export const makeWorktree = async (plan: WorktreePlan): Promise<WorktreeRecord> => {
   const { paths, directory, home, taskId, setup, now, signal } = plan;
-  const source = await topOf(directory);
+  const from = await treeAt(directory);
+  const { top: source } = from;
   const record: WorktreeRecord = { home, source, below: relative(source, directory), createdAt: now };
   if (taskId !== undefined) record.taskId = taskId;
   if (plan.commit !== undefined) record.commit = plan.commit;
   await mkdir(paths.folder, { recursive: true, mode: 0o700 });
   writeRecord(paths, record);
   const { commit, repositories } =
-    plan.commit === undefined ? await takeSnapshot(source) : await atCommit(source, plan.commit);
+    plan.commit === undefined ? await takeSnapshot(from) : await atCommit(from, plan.commit);
   refuseRepositories(repositories);
-  await addWorktree(source, paths.tree, commit);
+  const tree = await addWorktree(from, paths.tree, commit);
   try {
     // The caller's directory may have nothing but what git ignores.
     await mkdir(join(paths.tree, record.below), { recursive: true });
     const isShared = await sharePackages(source, paths.tree);
     if (setup !== undefined) await runSetup({ command: setup, directory: paths.tree, source, signal });
-    const made = { ...record, base: isShared || setup !== undefined ? await prepared(paths.tree) : commit };
+    const made = { ...record, ...(isShared || setup !== undefined ? await prepared(tree, from) : { base: commit }) };
     writeRecord(paths, made);
     return made;
   } catch (error) {
@@ -68,16 +72,18 @@ export const makeWorktree = async (plan: WorktreePlan): Promise<WorktreeRecord> 
 };
 
 /** A commit as a snapshot. */
-const atCommit = async (source: string, commit: string) => {
+const atCommit = async (source: WorkingTree, commit: string) => {
   await requireCommit(source, commit);
   return { commit, repositories: await repositoriesIn(source, commit) };
 };
 
 /** What was added to the snapshot belongs to the beginning. */
-const prepared = async (tree: string): Promise<string> => {
-  const { commit } = await takeSnapshot(tree);
-  await keepBase(tree, commit);
-  return commit;
+const prepared = async (tree: WorkingTree, source: WorkingTree): Promise<Pick<WorktreeRecord, "base" | "leftOut">> => {
+  const snapshot = await takeTaskSnapshot(tree, source);
+  const { commit: base } = snapshot;
+  await keepBase(tree, base);
+  const leftOut = leftOutOf(snapshot, await hiddenByTask(tree, base, [])).map(({ path }) => path);
+  return leftOut.length === 0 ? { base } : { base, leftOut };
 };
 
 /** Removes a worktree that is there, and notes why. What is known of it stays. */

@@ -1,15 +1,33 @@
 import { existsSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { WorktreePaths } from "./folders.ts";
+import { patchedTree } from "./git/changes.ts";
 import { has } from "./git/commit.ts";
-import { git } from "./git/git.ts";
+import { place } from "./git/placing.ts";
+import { forgetPlaced } from "./git/placing-journal.ts";
+import { entriesBetween } from "./git/placing-plan.ts";
+import { takeSnapshot } from "./git/snapshot.ts";
+import { withObjects, withTemporaryFolder } from "./git/working-tree.ts";
 import { keepBase, removeWorktree } from "./git/worktree.ts";
 import { makeWorktree, type WorktreePlan } from "./make-worktree.ts";
+import { treesOf } from "./read-changes.ts";
 import { readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
 
 /** Applies a patch to a worktree at the commit that it was made of. @throws GitError where it does not fit */
-const applyPatch = (tree: string, patch: string): Promise<unknown> =>
-  git(tree, ["apply", "--whitespace=nowarn", patch]);
+const applyPatch = async (paths: WorktreePaths, record: WorktreeRecord, patch: string): Promise<void> => {
+  const { own: tree, source: filtersIn } = await treesOf(paths, record);
+  await withTemporaryFolder((folder) =>
+    withObjects(tree, async (objects) => {
+      const index = join(folder, "index");
+      const { commit } = await takeSnapshot(tree, index);
+      const to = await patchedTree(objects, commit, patch);
+      const entries = await entriesBetween(objects, commit, to);
+      await place({ tree, entries, to, index, files: [], journal: paths, filtersIn });
+      forgetPlaced(paths);
+    }),
+  );
+};
 
 /**
  * Makes a worktree again, with the changes that were in it when it was removed.
@@ -19,7 +37,7 @@ export const makeWithChanges = async (plan: WorktreePlan): Promise<WorktreeRecor
   const { paths } = plan;
   const made = await makeWorktree(plan);
   try {
-    await applyPatch(paths.tree, paths.patch);
+    await applyPatch(paths, made, paths.patch);
     return made;
   } catch (error) {
     await removeWorktree(made.source, paths.tree);
@@ -46,7 +64,7 @@ export const receiveChanges = async (
   if (known) await removeWorktree(known.source, paths.tree);
   const made = await makeWorktree({ ...plan, setup: undefined });
   try {
-    await applyPatch(paths.tree, draft);
+    await applyPatch(paths, made, draft);
     const record = await countFromApplied(paths, made, before);
     await rename(draft, paths.patch);
     return record;
@@ -67,9 +85,10 @@ const countFromApplied = async (
 ): Promise<WorktreeRecord> => {
   const base = before?.gone?.end ?? before?.base;
   // Git removes commits that nothing leads to, after weeks.
-  if (base === undefined || !(await has(paths.tree, base))) return made;
+  const { own } = await treesOf(paths, made);
+  if (base === undefined || !(await has(own, base))) return made;
   const record = { ...made, base };
-  await keepBase(paths.tree, base);
+  await keepBase(own, base);
   writeRecord(paths, record);
   return record;
 };

@@ -23,6 +23,8 @@ export const WorktreeRecord = z.object({
    * another server it is what a person had applied of them before.
    */
   base: z.string().optional(),
+  /** What was in it when it began, and can be no change, see `LeftOut`; absent where that was nothing. */
+  leftOut: z.array(z.string()).optional(),
   /** Why there is no worktree any more; absent where there is one. */
   gone: z
     .object({

@@ -1,5 +1,5 @@
 import { type CommandEnd, runShellCommand } from "../platform/shell-command.ts";
-import { withoutLocations } from "./git/git.ts";
+import { withoutLocations } from "./git/environment.ts";
 
 /** Milliseconds that the command may take: a large project's packages take minutes. */
 const TIME_LIMIT_MS = 600_000;

@@ -1,8 +1,8 @@
 import { hasEnded, type Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
-import { idsIn, isThere, pathsOf } from "./folders.ts";
-import { readChanges, readRecord } from "./record.ts";
+import { idsIn, isHalfApplied, isThere, pathsOf } from "./folders.ts";
+import { isInUse, readChanges, readRecord } from "./record.ts";
 import type { WorktreeOptions, Worktrees } from "./worktrees.ts";
 
 /**
@@ -16,24 +16,25 @@ export interface SweepDeps {
   options: Pick<WorktreeOptions, "root" | "keep">;
   /** Only worktrees of this directory's tasks are swept. */
   home: string;
-  worktrees: Pick<Worktrees, "expire" | "remove">;
+  worktrees: Pick<Worktrees, "expire" | "remove" | "recover">;
   clock: Clock;
   log: Log;
   taskOf(sessionID: string): Task | undefined;
 }
 
 /**
- * Removes the worktrees of tasks that are gone, those of launches that were cut off, and those that were kept for long enough.
+ * Finishes or undoes what was being applied when its process ended. Removes the worktrees of tasks that are gone, those of launches that were cut off, and those that were kept for long enough.
  * Returns a promise for each, which never rejects.
  */
 export const sweepWorktrees = ({ options, home, worktrees, clock, log, taskOf }: SweepDeps): Promise<void>[] => {
   const { root, keep } = options;
   const now = clock.now();
 
-  const due = (id: string): "remove" | "expire" | undefined => {
+  const due = (id: string): "remove" | "expire" | "recover" | undefined => {
     const paths = pathsOf(root, id);
     const record = readRecord(paths);
     if (record?.home !== home) return undefined;
+    if (isHalfApplied(paths)) return isInUse(record, now) ? undefined : "recover";
     const { taskId, createdAt, gone } = record;
     if (taskId === undefined) return now - createdAt > LAUNCH_LIMIT_MS ? "remove" : undefined;
     const task = taskOf(taskId);
@@ -47,9 +48,9 @@ export const sweepWorktrees = ({ options, home, worktrees, clock, log, taskOf }:
   return idsIn(root).flatMap((id) => {
     const what = due(id);
     if (what === undefined) return [];
-    log.info("a worktree is removed", { id, why: what });
+    log.info("a worktree is swept", { id, what });
     return worktrees[what](id).catch((error) => {
-      log.error("a worktree could not be removed", { id, reason: errorMessage(error) });
+      log.error("a worktree could not be swept", { id, what, reason: errorMessage(error) });
     });
   });
 };

@@ -14,7 +14,7 @@ import { type ChangeCounts, createChangeCounts, type TaskInWorktree } from "./ch
 import { idsIn, isThere, pathsOf, worktreeIdOf } from "./folders.ts";
 import type { WorktreePlan } from "./make-worktree.ts";
 import { createOneAtATime } from "./one-at-a-time.ts";
-import { isInUse, isUndecided, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
+import { isInUse, isUndecided, readChanges, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
 import { createWorktreeRemoval } from "./remove-worktree.ts";
 
 /** Where worktrees are, and how they are made and kept. */
@@ -67,8 +67,10 @@ export interface Worktrees extends ChangeCounts {
   countUndecided(tasks: readonly Task[]): Promise<void>;
   /** Removes all that there is of cleared tasks. */
   forget(tasks: readonly Task[]): void;
-  /** Removes the worktree, and keeps what is known of it. */
+  /** Removes the worktree, and keeps what is known of it. One with what its patch has not stays. */
   expire(id: string): Promise<void>;
+  /** Finishes or undoes what a process that has ended was applying of a worktree. @throws Error where neither can be done */
+  recover(id: string): Promise<void>;
   /** Removes the worktree of a task whose changes its home has. It is made again with them if the task is resumed. */
   putAway(task: Pick<Task, "worktree">): void;
   /** Removes a worktree with all that is known of it. */
@@ -99,6 +101,13 @@ export interface WorktreesDeps {
   newId(): string;
   store: Pick<Store, "get" | "live">;
 }
+
+/** True where there is still that commit in the repository that a directory belongs to. */
+const hasCommit = async (directory: string, commit: string | undefined): Promise<boolean> => {
+  const [{ treeAt }, { has }] = await Promise.all([import("./git/working-tree.ts"), import("./git/commit.ts")]);
+  const tree = await treeAt(directory).catch(() => undefined);
+  return tree !== undefined && commit !== undefined && has(tree, commit);
+};
 
 /** Creates the worktrees of an engine. What is done with one of them is done in turn. */
 export const createWorktrees = ({ options, host, clock, log, newId, store }: WorktreesDeps): Worktrees => {
@@ -136,9 +145,7 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
     const directory = join(record.source, record.below);
     // What nobody has decided about must not get lost: the agent goes on with it.
     const hasChanges = record.gone?.why === "sent" || (isUndecided(record) && existsSync(paths.patch));
-    const { has } = await import("./git/commit.ts");
-    const isFromBase =
-      hasChanges && record.gone?.why !== "sent" && record.base && (await has(record.source, record.base));
+    const isFromBase = hasChanges && record.gone?.why !== "sent" && (await hasCommit(record.source, record.base));
     const commit = isFromBase ? record.base : record.commit;
     const plan = { directory, home: record.home, taskId: sessionID, signal, commit };
     const made = await make(id, plan, hasChanges);
@@ -223,7 +230,8 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
       const nothing = { run, at: clock.now(), files: [] };
       if (!hasEnded(task)) return { ...nothing, problem: "the task still runs" };
       const changes = counts.changesOf(task) ?? { ...nothing, problem: "they were not counted" };
-      return changes.files.length > 0 || changes.problem !== undefined ? changes : undefined;
+      const isSome = changes.files.length > 0 || changes.leftOut !== undefined || changes.problem !== undefined;
+      return isSome ? changes : undefined;
     },
     undecidedTasks: (home) =>
       idsIn(root).flatMap((id) => {
@@ -244,15 +252,26 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
     },
     expire: (id) =>
       queues.run(id, async () => {
-        const record = readRecord(pathsOf(root, id));
-        if (record) await removal.drop(id, record, "expired");
+        const paths = pathsOf(root, id);
+        const record = readRecord(paths);
+        if (!record) return;
+        const { readChangesIn } = await import("./read-changes.ts");
+        // A person may have worked in it since it was counted.
+        const read = record.base === undefined ? undefined : await readChangesIn(paths, record, record.base);
+        if (read && read.leftOut.length > 0)
+          return log.info("a worktree is kept: its patch has not all of it", { id, leftOut: read.leftOut.length });
+        await removal.drop(id, record, "expired");
       }),
+    recover: (id) => queues.run(id, () => removal.recover(id)),
     putAway: ({ worktree }) => {
       if (!worktree || worktree.isShared) return;
       const { id } = worktree;
       const drop = async () => {
-        const record = readRecord(pathsOf(root, id));
-        if (record && !record.gone) await removal.drop(id, record, "sent");
+        const paths = pathsOf(root, id);
+        const record = readRecord(paths);
+        const { isKept } = await import("./count-changes.ts");
+        const changes = readChanges(paths);
+        if (record && !record.gone && (!changes || isKept(changes))) await removal.drop(id, record, "sent");
       };
       queues
         .run(id, drop)

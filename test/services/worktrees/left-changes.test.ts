@@ -83,7 +83,7 @@ test("where nobody can say whether a run has begun meanwhile, what was applied c
     return false;
   };
   const settled = await applyLeftChanges(left, project.top, { ...AT_REST, isAtWork });
-  expect(settled).toMatchObject({ files: [{ path: "a.txt" }], isRemoved: false });
+  expect(settled).toMatchObject({ files: [{ path: "a.txt" }], stays: "an agent works in it again" });
   expect(existsSync(paths.tree)).toBe(true);
 });
 

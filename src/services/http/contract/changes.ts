@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { ChangedFile } from "../../../task.ts";
+import { ChangedFile, LeftOut } from "../../../task.ts";
 import { describeFields } from "./described.ts";
 
 const File = describeFields(ChangedFile, {
@@ -9,6 +9,11 @@ const File = describeFields(ChangedFile, {
   removed: "Lines that were removed; absent for a file that is not text.",
 });
 
+const Left = describeFields(LeftOut, {
+  path: "From the top of the tree, with slashes.",
+  why: "`ignored`: a `.gitignore` that the task wrote hides it. `name`: git takes no file of such a name, so that nothing can be applied. `repository`: a repository of its own, of which the files are among the changes, and the history is not.",
+});
+
 /** What a task left changed in its worktree, as the API returns it. */
 export const Changes = z
   .object({
@@ -16,6 +21,16 @@ export const Changes = z
     worktree: z.string().describe("The folder of the worktree."),
     patch: z.string().describe("A file with the changes, for `git apply`. There is none where nothing was changed."),
     files: z.array(File).describe("The changed files, by path."),
+    leftOut: z
+      .array(Left)
+      .optional()
+      .describe("What lies in the worktree and is not among the changes. Absent where that is nothing."),
+    cutOff: z
+      .enum(["finished", "undone"])
+      .optional()
+      .describe(
+        "What became of an earlier attempt to apply the changes, which was cut off and found now. Absent where there was none.",
+      ),
     became: z
       .enum(["clean", "applied", "discarded", "expired", "sent"])
       .optional()

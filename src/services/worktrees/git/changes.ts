@@ -1,8 +1,9 @@
+// ADR-256 in docs/decisions.md
 import type { ChangedFile } from "../../../task.ts";
-import { git, items } from "./git.ts";
+import { gitOnObjects, items, type ObjectsRepository } from "./git.ts";
 
-/** A file that was moved is deleted in one place and added in another, and no filter of the user's changes what is read. */
-const PLAIN = ["--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"];
+/** A file that was moved is deleted in one place and added in another. */
+const DIFF = ["diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index"];
 
 const CHANGES: Record<string, ChangedFile["change"]> = { A: "added", D: "deleted" };
 
@@ -13,9 +14,9 @@ const countsOf = (entry: string): [path: string, counts: Pick<ChangedFile, "adde
 };
 
 /** Lists the files that differ between two commits or trees, by path. @throws GitError */
-export const changesBetween = async (top: string, from: string, to: string): Promise<ChangedFile[]> => {
-  const counts = new Map(items((await git(top, ["diff", "--numstat", "-z", ...PLAIN, from, to])).stdout).map(countsOf));
-  const named = items((await git(top, ["diff", "--name-status", "-z", ...PLAIN, from, to])).stdout);
+export const changesBetween = async (objects: ObjectsRepository, from: string, to: string): Promise<ChangedFile[]> => {
+  const counts = new Map(items(await gitOnObjects(objects, [...DIFF, "--numstat", "-z", from, to])).map(countsOf));
+  const named = items(await gitOnObjects(objects, [...DIFF, "--name-status", "-z", from, to]));
   const files = named.flatMap((letter, index): ChangedFile[] => {
     const path = named[index + 1];
     if (index % 2 === 1 || path === undefined) return [];
@@ -25,6 +26,15 @@ export const changesBetween = async (top: string, from: string, to: string): Pro
 };
 
 /** Writes the difference between two commits or trees into a file, as `git apply` takes it. @throws GitError */
-export const writePatch = async (top: string, from: string, to: string, file: string): Promise<void> => {
-  await git(top, ["diff", "--binary", "--full-index", ...PLAIN, `--output=${file}`, from, to]);
+export const writePatch = async (objects: ObjectsRepository, from: string, to: string, file: string): Promise<void> => {
+  const form = ["--patch", "--binary", "--src-prefix=a/", "--dst-prefix=b/", `--output=${file}`];
+  await gitOnObjects(objects, [...DIFF, ...form, from, to]);
+};
+
+/** Returns the tree that a patch makes of a commit. @throws GitError where it does not fit */
+export const patchedTree = async (objects: ObjectsRepository, commit: string, patch: string): Promise<string> => {
+  const env = { GIT_INDEX_FILE: `${objects.gitDir}/patched` };
+  await gitOnObjects(objects, ["read-tree", commit], { env });
+  await gitOnObjects(objects, ["apply", "--cached", "-p1", "--whitespace=nowarn", patch], { env });
+  return (await gitOnObjects(objects, ["write-tree"], { env })).stdout.toString().trim();
 };

@@ -1,32 +1,43 @@
-import { git, items, line } from "./git.ts";
+import { git, items, lineOf, type WorkingTree } from "./git.ts";
 
 /** The mode of an entry that is a repository of its own. */
-const REPOSITORY = "160000 ";
+export const REPOSITORY = "160000";
 
-/** Returns the commit that is checked out; undefined before the first one. @throws GitError outside of a repository */
-export const headOf = async (top: string): Promise<string | undefined> => {
-  const { code, stdout } = await git(top, ["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], { answers: [1] });
-  return code === 0 ? stdout.trimEnd() : undefined;
+/** Returns the commit that is checked out; undefined before the first one. @throws GitError */
+export const headOf = async (tree: WorkingTree): Promise<string | undefined> => {
+  const answer = await git(tree, ["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], { answers: [1] });
+  return answer.code === 0 ? lineOf(answer) : undefined;
 };
 
 /** True where a branch of some remote leads to the commit, as far as this clone knows: others can fetch it. @throws GitError */
-export const isPublished = async (top: string, commit: string): Promise<boolean> =>
-  (await line(top, ["branch", "--remotes", "--contains", commit, "--format=%(refname)"])) !== "";
+export const isPublished = async (tree: WorkingTree, commit: string): Promise<boolean> =>
+  lineOf(
+    await git(tree, ["for-each-ref", "--count=1", "--format=%(refname)", `--contains=${commit}`, "refs/remotes"]),
+  ) !== "";
 
 /** True where the repository has the commit. @throws GitError */
-export const has = async (top: string, commit: string): Promise<boolean> =>
-  (await git(top, ["cat-file", "-e", `${commit}^{commit}`], { answers: [1, 128] })).code === 0;
+export const has = async (tree: WorkingTree, commit: string): Promise<boolean> =>
+  (await git(tree, ["cat-file", "-e", `${commit}^{commit}`], { answers: [1, 128] })).code === 0;
+
+const fetch = (tree: WorkingTree, ...from: string[]) =>
+  git(tree, ["fetch", "--quiet", "--no-recurse-submodules", "--no-auto-maintenance", ...from]);
 
 /** Sees to it that a commit is there: one that is not is fetched from the remotes. @throws GitError where none has it */
-export const requireCommit = async (top: string, commit: string): Promise<void> => {
-  if (await has(top, commit)) return;
-  await git(top, ["fetch", "--quiet", "--all"]);
-  if (await has(top, commit)) return;
-  await git(top, ["fetch", "--quiet", "origin", commit]);
+export const requireCommit = async (tree: WorkingTree, commit: string): Promise<void> => {
+  if (await has(tree, commit)) return;
+  await fetch(tree, "--all");
+  if (await has(tree, commit)) return;
+  await fetch(tree, "origin", commit);
 };
 
 /** Returns the paths of repositories within a commit, of whose files a worktree has none. @throws GitError */
-export const repositoriesIn = async (top: string, commit: string): Promise<string[]> =>
-  items((await git(top, ["ls-tree", "-r", "-z", "--full-tree", commit])).stdout).flatMap((entry) =>
+export const repositoriesIn = async (tree: WorkingTree, commit: string): Promise<string[]> =>
+  items(await git(tree, ["ls-tree", "-r", "-z", "--full-tree", commit])).flatMap((entry) =>
     entry.startsWith(REPOSITORY) ? entry.slice(entry.indexOf("\t") + 1) : [],
   );
+
+/** Makes a commit of a tree that no branch leads to. */
+export const commitTree = async (at: WorkingTree, tree: string, parents: readonly string[]): Promise<string> => {
+  const parentArguments = parents.flatMap((parent) => ["-p", parent]);
+  return lineOf(await git(at, ["commit-tree", "--no-gpg-sign", tree, ...parentArguments, "-m", "A tree as it stood"]));
+};

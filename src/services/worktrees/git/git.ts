@@ -1,5 +1,6 @@
-// ADR-244 in docs/decisions.md
+// ADR-256 in docs/decisions.md
 import { spawn } from "node:child_process";
+import { bareEnvironment, gitEnvironment, settingArguments } from "./environment.ts";
 
 /** A git command that failed, in git's own words. */
 export class GitError extends Error {
@@ -13,18 +14,43 @@ export class GitError extends Error {
   }
 }
 
+/** A working tree. Its git directory is named to git, which never looks for one in a folder that an agent wrote. */
+export interface WorkingTree {
+  /** The folder of its files. */
+  top: string;
+  /** Its git directory: for a linked worktree a folder below the repository's. */
+  gitDir: string;
+  /** The git directory that all worktrees of its repository share. */
+  commonDir: string;
+  /** How its objects are named, such as `sha1`. */
+  objectFormat: string;
+  /** Settings that hold for this tree whatever the configuration says, such as `core.ignoreCase=false`. */
+  settings: readonly string[];
+}
+
+/** A repository of ours, without files, configuration and attributes of its own, that reads and writes another one's objects. */
+export interface ObjectsRepository {
+  gitDir: string;
+  /** The other repository's objects. */
+  objects: string;
+}
+
 /** How a git command is run. */
 export interface GitOptions {
-  /** Variables beside those of the process. */
+  /** Variables beside those of every git command. */
   env?: Record<string, string>;
   /** Exit codes that are answers, beside 0. Default: none. */
   answers?: readonly number[];
+  /** Items for its input, each of which is ended with a zero: bytes, one character each. Or an open file. Default: no input. */
+  input?: readonly string[] | number;
+  /** An open file that takes its output. Default: the answer has it. */
+  output?: number;
 }
 
 /** What a git command answered. */
 export interface GitAnswer {
   code: number;
-  stdout: string;
+  stdout: Buffer;
 }
 
 /** Milliseconds after which a git command is stopped. Ten thousand files take 0.6 s to write (measured). */
@@ -39,35 +65,6 @@ const NAMED = 3;
 /** Characters of git's own words that an error carries. */
 const ERROR_CHARS = 500;
 
-/** Variables that say which repository git works on: a hook or an editor may have set them for another one. */
-const LOCATIONS = [
-  "GIT_DIR",
-  "GIT_WORK_TREE",
-  "GIT_INDEX_FILE",
-  "GIT_COMMON_DIR",
-  "GIT_OBJECT_DIRECTORY",
-  "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-  "GIT_NAMESPACE",
-  "GIT_PREFIX",
-];
-
-/** Commits of ours need an author where the user has configured none. They are on no branch. */
-const IDENTITY = {
-  GIT_AUTHOR_NAME: "opencode-taskchart",
-  GIT_AUTHOR_EMAIL: "opencode-taskchart@localhost",
-  GIT_COMMITTER_NAME: "opencode-taskchart",
-  GIT_COMMITTER_EMAIL: "opencode-taskchart@localhost",
-};
-
-/** No hook runs, nothing is asked, and no line ending or nested repository is only warned about. */
-const SETTINGS = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "core.safecrlf=false", "gc.auto=0"];
-
-const settings = SETTINGS.flatMap((setting) => ["-c", setting]);
-
-/** Returns the environment of the process, without the variables that would lead git to another repository. */
-export const withoutLocations = (env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !LOCATIONS.includes(name)));
-
 /** What git says is wrong, on one line: its warnings and hints are left out. */
 const sentenceOf = (stderr: string): string => {
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");
@@ -77,42 +74,82 @@ const sentenceOf = (stderr: string): string => {
   return sentence.slice(0, ERROR_CHARS);
 };
 
-/**
- * Runs git in a directory, without a shell.
- * @throws GitError when it cannot be started, takes too long, or ends with a code that is no answer
- */
-export const git = (directory: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> =>
+interface Call extends GitOptions {
+  directory: string;
+  /** What stands before the command, and the command with its arguments. */
+  settings: readonly string[];
+  args: readonly string[];
+  environment: NodeJS.ProcessEnv;
+}
+
+const run = ({ directory, settings, args, environment, env, answers = [], input, output }: Call): Promise<GitAnswer> =>
   new Promise((resolve, reject) => {
     const child = spawn("git", [...settings, ...args], {
       cwd: directory,
-      env: {
-        ...withoutLocations(),
-        ...IDENTITY,
-        LC_ALL: "C",
-        GIT_TERMINAL_PROMPT: "0",
-        GIT_OPTIONAL_LOCKS: "0",
-        ...options.env,
-      },
-      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...environment, ...env },
+      stdio: [typeof input === "object" ? "pipe" : (input ?? "ignore"), output ?? "pipe", "pipe"],
       timeout: TIME_LIMIT_MS,
       killSignal: "SIGKILL",
     });
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
-    child.stdout.on("data", (piece: Buffer) => stdout.push(piece));
-    child.stderr.on("data", (piece: Buffer) => stderr.push(piece));
+    child.stdout?.on("data", (piece: Buffer) => stdout.push(piece));
+    child.stderr?.on("data", (piece: Buffer) => stderr.push(piece));
+    // Git may end before it has read everything: its exit code says what became of it.
+    child.stdin?.on("error", () => undefined);
+    if (typeof input === "object") child.stdin?.end(Buffer.from(input.map((item) => `${item}\0`).join(""), "latin1"));
     child.on("error", (error) => reject(new GitError(`git could not be started: ${error.message}`)));
     child.on("close", (code, signal) => {
       if (code === null) return reject(new GitError(`git ${args[0]} was stopped by ${signal}`));
-      const isAnswer = code === 0 || (options.answers ?? []).includes(code);
+      const isAnswer = code === 0 || answers.includes(code);
       if (!isAnswer) return reject(new GitError(sentenceOf(Buffer.concat(stderr).toString()), code));
-      resolve({ code, stdout: Buffer.concat(stdout).toString() });
+      resolve({ code, stdout: Buffer.concat(stdout) });
     });
   });
 
-/** Returns what a git command printed, without the line end. @throws GitError as `git` does */
-export const line = async (directory: string, args: readonly string[], options?: GitOptions): Promise<string> =>
-  (await git(directory, args, options)).stdout.trimEnd();
+/**
+ * Runs git in a working tree, without a shell.
+ * @throws GitError when it cannot be started, takes too long, or ends with a code that is no answer
+ */
+export const git = (tree: WorkingTree, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> => {
+  const { top, gitDir, settings } = tree;
+  const places = [`--git-dir=${gitDir}`, `--work-tree=${top}`, ...settings.flatMap((setting) => ["-c", setting])];
+  return run({
+    ...options,
+    directory: top,
+    settings: [...settingArguments, ...places],
+    args,
+    environment: gitEnvironment(),
+  });
+};
+
+/** Has git look for the repository of a person's directory, and asks it there. @throws GitError as `git` does */
+export const gitAt = (directory: string, args: readonly string[]): Promise<GitAnswer> =>
+  run({ directory, settings: settingArguments, args, environment: gitEnvironment() });
+
+/**
+ * Asks git about objects alone: no configuration, no attribute and no file of any tree has a say in the answer.
+ * @throws GitError as `git` does
+ */
+export const gitOnObjects = (
+  { gitDir, objects }: ObjectsRepository,
+  args: readonly string[],
+  { env, ...options }: GitOptions = {},
+): Promise<GitAnswer> =>
+  run({
+    ...options,
+    env: { GIT_OBJECT_DIRECTORY: objects, ...env },
+    directory: gitDir,
+    settings: [`--git-dir=${gitDir}`, "-c", "core.attributesFile=/dev/null"],
+    args,
+    environment: bareEnvironment(),
+  });
+
+/** Returns the line that git printed, without its end. */
+export const lineOf = ({ stdout }: GitAnswer): string => stdout.toString().replace(/\r?\n$/, "");
 
 /** Splits what git printed with `-z`: each item ends with a zero. */
-export const items = (stdout: string): string[] => stdout.split("\0").slice(0, -1);
+export const items = ({ stdout }: GitAnswer): string[] => stdout.toString().split("\0").slice(0, -1);
+
+/** The same as bytes, one character each: a file's name need not be text. */
+export const byteItems = ({ stdout }: GitAnswer): string[] => stdout.toString("latin1").split("\0").slice(0, -1);

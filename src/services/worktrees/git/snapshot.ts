@@ -1,35 +1,32 @@
-// ADR-244 in docs/decisions.md
+// ADR-244, ADR-256 in docs/decisions.md
 import { existsSync } from "node:fs";
-import { copyFile, mkdtemp, rm, stat, utimes } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { headOf } from "./commit.ts";
-import { git, items, line } from "./git.ts";
-
-/** The mode of an entry that is a repository of its own: a submodule, or one that lies in the tree. */
-const REPOSITORY = "160000 ";
+import { commitTree, headOf, REPOSITORY } from "./commit.ts";
+import { filtered, filtersOf, storeFiltered, withoutFilters } from "./filters.ts";
+import { byteItems, git, lineOf, type WorkingTree } from "./git.ts";
+import { readable, refusedPart } from "./names.ts";
+import { filesOfNested } from "./nested.ts";
+import { withTemporaryFolder } from "./working-tree.ts";
 
 /** A tree as it stood at one moment. */
 export interface Snapshot {
   /** The commit that has all of its files, new ones included, and none that git ignores. No branch leads to it. */
   commit: string;
-  /** Paths of repositories within the tree: a worktree has none of their files. */
+  /** The tree of that commit: the same for the same files. */
+  tree: string;
+  /** Paths of repositories within the tree: those of a person's tree are not in it, nor is any of their files. */
   repositories: string[];
+  /** Paths of files and folders that git takes into no tree because of their names, such as `.GIT`. */
+  refused: string[];
 }
-
-/** Returns the folder of the working tree that a directory belongs to. @throws GitError when it belongs to none */
-export const topOf = (directory: string): Promise<string> => line(directory, ["rev-parse", "--show-toplevel"]);
-
-/** Returns the folder that all worktrees of a repository share. @throws GitError outside of a repository */
-export const repositoryOf = (directory: string): Promise<string> =>
-  line(directory, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
 
 /**
  * Copies the index, if there is one: with it git need not read files that have not changed. The copy is no younger than the
  * index, for git reads again what has changed in the moment in which that was written.
  */
-const copyIndex = async (top: string, to: string): Promise<void> => {
-  const index = await line(top, ["rev-parse", "--path-format=absolute", "--git-path", "index"]);
+const copyIndex = async ({ gitDir }: WorkingTree, to: string): Promise<void> => {
+  const index = join(gitDir, "index");
   if (!existsSync(index)) return;
   const { mtimeMs } = await stat(index);
   await copyFile(index, to);
@@ -37,39 +34,111 @@ const copyIndex = async (top: string, to: string): Promise<void> => {
   await utimes(to, writtenAt, writtenAt);
 };
 
-/** Gives `work` a folder that is removed afterwards. */
-export const withTemporaryFolder = async <T>(work: (folder: string) => Promise<T>): Promise<T> => {
-  const folder = await mkdtemp(join(tmpdir(), "taskchart-git-"));
-  try {
-    return await work(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+/** Entries of an index by path, each as `<mode> <object>`. */
+type Entries = Map<string, string>;
+
+const entriesOf = async (tree: WorkingTree, env: Record<string, string>): Promise<Entries> =>
+  new Map(
+    byteItems(await git(tree, ["ls-files", "--stage", "-z"], { env })).map((entry) => {
+      const [facts = "", path = ""] = [entry.slice(0, entry.indexOf("\t")), entry.slice(entry.indexOf("\t") + 1)];
+      return [path, facts.slice(0, facts.lastIndexOf(" "))];
+    }),
+  );
+
+/** What a snapshot is taken with: the index that it makes, and the tree as git is to see it. */
+interface Taking {
+  tree: WorkingTree;
+  env: { GIT_INDEX_FILE: string };
+}
+
+const begin = async (tree: WorkingTree, index: string): Promise<Taking> => {
+  await copyIndex(tree, index);
+  // In a sparse checkout, and where files were marked by hand, git believes of files that are there that they are not.
+  const settings = [...tree.settings, "core.sparseCheckout=true"];
+  const taking = { tree: { ...tree, settings }, env: { GIT_INDEX_FILE: index } };
+  // And of files that were marked so, that they have not changed.
+  const unchanged = byteItems(await git(taking.tree, ["ls-files", "-z", "-v"], taking)).flatMap((entry) =>
+    /^[a-z]/.test(entry) ? entry.slice(2) : [],
+  );
+  if (unchanged.length > 0)
+    await git(taking.tree, ["update-index", "--no-assume-unchanged", "-z", "--stdin"], { ...taking, input: unchanged });
+  return taking;
 };
 
-/** Makes a commit of a tree that no branch leads to. */
-export const commitTree = (top: string, tree: string, parents: readonly string[]): Promise<string> =>
-  line(top, ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-m", "A tree as it stood"]);
+/** Takes in what has changed in the tree, but for the repositories in it and what git refuses. Returns both. */
+const addChanged = async ({ tree, env }: Taking, apart: readonly string[]) => {
+  const others = byteItems(await git(tree, ["ls-files", "-z", "--others", "--exclude-standard"], { env }));
+  const nested = others.flatMap((path) => (path.endsWith("/") ? path.slice(0, -1) : []));
+  const refused = others.flatMap((path) => refusedPart(path) ?? []);
+  const left = [...new Set([...nested, ...refused, ...apart])].map((path) => `:(top,exclude,literal)${path}`);
+  const args = ["add", "-A", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"];
+  await git(tree, args, { env, input: [".", ...left] });
+  return { nested: nested.filter((path) => refusedPart(path) === undefined), refused };
+};
+
+const finish = async ({ tree: at, env }: Taking, parents: readonly string[]) => {
+  const tree = lineOf(await git(at, ["write-tree"], { env }));
+  return { tree, commit: await commitTree(at, tree, parents) };
+};
+
+const repositoriesIn = (entries: Entries): string[] =>
+  [...entries].flatMap(([path, facts]) => (facts.startsWith(REPOSITORY) ? path : []));
+
+const withIndex = <T>(index: string | undefined, work: (index: string) => Promise<T>): Promise<T> =>
+  index === undefined ? withTemporaryFolder((folder) => work(join(folder, "index"))) : work(index);
 
 /**
- * Takes a snapshot of a working tree: what is staged, what is not, and new files. Files, index, branches and stash stay as
- * they are.
- * @param top the folder of the working tree
- * @throws GitError when a file cannot be read, or a repository in the tree has no commit
+ * Takes a snapshot of a person's working tree: what is staged, what is not, and new files. Files, index, branches and stash
+ * stay as they are.
+ * @param keptIndex a file in which the index of the snapshot is left. Default: nowhere
+ * @throws GitError when a file cannot be read
  */
-export const takeSnapshot = (top: string): Promise<Snapshot> =>
-  withTemporaryFolder(async (folder) => {
-    const index = join(folder, "index");
-    await copyIndex(top, index);
-    const env = { GIT_INDEX_FILE: index };
-    await git(top, ["-c", "advice.addEmbeddedRepo=false", "add", "-A"], { env });
-    const listed = items((await git(top, ["ls-files", "--stage", "-z"], { env })).stdout);
-    const tree = await line(top, ["write-tree"], { env });
-    const head = await headOf(top);
+export const takeSnapshot = (tree: WorkingTree, keptIndex?: string): Promise<Snapshot> =>
+  withIndex(keptIndex, async (index) => {
+    const taking = await begin(tree, index);
+    const known = repositoriesIn(await entriesOf(taking.tree, taking.env));
+    const { nested, refused } = await addChanged(taking, known);
+    const head = await headOf(tree);
     return {
-      commit: await commitTree(top, tree, head === undefined ? [] : [head]),
-      repositories: listed.flatMap((entry) =>
-        entry.startsWith(REPOSITORY) ? entry.slice(entry.indexOf("\t") + 1) : [],
-      ),
+      ...(await finish(taking, head === undefined ? [] : [head])),
+      repositories: readable([...known, ...nested]),
+      refused: readable(refused),
+    };
+  });
+
+/**
+ * Takes a snapshot of a worktree in which an agent has worked. It has the files of repositories that lie in it, too. Nothing
+ * that the agent wrote runs.
+ * @param source a person's tree of the same repository, in which the filters run that the person has configured
+ * @throws GitError when a file cannot be read
+ */
+export const takeTaskSnapshot = (tree: WorkingTree, source: WorkingTree): Promise<Snapshot> =>
+  withTemporaryFolder(async (folder) => {
+    const filters = await filtersOf(tree);
+    const taking = await begin(withoutFilters(tree, filters), join(folder, "index"));
+    const { env } = taking;
+    const before = await entriesOf(taking.tree, env);
+    const submodules = repositoriesIn(before);
+    const update = (args: readonly string[], input: readonly string[]) =>
+      input.length === 0 ? undefined : git(taking.tree, ["update-index", "-z", ...args], { env, input });
+    await update(["--force-remove", "--stdin"], submodules);
+    const { nested, refused } = await addChanged(taking, []);
+    const inside = await filesOfNested(taking.tree, nested);
+    const taken = inside.filter((path) => refusedPart(path) === undefined);
+    await update(["--add", "--replace", "--stdin"], taken);
+    if (filters.length > 0) {
+      const after = [...(await entriesOf(taking.tree, env))];
+      const changed = new Map(after.filter(([path, facts]) => facts.startsWith("100") && before.get(path) !== facts));
+      const stored: string[] = [];
+      for (const path of await filtered(taking.tree, filters, [...changed.keys()], env)) {
+        const [mode = ""] = (changed.get(path) ?? "").split(" ");
+        stored.push(`${mode} ${await storeFiltered(source, tree.top, path)}\t${path}`);
+      }
+      await update(["--index-info"], stored);
+    }
+    return {
+      ...(await finish(taking, [])),
+      repositories: readable(nested),
+      refused: readable([...refused, ...inside.flatMap((path) => refusedPart(path) ?? [])]),
     };
   });

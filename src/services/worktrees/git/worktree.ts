@@ -1,8 +1,8 @@
 // ADR-244 in docs/decisions.md
-import { existsSync } from "node:fs";
 import { rm, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { GitError, git, items } from "./git.ts";
+import { GitError, git, items, type WorkingTree } from "./git.ts";
+import { treeAt, worktreeAt } from "./working-tree.ts";
 
 /** A ref that only its own worktree sees. It keeps the commit that the worktree began with. */
 const BASE = "refs/worktree/taskchart-base";
@@ -19,61 +19,56 @@ const freeBytesAt = async (folder: string): Promise<number> => {
  * Refuses what a disk has no room for: git says of a full one no more than which files it could not write.
  * @throws GitError with the sizes
  */
-const requireRoom = async (top: string, commit: string, free: number): Promise<void> => {
-  const { stdout } = await git(top, ["ls-tree", "-r", "-l", "-z", "--full-tree", commit]);
-  const needed = items(stdout).reduce((sum, entry) => sum + Number(/ +(\d+)\t/.exec(entry)?.[1] ?? 0), 0);
+const requireRoom = async (source: WorkingTree, commit: string, free: number): Promise<void> => {
+  const entries = items(await git(source, ["ls-tree", "-r", "-l", "-z", "--full-tree", commit]));
+  const needed = entries.reduce((sum, entry) => sum + Number(/ +(\d+)\t/.exec(entry)?.[1] ?? 0), 0);
   if (needed < free) return;
   throw new GitError(`the disk has ${megabytes(free)} MB left, and the files take ${megabytes(needed)} MB`);
 };
 
 /**
  * Makes a worktree with the files of a commit. It is on no branch, and locked, so that `git worktree prune` leaves it alone.
- * @param top the folder of a working tree of the repository
+ * @param source a working tree of the repository
  * @param freeBytes only tests pass it
  * @throws GitError when it cannot be made, as on a full disk; nothing is left of it then
  */
 export const addWorktree = async (
-  top: string,
+  source: WorkingTree,
   path: string,
   commit: string,
   freeBytes = freeBytesAt,
-): Promise<void> => {
-  await requireRoom(top, commit, await freeBytes(dirname(path)));
+): Promise<WorkingTree> => {
+  await requireRoom(source, commit, await freeBytes(dirname(path)));
+  const lock = ["--lock", "--reason", "opencode-taskchart"];
   try {
-    await git(top, [
-      "worktree",
-      "add",
-      "--quiet",
-      "--detach",
-      "--lock",
-      "--reason",
-      "opencode-taskchart",
-      path,
-      commit,
-    ]);
-    await keepBase(path, commit);
+    await git(source, ["worktree", "add", "--quiet", "--detach", "--no-guess-remote", ...lock, path, commit]);
+    const made = await worktreeAt(source, path);
+    await keepBase(made, commit);
+    return made;
   } catch (error) {
-    await removeWorktree(top, path);
+    await removeWorktree(source.top, path);
     throw error;
   }
 };
 
 /** Keeps a commit for as long as the worktree is there. @throws GitError */
-export const keepBase = async (path: string, commit: string): Promise<void> => {
-  await git(path, ["update-ref", BASE, commit]);
+export const keepBase = async (tree: WorkingTree, commit: string): Promise<void> => {
+  await git(tree, ["update-ref", BASE, commit]);
 };
 
 /**
- * Removes a worktree with all that is in it, even where its folder or its repository is gone.
+ * Removes a worktree with all that is in it, even where its folder or its repository is gone. The folder goes first: git
+ * would look into its `.git`, which may be the agent's.
+ * @param top a folder of a person's tree of the same repository
  * @throws Error when the folder cannot be removed
  */
 export const removeWorktree = async (top: string, path: string): Promise<void> => {
+  await rm(path, { recursive: true, force: true, maxRetries: 3, retryDelay: 100 });
   try {
     // Twice: once for its changes, once for its lock.
-    if (existsSync(top)) await git(top, ["worktree", "remove", "--force", "--force", path]);
+    await git(await treeAt(top), ["worktree", "remove", "--force", "--force", path]);
   } catch (error) {
-    // Git does not know it, or no longer.
+    // Its repository is gone, or does not know it, or no longer.
     if (!(error instanceof GitError)) throw error;
   }
-  await rm(path, { recursive: true, force: true, maxRetries: 3, retryDelay: 100 });
 };

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { applyChanges } from "../../../../src/services/worktrees/git/apply.ts";
 import { changesBetween, writePatch } from "../../../../src/services/worktrees/git/changes.ts";
-import { takeSnapshot } from "../../../../src/services/worktrees/git/snapshot.ts";
+import { takeSnapshot, takeTaskSnapshot } from "../../../../src/services/worktrees/git/snapshot.ts";
+import { treeAt, withObjects } from "../../../../src/services/worktrees/git/working-tree.ts";
 import { addWorktree } from "../../../../src/services/worktrees/git/worktree.ts";
 import { newRepository, type Repository, repositoryAt, temporaryFolder } from "../../../fakes/repository.ts";
 
@@ -13,18 +14,23 @@ const text = (changes: Record<number, string> = {}) =>
     .join("\n")
     .concat("\n");
 
-/** A worktree of a repository as it stands. */
 const branchOff = async (home: Repository) => {
-  const { commit: base } = await takeSnapshot(home.top);
-  const path = join(temporaryFolder(), "tree");
-  await addWorktree(home.top, path, base);
+  const source = await treeAt(home.top);
+  const { commit: base } = await takeSnapshot(source);
+  const folder = temporaryFolder();
+  const path = join(folder, "tree");
+  const own = await addWorktree(source, path, base);
   const tree = repositoryAt(path);
-  return { ...tree, base, end: async () => (await takeSnapshot(path)).commit };
+  const end = async () => (await takeTaskSnapshot(own, source)).commit;
+  const journal = { applying: join(folder, "applying.json"), applied: join(folder, "applied.json") };
+  const changes = async () => withObjects(own, async (objects) => changesBetween(objects, base, await end()));
+  return { ...tree, base, own, source, journal, end, changes };
 };
 
 type Tree = Awaited<ReturnType<typeof branchOff>>;
 
-const apply = async (home: Repository, tree: Tree) => applyChanges(home.top, tree.base, await tree.end());
+const apply = async (home: Repository, { base, end, journal }: Tree) =>
+  applyChanges(await treeAt(home.top), { base, end: await end(), journal });
 
 test("the changes of a worktree are counted by file, commits that were made in it included", async () => {
   const home = newRepository({ "a.txt": text(), "gone.txt": "1\n2\n", "bytes.bin": "\0" });
@@ -33,7 +39,7 @@ test("the changes of a worktree are counted by file, commits that were made in i
   tree.commit();
   rmSync(tree.path("gone.txt"));
   writeFileSync(tree.path("bytes.bin"), Buffer.from([0, 1]));
-  await expect(changesBetween(tree.top, tree.base, await tree.end())).resolves.toEqual([
+  await expect(tree.changes()).resolves.toEqual([
     { path: "a.txt", change: "modified", added: 1, removed: 1 },
     { path: "bytes.bin", change: "modified" },
     { path: "gone.txt", change: "deleted", added: 0, removed: 2 },
@@ -47,7 +53,8 @@ test("a patch is what git apply takes", async () => {
   tree.write({ "a.txt": text({ 3: "changed" }) });
   writeFileSync(tree.path("bytes"), Buffer.from([0, 1, 2]));
   const patch = join(temporaryFolder(), "changes.patch");
-  await writePatch(tree.top, tree.base, await tree.end(), patch);
+  const end = await tree.end();
+  await withObjects(tree.own, (objects) => writePatch(objects, tree.base, end, patch));
   home.git("apply", patch);
   expect(home.read("a.txt") + home.read("bytes")).toBe(tree.read("a.txt") + tree.read("bytes"));
 });

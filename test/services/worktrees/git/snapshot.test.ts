@@ -2,15 +2,16 @@ import { chmodSync, lstatSync, readlinkSync, rmSync, symlinkSync, utimesSync, wr
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { GitError } from "../../../../src/services/worktrees/git/git.ts";
-import { takeSnapshot, topOf } from "../../../../src/services/worktrees/git/snapshot.ts";
+import { takeSnapshot } from "../../../../src/services/worktrees/git/snapshot.ts";
+import { treeAt } from "../../../../src/services/worktrees/git/working-tree.ts";
 import { addWorktree, removeWorktree } from "../../../../src/services/worktrees/git/worktree.ts";
 import { newRepository, repositoryAt, temporaryFolder } from "../../../fakes/repository.ts";
 
 /** Makes a worktree of a snapshot of the repository as it stands. */
 const copyOf = async (top: string) => {
-  const { commit } = await takeSnapshot(top);
+  const { commit } = await takeSnapshot(await treeAt(top));
   const path = join(temporaryFolder(), "tree");
-  await addWorktree(top, path, commit);
+  await addWorktree(await treeAt(top), path, commit);
   return repositoryAt(path);
 };
 
@@ -54,22 +55,22 @@ test("a repository without a commit is carried, and stays without one", async ()
 
 test("a directory below the top belongs to the top's tree", async () => {
   const home = newRepository({ "a/b.txt": "1" });
-  await expect(topOf(home.path("a"))).resolves.toBe(home.top);
+  await expect(treeAt(home.path("a"))).resolves.toMatchObject({ top: home.top });
 });
 
 test("a folder that is no repository is refused in git's own words", async () => {
-  await expect(topOf(temporaryFolder())).rejects.toThrow(/^not a git repository/);
+  await expect(treeAt(temporaryFolder())).rejects.toThrow(/^not a git repository/);
 });
 
-test("repositories in the tree are named, and one without a commit is refused", async () => {
+test("repositories in the tree are named and left out, one without a commit as well", async () => {
   const home = newRepository({ "a.txt": "1" });
   newRepository({ "b.txt": "1" }, home.path("inner"));
-  await expect(takeSnapshot(home.top)).resolves.toMatchObject({ repositories: ["inner"] });
   newRepository(undefined, home.path("empty"));
+  home.write({ "empty/c.txt": "1" });
   const before = home.standing();
-  const refused = takeSnapshot(home.top);
-  await expect(refused).rejects.toThrow(GitError);
-  await expect(refused).rejects.toThrow(/empty/);
+  const { commit, repositories } = await takeSnapshot(await treeAt(home.top));
+  expect(repositories).toEqual(["empty", "inner"]);
+  expect(home.git("ls-tree", "-r", "--name-only", commit).trim()).toBe("a.txt");
   expect(home.standing()).toBe(before);
 });
 
@@ -92,9 +93,9 @@ test("a worktree that cannot be written leaves nothing behind", async () => {
   home.git("config", "filter.broken.clean", "cat");
   home.git("config", "filter.broken.smudge", "false");
   home.git("config", "filter.broken.required", "true");
-  const { commit } = await takeSnapshot(home.top);
+  const { commit } = await takeSnapshot(await treeAt(home.top));
   const path = join(temporaryFolder(), "tree");
-  await expect(addWorktree(home.top, path, commit)).rejects.toThrow(GitError);
+  await expect(addWorktree(await treeAt(home.top), path, commit)).rejects.toThrow(GitError);
   expect(() => lstatSync(path)).toThrow("ENOENT");
   expect(home.git("worktree", "list").trim().split("\n")).toHaveLength(1);
 });
@@ -120,15 +121,15 @@ test("a file of the same size that changes in the moment in which the index was 
   utimesSync(home.path(".git/index"), moment, moment);
   home.write({ "a.txt": "1" });
   utimesSync(home.path("a.txt"), moment, moment);
-  const { commit } = await takeSnapshot(home.top);
+  const { commit } = await takeSnapshot(await treeAt(home.top));
   expect(home.git("show", `${commit}:a.txt`)).toBe("1");
 });
 
 test("a worktree for which a disk has no room is refused with the sizes", async () => {
   const home = newRepository({ "big.bin": "x".repeat(4_000_000) });
-  const { commit } = await takeSnapshot(home.top);
+  const { commit } = await takeSnapshot(await treeAt(home.top));
   const path = join(temporaryFolder(), "tree");
-  const added = addWorktree(home.top, path, commit, async () => 2_100_000);
+  const added = addWorktree(await treeAt(home.top), path, commit, async () => 2_100_000);
   await expect(added).rejects.toThrow("the disk has 3 MB left, and the files take 4 MB");
   expect(home.git("worktree", "list").trim().split("\n")).toHaveLength(1);
 });

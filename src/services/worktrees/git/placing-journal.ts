@@ -1,0 +1,144 @@
+// ADR-257 in docs/decisions.md
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdir, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { ChangedFile } from "../../../task.ts";
+import { factsOf, type Unit } from "./placing-plan.ts";
+
+/**
+ * What is known of changes that are being put into a tree of files: enough to finish or to undo that, for whoever finds it
+ * after a crash.
+ */
+const Journal = z.object({
+  /** The folder of the tree. */
+  top: z.string(),
+  /** The folder that has what is new until it is in place, and what it replaces, see `freshOf` and `oldOf`. */
+  staging: z.string(),
+  /** False until all that is new is written: nothing of the tree is changed before. */
+  isWritten: z.boolean(),
+  units: z.array(z.object({ path: z.string(), had: z.enum(["nothing", "file", "folder"]), gets: z.boolean() })),
+  /** By which each new file is recognized, by path. */
+  marks: z.record(z.string(), z.string()),
+  /** What a person is told of the changes. */
+  files: z.array(ChangedFile),
+});
+export type Journal = z.infer<typeof Journal>;
+
+/** The files that a journal is in. */
+export interface JournalFiles {
+  /** While changes are put into a tree. */
+  applying: string;
+  /** Once all is in place: the same file renamed, which needs no room on the disk. */
+  applied: string;
+}
+
+/** What became of changes that were found half in place. */
+export interface CutOff {
+  became: "finished" | "undone";
+  /** The folder of the tree. */
+  tree: string;
+  files: ChangedFile[];
+  /** Files that somebody has changed since, and that were left as they are. */
+  left: string[];
+}
+
+/** Writes a journal as a whole: whoever reads it finds the old one or the new one. */
+export const writeJournal = ({ applying }: JournalFiles, journal: Journal): void => {
+  const draft = `${applying}.new`;
+  writeFileSync(draft, JSON.stringify(journal), { mode: 0o600 });
+  renameSync(draft, applying);
+};
+
+/** Notes that all is in place. */
+export const notePlaced = ({ applying, applied }: JournalFiles): void => renameSync(applying, applied);
+
+/** Tells a file from any other, also after it was renamed. Empty where there is none. */
+export const markOf = async (path: string): Promise<string> => {
+  const facts = await factsOf(path);
+  return facts ? `${facts.ino} ${facts.size} ${facts.mtimeNs}` : "";
+};
+
+/** Where what a unit gets waits for its place. */
+export const freshOf = ({ staging }: Pick<Journal, "staging">, path: string): string => join(staging, "new", path);
+
+/** Where what a unit replaces is kept; `at` is its number. */
+export const oldOf = ({ staging }: Pick<Journal, "staging">, at: number): string => join(staging, "old", String(at));
+
+/** Removes the folders above a path that have nothing in them any more, up to `end`, which may go too. */
+const removeEmptyAbove = async (top: string, path: string, end: string): Promise<void> => {
+  for (let folder = dirname(path); folder !== "." && folder.length >= end.length; folder = dirname(folder)) {
+    const facts = await factsOf(join(top, folder));
+    if (!facts?.isDirectory() || (await readdir(join(top, folder))).length > 0) return;
+    await rmdir(join(top, folder));
+  }
+};
+
+const removeStaging = ({ staging }: Journal): Promise<void> =>
+  rm(staging, { recursive: true, force: true, maxRetries: 3, retryDelay: 100 });
+
+/** Forgets what is in place, and was told to whoever asked for it. */
+export const forgetPlaced = ({ applied }: JournalFiles): void => rmSync(applied, { force: true });
+
+/** Removes the new files of a unit. Returns the paths of those that somebody has changed since: they stay. */
+const takeAway = async ({ top, marks }: Journal, { path: unit }: Unit): Promise<string[]> => {
+  const paths = Object.keys(marks).filter((path) => path === unit || path.startsWith(`${unit}/`));
+  const changed: string[] = [];
+  for (const path of paths) {
+    const mark = await markOf(join(top, path));
+    if (mark === marks[path]) await unlink(join(top, path));
+    else if (mark !== "") changed.push(path);
+  }
+  for (const path of paths) if (path !== unit) await removeEmptyAbove(top, path, unit);
+  return changed;
+};
+
+/** Takes back what is in place of one unit. It may have been taken back before. */
+const undoUnit = async (journal: Journal, unit: Unit, at: number): Promise<string[]> => {
+  const [place, old] = [join(journal.top, unit.path), oldOf(journal, at)];
+  const hasOld = (await factsOf(old)) !== undefined;
+  if (unit.had !== "nothing" && !hasOld) return [];
+  const isPlaced = unit.gets && (await factsOf(freshOf(journal, unit.path))) === undefined;
+  const changed = isPlaced ? await takeAway(journal, unit) : [];
+  if (hasOld && !(await factsOf(place))) {
+    await mkdir(dirname(place), { recursive: true });
+    await rename(old, place);
+  }
+  return changed;
+};
+
+/** Takes back all that is in place. Returns the paths of files that somebody has changed since: they stay. */
+export const undo = async ({ applying }: JournalFiles, journal: Journal): Promise<string[]> => {
+  const changed: string[] = [];
+  for (const [at, unit] of journal.isWritten ? [...journal.units.entries()].reverse() : [])
+    changed.push(...(await undoUnit(journal, unit, at)));
+  await removeStaging(journal);
+  rmSync(applying, { force: true });
+  return changed;
+};
+
+/** Ends what is in place: folders that it emptied go, and what was kept of the old files. */
+export const tidy = async (journal: Journal): Promise<void> => {
+  for (const { path, gets } of journal.units) if (!gets) await removeEmptyAbove(journal.top, path, "");
+  await removeStaging(journal);
+};
+
+const read = (file: string): Journal => Journal.parse(JSON.parse(readFileSync(file, "utf8")));
+
+/**
+ * Finishes what a process that has ended was putting into a tree of files, where all was in place, and undoes it otherwise.
+ * Returns what became of it; undefined where there was nothing. What was finished is found again until `forgetPlaced`.
+ * @throws Error where neither can be done; the journal stays
+ */
+export const recover = async (at: JournalFiles): Promise<CutOff | undefined> => {
+  if (existsSync(at.applying)) {
+    const journal = read(at.applying);
+    const { top: tree, files } = journal;
+    return { became: "undone", tree, files, left: await undo(at, journal) };
+  }
+  if (!existsSync(at.applied)) return undefined;
+  const journal = read(at.applied);
+  const { top: tree, files } = journal;
+  await tidy(journal);
+  return { became: "finished", tree, files, left: [] };
+};

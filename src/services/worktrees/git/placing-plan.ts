@@ -1,0 +1,165 @@
+// ADR-257 in docs/decisions.md
+import type { BigIntStats } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { REPOSITORY } from "./commit.ts";
+import { byteItems, GitError, git, gitOnObjects, type ObjectsRepository, type WorkingTree } from "./git.ts";
+import { isText } from "./names.ts";
+
+/** A file that is to change: its mode and object in each of two trees. */
+export interface Entry {
+  path: string;
+  from: { mode: string; object: string } | undefined;
+  to: { mode: string; object: string } | undefined;
+}
+
+/** What is put in place by one rename: a file, a link, or a folder of new files; or what is taken away. */
+export interface Unit {
+  /** From the top of the tree. */
+  path: string;
+  /** What stands there before. */
+  had: "nothing" | "file" | "folder";
+  /** Something new comes there. */
+  gets: boolean;
+}
+
+const ABSENT = "000000";
+
+/** Paths that a refusal names. */
+const NAMED = 3;
+
+/** @throws GitError that names the paths, where there are any */
+const refuse = (paths: readonly string[], reason: string): void => {
+  if (paths.length === 0) return;
+  const more = paths.length > NAMED ? `, and ${paths.length - NAMED} more` : "";
+  throw new GitError(`${reason}: ${paths.slice(0, NAMED).join(", ")}${more}`);
+};
+
+/** Lists the files that differ between two trees. @throws GitError that names those which cannot be put into a tree of files */
+export const entriesBetween = async (objects: ObjectsRepository, from: string, to: string): Promise<Entry[]> => {
+  const raw = byteItems(
+    await gitOnObjects(objects, ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to]),
+  );
+  const paths = raw.filter((_, index) => index % 2 === 1);
+  const unreadable = paths.filter((path) => !isText(path)).map((path) => JSON.stringify(path));
+  refuse(unreadable, "names of files that are no UTF-8 text cannot be applied");
+  const entries = paths.map((path, index): Entry => {
+    const [oldMode = "", mode = "", oldObject = "", object = ""] = (raw[2 * index] ?? "").slice(1).split(" ");
+    return {
+      path: Buffer.from(path, "latin1").toString(),
+      from: oldMode === ABSENT ? undefined : { mode: oldMode, object: oldObject },
+      to: mode === ABSENT ? undefined : { mode, object },
+    };
+  });
+  const repositories = entries.filter(({ from: old, to: now }) => old?.mode === REPOSITORY || now?.mode === REPOSITORY);
+  refuse(
+    repositories.map(({ path }) => path),
+    "repositories in the tree cannot be changed",
+  );
+  return entries;
+};
+
+/** What is known of a file without following links; undefined where there is none. */
+export const factsOf = async (path: string): Promise<BigIntStats | undefined> => {
+  try {
+    return await lstat(path, { bigint: true });
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
+      return undefined;
+    throw error;
+  }
+};
+
+/** Returns the paths of all that lies in a folder, but for folders. */
+const filesIn = async (folder: string): Promise<string[]> => {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const found = entries.map((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesIn(path) : [path];
+  });
+  return (await Promise.all(found)).flat();
+};
+
+const foldersAbove = (path: string): string[] => {
+  const parts = path.split("/");
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
+};
+
+/**
+ * Says by which renames a tree of files comes to have what it is to have. Looks at all that is there first.
+ * @param index the index of the snapshot that `entries` were made against
+ * @throws GitError that names what is in the way, or has changed since that snapshot; nothing is changed then
+ */
+export const planUnits = async (tree: WorkingTree, entries: readonly Entry[], index: string): Promise<Unit[]> => {
+  const { top } = tree;
+  const byPath = new Map(entries.map((entry) => [entry.path, entry]));
+  const isDeleted = (path: string) => byPath.has(path) && byPath.get(path)?.to === undefined;
+
+  const modified = byteItems(await git(tree, ["ls-files", "-z", "--modified"], { env: { GIT_INDEX_FILE: index } }));
+  const since = modified.map((path) => Buffer.from(path, "latin1").toString()).filter((path) => byPath.get(path)?.from);
+  refuse([...new Set(since)], "files were changed in the meantime, so apply again");
+
+  const inTheWay: string[] = [];
+  const inRepositories: string[] = [];
+  const units = new Map<string, Unit>();
+  const covered = new Set<string>();
+
+  /** The folder or file at which something stands between a path and the tree's top; undefined where only folders do. */
+  const firstObstacle = async (path: string): Promise<Unit | undefined> => {
+    for (const folder of foldersAbove(path)) {
+      const facts = await factsOf(join(top, folder));
+      if (!facts) return { path: folder, had: "nothing", gets: true };
+      if (!facts.isDirectory()) return { path: folder, had: "file", gets: true };
+      if (await factsOf(join(top, folder, ".git"))) inRepositories.push(folder);
+    }
+    return undefined;
+  };
+
+  const unitAt = async ({ path, from }: Entry): Promise<Unit | undefined> => {
+    const above = await firstObstacle(path);
+    if (above) {
+      if (above.had === "file" && !isDeleted(above.path)) inTheWay.push(above.path);
+      return above;
+    }
+    const facts = await factsOf(join(top, path));
+    if (!facts) return { path, had: "nothing", gets: true };
+    if (!facts.isDirectory()) {
+      if (!from) inTheWay.push(path);
+      return { path, had: "file", gets: true };
+    }
+    const inside = (await filesIn(join(top, path))).map((file) => file.slice(top.length + 1));
+    inTheWay.push(...inside.filter((file) => !isDeleted(file)));
+    for (const file of inside) covered.add(file);
+    return { path, had: "folder", gets: true };
+  };
+
+  for (const entry of entries) {
+    const unit = entry.to && (await unitAt(entry));
+    if (unit) units.set(unit.path, unit);
+  }
+  for (const { path, to } of entries) {
+    if (to || units.has(path) || covered.has(path)) continue;
+    const above = await firstObstacle(path);
+    if (above?.had === "file") inTheWay.push(above.path);
+    // What a sparse checkout leaves out is not there to be deleted.
+    if (!above && (await factsOf(join(top, path)))) units.set(path, { path, had: "file", gets: false });
+  }
+  refuse([...new Set(inRepositories)], "there are repositories of their own in the tree");
+  refuse([...new Set(inTheWay)], "files that git does not know are in the way");
+  if (tree.settings.includes("core.ignoreCase=true")) {
+    const names = [...byPath.values()].flatMap(({ path, to }) => (to ? path.toLowerCase() : []));
+    refuse(
+      names.filter((name, at) => names.indexOf(name) !== at),
+      "files whose names differ by case alone cannot be there at once",
+    );
+  }
+  return [...units.values()];
+};
+
+/** @throws GitError that names the files to be changed that lie on another disk than the folder that they are written in */
+export const requireOneDisk = async (top: string, units: readonly Unit[], staging: string): Promise<void> => {
+  const disk = (await factsOf(staging))?.dev;
+  const elsewhere: string[] = [];
+  for (const { path } of units) if ((await factsOf(dirname(join(top, path))))?.dev !== disk) elsewhere.push(path);
+  refuse(elsewhere, "files that lie on another disk than the rest of the tree cannot be changed");
+};

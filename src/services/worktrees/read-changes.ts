@@ -1,0 +1,47 @@
+// ADR-256 in docs/decisions.md
+import { rm } from "node:fs/promises";
+import type { ChangedFile, LeftOut } from "../../task.ts";
+import type { WorktreePaths } from "./folders.ts";
+import { changesBetween, writePatch } from "./git/changes.ts";
+import type { WorkingTree } from "./git/git.ts";
+import { hiddenByTask, leftOutOf } from "./git/left-out.ts";
+import { takeTaskSnapshot } from "./git/snapshot.ts";
+import { treeAt, withObjects, worktreeAt } from "./git/working-tree.ts";
+import type { WorktreeRecord } from "./record.ts";
+
+/** What is changed in a worktree. */
+export interface ReadChanges {
+  files: ChangedFile[];
+  leftOut: LeftOut[];
+  /** The commit of all that is in it, but for what is left out, and the tree of that. */
+  commit: string;
+  tree: string;
+}
+
+/** Finds the trees of a worktree: its own, and the person's that it was made from. @throws GitError */
+export const treesOf = async (
+  { tree }: WorktreePaths,
+  { source }: Pick<WorktreeRecord, "source">,
+): Promise<{ own: WorkingTree; source: WorkingTree }> => {
+  const of = await treeAt(source);
+  return { own: await worktreeAt(of, tree), source: of };
+};
+
+/** Reads what is changed in a worktree since the commit that it began with, and writes its patch anew. @throws GitError */
+export const readChangesIn = async (
+  paths: WorktreePaths,
+  record: Pick<WorktreeRecord, "source" | "leftOut">,
+  base: string,
+): Promise<ReadChanges> => {
+  const { own, source } = await treesOf(paths, record);
+  const snapshot = await takeTaskSnapshot(own, source);
+  const { commit, tree } = snapshot;
+  const files = await withObjects(own, async (objects) => {
+    const changed = await changesBetween(objects, base, commit);
+    if (changed.length > 0) await writePatch(objects, base, commit, paths.patch);
+    else await rm(paths.patch, { force: true });
+    return changed;
+  });
+  const leftOut = leftOutOf(snapshot, await hiddenByTask(own, base, files));
+  return { files, leftOut: leftOut.filter(({ path }) => !record.leftOut?.includes(path)), commit, tree };
+};
