@@ -1,36 +1,16 @@
 import { chmodSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { applyChanges } from "../../../../src/services/worktrees/git/apply.ts";
-import { changesBetween, writePatch } from "../../../../src/services/worktrees/git/changes.ts";
-import { takeSnapshot, takeTaskSnapshot } from "../../../../src/services/worktrees/git/snapshot.ts";
-import { treeAt, withObjects } from "../../../../src/services/worktrees/git/working-tree.ts";
-import { addWorktree } from "../../../../src/services/worktrees/git/worktree.ts";
-import { newRepository, type Repository, repositoryAt, temporaryFolder } from "../../../fakes/repository.ts";
+import { writePatch } from "../../../../src/services/worktrees/git/changes.ts";
+import { withObjects } from "../../../../src/services/worktrees/git/working-tree.ts";
+import { newRepository, type Repository, temporaryFolder } from "../../../fakes/repository.ts";
+import { apply, branchOff } from "./branch-off.ts";
 
 const LINES = Array.from({ length: 20 }, (_, index) => `line ${index}`);
 const text = (changes: Record<number, string> = {}) =>
   LINES.map((line, index) => changes[index] ?? line)
     .join("\n")
     .concat("\n");
-
-const branchOff = async (home: Repository) => {
-  const source = await treeAt(home.top);
-  const { commit: base } = await takeSnapshot(source);
-  const folder = temporaryFolder();
-  const path = join(folder, "tree");
-  const own = await addWorktree(source, path, base);
-  const tree = repositoryAt(path);
-  const end = async () => (await takeTaskSnapshot(own, source)).commit;
-  const journal = { applying: join(folder, "applying.json"), applied: join(folder, "applied.json") };
-  const changes = async () => withObjects(own, async (objects) => changesBetween(objects, base, await end()));
-  return { ...tree, base, own, source, journal, end, changes };
-};
-
-type Tree = Awaited<ReturnType<typeof branchOff>>;
-
-const apply = async (home: Repository, { base, end, journal }: Tree) =>
-  applyChanges(await treeAt(home.top), { base, end: await end(), journal });
 
 test("the changes of a worktree are counted by file, commits that were made in it included", async () => {
   const home = newRepository({ "a.txt": text(), "gone.txt": "1\n2\n", "bytes.bin": "\0" });
