@@ -1,19 +1,23 @@
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { pathsOf } from "../../../src/services/worktrees/folders.ts";
 import {
   applyLeftChanges,
+  cutOffSentence,
   discardLeftChanges,
   findLeftWorktree,
   NotDone,
+  readLeftChanges,
 } from "../../../src/services/worktrees/left-changes.ts";
 import { makeWorktree } from "../../../src/services/worktrees/make-worktree.ts";
+import { readChangesIn } from "../../../src/services/worktrees/read-changes.ts";
 import { isInUse, readRecord, writeRecord } from "../../../src/services/worktrees/record.ts";
 import { newRepository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
 
 /** A task that has ended, and wrote a file in its worktree. */
-const begin = async () => {
+const begin = async (files: Record<string, string> = {}) => {
   const project = newRepository({ "a.txt": "1\n" });
   const root = join(temporaryFolder(), "worktrees");
   const paths = pathsOf(root, "w1");
@@ -21,7 +25,7 @@ const begin = async () => {
     ...{ paths, directory: project.top, home: project.top, taskId: "ses_1", setup: undefined, now: 0 },
     signal: new AbortController().signal,
   });
-  repositoryAt(paths.tree).write({ "a.txt": "2\n" });
+  repositoryAt(paths.tree).write({ "a.txt": "2\n", ...files });
   const worktree = { id: "w1", directory: paths.tree, isShared: false };
   const task = {
     sessionID: "ses_1",
@@ -122,4 +126,93 @@ test("conflicts are named, nothing is changed, and the worktree stays", async ()
   expect(project.read("a.txt")).toBe("3\n");
   expect(existsSync(paths.tree)).toBe(true);
   expect(isInUse(readRecord(paths), Date.now())).toBe(false);
+});
+
+/** Applies it up to a step in a process that is gone after that. */
+const cutOffBefore = async ({ project, paths, left }: Awaited<ReturnType<typeof begin>>, wanted: string) => {
+  const { commit } = await readChangesIn(paths, left.record, left.base);
+  const given = { top: project.top, base: left.base, end: commit, journal: paths, killedBefore: wanted };
+  const ended = spawnSync(process.execPath, [CHILD, JSON.stringify(given)]);
+  expect(ended.signal).toBe("SIGKILL");
+};
+
+const CHILD = new URL("git/apply-child.ts", import.meta.url).pathname;
+
+test("applying that was cut off is undone by the next look, which says so, and can be applied then", async () => {
+  const begun = await begin({ "b.txt": "b\n" });
+  const { project, left } = begun;
+  await cutOffBefore(begun, "placing b.txt");
+  expect(project.read("a.txt")).toBe("2\n");
+  const read = await readLeftChanges(left, Date.now);
+  expect(read.cutOff).toMatchObject({ became: "undone", tree: project.top });
+  expect(project.read("a.txt")).toBe("1\n");
+  const applied = await applyLeftChanges(left, project.top, AT_REST);
+  expect(applied).toMatchObject({ cutOff: undefined, stays: undefined, files: [{ path: "a.txt" }, { path: "b.txt" }] });
+});
+
+test("applying that was cut off is undone before what the task left is discarded", async () => {
+  const begun = await begin({ "b.txt": "b\n" });
+  const { project, paths, left } = begun;
+  await cutOffBefore(begun, "placing b.txt");
+  await expect(discardLeftChanges(left, AT_REST)).resolves.toMatchObject({ cutOff: { became: "undone" } });
+  expect(project.read("a.txt")).toBe("1\n");
+  expect(existsSync(paths.tree) || existsSync(paths.applying)).toBe(false);
+});
+
+test("applying that was cut off once all was in place is finished by the next attempt, which names the files", async () => {
+  const begun = await begin();
+  const { project, paths, left } = begun;
+  await cutOffBefore(begun, "noted");
+  const settled = await applyLeftChanges(left, project.top, AT_REST);
+  expect(settled).toMatchObject({ cutOff: { became: "finished" }, files: [{ path: "a.txt" }], stays: undefined });
+  expect(settled.cutOff && cutOffSentence(settled.cutOff)).toContain("was cut off, and is finished now.");
+  expect(existsSync(paths.tree) || existsSync(paths.applied)).toBe(false);
+});
+
+test("a conflict after applying was cut off says what became of that, too", async () => {
+  const begun = await begin({ "b.txt": "b\n" });
+  const { project, left } = begun;
+  await cutOffBefore(begun, "placing b.txt");
+  project.write({ "b.txt": "own\n" });
+  await expect(applyLeftChanges(left, project.top, AT_REST)).rejects.toThrow(
+    /was cut off, and was undone first\. Nothing of task .* was applied: these files were changed in another way/,
+  );
+  expect(project.read("a.txt") + project.read("b.txt")).toBe("1\nown\n");
+});
+
+test("a file of a name that git refuses keeps all of it from being applied, and is named", async () => {
+  const { project, paths, left } = await begin({ ".GIT/x": "x" });
+  await expect(applyLeftChanges(left, project.top, AT_REST)).rejects.toThrow(
+    /git takes no files of such names: \.GIT\. Rename or remove them there\.$/,
+  );
+  expect(project.read("a.txt")).toBe("1\n");
+  expect(existsSync(paths.tree)).toBe(true);
+});
+
+test("a worktree with what cannot be applied stays when the rest is, until it is discarded", async () => {
+  const { project, paths, left } = await begin({ "notes/.gitignore": "*\n", "notes/n.txt": "n\n" });
+  newRepository({ "v.txt": "v\n" }, join(paths.tree, "vendor"));
+  const settled = await applyLeftChanges(left, project.top, AT_REST);
+  expect(settled.leftOut).toEqual([
+    { path: "vendor/", why: "repository" },
+    { path: "notes/", why: "ignored" },
+  ]);
+  expect(settled.stays).toBe("it has what was not applied. Look at that, and discard it");
+  expect(project.read("vendor/v.txt")).toBe("v\n");
+  expect(existsSync(join(paths.tree, "notes/n.txt"))).toBe(true);
+  await discardLeftChanges(left, AT_REST);
+  expect(existsSync(paths.tree)).toBe(false);
+});
+
+test("a worktree in which something is written while its changes are applied stays", async () => {
+  const { project, paths, left } = await begin();
+  let asked = 0;
+  const isAtWork = async () => {
+    asked += 1;
+    if (asked === 2) repositoryAt(paths.tree).write({ "late.txt": "late\n" });
+    return false;
+  };
+  const settled = await applyLeftChanges(left, project.top, { ...AT_REST, isAtWork });
+  expect(settled.stays).toBe("something was changed in it meanwhile");
+  expect(existsSync(join(paths.tree, "late.txt"))).toBe(true);
 });

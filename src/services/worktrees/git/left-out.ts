@@ -37,17 +37,20 @@ export const hiddenByTask = async (
   changed: readonly ChangedFile[],
 ): Promise<string[]> => {
   const listed = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
-  const hidden = byteItems(await git(tree, listed));
+  const hidden = byteItems(await git(tree, listed)).filter((path) => !OF_OPENCODE.test(path));
   const sources = await ignoredBy(tree, hidden);
   const own = [...new Set(sources)].filter((source) => source !== undefined && basename(source) === ".gitignore");
   if (own.length === 0) return [];
   const known = new Set(items(await git(tree, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", base])));
   const differs = new Set(changed.map(({ path }) => path));
   const isOfTask = (source = "") => own.includes(source) && (!known.has(source) || differs.has(source));
+  const all = new Set(hidden);
+  // A folder that hides itself is named as a whole.
+  const nameOf = (path: string, source = "") => (all.has(source) ? source.slice(0, -".gitignore".length) : path);
+  const named = hidden.flatMap((path, at) => (isOfTask(sources[at]) ? nameOf(path, sources[at]) : []));
   const paths: string[] = [];
-  for (const [at, path] of hidden.entries()) {
-    if (!isOfTask(sources[at]) || OF_OPENCODE.test(path) || (await isCache(tree.top, path))) continue;
-    paths.push(path);
+  for (const path of new Set(named)) {
+    if (!(await isCache(tree.top, path))) paths.push(path);
   }
   return readable(paths);
 };

@@ -118,7 +118,7 @@ const COUNTED = [
 ];
 
 /** Counts and applies, and expects all of it and nothing else. */
-const expectAllOf = async (home: Repository, mark: string, unset = () => {}) => {
+const expectAllOf = async (home: Repository, mark: string, unset: () => void) => {
   const tree = await branchOff(home);
   work(tree);
   expect(await tree.changes()).toEqual(COUNTED);
@@ -155,7 +155,7 @@ test("neither does the configuration of the repository, with its own attributes"
   const home = newRepository(FILES);
   home.write({ ".git/info/attributes": "* -diff\n*.txt binary merge=mine\n" });
   for (const [name, value] of settingsOf(folder)) home.git("config", name, value);
-  await expectAllOf(home, join(folder, "ran"));
+  await expectAllOf(home, join(folder, "ran"), () => undefined);
 });
 
 test("neither do variables of the environment", async () => {
