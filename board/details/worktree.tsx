@@ -1,7 +1,7 @@
 import { useContext, useEffect, useState } from "preact/hooks";
 import type { Changes } from "../../src/services/http/contract/changes.ts";
 import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
-import { changedFile, changesSummary } from "../../src/services/text/changed-files.ts";
+import { changedFile, changesSummary, leftOutLines } from "../../src/services/text/changed-files.ts";
 import { ApiError, applyChanges, discardChanges, readChanges } from "../api.ts";
 import { IsLive } from "../is-live.ts";
 
@@ -15,6 +15,9 @@ const BECAME = {
 } as const;
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** What became of an earlier attempt to apply changes. */
+const CUT_OFF = { finished: "is finished now", undone: "was undone" } as const;
 
 /** What an ended task changed in its worktree, to apply or to discard. */
 export const WorktreeChanges = ({
@@ -56,7 +59,7 @@ export const WorktreeChanges = ({
   };
 
   if (!changes && problem === "") return null;
-  const isThere = changes?.became === undefined && (changes?.files.length ?? 0) > 0;
+  const isThere = changes?.became === undefined && (changes?.files.length ?? 0) + (changes?.leftOut?.length ?? 0) > 0;
   return (
     <section>
       <h3>Changed in its worktree</h3>
@@ -65,7 +68,9 @@ export const WorktreeChanges = ({
           <p>
             {changesSummary(changes.files)}. {changes.became && changes.files.length > 0 && BECAME[changes.became]}
           </p>
+          {changes.cutOff && <p>An earlier attempt to apply them was cut off, and {CUT_OFF[changes.cutOff]}.</p>}
           {changes.files.length > 0 && <pre>{changes.files.map(changedFile).join("\n")}</pre>}
+          {changes.leftOut && <pre>{leftOutLines(changes.leftOut).join("\n")}</pre>}
         </>
       )}
       {isThere && hasToken && (

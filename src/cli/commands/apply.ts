@@ -1,7 +1,6 @@
 // ADR-245 in docs/decisions.md
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { changedFile, changesSummary, leftOutLines } from "../../services/text/changed-files.ts";
-import { treeAt } from "../../services/worktrees/git/working-tree.ts";
 import { applyLeftChanges, askGit, cutOffSentence, NotDone } from "../../services/worktrees/left-changes.ts";
 import { type CommandContext, CommandError, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 import { findWorktree, orRefuse, type TaskWorktree } from "../task-worktree.ts";
@@ -9,6 +8,7 @@ import { findWorktree, orRefuse, type TaskWorktree } from "../task-worktree.ts";
 /** Returns the top of the tree that a folder lies in. @throws CommandError when it is of another repository */
 const topOf = async (folder: string, { task, left: { record } }: TaskWorktree): Promise<string> => {
   const ofOther = `${toSingleLine(folder)} is no tree of the repository in which task ${named(task)} worked. Run this in ${toSingleLine(record.source)}, or name it with --in`;
+  const { treeAt } = await import("../../services/worktrees/git/working-tree.ts");
   const [here, there] = await orRefuse(askGit(ofOther, Promise.all([treeAt(folder), treeAt(record.source)])));
   if (here.commonDir !== there.commonDir) throw new CommandError(`${ofOther}.`);
   return here.top;

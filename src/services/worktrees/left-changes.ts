@@ -1,16 +1,13 @@
 // ADR-245, ADR-250, ADR-257 in docs/decisions.md
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { type ChangedFile, hasEnded, type LeftOut, type Task } from "../../task.ts";
 import { errorMessage } from "../platform/log.ts";
 import { toSingleLine } from "../platform/plain-text.ts";
 import { isCutOff, isThere, pathsOf, type WorktreePaths } from "./folders.ts";
-import { applyChanges } from "./git/apply.ts";
 import { GitError } from "./git/git.ts";
 import type { Conflict } from "./git/merge.ts";
-import { type CutOff, forgetPlaced, recover } from "./git/placing-journal.ts";
-import { treeAt } from "./git/working-tree.ts";
-import { dropWorktree } from "./make-worktree.ts";
-import { type ReadChanges, readChangesIn } from "./read-changes.ts";
+import type { CutOff } from "./git/placing-journal.ts";
+import type { ReadChanges } from "./read-changes.ts";
 import {
   isInUse,
   isUndecided,
@@ -137,11 +134,16 @@ export const cutOffSentence = ({ became, tree, left }: CutOff): string => {
   return `An earlier attempt to apply it to ${where} was cut off, and was undone first.${stay}`;
 };
 
+// What works on files is loaded when it is needed: the command is started for much else.
 const readOf = async ({ paths, record, base }: LeftWorktree): Promise<ReadChanges> => {
   // Where the worktree is gone, its patch is all that is left.
   if (!isThere(paths)) return { files: readCountedChanges(paths)?.files ?? [], leftOut: [], commit: "", tree: "" };
+  const { readChangesIn } = await import("./read-changes.ts");
   return readChangesIn(paths, record, base);
 };
+
+const recoverIn = async (paths: WorktreePaths): Promise<CutOff | undefined> =>
+  isCutOff(paths) ? (await import("./git/placing-journal.ts")).recover(paths) : undefined;
 
 /**
  * Does `work` while no run can begin in the worktree, after it has finished or undone what was cut off there.
@@ -161,7 +163,7 @@ const useWorktree = async <T>(
   writeRecord(paths, { ...record, inUse: { pid: process.pid, at: now() } });
   let cutOff: CutOff | undefined;
   try {
-    cutOff = await recover(paths).catch((error) => {
+    cutOff = await recoverIn(paths).catch((error) => {
       const reason = toSingleLine(errorMessage(error));
       throw new NotDone(`Applying the changes of task ${named(task)} was cut off, which cannot be undone: ${reason}.`);
     });
@@ -198,6 +200,7 @@ const useAndRemove = (
     if (await isAtWork())
       throw new NotDone(`An agent works in the worktree of task ${named(task)}. Wait for its end, or cancel it.`);
     const { end, ...done } = await work(cutOff);
+    const { dropWorktree } = await import("./make-worktree.ts");
     const stays = await whyItStays(left, isAtWork, end.tree, why === "applied" ? done.leftOut : []);
     try {
       if (stays === undefined)
@@ -207,7 +210,7 @@ const useAndRemove = (
       // What was applied is applied: it can be applied again, and changes nothing then.
       return { ...done, stays: `it could not be removed: ${toSingleLine(errorMessage(error))}` };
     } finally {
-      forgetPlaced(paths);
+      rmSync(paths.applied, { force: true });
     }
   });
 
@@ -243,8 +246,8 @@ export const applyLeftChanges = (left: LeftWorktree, tree: string, use: Worktree
   return useAndRemove(left, use, "applied", async (cutOff) => {
     const { leftOut, ...end } = await askGit(nothing, readOf(left));
     requireAll(nothing, leftOut);
-    const asked = treeAt(tree).then((target) => applyChanges(target, { base, end: end.commit, journal: paths }));
-    const applied = await askGit(nothing, asked);
+    const { applyIn } = await import("./git/apply.ts");
+    const applied = await askGit(nothing, applyIn(tree, { base, end: end.commit, journal: paths }));
     if (applied.ok) return { files: allOf(cutOff, tree, applied.files), leftOut, cutOff, end };
     const where = toSingleLine(tree);
     throw new NotDone(`${nothing}: these files were changed in another way in ${where}`, applied.conflicts);

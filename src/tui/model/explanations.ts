@@ -1,6 +1,6 @@
 import type { Changes } from "../../client/api-types.ts";
 import { descendantsOf } from "../../client/tasks-below.ts";
-import { changedFile, changesSummary } from "../../services/text/changed-files.ts";
+import { changedFile, changesSummary, leftOutLines } from "../../services/text/changed-files.ts";
 import { whatResultLacks } from "../../services/text/incomplete.ts";
 import { overlapSummary } from "../../services/text/overlaps.ts";
 import { receiptSummary } from "../../services/text/receipt.ts";
@@ -46,10 +46,11 @@ const filesText = (files: Changes["files"]): string => {
 export const changesQuestion = (
   action: "apply" | "discard",
   { description }: Pick<PanelTask, "description">,
-  { files, tree, became }: Changes,
+  { files, leftOut = [], tree, became, cutOff }: Changes,
 ): Explanation | undefined => {
-  if (became !== undefined || files.length === 0) return undefined;
-  const what = `${changesSummary(files)}\n${filesText(files)}`;
+  if (became !== undefined || (files.length === 0 && leftOut.length === 0)) return undefined;
+  const earlier = cutOff ? [`${CUT_OFF[cutOff]}\n`] : [];
+  const what = [...earlier, changesSummary(files), filesText(files), ...leftOutLines(leftOut)].join("\n");
   return action === "apply"
     ? { title: `Apply what "${description}" changed?`, message: `To ${tree}: all of it, or nothing.\n\n${what}` }
     : {
@@ -57,6 +58,12 @@ export const changesQuestion = (
         message: `This removes its worktree; a patch file is kept.\n\n${what}`,
       };
 };
+
+/** What became of an earlier attempt to apply changes. */
+const CUT_OFF = {
+  finished: "An earlier attempt to apply them was cut off, and is finished now.",
+  undone: "An earlier attempt to apply them was cut off, and was undone.",
+} as const;
 
 /** What became of the changes of a task whose worktree is gone. */
 const BECAME = {

@@ -7,7 +7,7 @@ import { type Conflict, merge } from "./merge.ts";
 import { type Placement, place } from "./placing.ts";
 import { entriesBetween } from "./placing-plan.ts";
 import { takeSnapshot } from "./snapshot.ts";
-import { withObjects, withTemporaryFolder } from "./working-tree.ts";
+import { treeAt, withObjects, withTemporaryFolder } from "./working-tree.ts";
 
 /** What became of changes that were to be applied. */
 export type Applied =
@@ -41,3 +41,7 @@ export const applyChanges = async (tree: WorkingTree, { base, end, ...placement 
       return { ok: true, files };
     }),
   );
+
+/** The same to the tree that a person's directory belongs to. @throws GitError */
+export const applyIn = async (directory: string, change: Change): Promise<Applied> =>
+  applyChanges(await treeAt(directory), change);

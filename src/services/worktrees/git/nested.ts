@@ -1,15 +1,17 @@
-import { readdir } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { byteItems, git, type WorkingTree } from "./git.ts";
 import { bytesOf } from "./names.ts";
 
 const walk = async (top: string, folder: string): Promise<string[]> => {
-  const entries = await readdir(bytesOf(top, folder), { withFileTypes: true, encoding: "buffer" });
-  const found = entries.map(async (entry) => {
-    const name = entry.name.toString("latin1");
+  // Without `withFileTypes`: Bun leaves out names that it gives as bytes then.
+  const names = await readdir(bytesOf(top, folder), { encoding: "buffer" });
+  const found = names.map(async (bytes) => {
+    const name = bytes.toString("latin1");
     if (name === ".git") return [];
     const path = `${folder}/${name}`;
-    if (entry.isDirectory()) return walk(top, path);
-    return entry.isFile() || entry.isSymbolicLink() ? [path] : [];
+    const facts = await lstat(bytesOf(top, path));
+    if (facts.isDirectory()) return walk(top, path);
+    return facts.isFile() || facts.isSymbolicLink() ? [path] : [];
   });
   return (await Promise.all(found)).flat();
 };
