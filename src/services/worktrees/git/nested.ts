@@ -3,10 +3,11 @@ import { byteItems, git, type WorkingTree } from "./git.ts";
 import { bytesOf } from "./names.ts";
 
 const walk = async (top: string, folder: string): Promise<string[]> => {
-  // Without `withFileTypes`: Bun leaves out names that it gives as bytes then.
+  // Without `withFileTypes`: Bun leaves out the names then.
   const names = await readdir(bytesOf(top, folder), { encoding: "buffer" });
   const found = names.map(async (bytes) => {
-    const name = bytes.toString("latin1");
+    // Bun gives bytes that are no Buffer.
+    const name = Buffer.from(bytes).toString("latin1");
     if (name === ".git") return [];
     const path = `${folder}/${name}`;
     const facts = await lstat(bytesOf(top, path));
