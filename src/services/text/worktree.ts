@@ -43,6 +43,12 @@ export const worktreeReport = (
   );
 };
 
+/** Says how much was changed, and how much lies there beside that. */
+const allIn = ({ files, leftOut = [] }: WorktreeChanges): OwnText =>
+  leftOut.length === 0
+    ? changesSummary(files)
+    : own`${changesSummary(files)}, and ${leftOut.length} not among the changes`;
+
 /**
  * Tells a person, at its end, what a task changed, and how to apply it; undefined where nothing was.
  * @param changes undefined where they have not been counted
@@ -51,9 +57,8 @@ export const worktreeLine = (taskId: string, changes: WorktreeChanges | undefine
   if (!changes) return own`What it changed in its worktree is still being counted.`;
   if (changes.problem !== undefined)
     return own`What it changed in its worktree could not be counted: ${quoteLine(changes.problem)}.`;
-  return changes.files.length > 0
-    ? own`In its worktree: ${changesSummary(changes.files)}. To take it: opencode-taskchart apply ${nameOf(taskId)}`
-    : undefined;
+  if (changes.files.length === 0 && !changes.leftOut) return undefined;
+  return own`In its worktree: ${allIn(changes)}. To take it: opencode-taskchart apply ${nameOf(taskId)}`;
 };
 
 /**
@@ -63,11 +68,11 @@ export const worktreeLine = (taskId: string, changes: WorktreeChanges | undefine
 export const whyKept = (
   { sessionID }: Pick<Task, "sessionID">,
   owner: Pick<Task, "sessionID" | "description">,
-  { files, problem }: WorktreeChanges,
+  changes: WorktreeChanges,
 ): OwnText => {
   const id = nameOf(owner.sessionID);
   const whose = owner.sessionID === sessionID ? own`it` : own`task ${id} ${quoteLine(owner.description)} below it`;
-  const what =
-    problem === undefined ? changesSummary(files) : own`changes that could not be counted (${quoteLine(problem)})`;
+  const { problem } = changes;
+  const what = problem === undefined ? allIn(changes) : own`changes that could not be counted (${quoteLine(problem)})`;
   return own`${whose} has ${what} in its worktree, which the user has neither applied nor discarded. Only the user can: with "opencode-taskchart apply ${id}" or "opencode-taskchart discard ${id}", in the panel or on the board.`;
 };

@@ -1,13 +1,27 @@
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
+import { pathsOf } from "../../../src/services/worktrees/folders.ts";
 import { discardLeftChanges, findLeftWorktree } from "../../../src/services/worktrees/left-changes.ts";
+import { readChangesIn } from "../../../src/services/worktrees/read-changes.ts";
+import { readRecord } from "../../../src/services/worktrees/record.ts";
 import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { PATIENCE_MS } from "../../patience.ts";
 
 const DAY = 86_400_000;
+const HOUR = 3_600_000;
 
 /** The plugin in a project under git, with a file that is not committed. */
 const begin = (options: Omit<StageOptions, "worktree"> & { worktree?: StageOptions["worktree"] } = {}) => {
@@ -429,4 +443,41 @@ describe("a notice says of each task in a worktree what it changed", () => {
     const [notice] = await noticesOf(stage, 1);
     expect(notice).toMatch(/What it changed in its worktree could not be counted: "there is no .* any more"/);
   });
+});
+
+test("a worktree with what its patch has not is removed neither as clean nor when its days are over", async () => {
+  const { stage } = begin({ worktree: { keep: 2 * HOUR } });
+  const task = await stage.launch({ worktree: true });
+  const tree = treeOf(stage, task);
+  mkdirSync(join(tree, "notes"));
+  writeFileSync(join(tree, "notes", ".gitignore"), "*\n");
+  writeFileSync(join(tree, "notes", "n.txt"), "n\n");
+  stage.host.finish(task, "done");
+  const [notice] = await noticesOf(stage, 1);
+  expect(notice).toContain('Not among the changes: "notes/" (a .gitignore that the task wrote hides it).');
+  await stage.clock.advance(5 * HOUR);
+  await until(() => expect(stage.logged.some((line) => line.startsWith("a worktree is kept"))).toBe(true));
+  expect(readFileSync(join(tree, "notes", "n.txt"), "utf8")).toBe("n\n");
+});
+
+test("what was being applied when its process ended is undone when OpenCode starts", async () => {
+  const { project, root, stage } = begin();
+  const task = await stage.launch({ worktree: true });
+  writeFileSync(join(treeOf(stage, task), "a.txt"), "changed\n");
+  writeFileSync(join(treeOf(stage, task), "z.txt"), "z\n");
+  stage.host.finish(task, "done");
+  await noticesOf(stage, 1);
+  const [id = ""] = readdirSync(root);
+  const paths = pathsOf(root, id);
+  const { base = "", ...record } = readRecord(paths) ?? { source: project.top };
+  const { commit: end } = await readChangesIn(paths, record, base);
+  const child = new URL("../worktrees/git/apply-child.ts", import.meta.url).pathname;
+  const given = { top: project.top, base, end, journal: paths, killedBefore: "placing z.txt" };
+  expect(spawnSync(process.execPath, [child, JSON.stringify(given)]).signal).toBe("SIGKILL");
+  expect(project.read("a.txt")).toBe("changed\n");
+  await stage.restart();
+  await stage.clock.advance(HOUR);
+  await until(() => expect(project.read("a.txt")).toBe("one\ntwo\nthree\n"));
+  await until(() => expect(existsSync(paths.applying)).toBe(false));
+  expect(existsSync(treeOf(stage, task))).toBe(true);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changedFile, changesSummary } from "../../../src/services/text/changed-files.ts";
+import { changedFile, changesSummary, leftOutLines } from "../../../src/services/text/changed-files.ts";
 import { worktreeLine, worktreeReport } from "../../../src/services/text/worktree.ts";
 import type { ChangedFile, WorktreeChanges } from "../../../src/task.ts";
 
@@ -51,6 +51,19 @@ test("what is said of a worktree depends on whose it is, and on what is known", 
   expect(worktreeReport(ended, changes([file("a.ts")], { became: "applied" }))).toBe(
     "Worktree: 1 file changed (+2 −1), which the user has applied to the user's tree.",
   );
+});
+
+test("what lies in a worktree and is not among its changes is said with the reason, a few of many", () => {
+  const leftOut = (["repository", "ignored", "name"] as const).map((why) => ({ path: `${why}/`, why }));
+  const report = worktreeReport(ended, changes([file("a.ts")], { leftOut }));
+  expect(report).toContain('Not among the changes: "repository/" (a repository of its own: its files are among them');
+  expect(report).toContain('Not among the changes: "ignored/" (a .gitignore that the task wrote hides it).');
+  expect(report).toContain('Not among the changes: "name/" (git takes no file of such a name).');
+  const alone = worktreeReport(ended, changes([], { leftOut }));
+  expect(alone).toContain(`Worktree: "${worktree.directory}": no file changed in it.`);
+  const many = Array.from({ length: 12 }, (_, at) => ({ path: `${at}`, why: "ignored" as const }));
+  expect(leftOutLines(many).at(-1)).toBe("Not among the changes: 2 more.");
+  expect(worktreeLine("ses_1", changes([], { leftOut }))).toContain("no file changed, and 3 not among the changes.");
 });
 
 test("a person is told how to take changes, and nothing where there are none", () => {
