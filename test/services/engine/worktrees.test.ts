@@ -355,8 +355,8 @@ describe("an agent that clears tasks keeps changes that no person has decided ab
   });
 
   test("that could not be counted", async () => {
-    const { stage, task, tree } = await withTwoTasks();
-    newRepository(undefined, join(tree, "inner"));
+    const { project, stage, task, tree } = await withTwoTasks();
+    rmSync(project.path(".git/worktrees"), { recursive: true });
     stage.host.finish(task, "done");
     await stage.call("output", { task_id: task });
     expect(await stage.call("clear")).toContain("it has changes that could not be counted");
