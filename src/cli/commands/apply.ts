@@ -1,14 +1,16 @@
 // ADR-245 in docs/decisions.md
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { changedFile, changesSummary, leftOutLines } from "../../services/text/changed-files.ts";
-import { applyLeftChanges, askGit, cutOffSentence, NotDone } from "../../services/worktrees/left-changes.ts";
+import type { NotDone } from "../../services/worktrees/left-changes.ts";
 import { type CommandContext, CommandError, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
-import { findWorktree, orRefuse, type TaskWorktree } from "../task-worktree.ts";
+import type { TaskWorktree } from "../task-worktree.ts";
 
 /** Returns the top of the tree that a folder lies in. @throws CommandError when it is of another repository */
 const topOf = async (folder: string, { task, left: { record } }: TaskWorktree): Promise<string> => {
   const ofOther = `${toSingleLine(folder)} is no tree of the repository in which task ${named(task)} worked. Run this in ${toSingleLine(record.source)}, or name it with --in`;
   const { treeAt } = await import("../../services/worktrees/git/working-tree.ts");
+  const { askGit } = await import("../../services/worktrees/left-changes.ts");
+  const { orRefuse } = await import("../task-worktree.ts");
   const [here, there] = await orRefuse(askGit(ofOther, Promise.all([treeAt(folder), treeAt(record.source)])));
   if (here.commonDir !== there.commonDir) throw new CommandError(`${ofOther}.`);
   return here.top;
@@ -30,6 +32,8 @@ and the files are named. What you have staged stays staged. The worktree goes th
 ${examples(["apply 4f5c9a", "take all that the task changed"])}`,
     )
     .action(async (given, { in: folder = process.cwd(), json, data }) => {
+      const { applyLeftChanges, cutOffSentence, NotDone } = await import("../../services/worktrees/left-changes.ts");
+      const { findWorktree, orRefuse } = await import("../task-worktree.ts");
       const found = await findWorktree(given, "apply", { data, terminal });
       const { task, left, use } = found;
       const tree = await topOf(folder, found);

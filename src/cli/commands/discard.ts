@@ -1,7 +1,5 @@
 import { changedFile, changesSummary, leftOutLines } from "../../services/text/changed-files.ts";
-import { cutOffSentence, discardLeftChanges, readLeftChanges } from "../../services/worktrees/left-changes.ts";
 import { type CommandContext, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
-import { findWorktree, orRefuse } from "../task-worktree.ts";
 
 /** `opencode-taskchart discard`: removes a task's worktree with what it changed there. */
 export const discardCommand = ({ terminal, end }: CommandContext) =>
@@ -16,6 +14,10 @@ OpenCode need not be running.
 ${examples(["discard 4f5c9a", "remove what the task changed"])}`,
     )
     .action(async (given, { yes = false, json, data }) => {
+      const { cutOffSentence, discardLeftChanges, readLeftChanges } = await import(
+        "../../services/worktrees/left-changes.ts"
+      );
+      const { findWorktree, orRefuse } = await import("../task-worktree.ts");
       const { task, left, use } = await findWorktree(given, "discard", { data, terminal });
       const nothing = " Nothing was removed.";
       if (!yes && !json && terminal.isInteractive) {
