@@ -1,24 +1,37 @@
 import { hasEnded } from "../../task.ts";
 import type { PanelTask } from "./panel-task.ts";
 
-/** What the interface has just begun to show. */
-export interface Beginning {
+/** Milliseconds within which what is interrupted counts as interrupted by the same event, such as the end of an OpenCode. */
+const TOGETHER_MS = 30_000;
+
+/** What the interface shows. */
+export interface Shown {
   /** The tasks of the conversation that is shown; of the whole directory where none is. */
   tasks: readonly PanelTask[];
   isConversation: boolean;
-  /** When this OpenCode began, in epoch milliseconds: what was interrupted before that had gone on elsewhere, and is no news. */
-  since: number;
+  /** Epoch milliseconds. What was interrupted up to then is no news: it was announced, or had gone on before the interface began. */
+  after: number;
+}
+
+export interface Announcement {
+  message: string;
+  /** When the newest of these tasks was interrupted, epoch milliseconds. */
+  upTo: number;
 }
 
 /**
  * Says which tasks were interrupted and go on: after a restart of OpenCode, and after an `opencode run` that left them behind.
- * Undefined where none was.
+ * Undefined where none was, or that is no news.
  */
-export const announcementOf = ({ tasks, isConversation, since }: Beginning): string | undefined => {
-  const isInterrupted = ({ interruptedAt }: PanelTask) =>
-    interruptedAt !== undefined && Date.parse(interruptedAt) >= since;
-  const count = tasks.filter((task) => !hasEnded(task) && isInterrupted(task)).length;
-  if (count === 0) return undefined;
+export const announcementOf = ({ tasks, isConversation, after }: Shown): Announcement | undefined => {
+  const interruptions = tasks.flatMap((task) =>
+    hasEnded(task) || task.interruptedAt === undefined ? [] : Date.parse(task.interruptedAt),
+  );
+  const upTo = Math.max(...interruptions);
+  if (!(upTo > after)) return undefined;
+  const count = interruptions.filter((at) => upTo - at <= TOGETHER_MS).length;
   const what = count === 1 ? "1 task" : `${count} tasks`;
-  return `${what} ${isConversation ? "of this conversation" : "of this directory"} ${count === 1 ? "goes" : "go"} on. /tasks lists ${count === 1 ? "it" : "them"}.`;
+  const where = isConversation ? "of this conversation" : "of this directory";
+  const [verb, object] = count === 1 ? ["goes", "it"] : ["go", "them"];
+  return { message: `${what} ${where} ${verb} on. /tasks lists ${object}.`, upTo };
 };

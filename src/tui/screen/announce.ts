@@ -6,29 +6,26 @@ import type { Guard } from "./guard.ts";
 import type { Known } from "./known-tasks.ts";
 import { shownSession } from "./slots.ts";
 
-/** Milliseconds after the start of OpenCode within which tasks are taken over that had been interrupted before it. */
-const TAKEN_OVER_WITHIN_MS = 30_000;
-
-/** Says in a toast which tasks were interrupted and go on, once for each conversation that is shown. */
+/** Says in a toast which tasks were interrupted and go on: once for each interruption and each conversation that is shown. */
 export const announceOngoing = (api: TuiPluginApi, known: Known, guard: Guard): void => {
-  const announced = new Set<string>();
+  /** When the newest interruption was that was announced, by conversation, epoch milliseconds. */
+  const announced = new Map<string, number>();
   const hostParent = (sessionID: string) => api.state.session.get(sessionID)?.parentID;
 
   const announce = (): void => {
     const { tasks, server } = known.live();
     if (!server) return;
-    const since = performance.timeOrigin;
     const session = shownSession(api.route.current);
     const conversation = session && conversationOf(session, tasks, hostParent);
-    const beginning = conversation ?? "";
-    if (announced.has(beginning)) return;
     const { directory } = api.state.path;
     const shown = conversation
       ? tasksOf(conversation, tasks, hostParent)
       : [...tasks.values()].filter((task) => task.directory === directory);
-    const message = announcementOf({ tasks: shown, isConversation: conversation !== undefined, since });
-    if (message !== undefined || known.now() - since > TAKEN_OVER_WITHIN_MS) announced.add(beginning);
-    if (message !== undefined) api.ui.toast({ variant: "info", message });
+    const after = announced.get(conversation ?? "") ?? performance.timeOrigin;
+    const news = announcementOf({ tasks: shown, isConversation: conversation !== undefined, after });
+    if (!news) return;
+    announced.set(conversation ?? "", news.upTo);
+    api.ui.toast({ variant: "info", message: news.message });
   };
 
   createRoot((dispose) => {

@@ -6,26 +6,38 @@ import { otherMachine, otherMachineText } from "../../../src/tui/model/place.ts"
 import { ago, ended, NOW, panelTask } from "./panel-tasks.ts";
 
 describe("what goes on from before", () => {
-  const since = NOW - 30_000;
+  const after = NOW - 30_000;
   const before = panelTask("before", { startedAt: ago(60), interruptedAt: ago(20) });
 
   test("is said with the number of tasks that were interrupted, and go on", () => {
-    const other = panelTask("other", { startedAt: ago(90), interruptedAt: ago(30) });
-    const done = ended(panelTask("done", { startedAt: ago(90), interruptedAt: ago(20) }), "completed");
-    expect(announcementOf({ tasks: [before, other, done], isConversation: true, since })).toBe(
-      "2 tasks of this conversation go on. /tasks lists them.",
-    );
-    expect(announcementOf({ tasks: [before], isConversation: false, since })).toBe(
-      "1 task of this directory goes on. /tasks lists it.",
-    );
+    const other = panelTask("other", { startedAt: ago(90), interruptedAt: ago(29) });
+    const done = ended(panelTask("done", { startedAt: ago(90), interruptedAt: ago(10) }), "completed");
+    expect(announcementOf({ tasks: [before, other, done], isConversation: true, after })).toEqual({
+      message: "2 tasks of this conversation go on. /tasks lists them.",
+      upTo: NOW - 20_000,
+    });
+    expect(announcementOf({ tasks: [before], isConversation: false, after })).toEqual({
+      message: "1 task of this directory goes on. /tasks lists it.",
+      upTo: NOW - 20_000,
+    });
   });
 
-  test("is not said where nothing was interrupted, however old it is, or only before this OpenCode began", () => {
+  test("is not said where nothing was interrupted, however old it is, or it is no news", () => {
     const uninterrupted = panelTask("uninterrupted", { startedAt: ago(90) });
-    const longAgo = panelTask("long ago", { startedAt: ago(90), interruptedAt: ago(31) });
+    const longAgo = panelTask("long ago", { startedAt: ago(90), interruptedAt: ago(30) });
     for (const tasks of [[], [uninterrupted], [longAgo]]) {
-      expect(announcementOf({ tasks, isConversation: true, since })).toBeUndefined();
+      expect(announcementOf({ tasks, isConversation: true, after })).toBeUndefined();
     }
+  });
+
+  test("is said again at the next interruption, with the tasks that it concerns", () => {
+    const longAgo = panelTask("long ago", { startedAt: ago(900), interruptedAt: ago(300) });
+    const again = panelTask("again", { startedAt: ago(900), interruptedAt: ago(5) });
+    const first = announcementOf({ tasks: [longAgo], isConversation: true, after: NOW - 600_000 });
+    expect(first?.message).toContain("1 task");
+    expect(
+      announcementOf({ tasks: [longAgo, again], isConversation: true, after: first?.upTo ?? 0 })?.message,
+    ).toContain("1 task of this conversation goes on.");
   });
 });
 
