@@ -320,7 +320,7 @@ export const continueAfterFault = [
       taskSetup.assign({
         sendAttempts: 0,
         abortedAt: ({ context, event }) =>
-          event.type === "CHECKED_HOST_FAULT" ? event.completedAt : context.abortedAt,
+          (event.type === "CHECKED_HOST_FAULT" ? event.completedAt : undefined) ?? context.abortedAt,
       }),
     ],
   },

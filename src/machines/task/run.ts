@@ -162,6 +162,7 @@ export const run = taskSetup.createStateConfig({
         assign({
           sendAttempts: ({ context }) => context.sendAttempts + 1,
           endedInChecks: undefined,
+          hostError: undefined,
           idleHinted: false,
           missingSince: undefined,
           nextDeadline: undefined,
@@ -203,7 +204,12 @@ export const run = taskSetup.createStateConfig({
       on: {
         TICK: { guard: "due", target: "sending" },
         HOST_IDLE: { target: "verifying" },
-        HOST_ERROR: { target: "verifying", actions: "recordIdleHint" },
+        HOST_ERROR: {
+          guard: "wasSentSinceFault",
+          target: "verifying",
+          description: "Right after a fault of the host, it is a consequence of that.",
+          actions: "recordIdleHint",
+        },
       },
     },
     working: {

@@ -294,6 +294,8 @@ export const taskSetup = setup({
       assertEvent(event, "PROMPT_REFUSED");
       return event.retryable;
     },
+    /** False from an interruption until the run is sent again. */
+    wasSentSinceFault: ({ context }) => context.sendAttempts > 0,
     sendAttemptsLeft: ({ context }) => context.sendAttempts < TASK_LIMITS.sendAttempts,
     failedChecksLeft: ({ context }) => context.failedChecks + 1 < TASK_LIMITS.failedChecks,
     notStopping: ({ context }) => context.stopAttempts === 0,

@@ -17,8 +17,8 @@ export interface RunObservation {
   storedAt: number | undefined;
   /** The newest instruction that followed the prompt, and when the host stored it: the answer must have taken it in, too. */
   instruction?: { messageID: string; storedAt: number | undefined } | undefined;
-  /** Until when failures and aborts are those of a model that the run has left, epoch milliseconds. They do not count. */
-  modelLeftAt?: number | undefined;
+  /** Until when failures and aborts are those of an earlier attempt, epoch milliseconds. They do not count. */
+  earlierUntil?: number | undefined;
   /** The first error that the host reported of this run. */
   hostError: HostError | undefined;
 }
@@ -216,7 +216,7 @@ const lastStepAt = (observation: RunObservation): number | undefined =>
   )?.completedAt;
 
 const outcomeOf = (observation: RunObservation): RunOutcome => {
-  const { messages, hostError, modelLeftAt = Number.NEGATIVE_INFINITY } = observation;
+  const { messages, hostError, earlierUntil = Number.NEGATIVE_INFINITY } = observation;
   const newest = messages.findLast(({ role, isSummary }) => role === "assistant" && !isSummary);
   const answers =
     newest && isAnswer(newest, observation) ? messages.filter((message) => isAnswer(message, observation)) : [];
@@ -227,12 +227,14 @@ const outcomeOf = (observation: RunObservation): RunOutcome => {
   }
   const message = decisiveAnswer(answers, observation);
   if (message?.completedAt !== undefined) {
-    const isOfLeftModel = message.completedAt <= modelLeftAt;
+    const isEarlier = message.completedAt <= earlierUntil;
     const error = message.error ?? (message.finish === CONTENT_FILTER ? FILTERED : undefined);
-    if (error && !isOfLeftModel) return failed(error, message, answers);
+    if (error && !isEarlier) return failed(error, message, answers);
     // An abort during the host's own retries leaves neither an error nor a finish reason, nor may a fault of the host.
-    if (message.finish === undefined && !isOfLeftModel && !hostError?.fault) {
-      return { is: "aborted", completedAt: message.completedAt };
+    if (message.finish === undefined && !isEarlier) {
+      return hostError?.fault
+        ? failed(hostError, message, answers)
+        : { is: "aborted", completedAt: message.completedAt };
     }
     if (isFinal(message) && !error) {
       if (!takesIn(message, observation)) return { is: "unseen" };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { HostError } from "../../../src/machines/task/events.ts";
 import { STEPS_WITHOUT_END } from "../../../src/services/runtime/run-outcome.ts";
 import { createStage, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
@@ -114,6 +115,72 @@ describe("a fault of the host", () => {
     }
     await interrupt(stage, id);
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host", message: LOCKED.message } });
+  });
+
+  test("that leaves a step without a reason is no cancellation by a person, however often the host says that it is idle", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    stage.host.emit({ type: "error", sessionID: id, error: LOCKED });
+    stage.host.step(id, { finish: undefined, text: "" });
+    stage.host.at(id).messages.pop();
+    stage.host.at(id).busy = false;
+    stage.host.emit({ type: "idle", sessionID: id });
+    await settled();
+    expect(stage.task(id).state).toBe("running.backingOff");
+    stage.host.emit({ type: "idle", sessionID: id });
+    await settled();
+    expect(stage.task(id).state).toBe("running.backingOff");
+    await stage.clock.advance(PAUSE);
+    expect(stage.task(id).state).toBe("running.working");
+  });
+
+  /** The host fails as it is asked to go on, before it stores anything. */
+  const failUnstored = async (stage: Stage, id: string, error: HostError) => {
+    stage.host.at(id).messages.pop();
+    stage.host.at(id).busy = false;
+    stage.host.emit({ type: "error", sessionID: id, error });
+    stage.host.emit({ type: "idle", sessionID: id });
+    await settled();
+  };
+
+  test("that stores no message counts as well: the third one in a row is the error of the run", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await interrupt(stage, id);
+    await stage.clock.advance(PAUSE);
+    await failUnstored(stage, id, LOCKED);
+    expect(stage.task(id).state).toBe("running.backingOff");
+    await stage.clock.advance(PAUSE);
+    await failUnstored(stage, id, { ...LOCKED, message: "the disk is full" });
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host", message: "the disk is full" } });
+  });
+
+  test("is followed by another error of the host, which is not counted as one more fault", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    for (let time = 0; time < 2; time += 1) {
+      await interrupt(stage, id);
+      stage.host.emit({ type: "error", sessionID: id, error: LOCKED });
+      await settled();
+      expect(stage.task(id).state).toBe("running.backingOff");
+      await stage.clock.advance(PAUSE);
+      expect(stage.task(id).state).toBe("running.working");
+    }
+  });
+
+  test("does not hide that a person stops the run afterwards", async () => {
+    const stage = createStage();
+    const id = await stage.launch();
+    await interrupt(stage, id);
+    stage.host.emit({ type: "error", sessionID: id, error: LOCKED });
+    await stage.clock.advance(PAUSE);
+    // An abort between two requests leaves neither an error nor a reason.
+    stage.host.step(id, { finish: undefined, text: "" });
+    stage.host.at(id).messages.pop();
+    stage.host.at(id).busy = false;
+    stage.host.emit({ type: "idle", sessionID: id });
+    await stage.clock.advance(1_000);
+    expect(stage.task(id).status).toBe("cancelled");
   });
 });
 

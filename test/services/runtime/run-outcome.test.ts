@@ -230,10 +230,10 @@ test("what ended when the run left its model says nothing of the next one, but a
   const cutOff = assistant({ completedAt: 20, finish: undefined });
   for (const message of [refused, cutOff, ABORTED]) {
     const messages = [user(PROMPT), message];
-    expect(see({ messages, modelLeftAt: 19 }).is).not.toBe("unanswered");
-    expect(see({ messages, modelLeftAt: 20 })).toEqual({ is: "unanswered" });
+    expect(see({ messages, earlierUntil: 19 }).is).not.toBe("unanswered");
+    expect(see({ messages, earlierUntil: 20 })).toEqual({ is: "unanswered" });
     const hostError = { name: "UnknownError", message: "Model not found", refusal: "unknownModel" } as const;
-    expect(see({ messages, modelLeftAt: 20, hostError })).toMatchObject({ is: "failed", error: hostError });
+    expect(see({ messages, earlierUntil: 20, hostError })).toMatchObject({ is: "failed", error: hostError });
   }
 });
 
@@ -380,13 +380,13 @@ describe("a fault of the host", () => {
   });
 
   test.each([
-    ["no message at all", []],
-    ["a step under way", [assistant({ completedAt: undefined, finish: undefined })]],
-    ["a step that ended without a reason", [assistant({ finish: undefined })]],
-  ])("that the host reported interrupts it, though the messages show %s", (_, messages) => {
+    ["no message at all", [], undefined],
+    ["a step under way", [assistant({ completedAt: undefined, finish: undefined })], undefined],
+    ["a step that ended without a reason", [assistant({ finish: undefined })], 9],
+  ])("that the host reported interrupts it, though the messages show %s", (_, messages, completedAt) => {
     expect(see({ messages: [user(PROMPT), ...messages], hostError: locked })).toMatchObject({
       is: "faulted",
-      completedAt: undefined,
+      completedAt,
     });
   });
 

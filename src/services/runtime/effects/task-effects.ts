@@ -1,3 +1,4 @@
+import { ABORTED } from "../../../machines/host-events.ts";
 import type { Misfit, Prompt, SlotRequest, TaskEvent } from "../../../machines/task/events.ts";
 import { type Answer, isStop, type ResultSchema, type TaskError } from "../../../task.ts";
 import type { Host, HostFailure, HostResult } from "../../host/host.ts";
@@ -183,7 +184,8 @@ export const createTaskEffects = ({
     messageID,
     instructionID,
     hostError,
-    modelLeftAt,
+    abortedAt = 0,
+    modelLeftAt = 0,
   }: EffectOf<"checkRun">): Promise<HostResult<RunOutcome | { is: "busy" }>> => {
     const busy = await host.busy();
     if (!busy.ok) return busy;
@@ -197,6 +199,9 @@ export const createTaskEffects = ({
     for (const message of [prompt, instruction]) {
       if (message && !message.ok && message.failure.kind !== "notFound") return message;
     }
+    // An error that the host reported since then is a new one, though no new message shows it.
+    const isNewError = hostError !== undefined && hostError.name !== ABORTED;
+    const earlierUntil = isNewError ? Math.max(modelLeftAt, abortedAt) : modelLeftAt;
     const outcomeOf = (messages: HostMessage[]) => {
       const stored = (id: string, message: HostResult<HostMessage> | undefined) => ({
         messageID: id,
@@ -206,7 +211,7 @@ export const createTaskEffects = ({
         ...stored(messageID, prompt),
         instruction: instructionID === undefined ? undefined : stored(instructionID, instruction),
         hostError,
-        modelLeftAt,
+        earlierUntil,
         messages,
       });
     };

@@ -252,6 +252,20 @@ describe("a check of a run", () => {
     expect((await check([prompt, CUT_OFF], { abortedAt: 6 })).event?.type).toBe("CHECKED_ABORTED");
     const hostError = { name: ABORTED, message: "" };
     expect((await check([prompt], { hostError })).event?.type).toBe("CHECKED_ABORTED");
+    expect((await check([prompt, CUT_OFF], { abortedAt: 7, hostError })).event?.type).toBe("CHECKED_UNANSWERED");
+  });
+
+  test.each([
+    [{ name: "UnknownError", message: "database is locked", fault: "host" }, "CHECKED_HOST_FAULT"],
+    [{ name: "UnknownError", message: "agent not found" }, "CHECKED_FAILED"],
+  ] as const)("does not take %j for an earlier interruption, whatever that one left", async (hostError, type) => {
+    const { name, message } = hostError;
+    const faulted = said({ finish: undefined, error: { name, message: "full", fault: "host" }, completedAt: 7 });
+    const open = said({ completedAt: 7 });
+    for (const left of [CUT_OFF, faulted, { ...open, finish: undefined }]) {
+      const { event } = await check([prompt, left], { abortedAt: 7, hostError });
+      expect(event).toMatchObject({ type, error: { name, message } });
+    }
   });
 
   test.each(["busy", "messages", "message"] as const)("fails where the host does not give its %s", async (call) => {
