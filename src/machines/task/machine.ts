@@ -6,7 +6,6 @@ import { type TaskEvent, type TaskInput, taskEventDescriptions } from "./events.
 import { lifecycle } from "./lifecycle.ts";
 import { notice } from "./notice.ts";
 import { run } from "./run.ts";
-import { newestPrompt } from "./run-transitions.ts";
 import { NEW_RUN, taskSetup } from "./setup.ts";
 import { steering } from "./steering.ts";
 
@@ -89,9 +88,12 @@ export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
   context.waiters.length === 0 &&
   !context.isReceiptIncomplete;
 
-/** True while the task is sending this message: the prompt of its run, or an instruction. */
+/**
+ * True while the task is sending this message: the prompt of its run, or an instruction. The prompt of a run goes on being
+ * sent where an instruction is stored meanwhile: the run waits for what becomes of it.
+ */
 export const wantsSent = ({ value, context }: StoredSnapshot, messageID: string): boolean =>
-  (value.run === "sending" && newestPrompt(context).messageID === messageID) ||
+  (value.run === "sending" && [context.run.messageID, context.storedInstruction?.messageID].includes(messageID)) ||
   (value.steering === "sending" && context.instructions?.[0]?.messageID === messageID);
 
 /** The events that callers may send to a task. */

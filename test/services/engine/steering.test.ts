@@ -328,3 +328,23 @@ test("the parent's own conversation stays as it is", async () => {
   await steered(stage);
   expect(stage.host.at(PARENT).prompts).toEqual([]);
 });
+
+test("a prompt that waits to be sent again goes out though an instruction is stored before it", async () => {
+  const stage = createStage();
+  const id = await stage.launch();
+  const store = stage.host.holdNext("storeMessage");
+  await stage.call("task", { steer: id, prompt: "Only the tests." });
+  stage.host.breakOff(id);
+  await settled();
+  expect(stage.task(id).state).toBe("running.backingOff");
+  const { messages } = stage.host.at(id);
+  stage.host.revert(id, messages.at(-1)?.id ?? "");
+  await stage.clock.advance(2_000);
+  expect(stage.task(id).state).toBe("running.sending");
+  store.release();
+  await stage.clock.advance(60_000);
+  expect(stage.task(id).state).toBe("running.working");
+  stage.host.finish(id, "5 of them.");
+  await settled();
+  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
+});
