@@ -31,7 +31,7 @@ export interface OutboxEffectDeps {
   log: Log;
   bus: EngineBus;
   reads: Pick<HostReads, "session">;
-  /** Resolves once all that a notice of this parent's tasks says is known; undefined where it is already. */
+  /** Resolves once all is known that a notice says of the tasks that have ended by now; undefined where it is already. */
   untilNoticeReady(parentSessionID: string): Promise<void> | undefined;
   /** Returns those of a parent's batches of which no task is at work. */
   endedBatches(parentSessionID: string, batchIds: string[]): string[];
@@ -97,16 +97,8 @@ export const createOutboxEffects = ({
     { parentSessionID, wasRefused, asksRoom }: EffectOf<"readParent">,
     charts: Charts,
   ): Promise<OutboxEvent> => {
-    const untilReady = async () => {
-      for (
-        let ready = untilNoticeReady(parentSessionID);
-        ready !== undefined;
-        ready = untilNoticeReady(parentSessionID)
-      ) {
-        await ready;
-      }
-    };
-    await untilReady();
+    // Once: where runs go on ending, there is always one more that is not known yet. It is left for the next prompt.
+    await untilNoticeReady(parentSessionID);
     // The host answers a call after most of what ends at that moment, so that one notice delivers it all.
     const mayGather = charts.hasRunningTasks(parentSessionID);
     const parent = await (mayGather || wasRefused ? host : reads).session(parentSessionID);
@@ -114,7 +106,7 @@ export const createOutboxEffects = ({
     if (parent.ok && why.ok) {
       const sender = await senderOf(parent.value, wasRefused);
       // Of what has ended in the meantime, too.
-      await untilReady();
+      await untilNoticeReady(parentSessionID);
       const othersRun = charts.hasRunningTasks(parentSessionID);
       const setAside = why.value && { setAside: why.value };
       const room = asksRoom && !setAside && { room: await roomIn(parent.value) };

@@ -10,7 +10,7 @@ import { createRecordingLog } from "../../store/folder-and-log.ts";
 import { noticePrompt } from "../../store/scripted-task.ts";
 
 /** A host with a parent, and the handlers of its outbox's effects. */
-const setUp = () => {
+const setUp = (untilNoticeReady: () => Promise<void> | undefined = () => undefined) => {
   const clock = createVirtualClock();
   const host = createFakeHost(clock);
   host.addSession(PARENT, { agent: "build", model: MODEL, habit: "mute" });
@@ -31,7 +31,7 @@ const setUp = () => {
         return { ok: true, value: { ...host.at(id), agent: "plan" } };
       },
     },
-    untilNoticeReady: () => undefined,
+    untilNoticeReady,
     endedBatches: (_, ids) => ids.filter((id) => id === "batch_ended"),
     roomIn: async () => 4_321,
     composeNotice: () => noticePrompt("msg_n"),
@@ -104,6 +104,16 @@ describe("a parent that is read", () => {
     host.failNext("agents", unavailable);
     expect(await read()).toMatchObject(inOutbox({ sender: { agent: "build", model: MODEL } }));
     expect(known).toEqual([]);
+  });
+
+  test("is read though there is always one more end of which not all is known", async () => {
+    let asked = 0;
+    const { effects } = setUp(() => {
+      asked += 1;
+      return asked > 50 ? undefined : Promise.resolve();
+    });
+    expect(await effects.readParent.perform(READ, NO_TASKS)).toMatchObject(inOutbox({ type: "PARENT_READ" }));
+    expect(asked).toBe(2);
   });
 
   test.each([
