@@ -321,7 +321,7 @@ export const task = createMachine({
           },
           "entry": [
             "beginWait",
-            "assign sendAttempts, endedInChecks, idleHinted, missingSince, nextDeadline",
+            "assign sendAttempts, endedInChecks, hostError, idleHinted, missingSince, nextDeadline",
             {
               "type": "emitEffect"
             }
@@ -401,9 +401,10 @@ export const task = createMachine({
               "description": "The host reports that the child session is idle."
             },
             "HOST_ERROR": {
+              "guard": "wasSentSinceFault",
               "target": "verifying",
-              "actions": "recordIdleHint",
-              "description": "The host reports an error in the child session."
+              "description": "The host reports an error in the child session. Right after a fault of the host, it is a consequence of that.",
+              "actions": "recordIdleHint"
             }
           }
         },
@@ -795,7 +796,7 @@ export const task = createMachine({
             ],
             "CHECKED_HOST_FAULT": [
               {
-                "guard": "isCurrentCheck and mayContinue",
+                "guard": "isCurrentCheck and mayBeInterrupted",
                 "target": "backingOff",
                 "description": "The check shows that a fault of the host itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
                 "actions": [

@@ -175,7 +175,7 @@ export const createTaskHistory = (
       (event.type === "CHECKED_ABORTED" && isRecovering);
     if (event.type === "CHECKED_HOST_FAULT") run.firstError = undefined;
     if ((isInterrupted && isRecovering) || event.type === "CHECKED_HOST_FAULT")
-      return takeInterruption(event, isStillLive);
+      return takeInterruption(event, isStillLive, isRecovering);
     if (isInterrupted) {
       demand(isStillLive === run.sends < SENDS, `its prompt was sent ${run.sends} times in vain`);
       run.unansweredChecks = 0;
@@ -188,10 +188,12 @@ export const createTaskHistory = (
   };
 
   /** A run that was cut off goes on, but not again and again without finishing a step in between. */
-  const takeInterruption = (event: TaskEvent, isStillLive: boolean) => {
+  const takeInterruption = (event: TaskEvent, isStillLive: boolean, isRecovering: boolean) => {
     const stepAt = ("lastStepAt" in event && event.lastStepAt) || 0;
     const hasProgressed = stepAt > run.newestStepAt;
-    const mayGoOn = recovery === "continue" && (hasProgressed || run.interruptions < INTERRUPTIONS);
+    // What the option says concerns tasks whose process has ended.
+    const mayRecover = recovery === "continue" || !isRecovering;
+    const mayGoOn = mayRecover && (hasProgressed || run.interruptions < INTERRUPTIONS);
     demand(isStillLive === mayGoOn, `${run.interruptions} interruptions, recovery: ${recovery}`);
     run.interruptions = hasProgressed ? 1 : run.interruptions + 1;
     run.newestStepAt = Math.max(stepAt, run.newestStepAt);
@@ -257,6 +259,8 @@ export const createTaskHistory = (
         run.isChangingModel = false;
         break;
       case "sendPrompt":
+        // What was heard before concerns what was there before.
+        run.firstError = undefined;
         run.sends += 1;
         run.endedInChecks = 0;
         demand(effect.schema === schema, "a prompt is sent without the schema");

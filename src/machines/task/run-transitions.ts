@@ -309,23 +309,25 @@ export const checkAgainLater = { type: "setDeadline", params: TASK_LIMITS.rechec
 /**
  * A fault of the host, such as a database that is locked, interrupted the run. It is no failure of the model: as after the end
  * of a process, the run goes on, unless that happens again and again.
+ * @param whether what else must hold: after the end of a process, its recovery says whether runs go on
  */
-export const continueAfterFault = [
-  {
-    guard: and(["isCurrentCheck", "mayContinue"]),
-    target: "backingOff",
-    description: "It was interrupted, and continues after the last step that was finished.",
-    actions: [
-      "countInterruption",
-      taskSetup.assign({
-        sendAttempts: 0,
-        abortedAt: ({ context, event }) =>
-          (event.type === "CHECKED_HOST_FAULT" ? event.completedAt : undefined) ?? context.abortedAt,
-      }),
-    ],
-  },
-  { guard: "isCurrentCheck", ...failAndStop },
-] as const;
+export const continueAfterFault = (whether: "mayContinue" | "mayBeInterrupted") =>
+  [
+    {
+      guard: and(["isCurrentCheck", whether]),
+      target: "backingOff",
+      description: "It was interrupted, and continues after the last step that was finished.",
+      actions: [
+        "countInterruption",
+        taskSetup.assign({
+          sendAttempts: 0,
+          abortedAt: ({ context, event }) =>
+            (event.type === "CHECKED_HOST_FAULT" ? event.completedAt : undefined) ?? context.abortedAt,
+        }),
+      ],
+    },
+    { guard: "isCurrentCheck", ...failAndStop },
+  ] as const;
 
 /** The run was interrupted. Sent again with the same ids, its prompt continues after the last step that was finished. */
 export const continueOrFail = [

@@ -299,7 +299,7 @@ export const run = taskSetup.createStateConfig({
         CHECKED_AWAITING_TASKS: awaitTasks,
         CHECKED_ANSWERED: complete,
         CHECKED_FAILED: failOrGoOn,
-        CHECKED_HOST_FAULT: continueAfterFault,
+        CHECKED_HOST_FAULT: continueAfterFault("mayBeInterrupted"),
         CHECKED_ABORTED: { guard: "isCurrentCheck", target: "aborted" },
         CHECKED_NOT_FOUND: { guard: "isCurrentCheck", target: "missing", actions: "recordNotFound" },
         CHECKED_UNANSWERED: [
@@ -384,7 +384,7 @@ export const run = taskSetup.createStateConfig({
           { guard: "isCurrentCheck", ...failRefused },
         ],
         // An abort came with the end of the process: nobody was there to cancel the run.
-        CHECKED_HOST_FAULT: continueAfterFault,
+        CHECKED_HOST_FAULT: continueAfterFault("mayContinue"),
         CHECKED_ABORTED: continueOrFail,
         CHECKED_UNANSWERED: continueOrFail,
         CHECKED_UNSEEN: continueOrFail,

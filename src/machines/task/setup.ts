@@ -76,6 +76,10 @@ const seenStepAt = (event: TaskEvent): number | undefined => ("lastStepAt" in ev
 const hasProgressed = (context: TaskContext, event: TaskEvent): boolean =>
   (seenStepAt(event) ?? 0) > (context.lastStepAt ?? 0);
 
+/** A run may be interrupted so often without finishing a step in between. */
+const mayBeInterrupted = (context: TaskContext, event: TaskEvent): boolean =>
+  context.interruptions < TASK_LIMITS.interruptions || hasProgressed(context, event);
+
 /** When the run finished its newest known step, epoch milliseconds; undefined before the first one. */
 export const newestStepAt = (context: TaskContext, event: TaskEvent): number | undefined =>
   hasProgressed(context, event) ? seenStepAt(event) : context.lastStepAt;
@@ -386,9 +390,8 @@ export const taskSetup = setup({
       assertEvent(event, WAIT_ENDS);
       return context.waiters.every((call) => call === event.call);
     },
-    mayContinue: ({ context, event }) =>
-      context.recovery === "continue" &&
-      (context.interruptions < TASK_LIMITS.interruptions || hasProgressed(context, event)),
+    mayContinue: ({ context, event }) => context.recovery === "continue" && mayBeInterrupted(context, event),
+    mayBeInterrupted: ({ context, event }) => mayBeInterrupted(context, event),
     noNoticePending: ({ event }) => {
       assertEvent(event, "ADOPTED");
       return !event.isNoticePending;

@@ -265,6 +265,7 @@ const MISTAKES: Record<string, Implementations> = {
   "an interrupted run is continued without end": {
     guards: { mayContinue: ({ context }) => context.recovery === "continue" },
   },
+  "a run is continued after faults of the host without end": { guards: { mayBeInterrupted: always } },
   "an interrupted run is continued whatever the option says": {
     guards: { mayContinue: ({ context }) => context.interruptions < 2 },
   },
