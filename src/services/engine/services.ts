@@ -405,7 +405,7 @@ export const createServices = (deps: EngineDeps) => {
   const runRemoteCommands = createRemoteCommands({ store, log, get, cancel, resume, steer, answer });
   const stopHousekeeping = startHousekeeping({
     ...charts,
-    isWorkBelow: workBelow.isUnderWay,
+    workBelow,
     staleAfter: timeouts.stale,
     checkRunTime,
     // Many launches must not remove changes that nobody has decided about.

@@ -6,6 +6,7 @@ import { type RepeatOptions, repeat } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { WorkBelow } from "../runtime/work-below.ts";
 import { HEARTBEAT_MS } from "../store/ownership.ts";
 import type { Retention, Store } from "../store/store.ts";
 
@@ -37,8 +38,8 @@ export interface HousekeepingDeps {
   log: Log;
   /** Milliseconds of silence after which a running task is stale. */
   staleAfter: number;
-  /** True while something works below a task that is no task: then it is not idle, though its own session is. */
-  isWorkBelow(taskId: string): boolean;
+  /** While something works below a task that is no task, it is not idle, though its own session is. */
+  workBelow: Pick<WorkBelow, "isUnderWay" | "onBusyRead">;
   /** Ends the runs that have taken longer than `limit` milliseconds; undefined where they may take any time. */
   checkRunTime: { limit: number; check(): void } | undefined;
   /** Which ended tasks are kept. */
@@ -55,7 +56,7 @@ export interface HousekeepingDeps {
  */
 export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
   const { runtime, host, store, progress, clock, log, staleAfter, checkRunTime, retention, runRemoteCommands } = deps;
-  const { isWorkBelow } = deps;
+  const { workBelow } = deps;
 
   /** Tasks whose agent is believed to work, and is not only waiting for tasks of its own. */
   const workingTasks = (): string[] =>
@@ -70,8 +71,9 @@ export const startHousekeeping = (deps: HousekeepingDeps): (() => void) => {
     if (workingTasks().length === 0) return;
     const busy = await host.busy();
     if (!busy.ok) return log.info("the host did not say which sessions are busy", { reason: busy.failure.message });
+    workBelow.onBusyRead(busy.value);
     for (const sessionID of workingTasks()) {
-      if (!busy.value.has(sessionID) && !isWorkBelow(sessionID))
+      if (!busy.value.has(sessionID) && !workBelow.isUnderWay(sessionID))
         runtime.send(sessionID, { type: "HOST_IDLE", at: clock.now() });
     }
   };

@@ -25,6 +25,8 @@ interface Subagent {
  */
 export interface WorkBelow {
   onHostEvent(event: HostEvent): void;
+  /** Makes up for missed events: what is not among the sessions that the host says are busy now, and was not heard of for a while, has ended. */
+  onBusyRead(sessions: ReadonlySet<string>): void;
   /** True while the task's turn has an end that is not its last: below it something works, or is about to be reported to it. */
   isUnderWay(taskId: string): boolean;
 }
@@ -38,13 +40,19 @@ export const createWorkBelow = (
   clock: Pick<Clock, "now">,
   taskAbove: (sessionID: string) => string | undefined,
 ): WorkBelow => {
-  const busy = new Set<string>();
+  /** When something was last heard of each session that works, epoch milliseconds. */
+  const busy = new Map<string, number>();
   /** By the session that each works in. */
   const subagents = new Map<string, Subagent>();
 
   const advance = (sessionID: string, stage: Subagent["stage"]) => {
     const subagent = subagents.get(sessionID);
     if (subagent) subagents.set(sessionID, { ...subagent, stage, heardAt: clock.now() });
+  };
+
+  const onEnded = (sessionID: string) => {
+    busy.delete(sessionID);
+    advance(sessionID, "ended");
   };
 
   /** Only the host writes to a caller when one of its subagents has ended. */
@@ -69,13 +77,12 @@ export const createWorkBelow = (
     onHostEvent: (event) => {
       const { type, sessionID } = event;
       if (type === "busy" || type === "retrying") {
-        busy.add(sessionID);
+        busy.set(sessionID, clock.now());
         advance(sessionID, "working");
         forgetReported(sessionID);
       }
       if (type === "idle" || type === "deleted") {
-        busy.delete(sessionID);
-        advance(sessionID, "ended");
+        onEnded(sessionID);
       }
       if (type === "deleted") subagents.delete(sessionID);
       if (type === "toolCall" && event.effect?.kind === "background") {
@@ -84,10 +91,17 @@ export const createWorkBelow = (
       }
       if (type === "message" && event.message.role === "user" && !isOwnMessageID(event.message.id)) onReport(sessionID);
     },
+    onBusyRead: (sessions) => {
+      for (const [id, heardAt] of busy) {
+        // Where a worktree does not answer, the host's list has its tasks, and nothing of what is below them.
+        const isListed = sessions.has(id) || sessions.has(taskAbove(id) ?? id);
+        if (!isListed && clock.now() - heardAt >= PATIENCE_MS) onEnded(id);
+      }
+    },
     isUnderWay: (taskId) => {
       for (const [id, subagent] of subagents) if (!isAlive(subagent)) subagents.delete(id);
       return (
-        [...busy].some((id) => id !== taskId && countsFor(id, taskId)) ||
+        [...busy.keys()].some((id) => id !== taskId && countsFor(id, taskId)) ||
         [...subagents.values()].some(({ callerID }) => countsFor(callerID, taskId))
       );
     },

@@ -258,6 +258,32 @@ describe("a subagent of the host that works in the background", () => {
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "I wait." });
   });
 
+  test("whose end is missed is not waited for for ever", async () => {
+    const stage = createStage();
+    const { id, below, begin } = await launchLead(stage);
+    await begin();
+    await stage.clock.advance(60_000);
+    expect(stage.task(id).state).toBe("running.working");
+    stage.host.at(below).busy = false;
+    await stage.clock.advance(30_000);
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "I wait." });
+  });
+
+  test("is waited for while the host names its task as busy in its place, as where a worktree does not answer", async () => {
+    const stage = createStage();
+    const { id, below, begin } = await launchLead(stage);
+    await begin();
+    const { busy } = stage.host;
+    stage.host.busy = async () => ({ ok: true, value: new Set([id]) });
+    await stage.clock.advance(60_000);
+    stage.host.busy = busy;
+    await stage.clock.advance(60_000);
+    expect(stage.task(id).state).toBe("running.working");
+    stage.host.finish(below, "42");
+    await stage.clock.advance(30_000);
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "I wait." });
+  });
+
   test("that hangs makes the task stale, and ends with it", async () => {
     const stage = createStage();
     const { id, below, begin } = await launchLead(stage);
