@@ -1,7 +1,7 @@
 import { and, assign, not, stateIn } from "xstate";
 import { taskSetup } from "./setup.ts";
 
-const forgetRequests = taskSetup.assign({ userRequests: [], lostRequests: undefined });
+const forgetRequests = taskSetup.assign({ userRequests: [], lostRequests: undefined, redoesStep: undefined });
 
 /** The server that worked on the run counts no more. */
 const noServer = {
@@ -35,10 +35,15 @@ export const attention = taskSetup.createStateConfig({
     ADOPTED: {
       target: ".none",
       description: "The open requests were lost with the process that has ended: the step that asked is done again.",
-      actions: taskSetup.assign(({ context: { userRequests, lostRequests } }) => ({
+      actions: taskSetup.assign(({ context: { userRequests, lostRequests, redoesStep } }) => ({
         userRequests: [],
         lostRequests: userRequests.length > 0 ? userRequests : lostRequests,
+        redoesStep: userRequests.some(({ isFromBelow }) => !isFromBelow) || redoesStep,
       })),
+    },
+    PROMPT_ACCEPTED: {
+      description: "That step is taken back. The steps that follow it waited for nobody.",
+      actions: assign({ redoesStep: undefined }),
     },
   },
   states: {

@@ -506,6 +506,8 @@ export interface TaskContext {
   userRequests: UserRequest[];
   /** What was open in a process that has ended. The step that asked is done again; kept until it asks, or the run ends. */
   lostRequests?: UserRequest[] | undefined;
+  /** True until the prompt is sent again after such an end, where it was this child that asked: its last step is taken back. */
+  redoesStep?: boolean | undefined;
   /** When the child became stale, epoch milliseconds. */
   staleSince: number | undefined;
   /** Tool calls that wait for the run, in order to return its result. */

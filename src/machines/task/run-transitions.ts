@@ -149,6 +149,7 @@ export const seenAtWork = taskSetup.assign({
   endedInChecks: undefined,
   missingSince: undefined,
   hostError: undefined,
+  redoesStep: undefined,
 });
 
 /** What the check found out about an answer that does not fit the schema. */

@@ -173,7 +173,7 @@ export const run = taskSetup.createStateConfig({
             type: "sendPrompt",
             prompt: newestPrompt(context),
             ...schemaOf(context),
-            ...(context.lostRequests?.some(({ isFromBelow }) => !isFromBelow) ? { redoesStep: true } : {}),
+            ...(context.redoesStep ? { redoesStep: true } : {}),
           }),
         },
       ],

@@ -56,6 +56,7 @@ export const NEW_RUN = {
   lastStepAt: undefined,
   interruptedAt: undefined,
   lostRequests: undefined,
+  redoesStep: undefined,
   blockedCalls: undefined,
   storedInstruction: undefined,
   retry: undefined,
@@ -237,6 +238,7 @@ export const taskSetup = setup({
         return [...context.userRequests, event.request];
       },
       lostRequests: undefined,
+      redoesStep: undefined,
       // A child that asks is at work. One whose request is rejected may stop, and must be sent its prompt again.
       sendAttempts: ({ context }) => Math.min(context.sendAttempts, 1),
     }),

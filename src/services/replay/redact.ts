@@ -171,6 +171,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   request: PRIVATE,
   userRequests: PRIVATE,
   lostRequests: PRIVATE,
+  redoesStep: PRIVATE,
   isFromBelow: PRIVATE,
   blockedCalls: PRIVATE,
   instructions: PRIVATE,

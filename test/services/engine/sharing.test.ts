@@ -197,6 +197,25 @@ test.each([
   },
 );
 
+test("a later step is not taken back, though OpenCode ends again before the child has asked anew", async () => {
+  const { stage, id } = await askedAndTakenOver();
+  const read: string[] = [];
+  const { conversation } = stage.host;
+  stage.host.conversation = (sessionID) => {
+    read.push(sessionID);
+    return conversation(sessionID);
+  };
+  await stage.restart();
+  await stage.clock.advance(20_000);
+  expect(read).toEqual([id]);
+  stage.host.step(id);
+  await stage.restart();
+  await stage.clock.advance(20_000);
+  expect(stage.host.at(id).prompts.length).toBe(3);
+  expect(read).toEqual([id]);
+  expect(stage.store.get(id)?.snapshot.context.lostRequests).toHaveLength(1);
+});
+
 test("no step is taken back where it was a session below the task that asked: that would launch its work again", async () => {
   const memory = createMemory();
   const stage = createStage({ openStore: memory.boot });
