@@ -714,19 +714,19 @@ export const task = createMachine({
                 "guard": "isCurrentCheck and isRefusedForNow",
                 "target": "retrying",
                 "description": "The check shows that the child is at work. The provider refuses for now.",
-                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError"
+                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
               },
               {
                 "guard": "isCurrentCheck",
                 "target": "working",
-                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError",
+                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
                 "description": "The check shows that the child is at work."
               }
             ],
             "CHECKED_AWAITING_TASKS": {
               "guard": "isCurrentCheck",
               "target": "awaitingTasks",
-              "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError",
+              "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
               "description": "The check shows that the child's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
             },
             "CHECKED_ANSWERED": [
@@ -734,14 +734,14 @@ export const task = createMachine({
                 "guard": "isCurrentCheck and isSteered",
                 "target": "working",
                 "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
-                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError"
+                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
               },
               {
                 "guard": "isCurrentCheck and isMisfit and mayRepair",
                 "target": "sending",
                 "description": "The check shows that the run is answered. The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
                 "actions": [
-                  "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError",
+                  "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
                   "assign"
                 ]
               },
@@ -930,7 +930,7 @@ export const task = createMachine({
                 "description": "The gate's command has ended. An instruction is on its way: the run goes on with it.",
                 "actions": [
                   "assign gate",
-                  "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError"
+                  "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
                 ]
               },
               {
@@ -1607,19 +1607,19 @@ export const task = createMachine({
                 "guard": "isCurrentCheck and isRefusedForNow",
                 "target": "retrying",
                 "description": "The check shows that the child is at work. The provider refuses for now.",
-                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError"
+                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
               },
               {
                 "guard": "isCurrentCheck",
                 "target": "working",
-                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError",
+                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
                 "description": "The check shows that the child is at work."
               }
             ],
             "CHECKED_AWAITING_TASKS": {
               "guard": "isCurrentCheck",
               "target": "awaitingTasks",
-              "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError",
+              "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
               "description": "The check shows that the child's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
             },
             "CHECKED_ANSWERED": [
@@ -1640,14 +1640,14 @@ export const task = createMachine({
                 "guard": "isCurrentCheck and isSteered",
                 "target": "working",
                 "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
-                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError"
+                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
               },
               {
                 "guard": "isCurrentCheck and isMisfit and mayRepair",
                 "target": "sending",
                 "description": "The check shows that the run is answered. The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
                 "actions": [
-                  "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError",
+                  "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
                   "assign"
                 ]
               },
@@ -2120,31 +2120,35 @@ export const task = createMachine({
       "on": {
         "RUN_ENDED": {
           "target": ".none",
-          "actions": "assign userRequests, lostRequests",
+          "actions": "assign userRequests, lostRequests, redoesStep",
           "description": "The run has ended. The region `run` raises this for the other regions."
         },
         "REMOTE_CLAIMED": {
           "guard": "in #fleet and isNewClaim",
           "target": ".none",
           "description": "A server of the fleet takes the run. What the server before had asked, nobody waits for.",
-          "actions": "assign userRequests, lostRequests"
+          "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "REMOTE_LOST": {
           "guard": "in #away",
           "target": ".none",
           "description": "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it. What the server had asked, nobody waits for.",
-          "actions": "assign userRequests, lostRequests"
+          "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "CLOSED": {
           "guard": "in #away",
           "target": ".none",
           "description": "The run is closed in the fleet: nobody works on it who still counts. What the server had asked, nobody waits for.",
-          "actions": "assign userRequests, lostRequests"
+          "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "ADOPTED": {
           "target": ".none",
           "description": "The process that supervised the task has ended, and this one takes over. The open requests were lost with the process that has ended: the step that asked is done again.",
           "actions": "assign"
+        },
+        "PROMPT_ACCEPTED": {
+          "description": "The host accepted the prompt. That step is taken back. The steps that follow it waited for nobody.",
+          "actions": "assign redoesStep"
         }
       },
       "states": {

@@ -332,8 +332,16 @@ test("the parent's own conversation stays as it is", async () => {
 test("a prompt that waits to be sent again goes out though an instruction is stored before it", async () => {
   const stage = createStage();
   const id = await stage.launch();
-  const store = stage.host.holdNext("storeMessage");
+  const { storeMessage } = stage.host;
+  // The host has stored it, and is slow to say so.
+  const late = Promise.withResolvers<void>();
+  stage.host.storeMessage = async (prompt) => {
+    const stored = await storeMessage(prompt);
+    await late.promise;
+    return stored;
+  };
   await stage.call("task", { steer: id, prompt: "Only the tests." });
+  await settled();
   stage.host.breakOff(id);
   await settled();
   expect(stage.task(id).state).toBe("running.backingOff");
@@ -341,10 +349,16 @@ test("a prompt that waits to be sent again goes out though an instruction is sto
   stage.host.revert(id, messages.at(-1)?.id ?? "");
   await stage.clock.advance(2_000);
   expect(stage.task(id).state).toBe("running.sending");
-  store.release();
+  late.resolve();
+  await settled();
+  stage.host.unrevert(id);
   await stage.clock.advance(60_000);
   expect(stage.task(id).state).toBe("running.working");
+  stage.host.finish(id, "12");
+  await settled();
+  // The prompt is older by its id: the child is given the instruction once more, to be sure.
   stage.host.finish(id, "5 of them.");
   await settled();
-  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
+  expect(stage.task(id).status).toBe("completed");
+  expect(stage.notices()).toHaveLength(1);
 });
