@@ -44,11 +44,14 @@ interface UnderWay {
   isStopped: boolean;
   /** What the host reported first since the prompt was sent last. */
   complaint: string | undefined;
+  /** True where that may be a fault of the host. */
+  isFault: boolean;
   rejections: number;
 }
 
 const NEW = {
-  ...{ isShown: false, storedAt: undefined, isSent: false, isStopped: false, complaint: undefined, rejections: 0 },
+  ...{ isShown: false, storedAt: undefined, isSent: false, isStopped: false },
+  ...{ complaint: undefined, isFault: false, rejections: 0 },
 } as const;
 
 /** A question to the host that it has not answered. */
@@ -150,6 +153,7 @@ export const createOutboxHistory = (parentSessionID: string) => {
     if (!underWay || !sender) throw new Error("a prompt is sent without words, or under nobody's name");
     tries += 1;
     underWay.complaint = undefined;
+    underWay.isFault = false;
     ask("send", { type: "sendNotice", parentSessionID, prompt: underWay.prompt, sender });
   };
 
@@ -297,7 +301,7 @@ export const createOutboxHistory = (parentSessionID: string) => {
       underWay.storedAt = event.storedAt;
       return pauseBefore("check", doubled(TRIES, tries));
     }
-    if (event.standing === "stopped" && underWay.isSent) {
+    if (event.standing === "stopped" && underWay.isSent && !underWay.isFault) {
       underWay.storedAt = event.storedAt;
       underWay.isStopped = true;
       return lookLater("check");
@@ -396,8 +400,10 @@ export const createOutboxHistory = (parentSessionID: string) => {
         if (isBefore("check") && !underWay?.isStopped) pauseBefore("check", SETTLING);
         return;
       case "PARENT_ERROR":
-        if (underWay && (isAskedFor("send") || isAskedFor("check") || (isBefore("check") && !underWay.isStopped)))
+        if (underWay && (isAskedFor("send") || isAskedFor("check") || (isBefore("check") && !underWay.isStopped))) {
+          underWay.isFault = underWay.complaint === undefined ? event.fault !== undefined : underWay.isFault;
           underWay.complaint ??= event.message ?? "an error";
+        }
         return;
       case "PARENT_NOT_FOUND":
         return notFound(event.message);

@@ -56,7 +56,10 @@ const forOutbox = (event: HostEvent, at: number): OutboxEvent | undefined => {
     case "idle":
       return { type: "PARENT_IDLE", at };
     case "error":
-      return { type: "PARENT_ERROR", at, message: event.error.message };
+      return {
+        ...{ type: "PARENT_ERROR", at, message: event.error.message },
+        ...(event.error.fault ? { fault: event.error.fault } : {}),
+      };
     case "deleted":
       return { type: "PARENT_CLOSED", at };
     case "message": {

@@ -1,6 +1,6 @@
 import type { ModelRef } from "../../task.ts";
 import type { SetAside } from "../host-events.ts";
-import type { RunResult } from "../task/events.ts";
+import type { HostError, RunResult } from "../task/events.ts";
 
 /** One message part of a prompt. The plugin chooses its id; the host stores parts in the order of their ids. */
 export interface NoticePart {
@@ -94,8 +94,8 @@ export type OutboxEvent =
   | { type: "PARENT_CHANGED"; at: number }
   | { type: "PARENT_BUSY"; at: number }
   | { type: "PARENT_IDLE"; at: number }
-  /** `message`: the host's own words. */
-  | { type: "PARENT_ERROR"; at: number; message?: string }
+  /** `message`: the host's own words. `fault`: there where the error may be none of the request. */
+  | { type: "PARENT_ERROR"; at: number; message?: string; fault?: HostError["fault"] }
   | { type: "PARENT_NOT_FOUND"; at: number; message: string }
   | { type: "PARENT_FOUND"; at: number }
   | { type: "SEARCH_FAILED"; at: number; message: string }
@@ -159,7 +159,7 @@ export interface OutboxContext {
   /** How often in a row the host refused the prompt for good, or reported an error and left it unanswered. */
   refusals: number;
   /** Why the host refused the prompt when it was last sent, or the error that it reported then. */
-  refusal: string | undefined;
+  refusal: Pick<HostError, "message" | "fault"> | undefined;
   /** When `TICK` is due in the region `delivery`, epoch milliseconds. */
   nextDeadline: number | undefined;
   /** When the parent can be sent a prompt again, epoch milliseconds. */

@@ -55,7 +55,8 @@ const FEW_CHARS = 16_000;
 
 /** True when so much is owed that it may be more than the parent's model has room for. */
 export const isMuch = (queue: readonly RunResult[]): boolean =>
-  queue.reduce((sum, { result = "" }) => sum + result.length + NOTICE_CHARS, 0) > FEW_CHARS;
+  queue.reduce((sum, { result, earlierText = "" }) => sum + (result || earlierText).length + NOTICE_CHARS, 0) >
+  FEW_CHARS;
 
 /** True when the prompt carries the notice of this end. */
 export const carries = ({ runs }: NoticePrompt, end: RunResult): boolean =>
@@ -134,10 +135,13 @@ export const outboxSetup = setup({
       assertEvent(event, "PARENT_READ");
       return event.setAside !== undefined;
     },
-    /** What a person stopped before this process sent the prompt says nothing: OpenCode may have been ending then. */
-    stopped: ({ context, event }) => {
+    /**
+     * What was stopped before this process sent the prompt says nothing: OpenCode may have been ending then. Nor does it
+     * where the host reported a fault, which leaves the same message behind as a person who stops the turn.
+     */
+    stopped: ({ context: { sentAt, refusal }, event }) => {
       assertEvent(event, "CHECKED");
-      return event.standing === "stopped" && context.sentAt !== undefined;
+      return event.standing === "stopped" && sentAt !== undefined && !refusal?.fault;
     },
     hasAdopted: ({ context }) => context.adoptedPrompts.length > 0,
     due: ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
@@ -238,14 +242,18 @@ export const countRefusal = outboxSetup.assign({ refusals: ({ context }) => cont
 
 /** The first error names the cause; later ones are its consequences. */
 export const recordRefusal = outboxSetup.assign({
-  refusal: ({ context, event }) => context.refusal ?? ("message" in event ? event.message : undefined) ?? "an error",
+  refusal: ({ context, event }) => {
+    assertEvent(event, ["PARENT_ERROR", "PARENT_NOT_FOUND"]);
+    const fault = event.type === "PARENT_ERROR" ? event.fault : undefined;
+    return context.refusal ?? { message: event.message ?? "an error", ...(fault ? { fault } : {}) };
+  },
 });
 
 export const giveUp = outboxSetup.enqueueActions(
   ({ context: { parentSessionID, prompt, refusal }, event, enqueue }) => {
     if (prompt) {
       const { runs } = prompt;
-      const reason = event.type === "SEND_REFUSED" ? event.message : (refusal ?? "an error");
+      const reason = event.type === "SEND_REFUSED" ? event.message : (refusal?.message ?? "an error");
       enqueue({ type: "emitEffect", params: { type: "noticeRejected", parentSessionID, runs, reason } });
       enqueue({ type: "emitEffect", params: { type: "noticeDropped", parentSessionID, runs } });
     }

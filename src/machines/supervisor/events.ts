@@ -88,8 +88,10 @@ export const toOutboxEvent = (event: HostEvent, at: number): OutboxEvent | undef
       return { type: "PARENT_BUSY", at };
     case "idle":
       return { type: "PARENT_IDLE", at };
-    case "error":
-      return { type: "PARENT_ERROR", at, message: event.error.message };
+    case "error": {
+      const { message, fault } = event.error;
+      return { type: "PARENT_ERROR", at, message, ...(fault ? { fault } : {}) };
+    }
     case "deleted":
       return { type: "PARENT_CLOSED", at };
     case "session":

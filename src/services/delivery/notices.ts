@@ -35,7 +35,7 @@ export const composeNotice = (
   const due = queue.toSorted((a, b) => a.endedAt - b.endedAt);
   const mayCut = style.tools.output !== undefined;
   const limit = mayCut ? style.maxResultChars : WHOLE_CHARS;
-  const texts = due.map(({ result = "" }) => result);
+  const texts = due.map(({ result, earlierText = "" }) => result || earlierText);
   const { count, maxResultChars } = fitResults(texts, { limit, room: style.room, mayCut });
   const results = due.slice(0, count);
   const siblings = store.list({ parentSessionID: results[0]?.parentSessionID ?? "" });

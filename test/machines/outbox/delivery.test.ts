@@ -57,6 +57,12 @@ describe("an answer to a newer message than the prompt", () => {
   });
 });
 
+test("what an agent wrote before a last message without text may be more than the parent's model has room for", () => {
+  const outbox = emptyOutbox();
+  const end = endOf("ses_1", 0, { result: "", earlierText: "twelve ".repeat(3_000) });
+  expect(outbox.take("NOTICE_DUE", { end })).toMatchObject([{ type: "readParent", asksRoom: true }]);
+});
+
 describe("the pauses", () => {
   test("between failed reads of the parent double", () => {
     const outbox = emptyOutbox();

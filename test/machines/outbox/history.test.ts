@@ -127,6 +127,7 @@ const BEGINNINGS: string[][] = [
   [...TO_THE_PROMPT, "TICK", "PARENT_ERROR", "CHECKED unanswered"],
   [...TO_THE_PROMPT, "TICK", "CHECKED unanswered"],
   [...TO_THE_PROMPT, "TICK", "CHECKED stopped"],
+  [...TO_THE_PROMPT, "PARENT_ERROR fault", "TICK", "CHECKED stopped"],
   [...TO_THE_PROMPT, "TICK", "CHECKED stopped", "PARENT_NOT_FOUND"],
   [...TO_THE_PROMPT, "TICK", "CHECKED stopped", "PARENT_ANSWERED"],
   [...TO_THE_PROMPT, "TICK", "CHECKED unanswered", "PARENT_READ aside"],
@@ -275,6 +276,7 @@ const createOutside = (outbox: ReturnType<typeof watched>) => {
       { type: "PARENT_BUSY", at },
       { type: "PARENT_IDLE", at },
       detail % 2 === 0 ? { type: "PARENT_ERROR", at } : { type: "PARENT_ERROR", at, message: `failed at ${at}` },
+      ...(detail % 4 === 0 ? [{ type: "PARENT_ERROR", at, message: `locked at ${at}`, fault: "host" } as const] : []),
       ...(detail % 9 === 0 ? [{ type: "PARENT_CLOSED", at } as const] : []),
     ];
   };
@@ -318,6 +320,7 @@ const createOutside = (outbox: ReturnType<typeof watched>) => {
   const nameOf = (event: OutboxEvent): string => {
     if (event.type === "PARENT_READ" && event.setAside) return "PARENT_READ aside";
     if (event.type === "PARENT_READ" && event.othersRun) return "PARENT_READ early";
+    if (event.type === "PARENT_ERROR" && event.fault) return "PARENT_ERROR fault";
     if (event.type === "NOTICE_DUE" && inherited.some(({ taskId }) => taskId === event.end.taskId))
       return "NOTICE_DUE again";
     if (event.type === "NOTICE_DUE" && (event.end.result ?? "").length > 100) return "NOTICE_DUE long";
@@ -475,6 +478,12 @@ const MISTAKES: Record<string, Implementations> = {
   "a turn that a person stopped is begun anew": { guards: { stopped: never } },
   "a prompt counts as stopped that this process has not sent": {
     guards: { stopped: ({ event }) => event.type === "CHECKED" && event.standing === "stopped" },
+  },
+  "a fault of the host counts as a stop by a person": {
+    guards: {
+      stopped: ({ context, event }) =>
+        event.type === "CHECKED" && event.standing === "stopped" && context.sentAt !== undefined,
+    },
   },
   "an end that wakes nobody begins a stopped turn anew": { guards: { isWakingEnd: always } },
   "an end that wakes the parent does not, where a person stopped its turn": { guards: { isWakingEnd: never } },

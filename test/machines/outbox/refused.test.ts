@@ -107,6 +107,18 @@ describe("a prompt that the host takes and the parent fails on", () => {
     ]);
   });
 
+  test.each(["host", "unknown"] as const)(
+    "for a fault (%s) is sent again, though the message looks stopped",
+    (fault) => {
+      const outbox = sentOutbox();
+      outbox.take("PARENT_ERROR", { message: "database is locked", fault });
+      outbox.take("PARENT_IDLE");
+      outbox.take("TICK");
+      expect(outbox.take("CHECKED", { standing: "stopped", storedAt: 1 })).toMatchObject([{ type: "readParent" }]);
+      expect(outbox.take("PARENT_READ")).toMatchObject([{ type: "sendNotice", prompt: { messageID: "msg_1" } }]);
+    },
+  );
+
   test("does not count as refused once it was sent again without a failure", () => {
     const outbox = sentOutbox();
     failOn(outbox, "once");

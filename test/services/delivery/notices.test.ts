@@ -20,16 +20,34 @@ const end = (taskId: string, endedAt: number): RunResult => ({
   result: "12",
 });
 
-test("a prompt lists results in the order in which the runs ended, whatever their order in the queue", () => {
-  const queue = [end("ses_late", 3_000), end("ses_early", 1_000), end("ses_middle", 2_000)];
-  const style = { tools: toolNames(["tasks"], "asyncagents"), maxResultChars: 1_000, development: false };
+const compose = (queue: RunResult[], limits: { maxResultChars: number; room?: number }) => {
+  const style = { tools: toolNames(["tasks"], "asyncagents"), development: false, ...limits };
   const clock = createVirtualClock();
   const store = createMemory().boot(clock);
   const usage = createUsageReader(store, createProgressLog());
-  const { parts, runs, toasts } = composeNotice(queue, store, createIds(clock), style, usage, () => ({}));
+  return composeNotice(queue, store, createIds(clock), style, usage, () => ({}));
+};
+
+test("a prompt lists results in the order in which the runs ended, whatever their order in the queue", () => {
+  const queue = [end("ses_late", 3_000), end("ses_early", 1_000), end("ses_middle", 2_000)];
+  const { parts, runs, toasts } = compose(queue, { maxResultChars: 1_000 });
   const order = ["ses_early", "ses_middle", "ses_late"];
   expect(runs.map(({ taskId }) => taskId)).toEqual(order);
   expect(parts.filter(({ synthetic }) => !synthetic).map(({ text }) => /"(\w+)"/.exec(text)?.[1])).toEqual(order);
   expect(parts.map(({ id }) => id)).toEqual(parts.map(({ id }) => id).toSorted());
   expect(toasts).toEqual([{ message: "✓ 3 agents have ended: 3 finished.", variant: "success" }]);
+});
+
+test("what an agent wrote before a last message without text takes as much of the reader's room as a result", () => {
+  const text = "twelve ".repeat(2_000);
+  const limits = { maxResultChars: 20_000, room: 5_000 };
+  const told = (queue: RunResult[]) =>
+    compose(queue, limits)
+      .parts.map((part) => part.text)
+      .join("\n");
+  const earlier = [1, 2, 3].map((at) => ({ ...end(`ses_${at}`, at), result: "", earlierText: text }));
+  const results = [1, 2, 3].map((at) => ({ ...end(`ses_${at}`, at), result: text }));
+  expect(told(results).length).toBeLessThan(2 * text.length);
+  expect(told(earlier).length).toBeLessThan(2 * text.length);
+  expect(compose(earlier, limits).runs).toEqual(compose(results, limits).runs);
 });
