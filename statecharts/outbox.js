@@ -66,9 +66,7 @@ export const outbox = createMachine({
         "holding": {
           "description": "Ends are owed that do not wake the parent as long as others of their batch are at work.",
           "entry": [
-            {
-              "type": "emitEffect"
-            },
+            "enqueueActions",
             {
               "type": "setDeadline",
               "params": 15000
@@ -287,7 +285,7 @@ export const outbox = createMachine({
                 {
                   "type": "emitEffect"
                 },
-                "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, prompt, queue"
+                "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt, queue"
               ],
               "description": "The prompt has its text and ids."
             }
@@ -433,7 +431,10 @@ export const outbox = createMachine({
                 "guard": "isCurrentPrompt and stopped",
                 "target": "stopped",
                 "description": "The host says whether the parent has begun to answer the prompt. A person stopped the turn that was to.",
-                "actions": "assign storedAt"
+                "actions": [
+                  "assign storedAt",
+                  "assign stoppedAt"
+                ]
               },
               {
                 "guard": "isCurrentPrompt and refused and refusalsLeft",
@@ -464,8 +465,16 @@ export const outbox = createMachine({
         },
         "stopped": {
           "description": "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
-          "entry": "assign looks, nextDeadline",
+          "entry": [
+            "assign looks, nextDeadline",
+            "enqueueActions"
+          ],
           "exit": "clearDeadline",
+          "always": {
+            "guard": "wakesSinceStop",
+            "target": "resending",
+            "description": "A later end wakes the parent."
+          },
           "on": {
             "PARENT_ANSWERED": {
               "guard": "answersPrompt",
@@ -481,10 +490,16 @@ export const outbox = createMachine({
               "description": "The host did not find the parent session."
             },
             "NOTICE_DUE": {
-              "guard": "isNew and isWakingEnd",
-              "target": "resending",
-              "description": "The parent is owed the notice of a run. A later end wakes the parent.",
-              "actions": "enqueue"
+              "guard": "isNew",
+              "actions": [
+                "enqueue",
+                "enqueueActions"
+              ],
+              "description": "The parent is owed the notice of a run."
+            },
+            "BATCHES_CHECKED": {
+              "actions": "markEnded",
+              "description": "It is known of which batches no task is at work any more."
             },
             "PARENT_BUSY": {
               "target": "awaiting",

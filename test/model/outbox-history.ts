@@ -42,6 +42,8 @@ interface UnderWay {
   isSent: boolean;
   /** True while it stands in the conversation, whose turn a person stopped. */
   isStopped: boolean;
+  /** When that was. */
+  stoppedAt: number | undefined;
   /** What the host reported first since the prompt was sent last. */
   complaint: string | undefined;
   /** True where that may be a fault of the host. */
@@ -50,7 +52,7 @@ interface UnderWay {
 }
 
 const NEW = {
-  ...{ isShown: false, storedAt: undefined, isSent: false, isStopped: false },
+  ...{ isShown: false, storedAt: undefined, isSent: false, isStopped: false, stoppedAt: undefined },
   ...{ complaint: undefined, isFault: false, rejections: 0 },
 } as const;
 
@@ -230,16 +232,22 @@ export const createOutboxHistory = (parentSessionID: string) => {
     startAfresh();
   };
 
+  /** What ended before a person stopped the turn begins none; what ended since does. */
+  const wakeSinceStop = () => {
+    const stoppedAt = underWay?.isStopped ? underWay.stoppedAt : undefined;
+    if (!underWay || stoppedAt === undefined || !owed.some(({ end, wakes }) => wakes && end.endedAt >= stoppedAt))
+      return;
+    underWay.isStopped = false;
+    waiting = "nothing";
+  };
+
   const takeEnd = (given: RunResult) => {
     const carried = [...(underWay ? [underWay.prompt] : []), ...inherited].flatMap(({ runs }) => runs);
     if (carried.some(isOf(given)) || owed.some(({ end }) => isOf(given)(end))) return;
     const wakes = given.wake !== "all" || given.outcome === "error";
     owed.push({ end: given, wakes });
     isBatchQuestionDue = true;
-    if (wakes && underWay?.isStopped) {
-      underWay.isStopped = false;
-      waiting = "nothing";
-    }
+    wakeSinceStop();
   };
 
   const notFound = (message: string) => {
@@ -304,7 +312,9 @@ export const createOutboxHistory = (parentSessionID: string) => {
     if (event.standing === "stopped" && underWay.isSent && !underWay.isFault) {
       underWay.storedAt = event.storedAt;
       underWay.isStopped = true;
-      return lookLater("check");
+      underWay.stoppedAt = event.stoppedAt;
+      lookLater("check");
+      return wakeSinceStop();
     }
     if (underWay.complaint === undefined) underWay.rejections = 0;
     else if (!isSpared(underWay.complaint)) return;
@@ -334,9 +344,9 @@ export const createOutboxHistory = (parentSessionID: string) => {
         }
         return;
       case "BATCHES_CHECKED":
-        if (heldUntil === undefined) return;
+        if (heldUntil === undefined && !underWay?.isStopped) return;
         for (const one of owed) one.wakes ||= event.ended.includes(one.end.batchId);
-        return;
+        return wakeSinceStop();
       case "PARENT_READ":
         return takeRead(event);
       case "READ_FAILED":

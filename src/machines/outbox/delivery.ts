@@ -3,6 +3,7 @@ import { and, assign, enqueueActions, not, stateIn } from "xstate";
 import { backoff } from "../backoff.ts";
 import {
   acknowledge,
+  askBatches,
   carries,
   countAttempt,
   countRefusal,
@@ -17,6 +18,7 @@ import {
   recordRefusal,
   recordSender,
   recordSent,
+  recordStopped,
   recordStored,
   reportSetAside,
   SEARCH_BACKOFF,
@@ -70,17 +72,7 @@ export const delivery = outboxSetup.createStateConfig({
     },
     holding: {
       description: "Ends are owed that do not wake the parent as long as others of their batch are at work.",
-      entry: [
-        {
-          type: "emitEffect",
-          params: ({ context: { parentSessionID, queue } }) => ({
-            type: "checkBatches",
-            parentSessionID,
-            batchIds: [...new Set(queue.map(({ batchId }) => batchId))],
-          }),
-        },
-        { type: "setDeadline", params: OUTBOX_LIMITS.recheckBatches },
-      ],
+      entry: [askBatches, { type: "setDeadline", params: OUTBOX_LIMITS.recheckBatches }],
       exit: "clearDeadline",
       always: [adopted, wakes, nothingOwed],
       on: {
@@ -275,7 +267,7 @@ export const delivery = outboxSetup.createStateConfig({
             guard: and(["isCurrentPrompt", "stopped"]),
             target: "stopped",
             description: "A person stopped the turn that was to.",
-            actions: recordStored,
+            actions: [recordStored, recordStopped],
           },
           {
             guard: and(["isCurrentPrompt", "refused", "refusalsLeft"]),
@@ -302,17 +294,14 @@ export const delivery = outboxSetup.createStateConfig({
     stopped: {
       description:
         "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
-      entry: lookLater,
+      entry: [lookLater, askBatches],
       exit: "clearDeadline",
+      always: { guard: "wakesSinceStop", target: "resending", description: "A later end wakes the parent." },
       on: {
         ...onAnswer,
         ...onNotFound,
-        NOTICE_DUE: {
-          guard: and(["isNew", "isWakingEnd"]),
-          target: "resending",
-          description: "A later end wakes the parent.",
-          actions: "enqueue",
-        },
+        NOTICE_DUE: { guard: "isNew", actions: ["enqueue", askBatches] },
+        BATCHES_CHECKED: { actions: "markEnded" },
         PARENT_BUSY: { target: "awaiting", description: "A turn begins, in which the prompt is read." },
         TICK: { guard: "due", target: "checking", description: "It is looked at again." },
       },

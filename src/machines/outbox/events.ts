@@ -85,6 +85,8 @@ export type OutboxEvent =
       storedAt: number | undefined;
       /** `stopped`: a person stopped the turn that was to answer it. */
       standing: "answered" | "pending" | "unanswered" | "stopped";
+      /** When that was, epoch milliseconds; there where it was stopped. */
+      stoppedAt?: number;
     }
   | { type: "CHECK_FAILED"; at: number; messageID: string; message: string }
   | { type: "PARENT_STORED"; at: number; messageID: string; createdAt: number }
@@ -150,6 +152,8 @@ export interface OutboxContext {
   sentAt: number | undefined;
   /** When the host stored the prompt, if it has said so. Epoch milliseconds, by the host's clock. */
   storedAt: number | undefined;
+  /** When a person stopped the turn that was to answer the prompt, epoch milliseconds. */
+  stoppedAt: number | undefined;
   /** How often sending or checking the prompt was tried; pauses grow with it. */
   attempts: number;
   /** How often in a row the parent was found set aside, or stopped; pauses grow with it. */

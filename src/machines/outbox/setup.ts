@@ -42,6 +42,7 @@ export const FRESH_ATTEMPTS = {
   refusal: undefined,
   sentAt: undefined,
   storedAt: undefined,
+  stoppedAt: undefined,
 } as const;
 
 /** True for an end that wakes the parent by itself, whatever the others of its batch do. */
@@ -121,11 +122,9 @@ export const outboxSetup = setup({
      * Whatever else is queued goes into the same prompt.
      */
     wakesParent: ({ context: { queue } }) => queue.some(wakes),
-    /** A new end is owed that wakes the parent. */
-    isWakingEnd: ({ event }) => {
-      assertEvent(event, "NOTICE_DUE");
-      return wakes(event.end);
-    },
+    /** The same of a run that ended after a person stopped the parent's turn: that person did not silence it. */
+    wakesSinceStop: ({ context: { queue, stoppedAt = Number.NEGATIVE_INFINITY } }) =>
+      queue.some((end) => wakes(end) && end.endedAt >= stoppedAt),
     /** So much came to be owed while the parent was read that its room has to be known. */
     lacksRoom: ({ context: { queue }, event }) => {
       assertEvent(event, "PARENT_READ");
@@ -217,6 +216,19 @@ export const lookLater = outboxSetup.assign({
 export const recordSent = outboxSetup.assign({
   notFoundCount: 0,
   sentAt: ({ event }) => event.at,
+});
+
+export const recordStopped = outboxSetup.assign({
+  stoppedAt: ({ event }) => {
+    assertEvent(event, "CHECKED");
+    return event.stoppedAt;
+  },
+});
+
+/** Asks of which batches of what is owed no task is at work any more. */
+export const askBatches = outboxSetup.enqueueActions(({ context: { parentSessionID, queue }, enqueue }) => {
+  const batchIds = [...new Set(queue.map(({ batchId }) => batchId))];
+  if (batchIds.length > 0) enqueue({ type: "emitEffect", params: { type: "checkBatches", parentSessionID, batchIds } });
 });
 
 export const recordStored = outboxSetup.assign({

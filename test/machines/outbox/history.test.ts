@@ -80,7 +80,7 @@ const answersTo = (call: OpenCall, at: number, choice: number): OutboxEvent[] =>
         { type: "CHECKED", at, messageID, storedAt: at, standing: "pending" },
         { type: "CHECKED", at, messageID, storedAt: undefined, standing: "unanswered" },
         { type: "CHECKED", at, messageID, storedAt: at, standing: "answered" },
-        { type: "CHECKED", at, messageID, storedAt: at, standing: "stopped" },
+        { type: "CHECKED", at, messageID, storedAt: at, standing: "stopped", stoppedAt: at - (choice % 4) * 300 },
         { type: "CHECK_FAILED", at, messageID, message },
         notFound,
       ];
@@ -485,8 +485,15 @@ const MISTAKES: Record<string, Implementations> = {
         event.type === "CHECKED" && event.standing === "stopped" && context.sentAt !== undefined,
     },
   },
-  "an end that wakes nobody begins a stopped turn anew": { guards: { isWakingEnd: always } },
-  "an end that wakes the parent does not, where a person stopped its turn": { guards: { isWakingEnd: never } },
+  "an end that wakes nobody begins a stopped turn anew": {
+    guards: {
+      wakesSinceStop: ({ context: { queue, stoppedAt = 0 } }) => queue.some(({ endedAt }) => endedAt >= stoppedAt),
+    },
+  },
+  "an end that came before a person stopped the turn begins it anew": {
+    guards: { wakesSinceStop: ({ context: { queue } }) => queue.some(({ wake }) => wake !== "all") },
+  },
+  "an end that wakes the parent does not, where a person stopped its turn": { guards: { wakesSinceStop: never } },
   "a prompt that was read is sent again": { guards: { answered: never } },
   "a prompt that the parent is about to read is sent again": { guards: { pending: never } },
   "a call that fails for now counts as a rejection": { guards: { retryable: never } },

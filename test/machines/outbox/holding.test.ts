@@ -3,7 +3,7 @@ import { isIdle } from "../../../src/machines/outbox/machine.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import type { RunResult } from "../../../src/machines/task/events.ts";
 import { START } from "../../fakes/task-input.ts";
-import { type DrivenOutbox, emptyOutbox, endOf, promptOf } from "./driven-outbox.ts";
+import { type DrivenOutbox, emptyOutbox, endOf, promptOf, sentOutbox } from "./driven-outbox.ts";
 
 /** The end of a task that wakes its parent only when all of its batch have ended. */
 const heldEnd = (taskId: string, batchId: string, more: Partial<RunResult> = {}) =>
@@ -102,6 +102,31 @@ describe("ends that are held until their batch has ended", () => {
     expect(outbox.take("WITHDRAW", { taskId: "ses_3", run: 0 })).toEqual(checkOf("b"));
     outbox.take("PARENT_BUSY");
     expect(outbox.take("NOTICE_DUE", { end: heldEnd("ses_4", "c") })).toEqual(checkOf("b", "c"));
+  });
+
+  test.each(["after the stop is known", "before it is known"])(
+    "wake a parent whose turn a person stopped when the last of their batch ends, %s",
+    (when) => {
+      const outbox = sentOutbox();
+      outbox.take("TICK");
+      const stop = { standing: "stopped", storedAt: START, stoppedAt: START + 100 } as const;
+      const last = heldEnd("ses_3", "b", { endedAt: START + 200 });
+      outbox.take("NOTICE_DUE", { end: heldEnd("ses_2", "b") });
+      if (when === "before it is known") outbox.take("NOTICE_DUE", { end: last });
+      expect(outbox.take("CHECKED", stop)).toEqual(checkOf("b"));
+      if (when === "after the stop is known") expect(outbox.take("NOTICE_DUE", { end: last })).toEqual(checkOf("b"));
+      expect(outbox.take("BATCHES_CHECKED", { ended: ["b"] })).toMatchObject([{ type: "readParent" }]);
+    },
+  );
+
+  test("do not wake a parent whose turn a person stopped after the last of them had ended", () => {
+    const outbox = sentOutbox();
+    outbox.take("NOTICE_DUE", { end: heldEnd("ses_2", "b") });
+    outbox.take("NOTICE_DUE", { end: endOf("ses_3") });
+    outbox.take("TICK");
+    outbox.take("CHECKED", { standing: "stopped", storedAt: START, stoppedAt: START + 100 });
+    expect(outbox.take("BATCHES_CHECKED", { ended: ["b"] })).toEqual([]);
+    expect(outbox.snapshot.value.delivery).toBe("stopped");
   });
 
   test("wait for nothing any more when the parent closes", () => {

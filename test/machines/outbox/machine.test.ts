@@ -77,7 +77,8 @@ const walk = (chooses: Choose[]): Step[] => {
 const onwards: Choose = ({ context, value: { delivery } }, at) => {
   const messageID = context.prompt?.messageID ?? "msg_000";
   if (delivery === "sending") return { type: "SENT", at, messageID };
-  if (delivery === "checking") return { type: "CHECKED", at, messageID, storedAt: 1, standing: "stopped" };
+  if (delivery === "checking")
+    return { type: "CHECKED", at, messageID, storedAt: 1, standing: "stopped", stoppedAt: at };
   if (delivery === "awaiting") return { type: "TICK", at: at + OUTBOX_LIMITS.longestBackoff };
   return { type: "PARENT_READ", at, sender: SENDER, othersRun: false };
 };

@@ -157,7 +157,9 @@ export const createOutboxEffects = ({
     const wasStopped = newestAnswer !== undefined && isAborted(newestAnswer) && newestAnswer.completedAt > storedAt;
     // A busy parent that has the message will come to it: it reads its messages anew at every step.
     const otherwise = isBusy ? "pending" : wasStopped ? "stopped" : "unanswered";
-    return { type: "CHECKED", at, messageID, storedAt, standing: isAnswered ? "answered" : otherwise };
+    const standing = isAnswered ? "answered" : otherwise;
+    const stopped = standing === "stopped" && wasStopped ? { stoppedAt: newestAnswer.completedAt } : {};
+    return { type: "CHECKED", at, messageID, storedAt, standing, ...stopped };
   };
 
   const findParent = async ({ parentSessionID }: EffectOf<"findParent">): Promise<OutboxEvent> => {
