@@ -132,8 +132,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "slots of other processes do not count",
     file: "src/services/store/sqlite/sqlite-store.ts",
-    code: "alive: ownership.livingOwners({ now: at, since: steadySince })",
-    mistake: "alive: [me.id]",
+    code: "...ownership.queueOwners({ now: at, since: steadySince })",
+    mistake: "alive: [me.id], responsive: [me.id]",
   },
   {
     name: "a slot is not freed when its run ends",

@@ -52,7 +52,7 @@ const isBefore = (one: QueuedRun, other: QueuedRun): boolean => (inQueueOrder(on
  *
  * Takes a step for each run that can start, and one for each lane: how many wait in a lane does not matter.
  * @param atWork the runs of all living processes that hold a slot
- * @param lanes the lanes of all living processes, in any order
+ * @param lanes the lanes of all processes that can start their runs, in any order
  * @param now epoch milliseconds
  */
 export const walkQueue = (atWork: readonly RunsAtWork[], lanes: readonly Lane[], now: number): QueueWalk => {

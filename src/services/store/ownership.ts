@@ -70,16 +70,20 @@ export const patienceWith = (
   return running(owner) ? me.takesOverAfter : 0;
 };
 
+/** True when an owner has sent no heartbeat for more than `patience` milliseconds, as far as the check can judge that. */
+export const isSilent = ({ heartbeatAt }: KnownOwner, patience: number, { now, since }: LeaseCheck): boolean =>
+  now - heartbeatAt > patience && now - since >= STEADY_MS;
+
 /** True when the owner's tasks are free, as seen by `me`: it is dead, or has been silent for too long. */
 export const isGone = (
   owner: KnownOwner,
   me: Owner,
-  { now, since }: LeaseCheck,
+  check: LeaseCheck,
   running?: (process: KnownOwner) => boolean,
 ): boolean => {
   if (owner.id === me.id) return false;
   const patience = patienceWith(owner, me, running);
-  return patience === 0 || (now - owner.heartbeatAt > patience && now - since >= STEADY_MS);
+  return patience === 0 || isSilent(owner, patience, check);
 };
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -132,6 +132,41 @@ test("slots of the dead count for nothing, and go with the tasks to the process 
   expect(b.grantSlots([request(second, ONE), request(third, ONE)])).toEqual([]);
 });
 
+test("what a living process has waiting keeps no room from others once it is silent, and what it has at work does", async () => {
+  const file = createSharedDatabase();
+  const patient = { takesOverAfter: 300_000 };
+  const [a, b] = [file.openAs("a", patient).store, file.openAs("b", patient).store];
+  const [first, second, third, fourth] = tasks("ses_1", "ses_2", "ses_3", "ses_4") as [
+    ScriptedTask,
+    ScriptedTask,
+    ScriptedTask,
+    ScriptedTask,
+  ];
+  expect([launch(b, first), launch(a, second), launch(a, third), launch(b, fourth)]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  b.commit(first.answer());
+  const isFourth = (taskId: string) => taskId === "ses_4";
+  for (let passed = 0; passed < LEASE_MS; passed += HEARTBEAT_MS) {
+    await file.clock.advance(HEARTBEAT_MS);
+    b.heartbeat(file.clock.now());
+  }
+  expect(b.startQueued(isFourth)).toEqual([]);
+  await file.clock.advance(HEARTBEAT_MS);
+  b.heartbeat(file.clock.now());
+  expect(b.startQueued(isFourth)).toEqual(["ses_4"]);
+  b.commit(fourth.launch());
+  expect(b.adopt(file.clock.now(), () => true).tasks).toEqual([]);
+  expect(launch(b, scriptTask("ses_5", { after: 9 }))).toBe(false);
+  a.heartbeat(file.clock.now());
+  b.commit(fourth.answer());
+  expect(b.startQueued((taskId) => taskId === "ses_5")).toEqual([]);
+  expect(a.startQueued((taskId) => taskId === "ses_3")).toEqual(["ses_3"]);
+});
+
 test("the process that takes over runs which wait goes by its own limits, be they lower or higher", async () => {
   const file = createSharedDatabase();
   const [a, b] = [file.openAs("a"), file.openAs("b").store];

@@ -36,7 +36,7 @@ export const createSlotsInMemory = (open: () => Database, now: () => number): Sl
     return database.transaction(() => work(table));
   };
 
-  const view = () => ({ now: now(), alive: [OWNER] });
+  const view = () => ({ now: now(), alive: [OWNER], responsive: [OWNER] });
 
   const end = () => {
     opened?.database.close();

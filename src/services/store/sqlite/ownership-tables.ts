@@ -1,5 +1,14 @@
 import type { NoticePrompt } from "../../../machines/outbox/events.ts";
-import { IN_MEMORY, isGone, type KnownOwner, type LeaseCheck, type Owner, patienceWith } from "../ownership.ts";
+import {
+  IN_MEMORY,
+  isGone,
+  isSilent,
+  type KnownOwner,
+  LEASE_MS,
+  type LeaseCheck,
+  type Owner,
+  patienceWith,
+} from "../ownership.ts";
 import type { AbandonedWork, OtherSupervisor, PendingLaunch, PendingPrompts } from "../store.ts";
 import type { Database, Statement } from "./database.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
@@ -47,7 +56,8 @@ const byParent = (prompts: { parent: string; prompt: NoticePrompt }[]): PendingP
 
 /**
  * Reads and writes the tables `owner`, `prompt` and `launch`, and takes over the work of dead owners. All methods but
- * `livingOwners`, `hasOrphans`, `otherSupervisor`, `isAlone` and `isAttended` need a transaction. `running` returns whether a process of this machine is alive.
+ * `livingOwners`, `queueOwners`, `hasOrphans`, `otherSupervisor`, `isAlone` and `isAttended` need a transaction. `running`
+ * returns whether a process of this machine is alive.
  */
 export const createOwnershipTables = (
   database: Database,
@@ -113,18 +123,25 @@ export const createOwnershipTables = (
   const takePrompt = database.prepare("UPDATE prompt SET owner = ? WHERE seq = ?");
   const takeLaunch = database.prepare("UPDATE launch SET owner = ? WHERE message = ?");
 
-  const livingOwners = (check: LeaseCheck): string[] => [
-    me.id,
-    ...selectOwners
+  const livingOthers = (check: LeaseCheck): KnownOwner[] =>
+    selectOwners
       .all()
       .map(toKnownOwner)
-      .filter((owner) => !isGone(owner, me, check, running))
-      .map(({ id }) => id),
-  ];
+      .filter((owner) => owner.id !== me.id && !isGone(owner, me, check, running));
+
+  const withMe = (others: readonly KnownOwner[]): string[] => [me.id, ...others.map(({ id }) => id)];
+
+  const livingOwners = (check: LeaseCheck): string[] => withMe(livingOthers(check));
 
   return {
     /** Returns the ids of the owners that live, this one included. */
     livingOwners,
+    /** Returns the ids of the owners that live, and of those of them that are not silent; both include this one. */
+    queueOwners: (check: LeaseCheck): { alive: string[]; responsive: string[] } => {
+      const others = livingOthers(check);
+      const responsive = others.filter((owner) => !isSilent(owner, LEASE_MS, check));
+      return { alive: withMe(others), responsive: withMe(responsive) };
+    },
     /** Stores that this owner is alive at `now`, epoch milliseconds. */
     heartbeat: (now: number) => void upsertOwner.run(me.id, me.pid, me.machine, me.startedAt, me.directory, now),
     deleteOwner: () => void deleteMe.run(me.id),
@@ -151,7 +168,7 @@ export const createOwnershipTables = (
       return { pid, heartbeatAt, freeAt: heartbeatAt + patienceWith(owner, me, running) };
     },
     /** True when no other owner lives. */
-    isAlone: (check: LeaseCheck): boolean => livingOwners(check).every((id) => id === me.id),
+    isAlone: (check: LeaseCheck): boolean => livingOthers(check).length === 0,
     /** True when `takeOver` may have something to do. Asked first, since mostly it has not, and would wait for the write lock. */
     hasOrphans: (check: LeaseCheck): boolean => {
       const alive = new Set(livingOwners(check));

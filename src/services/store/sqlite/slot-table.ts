@@ -17,10 +17,14 @@ interface WaitingRow extends StoredRequest {
 
 const WAITING_COLUMNS = `seq, slot.owner, slot.lane, rank, ${REQUEST_COLUMNS}`;
 
-/** When the queue is looked at, epoch milliseconds, and whose runs count: the ids of the living owners. */
+/** When the queue is looked at, and whose runs count. */
 export interface QueueView {
+  /** Epoch milliseconds. */
   now: number;
+  /** The ids of the living owners, whose slots count. */
   alive: readonly string[];
+  /** The ids of those of them that can start what waits: what a silent one has waiting keeps no room from others. */
+  responsive: readonly string[];
 }
 
 interface WorkRow {
@@ -114,11 +118,12 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
 
   const walk = ({
     alive,
+    responsive,
     now,
   }: QueueView): QueueWalk & { lanes: ReadonlyMap<string, { row: WaitingRow; lane: Lane }> } => {
-    const owners = JSON.stringify(alive);
-    const lanes = new Map(selectFirst.all(owners).map((row) => [keyOf(row), { row, lane: laneFrom(row) }]));
-    const atWork = selectAtWork.all(owners).map(toRunsAtWork);
+    const waiting = selectFirst.all(JSON.stringify(responsive));
+    const lanes = new Map(waiting.map((row) => [keyOf(row), { row, lane: laneFrom(row) }]));
+    const atWork = selectAtWork.all(JSON.stringify(alive)).map(toRunsAtWork);
     return {
       ...walkQueue(
         atWork,

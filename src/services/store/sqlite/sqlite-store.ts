@@ -166,7 +166,7 @@ export const createSqliteStore = ({
 
   const queueView = (): QueueView => {
     const at = now();
-    return { now: at, alive: ownership.livingOwners({ now: at, since: steadySince }) };
+    return { now: at, ...ownership.queueOwners({ now: at, since: steadySince }) };
   };
 
   withHeartbeat(() => undefined, now());

@@ -63,7 +63,7 @@ test("whoever asks, starts, ends or is taken over: those that start, and all pla
         return { ...each, request: { ...each.request, provider, taskId: `ses_${index}` } };
       });
       const retries = database.prepare("UPDATE slot SET retries_at = ? WHERE task = ?");
-      const look = { now: NOW, alive: LIVING };
+      const look = { now: NOW, alive: LIVING, responsive: LIVING };
       database.transaction(() => {
         for (const { owner, request, isHeld, retriesAt } of all) {
           table(owner).note(isHeld ? [] : [request], isHeld ? [request] : [], look);
@@ -115,7 +115,7 @@ test("the counts of runs that wait are those of the rows, and none is left when 
     limits: { total: 1 },
   };
   const ids = Array.from({ length: 300 }, (_, index) => `ses_${index}`);
-  const look = { now: NOW, alive: LIVING };
+  const look = { now: NOW, alive: LIVING, responsive: LIVING };
   database.transaction(() =>
     table("a").note(
       ids.map((taskId) => ({ ...request, taskId })),
