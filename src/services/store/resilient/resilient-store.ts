@@ -107,6 +107,13 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
     return flush() ? readOr(inFile, inMemory) : inMemory();
   };
 
+  /** Returns the tasks lost since the last call. Their runs ask for nothing here any more. */
+  const takeDisowned = (): string[] => {
+    const lost = buffer.takeDisowned();
+    for (const taskId of lost) asked.delete(taskId);
+    return lost;
+  };
+
   const hold = (taskIds: readonly string[]) => {
     for (const taskId of taskIds) {
       const of = asked.get(taskId);
@@ -122,7 +129,7 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
       slots.follow(change.records);
       for (const { task, snapshot } of change.records) if (slotOf(snapshot) !== "waiting") asked.delete(task.sessionID);
       buffered(buffer.commit)(change);
-      return buffer.takeDisowned();
+      return takeDisowned();
     },
     get,
     list,
@@ -208,7 +215,7 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
       );
       buffer.disown(lost ?? []);
       if (lost || !isConnected()) flush("urgent");
-      return buffer.takeDisowned();
+      return takeDisowned();
     },
     adopt: (now, wants) => {
       if (!flush()) return nothing();

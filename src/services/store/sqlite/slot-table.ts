@@ -81,7 +81,7 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
        provider = excluded.provider, model = excluded.model, goes_on = excluded.goes_on, limits = excluded.limits,
        retries_at = excluded.retries_at`,
   );
-  const isOfOther = database.prepare("SELECT 1 FROM task WHERE id = ? AND owner <> ?");
+  const selectOfOther = database.prepare("SELECT 1 FROM task WHERE id = ? AND owner <> ?");
   const hold = database.prepare("UPDATE slot SET is_held = 1 WHERE task = ?");
   const updateLimits = database.prepare("UPDATE slot SET limits = ?, lane = ? WHERE task = ?");
   const remove = database.prepare("DELETE FROM slot WHERE task = ?");
@@ -101,6 +101,10 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
     const values = [agent, provider, model, priority, since, goesOn ? 1 : 0, JSON.stringify(limits), laneOf(request)];
     upsert.run(taskId, me.id, isHeld ? 1 : 0, ...values, retriesAt);
   };
+
+  /** Leaves out what another process has by now: one that was stopped may ask for it all the same. */
+  const withoutOthers = (requests: readonly LimitedRequest[]): LimitedRequest[] =>
+    requests.filter(({ taskId }) => selectOfOther.get(taskId, me.id) === undefined);
 
   const laneFrom = (first: WaitingRow): Lane => {
     const { owner, lane } = first;
@@ -178,15 +182,15 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
     },
     /** Notes runs that asked before, in a table that has lost them, or was not there then. */
     note: (waiting: readonly LimitedRequest[], held: readonly LimitedRequest[], { alive }: QueueView) => {
-      for (const request of waiting) noteOne(request, new Set(alive));
-      for (const request of held) write(request, true);
+      const living = new Set(alive);
+      for (const request of withoutOthers(waiting)) noteOne(request, living);
+      for (const request of withoutOthers(held)) write(request, true);
     },
     /**
-     * Notes that these runs ask, and gives slots to those that can start. Returns those of them that hold one. A process that
-     * was stopped may ask for what another one has by now: that one's slot is left as it is.
+     * Notes that these runs ask, and gives slots to those that can start. Returns those of them that hold one.
      */
     grant: (asking: readonly LimitedRequest[], view: QueueView): string[] => {
-      const requests = asking.filter(({ taskId }) => isOfOther.get(taskId, me.id) === undefined);
+      const requests = withoutOthers(asking);
       const alive = new Set(view.alive);
       const waiting = new Set(requests.flatMap((request) => (noteOne(request, alive) ? request.taskId : [])));
       const starting = new Set(startingIn(view));

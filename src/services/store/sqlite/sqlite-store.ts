@@ -159,6 +159,10 @@ export const createSqliteStore = ({
     return [...lost];
   };
 
+  const noteAsking = (requests: readonly LimitedRequest[]) => {
+    for (const { taskId } of requests) if (!owned.has(taskId)) asking.add(taskId);
+  };
+
   const own = (taskId: string) => {
     owned.add(taskId);
     known.add(taskId);
@@ -232,10 +236,13 @@ export const createSqliteStore = ({
     },
 
     grantSlots: (requests) => {
-      for (const { taskId } of requests) if (!owned.has(taskId)) asking.add(taskId);
+      noteAsking(requests);
       return write(() => slots.grant(requests, queueView()), []);
     },
-    noteSlots: ({ waiting, held }) => write(() => slots.note(waiting, held, queueView()), undefined),
+    noteSlots: ({ waiting, held }) => {
+      noteAsking([...waiting, ...held]);
+      write(() => slots.note(waiting, held, queueView()), undefined);
+    },
     startQueued: (isWanted) => {
       if (isClosed) return [];
       const view = queueView();
