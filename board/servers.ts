@@ -1,4 +1,5 @@
 // ADR-259 in docs/decisions.md
+import { isOwnServerThere } from "../inspection/own-server.ts";
 import { isProven, type NamedServer } from "../src/client/page-servers.ts";
 import { readServers } from "./api.ts";
 import { readToken } from "./token.ts";
@@ -28,10 +29,7 @@ export const learnServers = async (signal: AbortSignal): Promise<void> => {
  * @returns true where the page's own is there
  */
 export const findServerAgain = async (): Promise<boolean> => {
-  const own = known.find(({ isThis }) => isThis);
-  // Since it was opened, the page has been told of none: it knows nothing that it could lose.
-  if (known.length === 0) return true;
-  if (own && (await isProven(own, location.origin))) return true;
+  if (await isOwnServerThere(known)) return true;
   for (const other of known) {
     if (other.isThis || !(await isProven(other, other.url))) continue;
     const token = readToken();

@@ -1,5 +1,6 @@
-import { isProven, type NamedServer } from "../../src/client/page-servers.ts";
+import type { NamedServer } from "../../src/client/page-servers.ts";
 import type { InspectorMessage } from "../../src/services/inspection/protocol.ts";
+import { ownServerIsBack } from "../own-server.ts";
 
 /** What a page does with the messages of the server. */
 export interface MessageHandlers {
@@ -10,9 +11,6 @@ export interface MessageHandlers {
   /** `servers` are those of all OpenCode processes, as far as they are known. */
   onState(state: "live" | "lost", servers: readonly NamedServer[]): void;
 }
-
-/** Pause before a new attempt. A browser retries by itself after a stream broke off, but not after it was refused. */
-const RETRY_MS = 2_000;
 
 /** Returns the servers that the page's own one names; undefined where it does not. */
 const readServers = async (): Promise<NamedServer[] | undefined> => {
@@ -27,7 +25,7 @@ const readServers = async (): Promise<NamedServer[] | undefined> => {
 
 /**
  * Reads the events at `url`, and reconnects whenever the connection is lost, once who listens there has proven to be the page's
- * server again: a browser would send anybody there the password that it knows.
+ * server again.
  */
 export const connect = (url: string, handlers: MessageHandlers, known: readonly NamedServer[] = []): void => {
   const { onBegin, onMore, onState } = handlers;
@@ -36,12 +34,6 @@ export const connect = (url: string, handlers: MessageHandlers, known: readonly 
   const read = (handle: (message: InspectorMessage) => void) => (event: MessageEvent<string>) =>
     handle(JSON.parse(event.data));
 
-  const connectAgain = async () => {
-    const own = servers.find(({ isThis }) => isThis);
-    if (!own || (await isProven(own, location.origin))) return connect(url, handlers, servers);
-    setTimeout(() => void connectAgain(), RETRY_MS);
-  };
-
   events.addEventListener("begin", read(onBegin));
   events.addEventListener("more", read(onMore));
   events.addEventListener("open", async () => {
@@ -49,9 +41,10 @@ export const connect = (url: string, handlers: MessageHandlers, known: readonly 
     servers = (await readServers()) ?? servers;
     if (events.readyState === EventSource.OPEN) onState("live", servers);
   });
-  events.addEventListener("error", () => {
+  events.addEventListener("error", async () => {
     onState("lost", servers);
     events.close();
-    setTimeout(() => void connectAgain(), RETRY_MS);
+    await ownServerIsBack(servers);
+    connect(url, handlers, servers);
   });
 };

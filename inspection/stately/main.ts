@@ -1,4 +1,5 @@
 import type { StatelyMessages } from "../../src/services/inspection/protocol.ts";
+import { ownServerIsBack } from "../own-server.ts";
 
 /** The origin of Stately's inspector: messages go to it, and are accepted from it, alone. */
 const STATELY = "https://stately.ai";
@@ -33,18 +34,28 @@ const read = ({ data }: MessageEvent<string>): StatelyMessages["messages"] =>
   (JSON.parse(data) as StatelyMessages).messages;
 
 showStatus(`Waiting for ${STATELY}, which needs the internet.`);
-const events = new EventSource(`${location.pathname}/events`);
 let hasBegun = false;
-events.addEventListener("begin", (event) => {
-  // Stately's page cannot be reset: after a lost connection, everything is loaded again.
-  if (hasBegun) return location.reload();
-  hasBegun = true;
-  messages = read(event);
-  if (isReady) forward(messages);
-});
-events.addEventListener("more", (event) => {
-  const some = read(event);
-  messages = [...messages, ...some].slice(-MAX_MESSAGES);
-  if (isReady) forward(some);
-});
-events.addEventListener("error", () => showStatus("The connection to OpenCode is lost."));
+
+/** Reads the events, and reconnects whenever the connection is lost, once the page's server has proven to be there again. */
+const connect = () => {
+  const events = new EventSource(`${location.pathname}/events`);
+  events.addEventListener("begin", (event) => {
+    // Stately's page cannot be reset: after a lost connection, everything is loaded again.
+    if (hasBegun) return location.reload();
+    hasBegun = true;
+    messages = read(event);
+    if (isReady) forward(messages);
+  });
+  events.addEventListener("more", (event) => {
+    const some = read(event);
+    messages = [...messages, ...some].slice(-MAX_MESSAGES);
+    if (isReady) forward(some);
+  });
+  events.addEventListener("error", async () => {
+    showStatus("The connection to OpenCode is lost.");
+    events.close();
+    await ownServerIsBack();
+    connect();
+  });
+};
+connect();

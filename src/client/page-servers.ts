@@ -12,7 +12,10 @@ const PROOF_TIMEOUT_MS = 3_000;
  * pages: it needs `fetch` alone.
  * @param origin where the server is to be
  */
-export const isProven = async ({ challenge, proof }: NamedServer, origin: string): Promise<boolean> => {
+export const isProven = async (
+  { challenge, proof }: Pick<NamedServer, "challenge" | "proof">,
+  origin: string,
+): Promise<boolean> => {
   try {
     const signal = AbortSignal.timeout(PROOF_TIMEOUT_MS);
     const answer = await fetch(`${origin}/v1/health?challenge=${challenge}`, { signal, credentials: "omit" });

@@ -296,37 +296,43 @@ describeInChromium("the board", () => {
     await until(() => tasksIn(page)).toEqual(["3 goes on (cancelled)"]);
   });
 
-  test("while it is lost nothing can be done, and what takes the place of OpenCode is neither asked nor shown", async () => {
-    const port = await occupy(0);
-    const folder = temporaryFolder();
-    const first = await boardStage({ port, folder });
-    const { sessionID } = first.source.launch({ description: "goes on" });
-    const { page } = await openPage(`${first.url}/?task=${sessionID}#token=${first.token}`);
-    const cancel = page.getByRole("button", { name: "Cancel task" });
-    await until(() => cancel.isEnabled()).toBe(true);
-    const known = () =>
-      page.evaluate("performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/v1/servers'))");
-    await until(known).toBe(true);
-    await first.stop();
-    await until(() => page.locator(".connection").textContent()).toContain("Connection lost");
-    await until(() => cancel.isEnabled()).toBe(false);
-    await until(() => page.locator(".list .problem").textContent()).toContain("opencode-taskchart open");
+  test.each([
+    ["while it is lost", []],
+    ["also where it was lost before the page has read of any server", ["/v1/servers"]],
+  ])(
+    "%s nothing can be done, and what takes the place of OpenCode is neither asked nor shown",
+    async (_, unanswered) => {
+      const port = await occupy(0);
+      const folder = temporaryFolder();
+      const first = await boardStage({ port, folder });
+      const { sessionID } = first.source.launch({ description: "goes on" });
+      const { page } = await openPage(`${first.url}/?task=${sessionID}#token=${first.token}`, { unanswered });
+      const cancel = page.getByRole("button", { name: "Cancel task" });
+      await until(() => cancel.isEnabled()).toBe(true);
+      const known = () =>
+        page.evaluate("performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/v1/servers'))");
+      await until(known).toBe(true);
+      await first.stop();
+      await until(() => page.locator(".connection").textContent()).toContain("Connection lost");
+      await until(() => cancel.isEnabled()).toBe(false);
+      await until(() => page.locator(".list .problem").textContent()).toContain("opencode-taskchart open");
 
-    // Has another key, as a program of another user has.
-    const pretender = await boardStage({ port });
-    pretender.source.launch({ description: "a lie" });
-    const asked: string[] = [];
-    page.on("request", (request) => void asked.push(`${request.url()} ${request.headers().authorization ?? ""}`));
-    await until(async () => asked.filter((one) => one.includes("/v1/health")).length).toBeGreaterThan(1);
-    expect(asked.filter((one) => !one.startsWith(`${first.url}/v1/health?challenge=`))).toEqual([]);
-    expect(asked.join()).not.toContain(first.token);
-    expect(await tasksIn(page)).toEqual(["3 goes on (running)"]);
-    await pretender.stop();
+      // Has another key, as a program of another user has.
+      const pretender = await boardStage({ port });
+      pretender.source.launch({ description: "a lie" });
+      const asked: string[] = [];
+      page.on("request", (request) => void asked.push(`${request.url()} ${request.headers().authorization ?? ""}`));
+      await until(async () => asked.filter((one) => one.includes("/v1/health")).length).toBeGreaterThan(1);
+      expect(asked.filter((one) => !one.startsWith(`${first.url}/v1/health?challenge=`))).toEqual([]);
+      expect(asked.join()).not.toContain(first.token);
+      expect(await tasksIn(page)).toEqual(["3 goes on (running)"]);
+      await pretender.stop();
 
-    const second = await boardStage({ port, folder, source: first.source });
-    onTestFinished(second.stop);
-    await until(() => page.locator(".connection").textContent()).toBe("Live");
-  });
+      const second = await boardStage({ port, folder, source: first.source });
+      onTestFinished(second.stop);
+      await until(() => page.locator(".connection").textContent()).toBe("Live");
+    },
+  );
 
   test("whoever has scrolled far keeps the place while the connection comes back", async () => {
     const port = await occupy(0);

@@ -57,7 +57,7 @@ export interface Opened {
 
 /**
  * Opens an address for one test. `answers` replaces the internet: nothing else can be reached, except for the `origins` that
- * the address leads to.
+ * the address leads to. Requests for a path in `unanswered` fail.
  */
 export const openPage = async (
   url: string,
@@ -66,7 +66,14 @@ export const openPage = async (
     height = 820,
     answers = {},
     origins = [],
-  }: { width?: number; height?: number; answers?: Record<string, string>; origins?: string[] } = {},
+    unanswered = [],
+  }: {
+    width?: number;
+    height?: number;
+    answers?: Record<string, string>;
+    origins?: string[];
+    unanswered?: string[];
+  } = {},
 ): Promise<Opened> => {
   browser ??= chromium.launch({ executablePath: executablePath ?? "", args: QUIET });
   const context = await (await browser).newContext({ viewport: { width, height }, reducedMotion: "reduce" });
@@ -80,6 +87,7 @@ export const openPage = async (
   await context.route("**/*", async (route) => {
     const asked = route.request().url();
     requested.push(asked);
+    if (unanswered.includes(new URL(asked).pathname)) return route.abort();
     if ([url, ...origins].some((one) => new URL(asked).origin === new URL(one).origin)) return route.continue();
     const body = answers[asked];
     return body === undefined ? route.abort() : route.fulfill({ body, contentType: "text/html" });

@@ -159,15 +159,22 @@ describeInChromium("the live page", () => {
     expect(await page.locator(".past").isVisible()).toBe(false);
   });
 
-  test("it says when the connection is lost, and reconnects by itself", async () => {
+  test.each([
+    [
+      "it says when the connection is lost, and reconnects by itself to its own server alone",
+      [],
+      `Live: process ${process.pid}`,
+    ],
+    ["it does so before it has read of any server, too", ["/v1/servers"], "Live"],
+  ])("%s", async (_, unanswered, live) => {
     const port = await occupy(0);
     const folder = temporaryFolder();
     const first = await liveStage(true, port, folder);
     await first.stage.launch();
-    const opened = await openPage(`${first.url}/inspect`);
+    const opened = await openPage(`${first.url}/inspect`, { unanswered });
     const said = () => opened.page.locator("#connection").textContent();
     await until(() => states(opened)).toContain("run.working");
-    await until(said).toBe(`Live: process ${process.pid}`);
+    await until(said).toBe(live);
     await first.stop();
     await until(said).toContain("The connection is lost");
     expect(await states(opened)).toContain("run.working");
@@ -183,7 +190,7 @@ describeInChromium("the live page", () => {
     const second = await liveStage(true, port, folder);
     onTestFinished(second.stop);
     expect(second.url).toBe(first.url);
-    await until(said).toBe(`Live: process ${process.pid}`);
+    await until(said).toBe(live);
     await until(() => states(opened)).toEqual(["open"]);
   });
 

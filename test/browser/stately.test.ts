@@ -4,6 +4,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { bundleForBrowser } from "../../scripts/pages.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { PATIENCE_MS } from "../patience.ts";
+import { occupy } from "../services/http/ports.ts";
+import { temporaryFolder } from "../services/http/served.ts";
 import { describeInChromium, openPage } from "./chromium.ts";
 import { liveStage } from "./live-stage.ts";
 
@@ -51,6 +53,29 @@ describeInChromium("the page that embeds Stately's inspector", () => {
     await until(async () => JSON.stringify(await received())).toContain("CHECKED_ANSWERED");
     expect(JSON.stringify(await received())).not.toContain("secret");
     expect(new Set(requested)).toEqual(new Set([`${url}/inspect/stately`, `${url}/inspect/stately/events`, STATELY]));
+  });
+
+  test("a lost connection is taken up by its own server alone", async () => {
+    const port = await occupy(0);
+    const folder = temporaryFolder();
+    const first = await liveStage("stately", port, folder);
+    const { page } = await openPage(`${first.url}/inspect/stately`, { answers: { [STATELY]: statelyPage() } });
+    const said = () => page.locator("p").textContent();
+    await until(said).toContain("is connected");
+    await first.stop();
+    await until(said).toContain("is lost");
+
+    // Has another key, as a program of another user has.
+    const pretender = await liveStage("stately", port);
+    const asked: string[] = [];
+    page.on("request", (request) => void asked.push(request.url()));
+    await until(async () => asked.length).toBeGreaterThan(1);
+    expect(asked.filter((one) => !one.startsWith(`${first.url}/v1/health?challenge=`))).toEqual([]);
+    await pretender.stop();
+
+    const second = await liveStage("stately", port, folder);
+    onTestFinished(second.stop);
+    await until(said).toContain("is connected");
   });
 
   test("without the internet it says what it waits for", async () => {

@@ -2,12 +2,16 @@ import { randomBytes } from "node:crypto";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { errorMessage, type Log } from "../platform/log.ts";
+import { newChallenge } from "../platform/server-key.ts";
 import type { AppEnv } from "./access/request-handling.ts";
 import { LOOPBACK } from "./loopback.ts";
 
 /** A page for people: one built document, with its scripts and styles in it. */
 export interface BuiltDocument {
-  /** Returns the document, in which `{{nonce}}` stands for the nonce of its scripts and styles. May throw. */
+  /**
+   * Returns the document, in which `{{nonce}}` stands for the nonce of its scripts and styles, and `{{proof}}` for a challenge
+   * and what this server answers to it. May throw.
+   */
   html(): string;
   /** The only origin whose pages it may embed; default: none. */
   frames?: string | undefined;
@@ -41,8 +45,19 @@ const contentSecurityPolicy = (
     "require-trusted-types-for 'script'",
   ].join("; ");
 
+/** What every document is served with. */
+export interface DocumentDeps {
+  log: Log;
+  /** Answers a challenge. May throw. */
+  prove(challenge: string): string;
+}
+
 /** Responds with a document. Throws a 503, and logs why, when it cannot be read. */
-export const respondWithDocument = (c: Context<AppEnv>, { html, ...allowed }: BuiltDocument, log: Log): Response => {
+export const respondWithDocument = (
+  c: Context<AppEnv>,
+  { html, ...allowed }: BuiltDocument,
+  { log, prove }: DocumentDeps,
+): Response => {
   const read = (): string => {
     try {
       return html();
@@ -52,7 +67,12 @@ export const respondWithDocument = (c: Context<AppEnv>, { html, ...allowed }: Bu
     }
   };
   const nonce = randomBytes(16).toString("base64");
-  return c.html(read().replaceAll("{{nonce}}", nonce), 200, {
+  // A page that finds its server again asks it this, before it has been told of any server, too.
+  const proof = () => {
+    const challenge = newChallenge();
+    return `${challenge} ${prove(challenge)}`;
+  };
+  return c.html(read().replaceAll("{{nonce}}", nonce).replaceAll("{{proof}}", proof), 200, {
     "Content-Security-Policy": contentSecurityPolicy(nonce, allowed),
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",

@@ -1,9 +1,8 @@
 import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
 import type { LiveSource } from "../inspection/protocol.ts";
-import type { Log } from "../platform/log.ts";
 import { type App, type AppEnv, errorResponse } from "./access/request-handling.ts";
-import { type BuiltDocument, respondWithDocument } from "./document.ts";
+import { type BuiltDocument, type DocumentDeps, respondWithDocument } from "./document.ts";
 import { type Broadcast, type BroadcastDeps, createBroadcast } from "./events/broadcast.ts";
 import { bytes, frame } from "./events/sse-stream.ts";
 
@@ -69,7 +68,7 @@ export const registerLivePage = (
   app: App,
   { path, source, howToSwitchOn, ...document }: LivePage,
   feed: LiveFeed,
-  { servers, log }: { servers(): readonly OtherServer[]; log: Log },
+  { servers, ...documentDeps }: DocumentDeps & { servers(): readonly OtherServer[] },
 ) => {
   const events = `${path}/events` as const;
 
@@ -81,7 +80,7 @@ export const registerLivePage = (
     await next();
   });
 
-  app.get(path, onlyWhenOn, (c) => respondWithDocument(c, document, log));
+  app.get(path, onlyWhenOn, (c) => respondWithDocument(c, document, documentDeps));
 
   app.get(events, onlyWhenOn, (c) => {
     // A HEAD request would open a stream that nobody reads, and that would count as a viewer for ever.

@@ -6,7 +6,7 @@ import { type ApiDocument, writeReference } from "./reference.ts";
 /** Registers the pages for people: the board at `/`, and the description of the API at `/docs`. */
 export const registerPeoplePages = (
   app: App,
-  { documents, live, log }: Pick<AppDeps, "documents" | "live" | "log">,
+  { documents, live, log, prove }: Pick<AppDeps, "documents" | "live" | "log" | "prove">,
   openApi: () => unknown,
 ): void => {
   if (!documents) return;
@@ -16,13 +16,13 @@ export const registerPeoplePages = (
     respondWithDocument(
       c,
       { html: () => documents.board().replaceAll("{{live-view}}", liveView()), asksOthers: true },
-      log,
+      { log, prove },
     ),
   );
 
   app.get("/docs", (c) => {
     const html = () =>
       documents.reference().replaceAll("{{reference}}", () => writeReference(openApi() as ApiDocument));
-    return respondWithDocument(c, { html }, log);
+    return respondWithDocument(c, { html }, { log, prove });
   });
 };

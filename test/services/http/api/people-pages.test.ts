@@ -36,6 +36,16 @@ test("the board is at /, with a policy that lets it run its own script only and 
   expect(await answer.text()).toBe(`<meta content=""><script nonce="${nonce}"></script>`);
 });
 
+test("a page is given a challenge of its own each time, with what the server answers to it", async () => {
+  const { fetch, json } = await serve({ documents: { ...documents, board: () => "{{proof}}" } });
+  const pages = [await (await fetch("/")).text(), await (await fetch("/")).text()];
+  expect(pages[0]).not.toBe(pages[1]);
+  for (const page of pages) {
+    const [challenge, proof] = page.split(" ");
+    expect(await json(`/v1/health?challenge=${challenge}`)).toMatchObject({ proof });
+  }
+});
+
 test("the board is told where the live view is while that is on", async () => {
   let isOn = true;
   const { fetch } = await serve({ documents, pages: [live(() => isOn)] });
