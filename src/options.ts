@@ -259,7 +259,7 @@ export const Options = z.strictObject({
         .positive()
         .default(7)
         .describe(
-          "Days for which a worktree with changes is kept after its task's end, unless they are applied or discarded before. Their patch is kept as long as the task.",
+          "Days for which a worktree with changes is kept after its task's end, unless they are applied or discarded before. One with files that its patch does not have is kept until you discard it. Their patch is kept as long as the task.",
         ),
     })
     .prefault({}),

@@ -94,7 +94,7 @@ const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: numb
     ...line("folder", [task.directory]),
     ...line("worktree", task.worktree ? [task.worktree.directory] : []),
     ...text("prompt", task.prompt),
-    ...line("lacks", incomplete === undefined ? [] : [`The result ${incomplete}.`]),
+    ...line("note", incomplete === undefined ? [] : [`The result ${incomplete}.`]),
     ...text("result", task.result),
     // Not the result: what was written last before a message without text.
     ...text("earlier", task.earlierText),

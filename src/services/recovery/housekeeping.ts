@@ -42,7 +42,6 @@ export interface HousekeepingDeps {
   workBelow: Pick<WorkBelow, "isUnderWay" | "onBusyRead">;
   /** Ends the runs that have taken longer than `limit` milliseconds; undefined where they may take any time. */
   checkRunTime: { limit: number; check(): void } | undefined;
-  /** Which ended tasks are kept. */
   /** Which ended tasks are kept, as it is now. */
   retention(): Retention;
   runRemoteCommands(): void;

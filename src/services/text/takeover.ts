@@ -13,7 +13,7 @@ export const takeoverToast = (count: number, lostRequests: readonly string[]): O
     lostRequests.map((what) => quoteLine(what, SHORT_CHARS)),
     ", ",
   );
-  return own`${takenOver} What had been asked there is open no more: ${requests}. That step is done again, and you are asked again.`;
+  return own`${takenOver} These requests were lost with it: ${requests}. That step is done again, and you may be asked again.`;
 };
 
 /** Tells the agent of a task why its tool call was not made: it is stopped at that moment. */

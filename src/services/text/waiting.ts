@@ -77,7 +77,7 @@ const askedInVain = ({ waiting }: LiveTask): OwnText | undefined => {
   const requests = waiting?.lostRequests?.map((what) => quoteLine(what, SHORT_CHARS));
   return (
     requests &&
-    own`what it had asked before its OpenCode ended is open no more: ${join(requests, ", ")}; it does that step again, and asks again`
+    own`what it had asked before its OpenCode ended is open no more: ${join(requests, ", ")}; it does that step again, and may ask again`
   );
 };
 

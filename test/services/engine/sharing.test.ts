@@ -94,7 +94,7 @@ const askedAndTakenOver = async (options: { concurrency?: { default: number } } 
   return { stage, id, request };
 };
 
-test("a person is told what was asked in a process whose task is taken over, and that it is asked again", async () => {
+test("a person is told what was asked in a process whose task is taken over, and that it may be asked again", async () => {
   const { stage, id, request } = await askedAndTakenOver();
   await stage.restart();
   const toastsBefore = stage.host.toasts.length;
@@ -102,14 +102,16 @@ test("a person is told what was asked in a process whose task is taken over, and
   expect(stage.host.toasts.slice(toastsBefore)).toEqual([
     {
       message:
-        'Took over 1 task of an OpenCode that has ended or does not answer. What had been asked there is open no more: "bash: rm -rf build". That step is done again, and you are asked again.',
+        'Took over 1 task of an OpenCode that has ended or does not answer. These requests were lost with it: "bash: rm -rf build". That step is done again, and you may be asked again.',
       variant: "info",
     },
   ]);
   const taken = stage.task(id);
   expect(taken.attention).toBeUndefined();
   expect(taken).toMatchObject({ waiting: { lostRequests: ["bash: rm -rf build"] }, interruptedAt: expect.any(String) });
-  expect(waitReason(taken)).toContain('is open no more: "bash: rm -rf build"; it does that step again, and asks again');
+  expect(waitReason(taken)).toContain(
+    'is open no more: "bash: rm -rf build"; it does that step again, and may ask again',
+  );
   stage.host.emit({ type: "asked", sessionID: id, request: { ...request, id: "per_2", since: stage.clock.now() } });
   expect(stage.task(id)).toMatchObject({ attention: { kind: "permission", what: "bash: rm -rf build" } });
   expect(stage.task(id).waiting?.lostRequests).toBeUndefined();

@@ -106,7 +106,9 @@ export const HealthQuery = z.object({
     .string()
     .regex(CHALLENGE, "must be 16 to 128 characters of base64url")
     .optional()
-    .describe("Random characters of base64url, 16 to 128, by which the server proves that it is one."),
+    .describe(
+      "Random characters of base64url, 16 to 128, which the server answers in proof, to show that it is yours.",
+    ),
 });
 
 const AnnouncedServer = z.object({
