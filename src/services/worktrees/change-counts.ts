@@ -83,7 +83,8 @@ export const createChangeCounts = ({ root, queues, removal, clock, log, store }:
     const counted = await countChanges(paths, record, { base: record.base, run, now: clock.now() });
     const { files, problem } = counted;
     if (problem !== undefined) log.error("what a task changed could not be counted", { id, reason: problem });
-    else if (files.length === 0 && isKept(counted) && !isInUse(id)) await removal.drop(id, record, "clean");
+    else if (files.length === 0 && isKept(counted) && !isInUse(id))
+      await removal.drop(id, record, { why: "clean", at: clock.now() });
   };
 
   const begin = (task: Task, id: string): Promise<void> => {

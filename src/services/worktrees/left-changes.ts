@@ -136,8 +136,9 @@ export const cutOffSentence = ({ became, tree, left }: CutOff): string => {
 
 // What works on files is loaded when it is needed: the command is started for much else.
 const readOf = async ({ paths, record, base }: LeftWorktree): Promise<ReadChanges> => {
-  // Where the worktree is gone, its patch is all that is left.
-  if (!isThere(paths)) return { files: readCountedChanges(paths)?.files ?? [], leftOut: [], commit: "", tree: "" };
+  // Where the worktree is gone, its patch is all that is left: of its folder, a part may still be there.
+  if (!isThere(paths) || readRecord(paths)?.gone)
+    return { files: readCountedChanges(paths)?.files ?? [], leftOut: [], commit: "", tree: "" };
   const { readChangesIn } = await import("./read-changes.ts");
   return readChangesIn(paths, record, base);
 };
@@ -150,7 +151,7 @@ const recoverIn = async (paths: WorktreePaths): Promise<CutOff | undefined> =>
  * @throws NotDone, and what `work` throws
  */
 const useWorktree = async <T>(
-  { task, paths, base }: LeftWorktree,
+  { task, paths, base, record: found }: LeftWorktree,
   now: WorktreeUse["now"],
   work: (record: WorktreeRecord, cutOff: CutOff | undefined) => Promise<T>,
 ): Promise<T> => {
@@ -158,7 +159,7 @@ const useWorktree = async <T>(
   const record = readRecord(paths);
   if (isInUse(record, now()))
     throw new NotDone(`The changes of task ${named(task)} are being applied or discarded already.`);
-  if (!record || !isUndecided(record) || record.base !== base)
+  if (!record || !isUndecided(record) || record.base !== base || record.gone?.why !== found.gone?.why)
     throw new NotDone(`The worktree of task ${named(task)} has changed in the meantime. Look again.`);
   writeRecord(paths, { ...record, inUse: { pid: process.pid, at: now() } });
   let cutOff: CutOff | undefined;

@@ -20,6 +20,8 @@ export interface WorktreePlan {
   home: string;
   /** What it is made from; undefined: the tree as it stands. */
   commit?: string | undefined;
+  /** What is known of the worktree that it is made again of, which stays on record until all is done. Undefined: it is a new one. */
+  before?: WorktreeRecord | undefined;
   /** The task that it is made for, if there is one already. */
   taskId: string | undefined;
   /** Prepares it. Undefined: nothing does. */
@@ -41,10 +43,15 @@ const refuseRepositories = (repositories: readonly string[]): void => {
 };
 
 /**
- * Makes a worktree from a tree as it stands. The record is written first, so that a crash leaves nothing that nobody knows.
- * @throws Error in git's words, or of the setup command; nothing is left of it then but the record
+ * Makes a worktree from a tree as it stands. The record is written first, so that a crash leaves nothing that nobody knows,
+ * and says last that there is a worktree: what is half made is taken for none.
+ * @param fill puts into it what it had before, and returns what is to be known of it
+ * @throws Error in git's words, of the setup command, or of `fill`; nothing is left of it then but the record
  */
-export const makeWorktree = async (plan: WorktreePlan): Promise<WorktreeRecord> => {
+export const makeWorktree = async (
+  plan: WorktreePlan,
+  fill: (made: WorktreeRecord) => Promise<WorktreeRecord> = async (made) => made,
+): Promise<WorktreeRecord> => {
   const { paths, directory, home, taskId, setup, now, signal } = plan;
   const from = await treeAt(directory);
   const { top: source } = from;
@@ -52,7 +59,7 @@ export const makeWorktree = async (plan: WorktreePlan): Promise<WorktreeRecord> 
   if (taskId !== undefined) record.taskId = taskId;
   if (plan.commit !== undefined) record.commit = plan.commit;
   await mkdir(paths.folder, { recursive: true, mode: 0o700 });
-  writeRecord(paths, record);
+  writeRecord(paths, plan.before ?? record);
   const { commit, repositories } =
     plan.commit === undefined ? await takeSnapshot(from) : await atCommit(from, plan.commit);
   refuseRepositories(repositories);
@@ -62,7 +69,8 @@ export const makeWorktree = async (plan: WorktreePlan): Promise<WorktreeRecord> 
     await mkdir(join(paths.tree, record.below), { recursive: true });
     const isShared = await sharePackages(source, paths.tree);
     if (setup !== undefined) await runSetup({ command: setup, directory: paths.tree, source, signal });
-    const made = { ...record, ...(isShared || setup !== undefined ? await prepared(tree, from) : { base: commit }) };
+    const base = isShared || setup !== undefined ? await prepared(tree, from) : { base: commit };
+    const made = await fill({ ...record, ...base });
     writeRecord(paths, made);
     return made;
   } catch (error) {

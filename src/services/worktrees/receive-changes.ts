@@ -12,7 +12,7 @@ import { withObjects, withTemporaryFolder } from "./git/working-tree.ts";
 import { keepBase, removeWorktree } from "./git/worktree.ts";
 import { makeWorktree, type WorktreePlan } from "./make-worktree.ts";
 import { treesOf } from "./read-changes.ts";
-import { readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
+import { readRecord, type WorktreeRecord } from "./record.ts";
 
 /** Applies a patch to a worktree at the commit that it was made of. @throws GitError where it does not fit */
 const applyPatch = async (paths: WorktreePaths, record: WorktreeRecord, patch: string): Promise<void> => {
@@ -35,14 +35,10 @@ const applyPatch = async (paths: WorktreePaths, record: WorktreeRecord, patch: s
  */
 export const makeWithChanges = async (plan: WorktreePlan): Promise<WorktreeRecord> => {
   const { paths } = plan;
-  const made = await makeWorktree(plan);
-  try {
+  return makeWorktree(plan, async (made) => {
     await applyPatch(paths, made, paths.patch);
     return made;
-  } catch (error) {
-    await removeWorktree(made.source, paths.tree);
-    throw error;
-  }
+  });
 };
 
 /**
@@ -58,20 +54,15 @@ export const receiveChanges = async (
 ): Promise<WorktreeRecord> => {
   const { paths } = plan;
   const known = readRecord(paths);
-  // The patch gets its name last.
   if (known?.base !== undefined && existsSync(paths.patch)) return known;
   const draft = await keepPatch(paths, patch);
   if (known) await removeWorktree(known.source, paths.tree);
-  const made = await makeWorktree({ ...plan, setup: undefined });
-  try {
+  return makeWorktree({ ...plan, setup: undefined }, async (made) => {
     await applyPatch(paths, made, draft);
     const record = await countFromApplied(paths, made, before);
     await rename(draft, paths.patch);
     return record;
-  } catch (error) {
-    await removeWorktree(made.source, paths.tree);
-    throw error;
-  }
+  });
 };
 
 /**
@@ -87,10 +78,8 @@ const countFromApplied = async (
   // Git removes commits that nothing leads to, after weeks.
   const { own } = await treesOf(paths, made);
   if (base === undefined || !(await has(own, base))) return made;
-  const record = { ...made, base };
   await keepBase(own, base);
-  writeRecord(paths, record);
-  return record;
+  return { ...made, base };
 };
 
 const keepPatch = async ({ folder }: WorktreePaths, patch: Uint8Array): Promise<string> => {

@@ -9,7 +9,7 @@ import { isInUse, readRecord, type WorktreeRecord } from "./record.ts";
 /** Removes worktrees that nobody asked to remove. */
 export interface WorktreeRemoval {
   /** Removes the tree, and keeps what is known of it. */
-  drop(id: string, record: WorktreeRecord, why: "clean" | "expired" | "sent"): Promise<void>;
+  drop(id: string, record: WorktreeRecord, gone: NonNullable<WorktreeRecord["gone"]>): Promise<void>;
   /** Removes all that there is. */
   remove(id: string): Promise<void>;
   /** Finishes or undoes what a process that has ended was applying. @throws Error where neither can be done, or one is at it */
@@ -35,13 +35,13 @@ export const createWorktreeRemoval = ({ root, host, clock, log }: RemovalDeps): 
     const cutOff = await journal.recover(paths);
     if (cutOff) log.info("applying changes was cut off", { id, ...cutOff, files: cutOff.files.length });
   };
-  const drop: WorktreeRemoval["drop"] = async (id, record, why) => {
+  const drop: WorktreeRemoval["drop"] = async (id, record, gone) => {
     const paths = pathsOf(root, id);
     await recover(id);
     const closed = await host.closeDirectory(join(paths.tree, record.below));
     if (!closed.ok) log.info("OpenCode did not close a worktree", { id, reason: closed.failure.message });
     const { dropWorktree } = await import("./make-worktree.ts");
-    await dropWorktree(paths, record, { why, at: clock.now() });
+    await dropWorktree(paths, record, gone);
     await rm(paths.applied, { force: true });
   };
   return {
@@ -51,7 +51,7 @@ export const createWorktreeRemoval = ({ root, host, clock, log }: RemovalDeps): 
       const paths = pathsOf(root, id);
       await recover(id);
       const record = readRecord(paths);
-      if (record && isThere(paths)) await drop(id, record, "clean");
+      if (record && isThere(paths)) await drop(id, record, record.gone ?? { why: "clean", at: clock.now() });
       await rm(paths.folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 100 });
     },
   };

@@ -33,16 +33,17 @@ export const sweepWorktrees = ({ options, home, worktrees, clock, log, taskOf }:
   const due = (id: string): "remove" | "expire" | "recover" | undefined => {
     const paths = pathsOf(root, id);
     const record = readRecord(paths);
-    if (record?.home !== home) return undefined;
-    if (isHalfApplied(paths)) return isInUse(record, now) ? undefined : "recover";
+    if (record?.home !== home || isInUse(record, now)) return undefined;
+    if (isHalfApplied(paths)) return "recover";
     const { taskId, createdAt, gone } = record;
     if (taskId === undefined) return now - createdAt > LAUNCH_LIMIT_MS ? "remove" : undefined;
     const task = taskOf(taskId);
     // Not at once: where the file of tasks cannot be read, or was removed, the changes are all that is left.
     if (!task)
       return now - Math.max(createdAt, gone?.at ?? 0, readChanges(paths)?.at ?? 0) > keep ? "remove" : undefined;
-    if (!hasEnded(task) || gone || !isThere(paths)) return undefined;
-    return now - Date.parse(task.completedAt ?? task.startedAt) > keep ? "expire" : undefined;
+    if (!hasEnded(task) || !isThere(paths)) return undefined;
+    // A process may have died while it removed the worktree.
+    return gone || now - Date.parse(task.completedAt ?? task.startedAt) > keep ? "expire" : undefined;
   };
 
   return idsIn(root).flatMap((id) => {

@@ -67,7 +67,7 @@ export interface Worktrees extends ChangeCounts {
   countUndecided(tasks: readonly Task[]): Promise<void>;
   /** Removes all that there is of cleared tasks. */
   forget(tasks: readonly Task[]): void;
-  /** Removes the worktree, and keeps what is known of it. One with what its patch has not stays. */
+  /** Removes the worktree, or what is left of one that is gone, and keeps what is known of it. One with what its patch has not stays. */
   expire(id: string): Promise<void>;
   /** Finishes or undoes what a process that has ended was applying of a worktree. @throws Error where neither can be done */
   recover(id: string): Promise<void>;
@@ -120,7 +120,7 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
   /** Makes the worktree of that id, or says why there is none. `hasChanges`: with those that are kept of it. */
   const make = async (
     id: string,
-    plan: Pick<WorktreePlan, "directory" | "home" | "taskId" | "signal" | "commit">,
+    plan: Pick<WorktreePlan, "directory" | "home" | "taskId" | "signal" | "commit" | "before">,
     hasChanges = false,
   ): Promise<Outcome<WorktreeRecord>> => {
     try {
@@ -140,14 +140,19 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
   const makeAgain = async (id: string, sessionID: string, record: WorktreeRecord, signal: AbortSignal) => {
     const paths = pathsOf(root, id);
     const { dropWorktree } = await import("./make-worktree.ts");
-    // A process may have died while it removed the worktree.
-    if (isThere(paths)) await dropWorktree(paths, record, record.gone ?? { why: "clean", at: clock.now() });
+    // Nobody counts what is half made, so its patch stays as it is.
+    const gone = record.gone ?? ({ why: "expired", at: clock.now() } as const);
+    // No other process may sweep, apply or discard it meanwhile.
+    const before = { ...record, gone, inUse: { pid: process.pid, at: clock.now() } };
+    // A process may have died while it made or removed the worktree, of which git may know though its folder is gone.
+    await removal.recover(id);
+    await dropWorktree(paths, before, gone);
     const directory = join(record.source, record.below);
     // What nobody has decided about must not get lost: the agent goes on with it.
     const hasChanges = record.gone?.why === "sent" || (isUndecided(record) && existsSync(paths.patch));
     const isFromBase = hasChanges && record.gone?.why !== "sent" && (await hasCommit(record.source, record.base));
     const commit = isFromBase ? record.base : record.commit;
-    const plan = { directory, home: record.home, taskId: sessionID, signal, commit };
+    const plan = { directory, home: record.home, taskId: sessionID, signal, commit, before };
     const made = await make(id, plan, hasChanges);
     if (made.ok) return { ok: true, value: undefined } as const;
     writeRecord(paths, record);
@@ -211,7 +216,8 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
         const record = readRecord(pathsOf(root, id));
         if (isInUse(record, clock.now()))
           return fail(`The changes of task ${sessionID} are being applied or discarded. Try again in a moment.`);
-        if (isThere(pathsOf(root, id)) && !record?.gone) return { ok: true, value: undefined };
+        const isWhole = record === undefined || (record.gone === undefined && record.base !== undefined);
+        if (isWhole && isThere(pathsOf(root, id))) return { ok: true, value: undefined };
         if (!isShared && record) return makeAgain(id, sessionID, record, signal);
         return fail(`The worktree of task ${sessionID} is gone. Launch a new task.`);
       });
@@ -255,12 +261,13 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
         const paths = pathsOf(root, id);
         const record = readRecord(paths);
         if (!record) return;
+        if (record.gone) return removal.drop(id, record, record.gone);
         const { readChangesIn } = await import("./read-changes.ts");
         // A person may have worked in it since it was counted.
         const read = record.base === undefined ? undefined : await readChangesIn(paths, record, record.base);
         if (read && read.leftOut.length > 0)
           return log.info("a worktree is kept: its patch has not all of it", { id, leftOut: read.leftOut.length });
-        await removal.drop(id, record, "expired");
+        await removal.drop(id, record, { why: "expired", at: clock.now() });
       }),
     recover: (id) => queues.run(id, () => removal.recover(id)),
     putAway: ({ worktree }) => {
@@ -271,7 +278,8 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
         const record = readRecord(paths);
         const { isKept } = await import("./count-changes.ts");
         const changes = readChanges(paths);
-        if (record && !record.gone && (!changes || isKept(changes))) await removal.drop(id, record, "sent");
+        if (record && !record.gone && (!changes || isKept(changes)))
+          await removal.drop(id, record, { why: "sent", at: clock.now() });
       };
       queues
         .run(id, drop)
