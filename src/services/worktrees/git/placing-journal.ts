@@ -4,7 +4,7 @@ import { mkdir, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { ChangedFile } from "../../../task.ts";
-import { factsOf, type Unit } from "./placing-plan.ts";
+import { factsOf, markOf, type Unit } from "./placing-plan.ts";
 
 /**
  * What is known of changes that are being put into a tree of files: enough to finish or to undo that, for whoever finds it
@@ -52,12 +52,6 @@ export const writeJournal = ({ applying }: JournalFiles, journal: Journal): void
 
 /** Notes that all is in place. */
 export const notePlaced = ({ applying, applied }: JournalFiles): void => renameSync(applying, applied);
-
-/** Tells a file from any other, also after it was renamed. Empty where there is none. */
-export const markOf = async (path: string): Promise<string> => {
-  const facts = await factsOf(path);
-  return facts ? `${facts.ino} ${facts.size} ${facts.mtimeNs}` : "";
-};
 
 /** Where what a unit gets waits for its place. */
 export const freshOf = ({ staging }: Pick<Journal, "staging">, path: string): string => join(staging, "new", path);

@@ -23,6 +23,11 @@ export interface Unit {
   gets: boolean;
 }
 
+/** A unit, and what stood there when it was planned, see `standingAt`. */
+export interface PlannedUnit extends Unit {
+  before: string;
+}
+
 const ABSENT = "000000";
 
 /** Paths that a refusal names. */
@@ -70,6 +75,12 @@ export const factsOf = async (path: string): Promise<BigIntStats | undefined> =>
   }
 };
 
+/** Tells a file from any other, also after it was renamed. Empty where there is none. */
+export const markOf = async (path: string): Promise<string> => {
+  const facts = await factsOf(path);
+  return facts ? `${facts.ino} ${facts.size} ${facts.mtimeNs}` : "";
+};
+
 /** Returns the paths of all that lies in a folder, but for folders. */
 const filesIn = async (folder: string): Promise<string[]> => {
   const entries = await readdir(folder, { withFileTypes: true });
@@ -78,6 +89,13 @@ const filesIn = async (folder: string): Promise<string[]> => {
     return entry.isDirectory() ? filesIn(path) : [path];
   });
   return (await Promise.all(found)).flat();
+};
+
+/** Tells what stands at a path from anything else, also after it was renamed: a file, or a folder with all that is in it. */
+export const standingAt = async (path: string): Promise<string> => {
+  if (!(await factsOf(path))?.isDirectory()) return markOf(path);
+  const marks = (await filesIn(path)).map(async (file) => `${file.slice(path.length)} ${await markOf(file)}`);
+  return `folder\n${(await Promise.all(marks)).sort().join("\n")}`;
 };
 
 const foldersAbove = (path: string): string[] => {
@@ -90,18 +108,24 @@ const foldersAbove = (path: string): string[] => {
  * @param index the index of the snapshot that `entries` were made against
  * @throws GitError that names what is in the way, or has changed since that snapshot; nothing is changed then
  */
-export const planUnits = async (tree: WorkingTree, entries: readonly Entry[], index: string): Promise<Unit[]> => {
+export const planUnits = async (
+  tree: WorkingTree,
+  entries: readonly Entry[],
+  index: string,
+): Promise<PlannedUnit[]> => {
   const { top } = tree;
   const byPath = new Map(entries.map((entry) => [entry.path, entry]));
   const isDeleted = (path: string) => byPath.has(path) && byPath.get(path)?.to === undefined;
 
-  const modified = byteItems(await git(tree, ["ls-files", "-z", "--modified"], { env: { GIT_INDEX_FILE: index } }));
-  const since = modified.map((path) => Buffer.from(path, "latin1").toString()).filter((path) => byPath.get(path)?.from);
-  refuse([...new Set(since)], "files were changed in the meantime, so apply again");
-
   const inTheWay: string[] = [];
   const inRepositories: string[] = [];
-  const units = new Map<string, Unit>();
+  const units = new Map<string, PlannedUnit>();
+  /** Notes what stands there before it is looked at: what changes after that is found when the unit gets its place. */
+  const plan = async (unit: Unit, before?: string): Promise<void> => {
+    if (units.has(unit.path)) return;
+    const standing = unit.had === "nothing" ? "" : (before ?? (await standingAt(join(top, unit.path))));
+    units.set(unit.path, { ...unit, before: standing });
+  };
   const covered = new Set<string>();
 
   /** The folder or file at which something stands between a path and the tree's top; undefined where only folders do. */
@@ -115,7 +139,7 @@ export const planUnits = async (tree: WorkingTree, entries: readonly Entry[], in
     return undefined;
   };
 
-  const unitAt = async ({ path, from }: Entry): Promise<Unit | undefined> => {
+  const unitAt = async ({ path, from }: Entry): Promise<Unit> => {
     const above = await firstObstacle(path);
     if (above) {
       if (above.had === "file" && !isDeleted(above.path)) inTheWay.push(above.path);
@@ -134,15 +158,17 @@ export const planUnits = async (tree: WorkingTree, entries: readonly Entry[], in
   };
 
   for (const entry of entries) {
-    const unit = entry.to && (await unitAt(entry));
-    if (unit) units.set(unit.path, unit);
+    if (!entry.to) continue;
+    const before = await standingAt(join(top, entry.path));
+    const unit = await unitAt(entry);
+    await plan(unit, unit.path === entry.path ? before : undefined);
   }
   for (const { path, to } of entries) {
     if (to || units.has(path) || covered.has(path)) continue;
     const above = await firstObstacle(path);
     if (above?.had === "file") inTheWay.push(above.path);
     // What a sparse checkout leaves out is not there to be deleted.
-    if (!above && (await factsOf(join(top, path)))) units.set(path, { path, had: "file", gets: false });
+    if (!above && (await factsOf(join(top, path)))) await plan({ path, had: "file", gets: false });
   }
   refuse([...new Set(inRepositories)], "there are repositories of their own in the tree");
   refuse([...new Set(inTheWay)], "files that git does not know are in the way");
@@ -153,6 +179,10 @@ export const planUnits = async (tree: WorkingTree, entries: readonly Entry[], in
       "files whose names differ by case alone cannot be there at once",
     );
   }
+  // Once it is noted what stands there.
+  const modified = byteItems(await git(tree, ["ls-files", "-z", "--modified"], { env: { GIT_INDEX_FILE: index } }));
+  const since = modified.map((path) => Buffer.from(path, "latin1").toString()).filter((path) => byPath.get(path)?.from);
+  refuse([...new Set(since)], "files were changed in the meantime, so apply again");
   return [...units.values()];
 };
 

@@ -23,14 +23,21 @@ import {
   freshOf,
   type Journal,
   type JournalFiles,
-  markOf,
   notePlaced,
   oldOf,
   tidy,
   undo,
   writeJournal,
 } from "./placing-journal.ts";
-import { type Entry, factsOf, planUnits, requireOneDisk, type Unit } from "./placing-plan.ts";
+import {
+  type Entry,
+  factsOf,
+  markOf,
+  type PlannedUnit,
+  planUnits,
+  requireOneDisk,
+  standingAt,
+} from "./placing-plan.ts";
 
 /** What is to be put into a tree of files. */
 export interface Placement {
@@ -97,11 +104,12 @@ const keepOld = async (path: string, to: string): Promise<void> => {
 };
 
 /** Puts a unit in place. @throws Error where something else stands there than before */
-const put = async (journal: Journal, unit: Unit, at: number, before: string): Promise<void> => {
+const put = async (journal: Journal, unit: PlannedUnit, at: number): Promise<void> => {
   const [place, fresh] = [join(journal.top, unit.path), freshOf(journal, unit.path)];
-  if (unit.had !== "folder" && (await markOf(place)) !== before)
-    throw new Error(`${unit.path} was changed in the meantime, so apply again`);
+  // A folder is compared once it is moved, when nobody adds a file to it any more: undoing moves it back.
   if (unit.had === "folder") await rename(place, oldOf(journal, at));
+  if ((await standingAt(unit.had === "folder" ? oldOf(journal, at) : place)) !== unit.before)
+    throw new Error(`${unit.path} was changed in the meantime, so apply again`);
   const isReplaced = unit.had === "file" && unit.gets && !(await factsOf(fresh))?.isDirectory();
   if (unit.had === "file" && !isReplaced) await unlink(place);
   if (unit.gets) await rename(fresh, place);
@@ -125,18 +133,15 @@ export const place = async (placement: Placement): Promise<void> => {
     await writeFile(join(staging, ".gitignore"), "*\n");
     await writeNew(placement, journal);
     await mkdir(join(staging, "old"));
-    const before: string[] = [];
-    for (const [at, { path, had }] of units.entries()) {
-      before.push(await markOf(join(top, path)));
+    for (const [at, { path, had }] of units.entries())
       if (had === "file") await keepOld(join(top, path), oldOf(journal, at));
-    }
     for (const { path, to } of entries) if (to) journal.marks[path] = await markOf(freshOf(journal, path));
     onStep("written");
     journal.isWritten = true;
     writeJournal(places, journal);
     for (const [at, unit] of units.entries()) {
       onStep(`placing ${unit.path}`);
-      await put(journal, unit, at, before[at] ?? "");
+      await put(journal, unit, at);
     }
     onStep("placed");
     notePlaced(places);

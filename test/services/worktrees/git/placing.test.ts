@@ -189,3 +189,24 @@ test("a link to a folder elsewhere is not followed", async () => {
   await expect(apply(home, tree)).rejects.toThrow("files that git does not know are in the way: out");
   expect(readdirSync(elsewhere)).toEqual([]);
 });
+
+test.each([
+  ["a file that is to be changed", "a.txt", "a.txt"],
+  ["a file that is to be new", "y.txt", "y.txt"],
+  ["a file in a folder that is to be new", "new/own.txt", "new"],
+  ["a file of a folder that a file replaces", "folder/one.txt", "folder"],
+  ["a new file in a folder that a file replaces", "folder/own.txt", "folder"],
+])("%s is kept when somebody saves it while the new files are written", async (_, path, named) => {
+  const home = newRepository({ "a.txt": "1\n", "folder/one.txt": "1\n" });
+  const tree = await branchOff(home);
+  rmSync(tree.path("folder"), { recursive: true });
+  tree.write({ "a.txt": "2\n", "y.txt": "2\n", "new/n.txt": "n\n", folder: "a file\n" });
+  const onStep = (step: string) => {
+    if (step === "writing") home.write({ [path]: "of the person\n" });
+  };
+  await expect(apply(home, tree, { onStep })).rejects.toThrow(`${named} was changed in the meantime, so apply again`);
+  expect(home.read(path)).toBe("of the person\n");
+  const changed = home.git("status", "--porcelain", "--untracked-files=all").trim().split("\n");
+  expect(changed).toEqual([expect.stringContaining(path)]);
+  expect(leftovers(home)).toEqual([]);
+});
