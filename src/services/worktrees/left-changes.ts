@@ -124,13 +124,13 @@ export interface Settled extends LeftChanges {
 }
 
 /** Says what became of an earlier attempt to apply changes, which was cut off. */
-export const cutOffSentence = ({ became, tree, left }: CutOff): string => {
+export const cutOffSentence = ({ became, tree, left, kept }: CutOff): string => {
   const where = toSingleLine(tree);
   if (became === "finished") return `An earlier attempt to apply it to ${where} was cut off, and is finished now.`;
   const stay =
     left.length === 0
       ? ""
-      : ` These files were changed since, and stay as they are: ${left.map(toSingleLine).join(", ")}.`;
+      : ` These files were changed since, and stay as they are: ${left.map(toSingleLine).join(", ")}. What stood there before is in ${toSingleLine(kept ?? "")}.`;
   return `An earlier attempt to apply it to ${where} was cut off, and was undone first.${stay}`;
 };
 

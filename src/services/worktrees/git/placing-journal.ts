@@ -41,6 +41,8 @@ export interface CutOff {
   files: ChangedFile[];
   /** Files that somebody has changed since, and that were left as they are. */
   left: string[];
+  /** The folder that has what stood there before; absent where there is no such file. */
+  kept?: string;
 }
 
 /** Writes a journal as a whole: whoever reads it finds the old one or the new one. */
@@ -90,23 +92,29 @@ const takeAway = async ({ top, marks }: Journal, { path: unit }: Unit): Promise<
 /** Takes back what is in place of one unit. It may have been taken back before. */
 const undoUnit = async (journal: Journal, unit: Unit, at: number): Promise<string[]> => {
   const [place, old] = [join(journal.top, unit.path), oldOf(journal, at)];
-  const hasOld = (await factsOf(old)) !== undefined;
+  const [hasOld, fresh] = [(await factsOf(old)) !== undefined, await factsOf(freshOf(journal, unit.path))];
   if (unit.had !== "nothing" && !hasOld) return [];
-  const isPlaced = unit.gets && (await factsOf(freshOf(journal, unit.path))) === undefined;
+  const isPlaced = unit.gets && fresh === undefined;
   const changed = isPlaced ? await takeAway(journal, unit) : [];
   if (hasOld && !(await factsOf(place))) {
     await mkdir(dirname(place), { recursive: true });
     await rename(old, place);
   }
-  return changed;
+  // Somebody has put something else there: what stood there before is kept.
+  const isTaken = isPlaced && hasOld && (await factsOf(old)) !== undefined;
+  return isTaken && changed.length === 0 ? [unit.path] : changed;
 };
 
-/** Takes back all that is in place. Returns the paths of files that somebody has changed since: they stay. */
+/**
+ * Takes back all that is in place. Returns the paths of files that somebody has changed since: they stay, and so does the
+ * staging folder's `old`, with what stood there before.
+ */
 export const undo = async ({ applying }: JournalFiles, journal: Journal): Promise<string[]> => {
   const changed: string[] = [];
   for (const [at, unit] of journal.isWritten ? [...journal.units.entries()].reverse() : [])
     changed.push(...(await undoUnit(journal, unit, at)));
-  await removeStaging(journal);
+  if (changed.length === 0) await removeStaging(journal);
+  else for (const name of ["new", "index"]) await rm(join(journal.staging, name), { recursive: true, force: true });
   rmSync(applying, { force: true });
   return changed;
 };
@@ -128,7 +136,8 @@ export const recover = async (at: JournalFiles): Promise<CutOff | undefined> => 
   if (existsSync(at.applying)) {
     const journal = read(at.applying);
     const { top: tree, files } = journal;
-    return { became: "undone", tree, files, left: await undo(at, journal) };
+    const left = await undo(at, journal);
+    return { became: "undone", tree, files, left, ...(left.length > 0 && { kept: join(journal.staging, "old") }) };
   }
   if (!existsSync(at.applied)) return undefined;
   const journal = read(at.applied);

@@ -210,3 +210,21 @@ test.each([
   expect(changed).toEqual([expect.stringContaining(path)]);
   expect(leftovers(home)).toEqual([]);
 });
+
+test("a file that a folder had replaced is kept when a person adds to that folder after the crash", async () => {
+  const { home, tree } = await begin();
+  let isIn = false;
+  for (let step = 3; !isIn; step += 1) {
+    expect((await run(home, tree, step)).signal).toBe("SIGKILL");
+    isIn = existsSync(home.path("file/inside.txt"));
+    if (!isIn) await recover(tree.journal);
+  }
+  home.write({ "file/own.txt": "own\n" });
+  const cutOff = await recover(tree.journal);
+  expect(cutOff).toMatchObject({ became: "undone", left: ["file"] });
+  const kept = cutOff?.kept ?? "";
+  expect(home.read("file/own.txt")).toBe("own\n");
+  expect(
+    readdirSync(kept).map((name) => lstatSync(join(kept, name)).isFile() && readFileSync(join(kept, name), "utf8")),
+  ).toContain("f\n");
+});
