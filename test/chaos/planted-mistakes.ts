@@ -269,14 +269,14 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a lease never expires",
     file: "src/services/store/ownership.ts",
-    code: "now - owner.heartbeatAt > patience &&",
-    mistake: "now - owner.heartbeatAt > patience * 1e6 &&",
+    code: "isSilent(owner, patience, check)",
+    mistake: "isSilent(owner, patience * 1e6, check)",
   },
   {
     name: "a lease expires after a third of its time",
     file: "src/services/store/ownership.ts",
-    code: "now - owner.heartbeatAt > patience &&",
-    mistake: "now - owner.heartbeatAt > patience / 3 &&",
+    code: "isSilent(owner, patience, check)",
+    mistake: "isSilent(owner, patience / 3, check)",
   },
   {
     name: "a process sends for a task that it has lost",
