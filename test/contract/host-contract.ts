@@ -72,8 +72,9 @@ export const describeHost = (subject: () => Subject): void => {
   test("models are listed by their provider and their name, which may have slashes, with their variants", async () => {
     const models = orThrow(await subject().host.models());
     const { providerID, modelID } = subject().model;
-    expect(models).toContainEqual({ providerID, modelID, variants: [] });
-    expect(models).toContainEqual({ providerID, modelID: "vendor/m3", variants: ["low", "high"] });
+    expect(models).toContainEqual(expect.objectContaining({ providerID, modelID, variants: [] }));
+    const variants = ["low", "high"];
+    expect(models).toContainEqual(expect.objectContaining({ providerID, modelID: "vendor/m3", variants }));
   });
 
   test("a session keeps its parent, agent, model and permissions", async () => {
