@@ -3,7 +3,7 @@ import { LEASE_MS } from "../../../src/services/store/ownership.ts";
 import { withSilentSupervisor } from "../../../src/services/store/silent-supervisor.ts";
 import { waitReason } from "../../../src/services/text/waiting.ts";
 import { createMemory } from "../../fakes/disk.ts";
-import { createStage, PARENT } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { watched } from "../../fakes/watched.ts";
 
@@ -199,14 +199,20 @@ test.each([
   },
 );
 
-test("a later step is not taken back, though OpenCode ends again before the child has asked anew", async () => {
-  const { stage, id } = await askedAndTakenOver();
+/** The sessions whose conversations are read from now on, in order. */
+const conversationsReadOn = (stage: Stage): readonly string[] => {
   const read: string[] = [];
   const { conversation } = stage.host;
   stage.host.conversation = (sessionID) => {
     read.push(sessionID);
     return conversation(sessionID);
   };
+  return read;
+};
+
+test("a later step is not taken back, though OpenCode ends again before the child has asked anew", async () => {
+  const { stage, id } = await askedAndTakenOver();
+  const read = conversationsReadOn(stage);
   await stage.restart();
   await stage.clock.advance(20_000);
   expect(read).toEqual([id]);
@@ -226,12 +232,7 @@ test("no step is taken back where it was a session below the task that asked: th
   const request = { id: "per_1", kind: "permission", what: "bash", since: stage.clock.now() } as const;
   stage.host.emit({ type: "asked", sessionID: below, request });
   expect(stage.task(lead).attention?.kind).toBe("permission");
-  const read: string[] = [];
-  const { conversation } = stage.host;
-  stage.host.conversation = (sessionID) => {
-    read.push(sessionID);
-    return conversation(sessionID);
-  };
+  const read = conversationsReadOn(stage);
   await stage.restart();
   await stage.clock.advance(20_000);
   expect(read).toEqual([below]);
