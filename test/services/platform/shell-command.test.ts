@@ -158,8 +158,8 @@ describe("nothing keeps the end of a command waiting", () => {
   test.each([
     [
       "kills what watches over it",
-      // Of its own group alone: the parent of a process may have ended, and then is that of many others.
-      "trap '' TERM; for other in $(ps -eo pid=,pgid= | awk -v group=$(ps -o pgid= $$) -v self=$$ '$2 == group && $1 != self { print $1 }'); do kill -KILL $other; done 2>/dev/null; while :; do sleep 1; done",
+      // Of its own group alone: the parent of a process may have ended, and then is that of many others. A short id has a space before it.
+      "trap '' TERM; for other in $(ps -eo pid=,pgid= | awk -v group=$(($(ps -o pgid= $$))) -v self=$$ '$2 == group && $1 != self { print $1 }'); do kill -KILL $other; done 2>/dev/null; while :; do sleep 1; done",
       "exited",
     ],
     ["closes its outputs and goes on", "exec >&- 2>&-; sleep 300", "timedOut"],
