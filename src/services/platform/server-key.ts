@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makePrivateFolder } from "./private-files.ts";
 
 // ADR-259 in docs/decisions.md
 
@@ -48,7 +49,7 @@ export const readServerKey = (folder: string): string | undefined => {
 export const ensureServerKey = (folder: string): string => {
   const key = readServerKey(folder);
   if (key !== undefined) return key;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makePrivateFolder(folder);
   const draft = `${fileIn(folder)}.${process.pid}`;
   writeFileSync(draft, randomBytes(32).toString("base64url"), { mode: 0o600 });
   renameSync(draft, fileIn(folder));
