@@ -50,14 +50,8 @@ export const gating = taskSetup.createStateConfig({
       gate: ({ context: { gate }, event }) => {
         assertEvent(event, "CHECKED_ANSWERED");
         const { result: answer, incomplete, earlierText } = event;
-        return {
-          runs: (gate?.runs ?? 0) + 1,
-          failures: gate?.failures ?? 0,
-          answer,
-          ...(incomplete === undefined ? {} : { incomplete }),
-          ...(earlierText === undefined ? {} : { earlierText }),
-          last: undefined,
-        };
+        const { runs = 0, failures = 0 } = gate ?? {};
+        return { runs: runs + 1, failures, answer, incomplete, earlierText, last: undefined };
       },
     }),
     enqueueActions(({ context: { facts, gate: state }, enqueue }) => {

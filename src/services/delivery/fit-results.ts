@@ -10,7 +10,7 @@ export interface Fit {
 }
 
 /** Characters of results that one prompt may carry, where they are so few that any model has room for them. */
-const MAX_CHARS = 100_000;
+export const MAX_CHARS = 100_000;
 
 /** Estimated tokens that one prompt may have at most, however large the window is. */
 const MAX_TOKENS = 25_000;

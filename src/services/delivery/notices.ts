@@ -11,16 +11,14 @@ import { truncateLine } from "../platform/plain-text.ts";
 import type { UsageReader } from "../runtime/usage-reader.ts";
 import type { Store } from "../store/store.ts";
 import { type EndedRun, type NoticeStyle, noticeOf, setAsideToast, toastOf, worstOutcome } from "../text/notice.ts";
-import { fitResults } from "./fit-results.ts";
+import { fitResults, MAX_CHARS } from "./fit-results.ts";
 
 const TOAST_VARIANTS = { completed: "success", error: "error", cancelled: "info" } as const;
 
-/** Characters of a result where nobody could read the rest of it: as many as one prompt could carry. */
-const WHOLE_CHARS = 100_000;
-
 /**
- * Composes one prompt from the queued results, or from the first of them where its reader has no room for all, in the order in
- * which the runs ended: a visible part for each, and a hidden one for all, since the host stores parts one after the other, at 3 to 4 ms each (measured), before the parent's turn.
+ * Composes one prompt from the queued results, in the order in which the runs ended, or from the first of them where its
+ * reader has no room for all. It has a visible part for each, and a hidden one for all, since the host stores parts one after
+ * the other, at 3 to 4 ms each (measured), before the parent's turn.
  * @param queue results of tasks that all have the same parent; none of them can be resumed before it is delivered
  * @param knownOf what else is known of a run that has ended, of those of one task the newest
  */
@@ -34,7 +32,8 @@ export const composeNotice = (
 ): NoticePrompt => {
   const due = queue.toSorted((a, b) => a.endedAt - b.endedAt);
   const mayCut = style.tools.output !== undefined;
-  const limit = mayCut ? style.maxResultChars : WHOLE_CHARS;
+  // Without a tool to read the rest of a result, the notice carries as much of it as a prompt may have.
+  const limit = mayCut ? style.maxResultChars : MAX_CHARS;
   const texts = due.map(({ result, earlierText = "" }) => result || earlierText);
   const { count, maxResultChars } = fitResults(texts, { limit, room: style.room, mayCut });
   const results = due.slice(0, count);

@@ -25,8 +25,8 @@ export const isOwnMessageID = (messageID: string): boolean => messageID.endsWith
 /**
  * Creates the generator of ids, in the host's own layout: 48 bits of (milliseconds × 4096 + count) in hexadecimal, then 14
  * random characters. The layout matters because the host sorts messages by time and then by id, and concludes from their
- * order whether a prompt has been answered. The random characters of a message end in a mark of ours: whose prompt an answer is to can be
- * told by its id alone.
+ * order whether a prompt has been answered. The id of a message ends in a mark of ours, in place of random characters: so the
+ * id of a prompt alone shows that this plugin wrote it.
  */
 export const createIds = (clock: Clock): Ids => {
   let last = 0n;
