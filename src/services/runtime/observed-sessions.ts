@@ -1,4 +1,5 @@
 import type { HostEvent, HostSession } from "../../machines/host-events.ts";
+import { remember } from "../platform/remember.ts";
 
 /** Sessions as the host's own events last described them. The host sends one for each change of a session. */
 export interface ObservedSessions {
@@ -17,10 +18,7 @@ export const createObservedSessions = (): ObservedSessions => {
     onHostEvent: (event) => {
       if (event.type === "deleted") sessions.delete(event.sessionID);
       if (event.type !== "session") return;
-      sessions.delete(event.sessionID);
-      sessions.set(event.sessionID, event.session);
-      const [oldest] = sessions.keys();
-      if (sessions.size > MAX_REMEMBERED && oldest !== undefined) sessions.delete(oldest);
+      remember(sessions, event.sessionID, event.session, MAX_REMEMBERED);
     },
     sessionOf: (sessionID) => sessions.get(sessionID),
   };

@@ -1,5 +1,6 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Host } from "../host/host.ts";
+import { remember } from "../platform/remember.ts";
 import { shareCalls } from "../platform/share-calls.ts";
 import type { Store } from "../store/store.ts";
 
@@ -26,14 +27,6 @@ interface KnownSession {
 /** Number of sessions that are remembered: a hundred times what one conversation has. */
 const MAX_REMEMBERED = 10_000;
 
-/** Puts an entry last in a map, in place of the first one where there are too many. */
-const rememberIn = <T>(map: Map<string, T>, key: string, value: T) => {
-  map.delete(key);
-  map.set(key, value);
-  const oldest = map.keys().next();
-  if (map.size > MAX_REMEMBERED && !oldest.done) map.delete(oldest.value);
-};
-
 /**
  * Creates a tree that has the sessions of tasks, forks included, from the store, and all others from the host's events or
  * by asking the host.
@@ -47,13 +40,11 @@ export const createSessionTree = (store: Store, host: Host): SessionTree => {
   const parentOf = (sessionID: string): string | undefined => {
     const ofTask = parentsOfTasks.get(sessionID) ?? store.get(sessionID)?.task.parentSessionID;
     if (ofTask === undefined) return known.get(sessionID)?.parentID;
-    rememberIn(parentsOfTasks, sessionID, ofTask);
+    remember(parentsOfTasks, sessionID, ofTask, MAX_REMEMBERED);
     return ofTask;
   };
 
   const wasCreatedHere = (sessionID: string): boolean => known.get(sessionID)?.isNew ?? false;
-
-  const remember = (sessionID: string, session: KnownSession) => rememberIn(known, sessionID, session);
 
   const ancestors = (sessionID: string): string[] => {
     const chain = [sessionID];
@@ -69,7 +60,12 @@ export const createSessionTree = (store: Store, host: Host): SessionTree => {
       if (event.type !== "session") return;
       const { sessionID, isNew } = event;
       const { parentID } = event.session;
-      remember(sessionID, { parentID, isNew: (isNew && parentID !== undefined) || wasCreatedHere(sessionID) });
+      remember(
+        known,
+        sessionID,
+        { parentID, isNew: (isNew && parentID !== undefined) || wasCreatedHere(sessionID) },
+        MAX_REMEMBERED,
+      );
     },
     ancestors,
     loadAncestors: shareCalls(async (sessionID) => {
@@ -81,7 +77,7 @@ export const createSessionTree = (store: Store, host: Host): SessionTree => {
         if (!session.ok) return;
         const { parentID } = session.value;
         // A session keeps its parent, or the lack of one, for as long as it exists.
-        remember(top, { parentID, isNew: wasCreatedHere(top) });
+        remember(known, top, { parentID, isNew: wasCreatedHere(top) }, MAX_REMEMBERED);
         if (parentID === undefined || chain.includes(parentID)) return;
       }
     }),

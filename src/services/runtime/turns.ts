@@ -2,6 +2,7 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Host } from "../host/host.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
+import { remember } from "../platform/remember.ts";
 import { shareCalls } from "../platform/share-calls.ts";
 
 /** Knows which turn a message of an agent belongs to. A turn is all that answers one user message, and is named after it. */
@@ -21,12 +22,6 @@ const MAX_REMEMBERED = 1_000;
 export const createTurns = (host: Pick<Host, "message">, log: Log): Turns => {
   /** The newest message of each session's agent, and the user message that it answers. */
   const newest = new Map<string, { messageID: string; turn: string }>();
-  const remember = (sessionID: string, messageID: string, turn: string) => {
-    newest.delete(sessionID);
-    newest.set(sessionID, { messageID, turn });
-    const [oldest] = newest.keys();
-    if (newest.size > MAX_REMEMBERED && oldest !== undefined) newest.delete(oldest);
-  };
 
   /** All launches of one message share a call. */
   const ask = shareCalls(async (key): Promise<string | undefined> => {
@@ -49,7 +44,8 @@ export const createTurns = (host: Pick<Host, "message">, log: Log): Turns => {
     onHostEvent: (event) => {
       if (event.type === "deleted") newest.delete(event.sessionID);
       if (event.type !== "message" || event.message.promptID === undefined) return;
-      remember(event.sessionID, event.message.id, event.message.promptID);
+      const { id: messageID, promptID: turn } = event.message;
+      remember(newest, event.sessionID, { messageID, turn }, MAX_REMEMBERED);
     },
     turnOf: async (sessionID, messageID) => {
       const known = newest.get(sessionID);
