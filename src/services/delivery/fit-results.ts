@@ -27,7 +27,7 @@ const TOKENS_OF_A_NOTICE = 250;
 /** Characters to which a result is cut at most; before that, fewer go into one prompt. */
 const LEAST_CHARS = 200;
 
-/** Returns the greatest whole number from `least` to `most` for which the condition holds, of which it is true for all smaller ones. */
+/** Returns the greatest whole number from `least` to `most` for which the condition holds. It must hold for all smaller ones, too. */
 const greatest = (least: number, most: number, holds: (value: number) => boolean): number => {
   let [low, high] = [least, Math.max(least, most)];
   while (low < high) {

@@ -34,7 +34,10 @@ export const isProof = (given: unknown, key: string, challenge: Challenge): bool
 
 const fileIn = (folder: string): string => join(folder, "server-key");
 
-/** Returns the key of a data folder, which its owner alone can read; undefined where there is none. @throws Error where it cannot be read */
+/**
+ * Returns the key of a data folder, which its owner alone can read; undefined where there is none.
+ * @throws Error where it cannot be read
+ */
 export const readServerKey = (folder: string): string | undefined => {
   try {
     const key = readFileSync(fileIn(folder), "utf8").trim();

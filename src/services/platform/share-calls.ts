@@ -1,4 +1,7 @@
-/** Wraps a call so that all who want its result while it is under way share one call, by their `key`. Nothing is kept after that. */
+/**
+ * Wraps a call so that those who make it with the same `key` while it is under way share its result. Once it has ended, nothing
+ * is kept.
+ */
 export const shareCalls = <T>(call: (key: string) => Promise<T>): ((key: string) => Promise<T>) => {
   const underWay = new Map<string, Promise<T>>();
   return (key) => {

@@ -19,7 +19,7 @@ export interface HostReads {
   session(sessionID: string): Promise<HostResult<HostSession>>;
 }
 
-/** Milliseconds for which a read is tried again while the host cannot answer, so that a slow host makes launches slow, not refused. */
+/** Milliseconds for which a read is tried again while the host cannot answer: a slow host then delays launches, and refuses none. */
 const PATIENCE_MS = 60_000;
 
 /** Milliseconds before the second try. The pause doubles each time. */

@@ -25,7 +25,10 @@ interface Subagent {
  */
 export interface WorkBelow {
   onHostEvent(event: HostEvent): void;
-  /** Makes up for missed events: what is not among the sessions that the host says are busy now, and was not heard of for a while, has ended. */
+  /**
+   * Makes up for missed events. `sessions` are those that the host says are busy now: any other one has ended, unless something
+   * was heard of it within `PATIENCE_MS`.
+   */
   onBusyRead(sessions: ReadonlySet<string>): void;
   /** True while the task's turn has an end that is not its last: below it something works, or is about to be reported to it. */
   isUnderWay(taskId: string): boolean;

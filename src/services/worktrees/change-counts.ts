@@ -47,7 +47,10 @@ export interface ChangeCountsDeps {
   store: Pick<Store, "get" | "live">;
 }
 
-/** Milliseconds for which a notice waits for a count. Git takes seconds in a large repository; a count that takes longer goes on. */
+/**
+ * Milliseconds for which a notice waits for a count, which takes git seconds in a large repository. A count that takes longer
+ * goes on, and the notice does not wait for it.
+ */
 export const LONGEST_WAIT_MS = 60_000;
 
 /** A count under way. */

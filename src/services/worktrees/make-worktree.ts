@@ -20,7 +20,7 @@ export interface WorktreePlan {
   home: string;
   /** What it is made from; undefined: the tree as it stands. */
   commit?: string | undefined;
-  /** What is known of the worktree that it is made again of, which stays on record until all is done. Undefined: it is a new one. */
+  /** The record of a worktree that is made again, which stays until all is done; undefined for a new one. */
   before?: WorktreeRecord | undefined;
   /** The task that it is made for, if there is one already. */
   taskId: string | undefined;

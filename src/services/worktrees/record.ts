@@ -35,7 +35,10 @@ export const WorktreeRecord = z.object({
       end: z.string().optional(),
     })
     .optional(),
-  /** The process in which a person has it applied or discarded, or it is made again, and since when, in epoch milliseconds; absent otherwise. */
+  /**
+   * The process that applies or discards its changes for a person, or makes the worktree again, and since when, in epoch
+   * milliseconds; absent while none does.
+   */
   inUse: z.object({ pid: z.int(), at: z.number() }).optional(),
 });
 export type WorktreeRecord = z.infer<typeof WorktreeRecord>;
@@ -43,7 +46,10 @@ export type WorktreeRecord = z.infer<typeof WorktreeRecord>;
 /** Milliseconds after which nobody applies or discards it any more, whatever its record says. Git takes seconds for that. */
 const MOST_IN_USE_MS = 3_600_000;
 
-/** True while a person has it applied or discarded, or it is made again: no agent may begin to work in it. `now` is epoch milliseconds. */
+/**
+ * True while its changes are applied or discarded for a person, or it is made again: no agent may begin to work in it. `now` is
+ * epoch milliseconds.
+ */
 export const isInUse = (record: WorktreeRecord | undefined, now: number): boolean =>
   record?.inUse !== undefined && now - record.inUse.at < MOST_IN_USE_MS && isAlive(record.inUse.pid);
 

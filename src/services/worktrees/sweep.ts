@@ -23,7 +23,8 @@ export interface SweepDeps {
 }
 
 /**
- * Finishes or undoes what was being applied when its process ended. Removes the worktrees of tasks that are gone, those of launches that were cut off, and those that were kept for long enough.
+ * Finishes or undoes what was being applied when its process ended. Removes the worktrees of tasks that are gone, those of
+ * launches that were cut off, and those that were kept for long enough.
  * Returns a promise for each, which never rejects.
  */
 export const sweepWorktrees = ({ options, home, worktrees, clock, log, taskOf }: SweepDeps): Promise<void>[] => {

@@ -61,13 +61,19 @@ export interface Worktrees extends ChangeCounts {
    * that is not known. Undefined where nothing is left.
    */
   undecidedChanges(task: Task): WorktreeChanges | undefined;
-  /** Ids of the tasks of that directory whose worktree is there with changes that a person has not decided about, as far as is known. */
+  /**
+   * Returns the ids of those tasks of a directory whose worktree is there with changes that no person has applied or discarded,
+   * as far as is known.
+   */
   undecidedTasks(home: string): string[];
   /** Counts what tasks left in the worktrees that are there. */
   countUndecided(tasks: readonly Task[]): Promise<void>;
   /** Removes all that there is of cleared tasks. */
   forget(tasks: readonly Task[]): void;
-  /** Removes the worktree, or what is left of one that is gone, and keeps what is known of it. One with what its patch has not stays. */
+  /**
+   * Removes the worktree, or what is left of one that is gone, and keeps what is known of it. A worktree that has something
+   * which is not in its patch stays.
+   */
   expire(id: string): Promise<void>;
   /** Finishes or undoes what a process that has ended was applying of a worktree. @throws Error where neither can be done */
   recover(id: string): Promise<void>;

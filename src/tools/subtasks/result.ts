@@ -14,7 +14,10 @@ export const SubtaskResult = z.strictObject({
   subTaskStatus: z.enum(["Success", "Error", "Cancel"]),
   /** The first paragraph of the final message. */
   summary: z.string().optional(),
-  /** Why it failed, or what the final message of one that did not fail lacks; for a cancelled one, what cancelled it, or why it is unknown whether it has stopped. */
+  /**
+   * Why it failed; of one that did not fail, what its final message lacks; of a cancelled one, what cancelled it, or why it is
+   * unknown whether it has stopped.
+   */
   failureReason: z.string().optional(),
   /** The agent's last message, even if the agent failed after it. It is only cut to the host's limit. */
   finalAssistantMessage: z.string().optional(),

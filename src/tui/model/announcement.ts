@@ -9,7 +9,10 @@ export interface Shown {
   /** The tasks of the conversation that is shown; of the whole directory where none is. */
   tasks: readonly PanelTask[];
   isConversation: boolean;
-  /** Epoch milliseconds. What was interrupted up to then is no news: it was announced, or had gone on before the interface began. */
+  /**
+   * Epoch milliseconds. What was interrupted up to then is not announced: it was before, or it had gone on before the interface
+   * began.
+   */
   after: number;
 }
 

@@ -158,7 +158,8 @@ describe("nothing keeps the end of a command waiting", () => {
   test.each([
     [
       "kills what watches over it",
-      // Of its own group alone: the parent of a process may have ended, and then is that of many others. A short id has a space before it.
+      // Only processes of its own group: its parent may have ended, and the one that it has then is that of many others.
+      // `$(( ))` takes away the spaces that `ps` puts before a short id.
       "trap '' TERM; for other in $(ps -eo pid=,pgid= | awk -v group=$(($(ps -o pgid= $$))) -v self=$$ '$2 == group && $1 != self { print $1 }'); do kill -KILL $other; done 2>/dev/null; while :; do sleep 1; done",
       "exited",
     ],
