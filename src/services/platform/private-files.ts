@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 
 /** The bits of a file mode that give anybody but the owner access. */
 const OTHERS = 0o077;
@@ -32,4 +32,14 @@ export const makePrivate = (
 export const makePrivateFolder = (folder: string): boolean => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return makePrivate(folder, "folder");
+};
+
+/**
+ * Writes a file, for its owner alone, as a whole: whoever reads it finds the old one or the new one.
+ *
+ * @param draft the name that it has while it is written: one of its own where several processes may write it at once
+ */
+export const writeWhole = (file: string, text: string, draft = `${file}.new`): void => {
+  writeFileSync(draft, text, { mode: 0o600 });
+  renameSync(draft, file);
 };

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { makePrivateFolder } from "./private-files.ts";
+import { makePrivateFolder, writeWhole } from "./private-files.ts";
 
 // ADR-259 in docs/decisions.md
 
@@ -53,9 +53,8 @@ export const ensureServerKey = (folder: string): string => {
   const key = readServerKey(folder);
   if (key !== undefined) return key;
   makePrivateFolder(folder);
-  const draft = `${fileIn(folder)}.${process.pid}`;
-  writeFileSync(draft, randomBytes(32).toString("base64url"), { mode: 0o600 });
-  renameSync(draft, fileIn(folder));
+  const file = fileIn(folder);
+  writeWhole(file, randomBytes(32).toString("base64url"), `${file}.${process.pid}`);
   // Another process may have made one at the same time: the last one counts.
   return readServerKey(folder) ?? ensureServerKey(folder);
 };

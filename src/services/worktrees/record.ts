@@ -1,6 +1,7 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { WorktreeChanges } from "../../task.ts";
+import { writeWhole } from "../platform/private-files.ts";
 import { isAlive } from "../platform/process-identity.ts";
 import type { WorktreePaths } from "./folders.ts";
 
@@ -67,19 +68,14 @@ const readJson = <T>(file: string, schema: z.ZodType<T>): T | undefined => {
   }
 };
 
-/** Writes a file as a whole: whoever reads it finds the old one or the new one. */
-const writeJson = (file: string, value: unknown): void => {
-  const draft = `${file}.new`;
-  writeFileSync(draft, JSON.stringify(value), { mode: 0o600 });
-  renameSync(draft, file);
-};
-
 export const readRecord = ({ record }: WorktreePaths): WorktreeRecord | undefined => readJson(record, WorktreeRecord);
 
-export const writeRecord = ({ record }: WorktreePaths, value: WorktreeRecord): void => writeJson(record, value);
+export const writeRecord = ({ record }: WorktreePaths, value: WorktreeRecord): void =>
+  writeWhole(record, JSON.stringify(value));
 
 /** Reads what was counted at the end of the task's newest run; undefined where nothing was. */
 export const readChanges = ({ changes }: WorktreePaths): WorktreeChanges | undefined =>
   readJson(changes, WorktreeChanges);
 
-export const writeChanges = ({ changes }: WorktreePaths, value: WorktreeChanges): void => writeJson(changes, value);
+export const writeChanges = ({ changes }: WorktreePaths, value: WorktreeChanges): void =>
+  writeWhole(changes, JSON.stringify(value));

@@ -1,8 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { makePrivate, makePrivateFolder } from "../../../src/services/platform/private-files.ts";
+import { makePrivate, makePrivateFolder, writeWhole } from "../../../src/services/platform/private-files.ts";
 
 const temporary = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "taskchart-private-"));
@@ -63,4 +63,14 @@ describe.skipIf(process.platform === "win32")("what others of this machine could
     };
     expect(() => makePrivate(file, "file", refuse)).toThrow("EPERM");
   });
+});
+
+test("a file that is written as a whole replaces the old one, is its owner's alone, and leaves no draft", () => {
+  const folder = temporary();
+  const file = join(folder, "record.json");
+  writeWhole(file, "old");
+  writeWhole(file, "new", `${file}.1234`);
+  expect(readFileSync(file, "utf8")).toBe("new");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(folder)).toEqual(["record.json"]);
 });

@@ -1,9 +1,10 @@
 // ADR-257 in docs/decisions.md
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { mkdir, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { ChangedFile } from "../../../task.ts";
+import { writeWhole } from "../../platform/private-files.ts";
 import { factsOf, markOf, type Unit } from "./placing-plan.ts";
 
 /**
@@ -45,12 +46,8 @@ export interface CutOff {
   kept?: string;
 }
 
-/** Writes a journal as a whole: whoever reads it finds the old one or the new one. */
-export const writeJournal = ({ applying }: JournalFiles, journal: Journal): void => {
-  const draft = `${applying}.new`;
-  writeFileSync(draft, JSON.stringify(journal), { mode: 0o600 });
-  renameSync(draft, applying);
-};
+export const writeJournal = ({ applying }: JournalFiles, journal: Journal): void =>
+  writeWhole(applying, JSON.stringify(journal));
 
 /** Notes that all is in place. */
 export const notePlaced = ({ applying, applied }: JournalFiles): void => renameSync(applying, applied);
