@@ -154,6 +154,15 @@ export type Answer = {
   earlierText?: string | undefined;
 };
 
+/** Returns what an answer says beside its text, without empty fields: what is compared and sent has none. */
+export const besideText = ({
+  incomplete,
+  earlierText,
+}: Omit<Answer, "result">): { incomplete?: Incompleteness; earlierText?: string } => ({
+  ...(incomplete === undefined ? {} : { incomplete }),
+  ...(earlierText === undefined ? {} : { earlierText }),
+});
+
 /** What holds a task up: a user request, or silence. */
 export const Attention = z.object({
   kind: z.enum(["permission", "question", "stale"]),

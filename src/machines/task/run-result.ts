@@ -1,4 +1,4 @@
-import { hasPartialResult } from "../../task.ts";
+import { besideText, hasPartialResult } from "../../task.ts";
 import type { RunResult, TaskContext } from "./events.ts";
 
 /** True where the result is that of the run, though it failed: its answer did not pass, or it was stopped in the middle. */
@@ -6,14 +6,9 @@ const isOfFailedRun = ({ error, result }: Pick<TaskContext, "error" | "result">)
   error?.kind === "gate" || error?.kind === "schema" || hasPartialResult({ error, result });
 
 /** What the context has of an answer. */
-const answerOf = ({
-  result,
-  incomplete,
-  earlierText,
-}: TaskContext): Pick<RunResult, "result" | "incomplete" | "earlierText"> => ({
-  ...(result === undefined ? {} : { result }),
-  ...(incomplete === undefined ? {} : { incomplete }),
-  ...(earlierText === undefined ? {} : { earlierText }),
+const answerOf = (context: TaskContext): Pick<RunResult, "result" | "incomplete" | "earlierText"> => ({
+  ...(context.result === undefined ? {} : { result: context.result }),
+  ...besideText(context),
 });
 
 /** Collects what the notice of a run will say. The store leaves it out where it follows from the rest of the context. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { UserRequest } from "../../machines/task/events.ts";
 import { isInFleet } from "../../machines/task/slot.ts";
-import type { Claim, Worktree } from "../../task.ts";
+import { besideText, type Claim, type Worktree } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
@@ -87,15 +87,14 @@ export const createRunReports = ({ clock, log, charts, receiveChanges, onHostEve
     reportRequests(taskId, openRequestsIn(found));
     if (!ended) return;
     if (!ended.claim) return charts().send(taskId, { type: "CLOSED", at: clock.now() });
-    const { claim, outcome, completedAt, result, incomplete, earlierText, error, receipt } = ended;
+    const { claim, outcome, completedAt, result, error, receipt } = ended;
     const worktree = await changesIn(taskId, ended, claim);
     if (!isUnderWay()) return;
     const at = clock.now();
     if (ended.steps) onSteps(taskId, ended.steps, Math.min(at, Date.parse(ended.steps.lastUpdate)));
     const end = {
       ...{ claim, outcome, completedAt, result, error, receipt },
-      ...(incomplete ? { incomplete } : {}),
-      ...(earlierText === undefined ? {} : { earlierText }),
+      ...besideText(ended),
       ...(worktree ? { worktree } : {}),
     };
     charts().send(taskId, { type: "REMOTE_ENDED", at, ...end });

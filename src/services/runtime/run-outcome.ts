@@ -2,7 +2,7 @@
 import { ABORTED, type MessageInfo } from "../../machines/host-events.ts";
 import type { HostError } from "../../machines/task/events.ts";
 import type { Incompleteness } from "../../receipt.ts";
-import { type Answer, CONTENT_FILTER_ERROR, type ModelRef, type TaskError } from "../../task.ts";
+import { type Answer, besideText, CONTENT_FILTER_ERROR, type ModelRef, type TaskError } from "../../task.ts";
 import type { HostMessage } from "../host/messages.ts";
 import { isOwnMessageID } from "../platform/ids.ts";
 import { neverEnded } from "../text/limits.ts";
@@ -151,8 +151,7 @@ const answered = (
   is: "answered",
   completedAt,
   result: answer.result,
-  ...(answer.incomplete ? { incomplete: answer.incomplete } : {}),
-  ...(answer.earlierText === undefined ? {} : { earlierText: answer.earlierText }),
+  ...besideText(answer),
   isPromptKnown: isOurs(promptID, observation) || observation.messages.some(({ id }) => id === promptID),
 });
 

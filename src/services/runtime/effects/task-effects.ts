@@ -1,6 +1,6 @@
 import { ABORTED } from "../../../machines/host-events.ts";
 import type { Misfit, Prompt, SlotRequest, TaskEvent } from "../../../machines/task/events.ts";
-import { type Answer, isStop, type ResultSchema, type TaskError } from "../../../task.ts";
+import { type Answer, besideText, isStop, type ResultSchema, type TaskError } from "../../../task.ts";
 import type { Host, HostFailure, HostResult } from "../../host/host.ts";
 import { isDeleted } from "../../host/host.ts";
 import type { HostMessage } from "../../host/messages.ts";
@@ -242,19 +242,13 @@ export const createTaskEffects = ({
    */
   const answered = (
     { sessionID, checkId }: EffectOf<"checkRun">,
-    { completedAt, result, incomplete, earlierText }: { completedAt: number } & Answer,
+    { completedAt, result, ...answer }: { completedAt: number } & Answer,
     awaitsTasks: boolean,
     charts: Charts,
   ): TaskEvent => {
     const at = clock.now();
     if (isWorkBelow(sessionID)) return { type: "CHECKED_BUSY", at, checkId };
-    if (!awaitsTasks) {
-      return {
-        ...{ type: "CHECKED_ANSWERED", at, checkId, completedAt, result },
-        ...(incomplete === undefined ? {} : { incomplete }),
-        ...(earlierText === undefined ? {} : { earlierText }),
-      };
-    }
+    if (!awaitsTasks) return { type: "CHECKED_ANSWERED", at, checkId, completedAt, result, ...besideText(answer) };
     return { type: charts.awaitsRuns(sessionID) ? "CHECKED_AWAITING_TASKS" : "CHECKED_BUSY", at, checkId };
   };
 
