@@ -156,14 +156,10 @@ const CALLS: Readonly<Record<string, Call>> = {
   read_subtask: { before: makeUnread, make: ({ stage }, id) => stage.call("read_subtask", { taskId: id }) },
   "a notice is composed": {
     make: ({ stage: { store, clock } }, id) =>
-      composeNotice(
-        [endOf(id, clock.now())],
-        store,
-        createIds(clock),
-        style,
-        createUsageReader(store, noProgressLog),
-        () => ({}),
-      ),
+      composeNotice([endOf(id, clock.now())], store, createIds(clock), style, createUsageReader(store, noProgressLog), {
+        of: () => ({}),
+        takeOverlaps: () => undefined,
+      }),
   },
   "a reminder is written": { make: ({ stage }) => stage.engine.reminderFor(PARENT) },
 };

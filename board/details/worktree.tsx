@@ -1,7 +1,13 @@
 import { useContext, useEffect, useState } from "preact/hooks";
 import type { Changes } from "../../src/services/http/contract/changes.ts";
 import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
-import { changedFile, changesSummary, leftOutLines } from "../../src/services/text/changed-files.ts";
+import {
+  changedFile,
+  changesSummary,
+  cutOffSentence,
+  leftOutLines,
+  possibleDecisions,
+} from "../../src/services/text/changed-files.ts";
 import { ApiError, applyChanges, discardChanges, readChanges } from "../api.ts";
 import { IsLive } from "../is-live.ts";
 
@@ -10,14 +16,11 @@ const BECAME = {
   clean: "Its worktree is removed.",
   applied: "They were applied.",
   discarded: "They were discarded.",
-  expired: "They were not applied in time, and the worktree is removed.",
+  expired: "They were not applied in time, and the worktree is removed. A patch of them is left:",
   sent: "The server that launched the task has them.",
 } as const;
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** What became of an earlier attempt to apply changes. */
-const CUT_OFF = { finished: "is finished now", undone: "was undone" } as const;
 
 /** What an ended task changed in its worktree, to apply or to discard. */
 export const WorktreeChanges = ({
@@ -59,29 +62,32 @@ export const WorktreeChanges = ({
   };
 
   if (!changes && problem === "") return null;
-  const isThere = changes?.became === undefined && (changes?.files.length ?? 0) + (changes?.leftOut?.length ?? 0) > 0;
+  const can = changes ? possibleDecisions(changes) : { apply: false, discard: false };
   return (
     <section>
       <h3>Changed in its worktree</h3>
       {changes && (
         <>
           <p>
-            {changesSummary(changes.files)}. {changes.became && changes.files.length > 0 && BECAME[changes.became]}
+            {changesSummary(changes.files)}. {changes.became && changes.files.length > 0 && BECAME[changes.became]}{" "}
+            {changes.became === "expired" && <code>{changes.patch}</code>}
           </p>
-          {changes.cutOff && <p>An earlier attempt to apply them was cut off, and {CUT_OFF[changes.cutOff]}.</p>}
+          {changes.cutOff && <p>{cutOffSentence(changes.cutOff, changes.tree)}</p>}
           {changes.files.length > 0 && <pre>{changes.files.map(changedFile).join("\n")}</pre>}
           {changes.leftOut && <pre>{leftOutLines(changes.leftOut).join("\n")}</pre>}
         </>
       )}
-      {isThere && hasToken && (
+      {can.discard && hasToken && (
         <p class="buttons">
-          <button type="button" class="primary" disabled={!canAct} onClick={() => void settle(applyChanges)}>
-            Apply to {changes?.tree}
-          </button>
+          {can.apply && (
+            <button type="button" class="primary" disabled={!canAct} onClick={() => void settle(applyChanges)}>
+              Apply to {changes?.tree}
+            </button>
+          )}
           {isAsked ? (
             <>
               <button type="button" class="danger" disabled={!canAct} onClick={() => void settle(discardChanges)}>
-                Remove the worktree, keep a patch
+                {can.apply ? "Remove the worktree, keep a patch" : "Discard it"}
               </button>
               <button type="button" onClick={() => setAsked(false)}>
                 Keep it

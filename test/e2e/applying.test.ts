@@ -107,7 +107,7 @@ test("the files of a repository that an agent made are told and applied, and its
     calls([bash(`git init -q vendor && cd vendor && echo v > v.txt && ${commit}`)]),
   ]);
   expect(told).toContain('"vendor/v.txt" added +1 −0');
-  expect(told).toContain('Not among the changes: "vendor/" (a repository of its own');
+  expect(told).toContain('Not among the changes: the history of "vendor/", a repository');
   const { code, out } = await applied(task);
   expect(code).toBe(0);
   expect(out).toContain("The worktree stays: it has what was not applied. Look at that, and discard it.");

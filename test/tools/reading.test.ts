@@ -85,7 +85,7 @@ const READS: Readonly<Record<string, (stage: Session["stage"]) => unknown>> = {
       createIds(clock),
       { tools: tasksNames("asyncagents"), maxResultChars: 1_000, development: false },
       createUsageReader(store, createProgressLog()),
-      () => ({}),
+      { of: () => ({}), takeOverlaps: () => undefined },
     ),
 };
 

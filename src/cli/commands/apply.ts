@@ -1,6 +1,6 @@
 // ADR-245 in docs/decisions.md
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { changedFile, changesSummary, leftOutLines } from "../../services/text/changed-files.ts";
+import { changedFile, changesSummary, cutOffSentence, leftOutLines } from "../../services/text/changed-files.ts";
 import type { NotDone } from "../../services/worktrees/left-changes.ts";
 import { type CommandContext, CommandError, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 import type { TaskWorktree } from "../task-worktree.ts";
@@ -32,7 +32,7 @@ and the files are named. What you have staged stays staged. The worktree goes th
 ${examples(["apply 4f5c9a", "take all that the task changed"])}`,
     )
     .action(async (given, { in: folder = process.cwd(), json, data }) => {
-      const { applyLeftChanges, cutOffSentence, NotDone } = await import("../../services/worktrees/left-changes.ts");
+      const { applyLeftChanges, NotDone } = await import("../../services/worktrees/left-changes.ts");
       const { findWorktree, orRefuse } = await import("../task-worktree.ts");
       const found = await findWorktree(given, "apply", { data, terminal });
       const { task, left, use } = found;
@@ -53,9 +53,16 @@ ${examples(["apply 4f5c9a", "take all that the task changed"])}`,
         return end(EXIT.failed);
       }
       const { files, leftOut, cutOff, stays } = applied;
-      if (json) return printJson(terminal, { taskId: task.sessionID, tree, files, leftOut, cutOff: cutOff?.became });
+      if (json)
+        return printJson(terminal, {
+          taskId: task.sessionID,
+          tree,
+          files,
+          leftOut,
+          cutOff: cutOff && { became: cutOff.became, left: cutOff.left },
+        });
       terminal.print(
-        ...(cutOff ? [cutOffSentence(cutOff)] : []),
+        ...(cutOff ? [cutOffSentence(cutOff, cutOff.tree)] : []),
         `Task ${named(task)}: ${changesSummary(files)} in ${toSingleLine(tree)}.`,
         ...files.map((file) => `  ${changedFile(file)}`),
         ...leftOutLines(leftOut),

@@ -1,4 +1,4 @@
-import { changedFile, changesSummary, leftOutLines } from "../../services/text/changed-files.ts";
+import { changedFile, changesSummary, cutOffSentence, leftOutLines } from "../../services/text/changed-files.ts";
 import { type CommandContext, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 
 /** `opencode-taskchart discard`: removes a task's worktree with what it changed there. */
@@ -14,16 +14,14 @@ OpenCode need not be running.
 ${examples(["discard 4f5c9a", "remove what the task changed"])}`,
     )
     .action(async (given, { yes = false, json, data }) => {
-      const { cutOffSentence, discardLeftChanges, readLeftChanges } = await import(
-        "../../services/worktrees/left-changes.ts"
-      );
+      const { discardLeftChanges, readLeftChanges } = await import("../../services/worktrees/left-changes.ts");
       const { findWorktree, orRefuse } = await import("../task-worktree.ts");
       const { task, left, use } = await findWorktree(given, "discard", { data, terminal });
       const nothing = " Nothing was removed.";
       if (!yes && !json && terminal.isInteractive) {
         const { files, leftOut, cutOff } = await orRefuse(readLeftChanges(left, use.now), nothing);
         terminal.print(
-          ...(cutOff ? [cutOffSentence(cutOff)] : []),
+          ...(cutOff ? [cutOffSentence(cutOff, cutOff.tree)] : []),
           `Task ${named(task)}: ${changesSummary(files)} in its worktree.`,
           ...files.map((file) => `  ${changedFile(file)}`),
           ...leftOutLines(leftOut),
@@ -35,8 +33,14 @@ ${examples(["discard 4f5c9a", "remove what the task changed"])}`,
       }
       const { files, cutOff, stays } = await orRefuse(discardLeftChanges(left, use), nothing);
       const { patch } = left.paths;
-      if (json) return printJson(terminal, { taskId: task.sessionID, files, patch, cutOff: cutOff?.became });
-      if (cutOff) terminal.print(cutOffSentence(cutOff));
+      if (json)
+        return printJson(terminal, {
+          taskId: task.sessionID,
+          files,
+          patch,
+          cutOff: cutOff && { became: cutOff.became, left: cutOff.left },
+        });
+      if (cutOff) terminal.print(cutOffSentence(cutOff, cutOff.tree));
       if (stays !== undefined) return terminal.print(`The worktree of task ${named(task)} stays: ${stays}.`);
       terminal.print(`The worktree of task ${named(task)} is removed. Its patch is still in ${patch}`);
     });

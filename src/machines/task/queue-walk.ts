@@ -3,6 +3,7 @@ import type { QueuePlace, UsedUpLimit } from "../../task.ts";
 import {
   createCounts,
   inQueueOrder,
+  laneOf,
   nameOf,
   type QueuedRun,
   type RunsAtWork,
@@ -18,6 +19,15 @@ export interface Lane {
   /** Counts the runs of the lane that are ahead of a run, which may be of another lane. */
   ahead(run: QueuedRun): number;
 }
+
+/** Sorts runs of one owner into lanes. */
+export const lanesOf = (runs: readonly QueuedRun[]): Lane[] =>
+  [...Map.groupBy(runs, laneOf).values()].flatMap((unordered) => {
+    const lane = unordered.toSorted((one, other) => (isBefore(one, other) ? -1 : 1));
+    const [first] = lane;
+    const ahead = (run: QueuedRun) => lane.filter((each) => isBefore(each, run)).length;
+    return first ? [{ first, after: (run) => lane[ahead(run) + 1], ahead }] : [];
+  });
 
 /** Which runs start next, and the places of all others. */
 export interface QueueWalk {

@@ -21,11 +21,15 @@ const LEAST_TOKENS = 2_000;
 /** The share of the room that one prompt may take: the estimates are rough, and the agent is to have some left. */
 const SHARE = 0.5;
 
-/** Tokens of a notice beside its result, roughly: headline, counts, what was observed, the quotation's frame. */
-const TOKENS_OF_A_NOTICE = 250;
-
 /** Characters to which a result is cut at most; before that, fewer go into one prompt. */
 const LEAST_CHARS = 200;
+
+/** What a notice says of one run. */
+export interface Reported {
+  result: string;
+  /** All that it says beside the result. */
+  beside: string;
+}
 
 /** Returns the greatest whole number from `least` to `most` for which the condition holds. It must hold for all smaller ones, too. */
 const greatest = (least: number, most: number, holds: (value: number) => boolean): number => {
@@ -38,6 +42,19 @@ const greatest = (least: number, most: number, holds: (value: number) => boolean
   return low;
 };
 
+/** The length of what a notice says of one run: its result in characters and estimated tokens, and the tokens of the rest. */
+interface Size {
+  chars: number;
+  tokens: number;
+  beside: number;
+}
+
+/** Returns the estimated tokens of it where the result is cut to so many characters. */
+const cutTo =
+  (most: number) =>
+  ({ chars, tokens, beside }: Size): number =>
+    beside + tokens * Math.min(1, most / Math.max(1, chars));
+
 /**
  * Says how many results go into one prompt, and how long each may be, so that it has room in the window of the model that
  * reads it. Short ones leave their share to longer ones.
@@ -46,21 +63,18 @@ const greatest = (least: number, most: number, holds: (value: number) => boolean
  * @param mayCut false where nobody could read the rest of a result: then fewer go into one prompt
  */
 export const fitResults = (
-  results: readonly string[],
+  reported: readonly Reported[],
   { limit, room, mayCut }: { limit: number; room: number | undefined; mayCut: boolean },
 ): Fit => {
   if (room === undefined) {
-    return { count: results.length, maxResultChars: Math.min(limit, Math.floor(MAX_CHARS / results.length)) };
+    return { count: reported.length, maxResultChars: Math.min(limit, Math.floor(MAX_CHARS / reported.length)) };
   }
   const budget = Math.min(MAX_TOKENS, Math.max(LEAST_TOKENS, room * SHARE));
-  const sizes: { chars: number; tokens: number }[] = [];
-  /** Estimated tokens of a result that is cut to so many characters. */
-  const cutTo = (most: number) => (size: { chars: number; tokens: number }) =>
-    TOKENS_OF_A_NOTICE + size.tokens * Math.min(1, most / Math.max(1, size.chars));
+  const sizes: Size[] = [];
   let used = 0;
-  for (const result of results) {
+  for (const { result, beside } of reported) {
     const head = result.slice(0, limit);
-    const size = { chars: head.length, tokens: estimateTokenCount(head) };
+    const size = { chars: head.length, tokens: estimateTokenCount(head), beside: estimateTokenCount(beside) };
     used += cutTo(mayCut ? LEAST_CHARS : size.chars)(size);
     if (used > budget && sizes.length > 0) break;
     sizes.push(size);

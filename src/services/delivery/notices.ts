@@ -10,17 +10,31 @@ import type { Log } from "../platform/log.ts";
 import { truncateLine } from "../platform/plain-text.ts";
 import type { UsageReader } from "../runtime/usage-reader.ts";
 import type { Store } from "../store/store.ts";
-import { type EndedRun, type NoticeStyle, noticeOf, setAsideToast, toastOf, worstOutcome } from "../text/notice.ts";
+import {
+  besideResult,
+  type EndedRun,
+  type NoticeStyle,
+  noticeOf,
+  setAsideToast,
+  toastOf,
+  worstOutcome,
+} from "../text/notice.ts";
 import { fitResults, MAX_CHARS } from "./fit-results.ts";
 
 const TOAST_VARIANTS = { completed: "success", error: "error", cancelled: "info" } as const;
+
+/** What was observed of a run that has ended, of those of one task the newest. */
+export interface Observed {
+  of(end: RunResult): Pick<EndedRun, "receipt" | "worktree">;
+  /** The files that it shared with other agents. They are asked for once, when the prompt is to say them. */
+  takeOverlaps(end: RunResult): EndedRun["overlaps"];
+}
 
 /**
  * Composes one prompt from the queued results, in the order in which the runs ended, or from the first of them where its
  * reader has no room for all. It has a visible part for each, and a hidden one for all, since the host stores parts one after
  * the other, at 3 to 4 ms each (measured), before the parent's turn.
  * @param queue results of tasks that all have the same parent; none of them can be resumed before it is delivered
- * @param knownOf what else is known of a run that has ended, of those of one task the newest
  */
 export const composeNotice = (
   queue: RunResult[],
@@ -28,18 +42,22 @@ export const composeNotice = (
   ids: Ids,
   style: NoticeStyle & { room?: number | undefined },
   usageReader: UsageReader,
-  knownOf: (end: RunResult) => Omit<EndedRun, "end" | "batch">,
+  observed: Observed,
 ): NoticePrompt => {
   const due = queue.toSorted((a, b) => a.endedAt - b.endedAt);
   const mayCut = style.tools.output !== undefined;
   // Without a tool to read the rest of a result, the notice carries as much of it as a prompt may have.
   const limit = mayCut ? style.maxResultChars : MAX_CHARS;
-  const texts = due.map(({ result, earlierText = "" }) => result || earlierText);
-  const { count, maxResultChars } = fitResults(texts, { limit, room: style.room, mayCut });
-  const results = due.slice(0, count);
-  const siblings = store.list({ parentSessionID: results[0]?.parentSessionID ?? "" });
+  const siblings = store.list({ parentSessionID: due[0]?.parentSessionID ?? "" });
   const batches = Map.groupBy(siblings, ({ batchId }) => batchId);
-  const ends = results.map((end) => ({ end, batch: countTasks(batches.get(end.batchId) ?? []), ...knownOf(end) }));
+  const all = due.map((end) => ({ end, batch: countTasks(batches.get(end.batchId) ?? []), ...observed.of(end) }));
+  const reported = all.map((ended) => {
+    const { result, earlierText = "" } = ended.end;
+    return { result: result || earlierText, beside: style.room === undefined ? "" : besideResult(ended, style) };
+  });
+  const { count, maxResultChars } = fitResults(reported, { limit, room: style.room, mayCut });
+  const results = due.slice(0, count);
+  const ends = all.slice(0, count).map((ended) => ({ ...ended, overlaps: observed.takeOverlaps(ended.end) }));
   const usageOf = usageReader.usageOf(siblings);
   const sumOf = (tasks: readonly TaskEntry[]) => addUp(tasks.map(usageOf));
   const delivered = new Set(results.map(({ taskId }) => taskId));

@@ -258,11 +258,10 @@ export const createServices = (deps: EngineDeps) => {
       });
       if (ready.length === 0) return undefined;
       const style = { ...options.notice, room };
-      const prompt = composeNotice(ready, store, ids, style, usageReader, ({ taskId }) => ({
-        receipt: receiptOf(taskId),
-        worktree: worktreeOf(taskId),
-        overlaps: progress.takeUntold(taskId, "caller"),
-      }));
+      const prompt = composeNotice(ready, store, ids, style, usageReader, {
+        of: ({ taskId }) => ({ receipt: receiptOf(taskId), worktree: worktreeOf(taskId) }),
+        takeOverlaps: ({ taskId }) => progress.takeUntold(taskId, "caller"),
+      });
       noticeRepair.expect(parentSessionID, prompt);
       return prompt;
     },

@@ -46,7 +46,7 @@ export const createWorktreeChanges = ({
   ): Changes => ({
     ...{ tree: record.source, worktree: paths.tree, patch: paths.patch, files },
     ...(leftOut.length > 0 ? { leftOut } : {}),
-    ...(cutOff ? { cutOff: cutOff.became } : {}),
+    ...(cutOff ? { cutOff: { became: cutOff.became, left: cutOff.left } } : {}),
     ...(became ? { became } : {}),
   });
 

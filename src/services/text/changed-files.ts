@@ -1,4 +1,4 @@
-import type { ChangedFile, LeftOut } from "../../task.ts";
+import type { ChangedFile, LeftOut, WorktreeChanges } from "../../task.ts";
 import { join, type OwnText, own, quoteLine } from "./own-text.ts";
 
 const sum = (counts: readonly (number | undefined)[]): number => counts.reduce<number>((all, one = 0) => all + one, 0);
@@ -19,22 +19,55 @@ export const changedFile = (file: ChangedFile): OwnText => {
   return join([quoteLine(file.path), how, isText ? linesOf([file]) : how ? undefined : own`modified`], " ");
 };
 
-const WHY_LEFT_OUT = {
-  ignored: own`a .gitignore that the task wrote hides it`,
-  name: own`git takes no file of such a name`,
-  repository: own`a repository of its own: its files are among them, its history is not`,
-} as const;
+/** What became of an earlier attempt to apply changes to a tree, which was cut off. */
+export interface CutOffAttempt {
+  became: "finished" | "undone";
+  /** Files that stay as somebody has changed them since, each with the place of what stood there before, where something did. */
+  left?: readonly { path: string; before?: string | undefined }[] | undefined;
+}
+
+/** Says what became of an earlier attempt to apply changes, which was cut off. */
+export const cutOffSentence = ({ became, left = [] }: CutOffAttempt, tree: string): OwnText => {
+  const attempt = own`An earlier attempt to apply the changes to ${quoteLine(tree)} was cut off`;
+  if (became === "finished") return own`${attempt}, and is finished now.`;
+  const files = left.map(({ path, before }) =>
+    before === undefined ? quoteLine(path) : own`${quoteLine(path)} (before: ${quoteLine(before)})`,
+  );
+  const stay = own` These were changed since, and stay as they are: ${join(files, ", ")}.`;
+  return own`${attempt}, and was undone.${files.length > 0 ? stay : own``}`;
+};
+
+const leftOutLine = ({ path, why }: LeftOut): OwnText => {
+  const what = quoteLine(path);
+  if (why === "repository") return own`Not among the changes: the history of ${what}, a repository whose files are.`;
+  const reason = why === "ignored" ? "a .gitignore that the task wrote hides it" : "git takes no file of such a name";
+  return own`Not among the changes: ${what} (${reason}).`;
+};
 
 /** Paths left out that are listed: there may be thousands. */
 const LISTED = 10;
+
+/**
+ * Says what a person can do with what a task left: nothing can be applied where only paths are left out, and of a worktree
+ * that is gone because its time was over, the patch is still to be decided about.
+ */
+export const possibleDecisions = ({
+  files,
+  leftOut = [],
+  became,
+}: Pick<WorktreeChanges, "files" | "leftOut"> & { became?: string | undefined }): {
+  apply: boolean;
+  discard: boolean;
+} => ({
+  apply: became === undefined && files.length > 0,
+  discard: became === undefined ? files.length + leftOut.length > 0 : became === "expired" && files.length > 0,
+});
 
 /** Says what lies in a worktree and is not among the changes, a line each. */
 export const leftOutLines = (leftOut: readonly LeftOut[] = []): OwnText[] => {
   const more = leftOut.length - LISTED;
   return [
-    ...leftOut
-      .slice(0, LISTED)
-      .map(({ path, why }) => own`Not among the changes: ${quoteLine(path)} (${WHY_LEFT_OUT[why]}).`),
+    ...leftOut.slice(0, LISTED).map(leftOutLine),
     ...(more > 0 ? [own`Not among the changes: ${more} more.`] : []),
   ];
 };

@@ -251,6 +251,13 @@ export const noticeOf = (ends: EndedRun[], session: TaskCounts, style: NoticeSty
   };
 };
 
+/** Writes what a notice says of one run beside the words of its result, by which its length is estimated. */
+export const besideResult = (ended: EndedRun, style: NoticeStyle): OwnText => {
+  const { result: whole, earlierText } = ended.end;
+  const end = { ...ended.end, ...(whole && { result: "…" }), ...(earlierText && { earlierText: "…" }) };
+  return lines(visibleText({ ...ended, end }, style), outcomeOf({ ...ended, end }), result(end, style));
+};
+
 const count = (ends: readonly RunResult[], outcome: RunResult["outcome"]): number =>
   ends.filter((end) => end.outcome === outcome).length;
 

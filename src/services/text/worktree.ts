@@ -1,5 +1,5 @@
 import { hasEnded, type Task, type WorktreeChanges } from "../../task.ts";
-import { changedFile, changesSummary, leftOutLines } from "./changed-files.ts";
+import { changedFile, changesSummary, leftOutLines, possibleDecisions } from "./changed-files.ts";
 import { lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 
 /** Files that are listed: an agent pays for each line. */
@@ -44,10 +44,11 @@ export const worktreeReport = (
 };
 
 /** Says how much was changed, and how much lies there beside that. */
-const allIn = ({ files, leftOut = [] }: WorktreeChanges): OwnText =>
-  leftOut.length === 0
-    ? changesSummary(files)
-    : own`${changesSummary(files)}, and ${leftOut.length} not among the changes`;
+const allIn = ({ files, leftOut: { length } = [] }: WorktreeChanges): OwnText => {
+  if (length === 0) return changesSummary(files);
+  const more = length === 1 ? own`1 path` : own`${length} paths`;
+  return own`${changesSummary(files)}, and ${more} that cannot be applied whole`;
+};
 
 /**
  * Tells a person, at its end, what a task changed, and how to apply it; undefined where nothing was.
@@ -58,7 +59,10 @@ export const worktreeLine = (taskId: string, changes: WorktreeChanges | undefine
   if (changes.problem !== undefined)
     return own`What it changed in its worktree could not be counted: ${quoteLine(changes.problem)}.`;
   if (changes.files.length === 0 && !changes.leftOut) return undefined;
-  return own`In its worktree: ${allIn(changes)}. To take it: opencode-taskchart apply ${nameOf(taskId)}`;
+  const id = nameOf(taskId);
+  return possibleDecisions(changes).apply
+    ? own`In its worktree: ${allIn(changes)}. To apply them: opencode-taskchart apply ${id}`
+    : own`In its worktree: ${allIn(changes)}. To remove it: opencode-taskchart discard ${id}`;
 };
 
 /**
@@ -74,5 +78,8 @@ export const whyKept = (
   const whose = owner.sessionID === sessionID ? own`it` : own`task ${id} ${quoteLine(owner.description)} below it`;
   const { problem } = changes;
   const what = problem === undefined ? allIn(changes) : own`changes that could not be counted (${quoteLine(problem)})`;
-  return own`${whose} has ${what} in its worktree, which the user has neither applied nor discarded. Only the user can: with "opencode-taskchart apply ${id}" or "opencode-taskchart discard ${id}", in the panel or on the board.`;
+  const where = changes.became === "expired" ? own`in the patch of its worktree, which is gone` : own`in its worktree`;
+  const isAppliable = problem !== undefined || possibleDecisions(changes).apply;
+  const apply = isAppliable ? own`"opencode-taskchart apply ${id}" or ` : own``;
+  return own`${whose} has ${what} ${where}. The user has not decided about that, and only the user can: with ${apply}"opencode-taskchart discard ${id}", in the panel or on the board.`;
 };

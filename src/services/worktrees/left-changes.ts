@@ -3,19 +3,14 @@ import { existsSync, rmSync } from "node:fs";
 import { type ChangedFile, hasEnded, type LeftOut, type Task } from "../../task.ts";
 import { errorMessage } from "../platform/log.ts";
 import { toSingleLine } from "../platform/plain-text.ts";
+import { cutOffSentence } from "../text/changed-files.ts";
 import { isCutOff, isThere, pathsOf, type WorktreePaths } from "./folders.ts";
 import { GitError } from "./git/git.ts";
 import type { Conflict } from "./git/merge.ts";
 import type { CutOff } from "./git/placing-journal.ts";
+import { lock } from "./lock.ts";
 import type { ReadChanges } from "./read-changes.ts";
-import {
-  isInUse,
-  isUndecided,
-  readChanges as readCountedChanges,
-  readRecord,
-  type WorktreeRecord,
-  writeRecord,
-} from "./record.ts";
+import { isUndecided, readChanges as readCountedChanges, readRecord, type WorktreeRecord } from "./record.ts";
 
 /** A task, as far as what it left in its worktree is concerned. */
 export type TaskWithWorktree = Pick<
@@ -123,17 +118,6 @@ export interface Settled extends LeftChanges {
   stays: string | undefined;
 }
 
-/** Says what became of an earlier attempt to apply changes, which was cut off. */
-export const cutOffSentence = ({ became, tree, left, kept }: CutOff): string => {
-  const where = toSingleLine(tree);
-  if (became === "finished") return `An earlier attempt to apply it to ${where} was cut off, and is finished now.`;
-  const stay =
-    left.length === 0
-      ? ""
-      : ` These files were changed since, and stay as they are: ${left.map(toSingleLine).join(", ")}. What stood there before is in ${toSingleLine(kept ?? "")}.`;
-  return `An earlier attempt to apply it to ${where} was cut off, and was undone first.${stay}`;
-};
-
 // What works on files is loaded when it is needed: the command is started for much else.
 const readOf = async ({ paths, record, base }: LeftWorktree): Promise<ReadChanges> => {
   // Where the worktree is gone, its patch is all that is left: of its folder, a part may still be there.
@@ -155,15 +139,14 @@ const useWorktree = async <T>(
   now: WorktreeUse["now"],
   work: (record: WorktreeRecord, cutOff: CutOff | undefined) => Promise<T>,
 ): Promise<T> => {
-  // As it is now: somebody else may have used it since it was found.
-  const record = readRecord(paths);
-  if (isInUse(record, now()))
-    throw new NotDone(`The changes of task ${named(task)} are being applied or discarded already.`);
-  if (!record || !isUndecided(record) || record.base !== base || record.gone?.why !== found.gone?.why)
-    throw new NotDone(`The worktree of task ${named(task)} has changed in the meantime. Look again.`);
-  writeRecord(paths, { ...record, inUse: { pid: process.pid, at: now() } });
+  const release = lock(paths, now());
+  if (!release) throw new NotDone(`The changes of task ${named(task)} are being applied or discarded already.`);
   let cutOff: CutOff | undefined;
   try {
+    // As it is now: somebody else may have used it since it was found.
+    const record = readRecord(paths);
+    if (!record || !isUndecided(record) || record.base !== base || record.gone?.why !== found.gone?.why)
+      throw new NotDone(`The worktree of task ${named(task)} has changed in the meantime. Look again.`);
     cutOff = await recoverIn(paths).catch((error) => {
       const reason = toSingleLine(errorMessage(error));
       throw new NotDone(`Applying the changes of task ${named(task)} was cut off, which cannot be undone: ${reason}.`);
@@ -171,9 +154,9 @@ const useWorktree = async <T>(
     return await work(record, cutOff);
   } catch (error) {
     if (!(error instanceof NotDone) || !cutOff) throw error;
-    throw new NotDone(`${cutOffSentence(cutOff)} ${error.message}`, error.conflicts);
+    throw new NotDone(`${cutOffSentence(cutOff, cutOff.tree)} ${error.message}`, error.conflicts);
   } finally {
-    if (isInUse(readRecord(paths), now())) writeRecord(paths, record);
+    release();
   }
 };
 

@@ -45,23 +45,27 @@ export const makeWithChanges = async (plan: WorktreePlan): Promise<WorktreeRecor
  * Makes a worktree of what an agent changed on another server, where `patch` says what that was. Does nothing where that
  * was done before.
  * @param before the record of the worktree that was made of its changes in the run before; undefined where there is none
+ * @param whileLocked does what no other process may do to the worktree at the same time
  * @throws Error where the commit cannot be had, or the patch does not fit it; the patch is kept in any case
  */
 export const receiveChanges = async (
   plan: Omit<WorktreePlan, "setup"> & { commit: string },
   patch: Uint8Array,
   before: WorktreeRecord | undefined,
+  whileLocked: <T>(work: () => Promise<T>) => Promise<T>,
 ): Promise<WorktreeRecord> => {
   const { paths } = plan;
   const known = readRecord(paths);
   if (known?.base !== undefined && existsSync(paths.patch)) return known;
   const draft = await keepPatch(paths, patch);
-  if (known) await removeWorktree(known.source, paths.tree);
-  return makeWorktree({ ...plan, setup: undefined }, async (made) => {
-    await applyPatch(paths, made, draft);
-    const record = await countFromApplied(paths, made, before);
-    await rename(draft, paths.patch);
-    return record;
+  return whileLocked(async () => {
+    if (known) await removeWorktree(known.source, paths.tree);
+    return makeWorktree({ ...plan, setup: undefined }, async (made) => {
+      await applyPatch(paths, made, draft);
+      const record = await countFromApplied(paths, made, before);
+      await rename(draft, paths.patch);
+      return record;
+    });
   });
 };
 

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { WorktreeChanges } from "../../task.ts";
 import { writeWhole } from "../platform/private-files.ts";
-import { isAlive } from "../platform/process-identity.ts";
 import type { WorktreePaths } from "./folders.ts";
 
 /** What is known of a worktree. It stays when the worktree is removed, for as long as there is its task. */
@@ -36,23 +35,8 @@ export const WorktreeRecord = z.object({
       end: z.string().optional(),
     })
     .optional(),
-  /**
-   * The process that applies or discards its changes for a person, or makes the worktree again, and since when, in epoch
-   * milliseconds; absent while none does.
-   */
-  inUse: z.object({ pid: z.int(), at: z.number() }).optional(),
 });
 export type WorktreeRecord = z.infer<typeof WorktreeRecord>;
-
-/** Milliseconds after which nobody applies or discards it any more, whatever its record says. Git takes seconds for that. */
-const MOST_IN_USE_MS = 3_600_000;
-
-/**
- * True while its changes are applied or discarded for a person, or it is made again: no agent may begin to work in it. `now` is
- * epoch milliseconds.
- */
-export const isInUse = (record: WorktreeRecord | undefined, now: number): boolean =>
-  record?.inUse !== undefined && now - record.inUse.at < MOST_IN_USE_MS && isAlive(record.inUse.pid);
 
 /** True while no person has decided what becomes of what was changed in it: it was neither applied nor discarded. */
 export const isUndecided = ({ gone }: WorktreeRecord): boolean => gone === undefined || gone.why === "expired";

@@ -2,7 +2,8 @@ import { hasEnded, type Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { idsIn, isHalfApplied, isThere, pathsOf } from "./folders.ts";
-import { isInUse, readChanges, readRecord } from "./record.ts";
+import { isLocked } from "./lock.ts";
+import { readChanges, readRecord } from "./record.ts";
 import type { WorktreeOptions, Worktrees } from "./worktrees.ts";
 
 /**
@@ -34,7 +35,7 @@ export const sweepWorktrees = ({ options, home, worktrees, clock, log, taskOf }:
   const due = (id: string): "remove" | "expire" | "recover" | undefined => {
     const paths = pathsOf(root, id);
     const record = readRecord(paths);
-    if (record?.home !== home || isInUse(record, now)) return undefined;
+    if (record?.home !== home || isLocked(paths, now)) return undefined;
     if (isHalfApplied(paths)) return "recover";
     const { taskId, createdAt, gone } = record;
     if (taskId === undefined) return now - createdAt > LAUNCH_LIMIT_MS ? "remove" : undefined;

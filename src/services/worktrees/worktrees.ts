@@ -12,9 +12,10 @@ import type { Store } from "../store/store.ts";
 import { own, quoteLine } from "../text/own-text.ts";
 import { type ChangeCounts, createChangeCounts, type TaskInWorktree } from "./change-counts.ts";
 import { idsIn, isThere, pathsOf, worktreeIdOf } from "./folders.ts";
+import { isLocked, lock } from "./lock.ts";
 import type { WorktreePlan } from "./make-worktree.ts";
 import { createOneAtATime } from "./one-at-a-time.ts";
-import { isInUse, isUndecided, readChanges, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
+import { isUndecided, readChanges, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
 import { createWorktreeRemoval } from "./remove-worktree.ts";
 
 /** Where worktrees are, and how they are made and kept. */
@@ -142,14 +143,18 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
     }
   };
 
-  /** Makes the worktree of a task again, where it is gone. */
-  const makeAgain = async (id: string, sessionID: string, record: WorktreeRecord, signal: AbortSignal) => {
+  /** Makes the worktree of a task again, where it is gone. The caller holds its lock. */
+  const makeAgain = async (
+    id: string,
+    sessionID: string,
+    record: WorktreeRecord,
+    signal: AbortSignal,
+  ): Promise<Outcome<void>> => {
     const paths = pathsOf(root, id);
     const { dropWorktree } = await import("./make-worktree.ts");
     // Nobody counts what is half made, so its patch stays as it is.
     const gone = record.gone ?? ({ why: "expired", at: clock.now() } as const);
-    // No other process may sweep, apply or discard it meanwhile.
-    const before = { ...record, gone, inUse: { pid: process.pid, at: clock.now() } };
+    const before = { ...record, gone };
     // A process may have died while it made or removed the worktree, of which git may know though its folder is gone.
     await removal.recover(id);
     await dropWorktree(paths, before, gone);
@@ -160,7 +165,7 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
     const commit = isFromBase ? record.base : record.commit;
     const plan = { directory, home: record.home, taskId: sessionID, signal, commit, before };
     const made = await make(id, plan, hasChanges);
-    if (made.ok) return { ok: true, value: undefined } as const;
+    if (made.ok) return { ok: true, value: undefined };
     writeRecord(paths, record);
     return made;
   };
@@ -192,7 +197,7 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
           const { signal } = new AbortController();
           const plan = { paths, directory, home: directory, commit, taskId: task.sessionID, now: clock.now(), signal };
           const last = before === undefined ? undefined : readRecord(pathsOf(root, before.id));
-          const { below } = await receiveChanges(plan, patch, last);
+          const { below } = await receiveChanges(plan, patch, last, (work) => removal.whileLocked(id, work));
           const worktree = { id, directory: join(pathsOf(realpathSync(root), id).tree, below), isShared: false };
           counts.expect({ ...task, worktree });
           return { ok: true, value: worktree };
@@ -219,13 +224,16 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
       const { id, isShared } = worktree;
       counts.expect(task);
       return queues.run(id, async () => {
-        const record = readRecord(pathsOf(root, id));
-        if (isInUse(record, clock.now()))
-          return fail(`The changes of task ${sessionID} are being applied or discarded. Try again in a moment.`);
+        const paths = pathsOf(root, id);
+        const record = readRecord(paths);
+        const inUse = fail(`The changes of task ${sessionID} are being applied or discarded. Try again in a moment.`);
+        if (isLocked(paths, clock.now())) return inUse;
         const isWhole = record === undefined || (record.gone === undefined && record.base !== undefined);
-        if (isWhole && isThere(pathsOf(root, id))) return { ok: true, value: undefined };
-        if (!isShared && record) return makeAgain(id, sessionID, record, signal);
-        return fail(`The worktree of task ${sessionID} is gone. Launch a new task.`);
+        if (isWhole && isThere(paths)) return { ok: true, value: undefined };
+        if (isShared || !record) return fail(`The worktree of task ${sessionID} is gone. Launch a new task.`);
+        const release = lock(paths, clock.now());
+        if (!release) return inUse;
+        return makeAgain(id, sessionID, record, signal).finally(release);
       });
     },
     obstacleTo: ({ sessionID, worktree }) =>
@@ -275,7 +283,7 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
           return log.info("a worktree is kept: its patch has not all of it", { id, leftOut: read.leftOut.length });
         await removal.drop(id, record, { why: "expired", at: clock.now() });
       }),
-    recover: (id) => queues.run(id, () => removal.recover(id)),
+    recover: (id) => queues.run(id, () => removal.whileLocked(id, async () => undefined)),
     putAway: ({ worktree }) => {
       if (!worktree || worktree.isShared) return;
       const { id } = worktree;

@@ -1,6 +1,12 @@
 import type { Changes } from "../../client/api-types.ts";
 import { descendantsOf } from "../../client/tasks-below.ts";
-import { changedFile, changesSummary, leftOutLines } from "../../services/text/changed-files.ts";
+import {
+  changedFile,
+  changesSummary,
+  cutOffSentence,
+  leftOutLines,
+  possibleDecisions,
+} from "../../services/text/changed-files.ts";
 import { whatResultLacks } from "../../services/text/incomplete.ts";
 import { overlapSummary } from "../../services/text/overlaps.ts";
 import { receiptSummary } from "../../services/text/receipt.ts";
@@ -46,36 +52,34 @@ const filesText = (files: Changes["files"]): string => {
 export const changesQuestion = (
   action: "apply" | "discard",
   { description }: Pick<PanelTask, "description">,
-  { files, leftOut = [], tree, became, cutOff }: Changes,
+  changes: Changes,
 ): Explanation | undefined => {
-  if (became !== undefined || (files.length === 0 && leftOut.length === 0)) return undefined;
-  const earlier = cutOff ? [`${CUT_OFF[cutOff]}\n`] : [];
+  if (!possibleDecisions(changes)[action]) return undefined;
+  const { files, leftOut = [], tree, became, cutOff } = changes;
+  const earlier = cutOff ? [`${cutOffSentence(cutOff, tree)}\n`] : [];
   const what = [...earlier, changesSummary(files), filesText(files), ...leftOutLines(leftOut)].join("\n");
   return action === "apply"
     ? { title: `Apply what "${description}" changed?`, message: `To ${tree}: all of it, or nothing.\n\n${what}` }
     : {
         title: `Discard what "${description}" changed?`,
-        message: `This removes its worktree; a patch file is kept.\n\n${what}`,
+        message: `${became ? "Its worktree is gone" : "This removes its worktree"}; a patch file is kept.\n\n${what}`,
       };
 };
-
-/** What became of an earlier attempt to apply changes. */
-const CUT_OFF = {
-  finished: "An earlier attempt to apply them was cut off, and is finished now.",
-  undone: "An earlier attempt to apply them was cut off, and was undone.",
-} as const;
 
 /** What became of the changes of a task whose worktree is gone. */
 const BECAME = {
   clean: "It changed nothing.",
   applied: "Its changes were applied.",
   discarded: "Its changes were discarded.",
-  expired: "Its changes were kept for as long as the option worktree.keep says, and then removed.",
+  expired: "Its worktree was kept for as long as the option worktree.keep says. A patch file is left of it.",
   sent: "Its changes are with the server that launched it.",
 } as const;
 
 /** Says why there is nothing to apply or to discard. */
-export const noChanges = ({ became = "clean" }: Changes): string => BECAME[became];
+export const noChanges = ({ became, leftOut = [] }: Changes): string =>
+  became === undefined && leftOut.length > 0
+    ? ["Nothing that it left can be applied.", ...leftOutLines(leftOut)].join("\n")
+    : BECAME[became ?? "clean"];
 
 const serverText = (task: PanelTask): string | undefined => {
   const where = onServer(task);

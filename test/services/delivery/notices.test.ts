@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RunResult } from "../../../src/machines/task/events.ts";
-import { composeNotice } from "../../../src/services/delivery/notices.ts";
+import { composeNotice, type Observed } from "../../../src/services/delivery/notices.ts";
 import { createIds } from "../../../src/services/platform/ids.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createUsageReader } from "../../../src/services/runtime/usage-reader.ts";
@@ -20,12 +20,18 @@ const end = (taskId: string, endedAt: number): RunResult => ({
   result: "12",
 });
 
-const compose = (queue: RunResult[], limits: { maxResultChars: number; room?: number }) => {
+const UNOBSERVED: Observed = { of: () => ({}), takeOverlaps: () => undefined };
+
+const compose = (
+  queue: RunResult[],
+  limits: { maxResultChars: number; room?: number },
+  observed: Observed = UNOBSERVED,
+) => {
   const style = { tools: toolNames(["tasks"], "asyncagents"), development: false, ...limits };
   const clock = createVirtualClock();
   const store = createMemory().boot(clock);
   const usage = createUsageReader(store, createProgressLog());
-  return composeNotice(queue, store, createIds(clock), style, usage, () => ({}));
+  return composeNotice(queue, store, createIds(clock), style, usage, observed);
 };
 
 test("a prompt lists results in the order in which the runs ended, whatever their order in the queue", () => {
@@ -50,4 +56,16 @@ test("what an agent wrote before a last message without text takes as much of th
   expect(told(results).length).toBeLessThan(2 * text.length);
   expect(told(earlier).length).toBeLessThan(2 * text.length);
   expect(compose(earlier, limits).runs).toEqual(compose(results, limits).runs);
+});
+
+test("the files that a run shared with others are asked for when the prompt is about it, and not before", () => {
+  const asked: string[] = [];
+  const queue = Array.from({ length: 60 }, (_, at) => end(`ses_${at}`, at));
+  const takeOverlaps = ({ taskId }: RunResult) => {
+    asked.push(taskId);
+    return undefined;
+  };
+  const { runs } = compose(queue, { maxResultChars: 20_000, room: 0 }, { of: () => ({}), takeOverlaps });
+  expect(runs.length).toBeLessThan(60);
+  expect(asked).toEqual(runs.map(({ taskId }) => taskId));
 });

@@ -56,7 +56,7 @@ test("a task works in a worktree with the files as they stand; its changes are c
   writeFileSync(join(tree, "b.txt"), "b\n");
   stage.host.finish(task, "done");
   const [notice] = await noticesOf(stage, 1);
-  expect(notice).toContain(`In its worktree: 2 files changed (+2 −1). To take it: opencode-taskchart apply ${task}`);
+  expect(notice).toContain(`In its worktree: 2 files changed (+2 −1). To apply them: opencode-taskchart apply ${task}`);
   expect(notice).toContain('- "a.txt" +1 −1\n- "b.txt" added +1 −0');
   const report = await stage.call("output", { task_id: task });
   expect(report).toContain("2 files changed (+2 −1)");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { changedFile, changesSummary, leftOutLines } from "../../../src/services/text/changed-files.ts";
-import { worktreeLine, worktreeReport } from "../../../src/services/text/worktree.ts";
+import { whyKept, worktreeLine, worktreeReport } from "../../../src/services/text/worktree.ts";
 import type { ChangedFile, WorktreeChanges } from "../../../src/task.ts";
 
 const worktree = { id: "1a2b3c4d", directory: "/data/worktrees/1a2b3c4d/tree", isShared: false };
@@ -56,19 +56,37 @@ test("what is said of a worktree depends on whose it is, and on what is known", 
 test("what lies in a worktree and is not among its changes is said with the reason, a few of many", () => {
   const leftOut = (["repository", "ignored", "name"] as const).map((why) => ({ path: `${why}/`, why }));
   const report = worktreeReport(ended, changes([file("a.ts")], { leftOut }));
-  expect(report).toContain('Not among the changes: "repository/" (a repository of its own: its files are among them');
+  expect(report).toContain('Not among the changes: the history of "repository/", a repository whose files are.');
   expect(report).toContain('Not among the changes: "ignored/" (a .gitignore that the task wrote hides it).');
   expect(report).toContain('Not among the changes: "name/" (git takes no file of such a name).');
   const alone = worktreeReport(ended, changes([], { leftOut }));
   expect(alone).toContain(`Worktree: "${worktree.directory}": no file changed in it.`);
   const many = Array.from({ length: 12 }, (_, at) => ({ path: `${at}`, why: "ignored" as const }));
   expect(leftOutLines(many).at(-1)).toBe("Not among the changes: 2 more.");
-  expect(worktreeLine("ses_1", changes([], { leftOut }))).toContain("no file changed, and 3 not among the changes.");
+  expect(worktreeLine("ses_1", changes([file("a.ts")], { leftOut }))).toBe(
+    "In its worktree: 1 file changed (+2 −1), and 3 paths that cannot be applied whole. To apply them: opencode-taskchart apply ses_1",
+  );
+  expect(worktreeLine("ses_1", changes([], { leftOut: leftOut.slice(1, 2) }))).toBe(
+    "In its worktree: no file changed, and 1 path that cannot be applied whole. To remove it: opencode-taskchart discard ses_1",
+  );
+});
+
+test("an agent that may not remove a task is told what the user can do with what it left", () => {
+  const owner = { sessionID: "ses_1", description: "write" };
+  const why = (left: WorktreeChanges) => whyKept(owner, owner, left);
+  expect(why(changes([file("a.ts")]))).toBe(
+    'it has 1 file changed (+2 −1) in its worktree. The user has not decided about that, and only the user can: with "opencode-taskchart apply ses_1" or "opencode-taskchart discard ses_1", in the panel or on the board.',
+  );
+  expect(why(changes([file("a.ts")], { became: "expired" }))).toContain(
+    'in the patch of its worktree, which is gone. The user has not decided about that, and only the user can: with "opencode-taskchart discard ses_1"',
+  );
+  expect(why(changes([], { leftOut: [{ path: "x", why: "ignored" }] }))).not.toContain("apply ses_1");
+  expect(why(changes([], { problem: "disk full" }))).toContain("opencode-taskchart apply ses_1");
 });
 
 test("a person is told how to take changes, and nothing where there are none", () => {
   expect(worktreeLine("ses_1", changes([file("a.ts")]))).toBe(
-    "In its worktree: 1 file changed (+2 −1). To take it: opencode-taskchart apply ses_1",
+    "In its worktree: 1 file changed (+2 −1). To apply them: opencode-taskchart apply ses_1",
   );
   expect(worktreeLine("ses_1", changes([]))).toBeUndefined();
   expect(worktreeLine("ses_1", undefined)).toContain("still being counted");

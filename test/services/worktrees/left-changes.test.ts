@@ -2,18 +2,19 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { cutOffSentence } from "../../../src/services/text/changed-files.ts";
 import { pathsOf } from "../../../src/services/worktrees/folders.ts";
 import {
   applyLeftChanges,
-  cutOffSentence,
   discardLeftChanges,
   findLeftWorktree,
   NotDone,
   readLeftChanges,
 } from "../../../src/services/worktrees/left-changes.ts";
+import { isLocked } from "../../../src/services/worktrees/lock.ts";
 import { makeWorktree } from "../../../src/services/worktrees/make-worktree.ts";
 import { readChangesIn } from "../../../src/services/worktrees/read-changes.ts";
-import { isInUse, readRecord, writeRecord } from "../../../src/services/worktrees/record.ts";
+import { readRecord } from "../../../src/services/worktrees/record.ts";
 import { newRepository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
 
 /** A task that has ended, and wrote a file in its worktree. */
@@ -43,7 +44,7 @@ test("while changes are applied, no resume may begin; afterwards the worktree is
   const { project, paths, left } = await begin();
   const seen: boolean[] = [];
   const isAtWork = async () => {
-    seen.push(isInUse(readRecord(paths), Date.now()));
+    seen.push(isLocked(paths, Date.now()));
     return false;
   };
   await applyLeftChanges(left, project.top, { ...AT_REST, isAtWork });
@@ -51,7 +52,7 @@ test("while changes are applied, no resume may begin; afterwards the worktree is
   expect(project.read("a.txt")).toBe("2\n");
   expect(existsSync(paths.tree)).toBe(false);
   expect(readRecord(paths)).toMatchObject({ gone: { why: "applied" } });
-  expect(isInUse(readRecord(paths), Date.now())).toBe(false);
+  expect(isLocked(paths, Date.now())).toBe(false);
 });
 
 test("a task that was resumed just before is left alone, with all that it has", async () => {
@@ -62,7 +63,7 @@ test("a task that was resumed just before is left alone, with all that it has", 
   );
   expect(project.read("a.txt")).toBe("1\n");
   expect(existsSync(paths.tree)).toBe(true);
-  expect(isInUse(readRecord(paths), Date.now())).toBe(false);
+  expect(isLocked(paths, Date.now())).toBe(false);
 });
 
 test("one whose run begins meanwhile keeps its worktree", async () => {
@@ -75,7 +76,7 @@ test("one whose run begins meanwhile keeps its worktree", async () => {
   await applyLeftChanges(left, project.top, { ...AT_REST, isAtWork });
   expect(project.read("a.txt")).toBe("2\n");
   expect(existsSync(paths.tree)).toBe(true);
-  expect(isInUse(readRecord(paths), Date.now())).toBe(false);
+  expect(isLocked(paths, Date.now())).toBe(false);
 });
 
 test("where nobody can say whether a run has begun meanwhile, what was applied counts, and the worktree stays", async () => {
@@ -106,18 +107,6 @@ test("two at once: the second is refused, and changes nothing", async () => {
   expect(project.read("a.txt")).toBe("2\n");
 });
 
-test("a mark that a process left which has ended, or that is very old, holds nothing up", async () => {
-  const { paths, left } = await begin();
-  const now = Date.now();
-  writeRecord(paths, { ...left.record, inUse: { pid: 2 ** 22 + 1, at: now } });
-  expect(isInUse(readRecord(paths), now)).toBe(false);
-  writeRecord(paths, { ...left.record, inUse: { pid: process.pid, at: now - 3_600_000 } });
-  expect(isInUse(readRecord(paths), now)).toBe(false);
-  await discardLeftChanges(left, AT_REST);
-  expect(existsSync(paths.tree)).toBe(false);
-  expect(existsSync(paths.patch)).toBe(true);
-});
-
 test("conflicts are named, nothing is changed, and the worktree stays", async () => {
   const { project, paths, left } = await begin();
   project.write({ "a.txt": "3\n" });
@@ -125,7 +114,7 @@ test("conflicts are named, nothing is changed, and the worktree stays", async ()
   await expect(asked).rejects.toMatchObject({ conflicts: [{ path: "a.txt", kind: "content" }] });
   expect(project.read("a.txt")).toBe("3\n");
   expect(existsSync(paths.tree)).toBe(true);
-  expect(isInUse(readRecord(paths), Date.now())).toBe(false);
+  expect(isLocked(paths, Date.now())).toBe(false);
 });
 
 /** Applies it up to a step in a process that is gone after that. */
@@ -165,7 +154,7 @@ test("applying that was cut off once all was in place is finished by the next at
   await cutOffBefore(begun, "noted");
   const settled = await applyLeftChanges(left, project.top, AT_REST);
   expect(settled).toMatchObject({ cutOff: { became: "finished" }, files: [{ path: "a.txt" }], stays: undefined });
-  expect(settled.cutOff && cutOffSentence(settled.cutOff)).toContain("was cut off, and is finished now.");
+  expect(settled.cutOff && cutOffSentence(settled.cutOff, project.top)).toContain("was cut off, and is finished now.");
   expect(existsSync(paths.tree) || existsSync(paths.applied)).toBe(false);
 });
 
@@ -175,7 +164,7 @@ test("a conflict after applying was cut off says what became of that, too", asyn
   await cutOffBefore(begun, "placing b.txt");
   project.write({ "b.txt": "own\n" });
   await expect(applyLeftChanges(left, project.top, AT_REST)).rejects.toThrow(
-    /was cut off, and was undone first\. Nothing of task .* was applied: these files were changed in another way/,
+    /was cut off, and was undone\. Nothing of task .* was applied: these files were changed in another way/,
   );
   expect(project.read("a.txt") + project.read("b.txt")).toBe("1\nown\n");
 });

@@ -38,6 +38,14 @@ describe("what a task changed in its worktree", () => {
     expect(changesQuestion("apply", task, { ...changes, files: [] })).toBeUndefined();
     expect(changesQuestion("apply", task, { ...changes, files, became: "applied" })).toBeUndefined();
     expect(noChanges({ ...changes, files: [] })).toBe("It changed nothing.");
+    const leftOut = [{ path: "secret.env", why: "ignored" as const }];
+    expect(changesQuestion("apply", task, { ...changes, files: [], leftOut })).toBeUndefined();
+    expect(changesQuestion("discard", task, { ...changes, files: [], leftOut })?.message).toContain('"secret.env"');
+    expect(noChanges({ ...changes, files: [], leftOut })).toMatch(/^Nothing that it left can be applied\.\nNot among/);
+    expect(changesQuestion("apply", task, { ...changes, files, became: "expired" })).toBeUndefined();
+    expect(changesQuestion("discard", task, { ...changes, files, became: "expired" })?.message).toMatch(
+      /^Its worktree is gone; a patch file is kept\./,
+    );
     expect(noChanges({ ...changes, files, became: "discarded" })).toBe("Its changes were discarded.");
   });
 });

@@ -14,6 +14,18 @@ const Left = describeFields(LeftOut, {
   why: "`ignored`: a `.gitignore` that the task wrote hides it. `name`: git takes no file of such a name, so that nothing can be applied. `repository`: a repository of its own, of which the files are among the changes, and the history is not.",
 });
 
+const CutOff = z.object({
+  became: z.enum(["finished", "undone"]).describe("All of the changes are in the tree now, or none of them."),
+  left: z
+    .array(
+      z.object({
+        path: z.string().describe("From the top of the tree, with slashes."),
+        before: z.string().optional().describe("Where what stood there before is kept. Absent where nothing did."),
+      }),
+    )
+    .describe("Files that were changed since the attempt, and stay as they are."),
+});
+
 /** What a task left changed in its worktree, as the API returns it. */
 export const Changes = z
   .object({
@@ -25,12 +37,9 @@ export const Changes = z
       .array(Left)
       .optional()
       .describe("What lies in the worktree and is not among the changes. Absent where that is nothing."),
-    cutOff: z
-      .enum(["finished", "undone"])
-      .optional()
-      .describe(
-        "What became of an earlier attempt to apply the changes, which was cut off and found now. Absent where there was none.",
-      ),
+    cutOff: CutOff.optional().describe(
+      "What became of an earlier attempt to apply the changes, which was cut off and found now. Absent where there was none.",
+    ),
     became: z
       .enum(["clean", "applied", "discarded", "expired", "sent"])
       .optional()

@@ -1,4 +1,4 @@
-import { type Lane, type QueueWalk, walkQueue } from "../../../machines/task/queue-walk.ts";
+import { type Lane, lanesOf, type QueueWalk, walkQueue } from "../../../machines/task/queue-walk.ts";
 import { retriesAtOf, slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
 import { type LimitedRequest, laneOf, type QueuedRun, type RunsAtWork } from "../../../machines/task/slot-queue.ts";
 import type { QueuePlace } from "../../../task.ts";
@@ -81,6 +81,9 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
        provider = excluded.provider, model = excluded.model, goes_on = excluded.goes_on, limits = excluded.limits,
        retries_at = excluded.retries_at`,
   );
+  const selectAnyWaiting = database.prepare(
+    "SELECT 1 FROM slot WHERE is_held = 0 AND owner IN (SELECT value FROM json_each(?)) LIMIT 1",
+  );
   const selectOfOther = database.prepare("SELECT 1 FROM task WHERE id = ? AND owner <> ?");
   const hold = database.prepare("UPDATE slot SET is_held = 1 WHERE task = ?");
   const updateLimits = database.prepare("UPDATE slot SET limits = ?, lane = ? WHERE task = ?");
@@ -118,6 +121,13 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
     };
   };
 
+  /** Returns those that can start of runs that ask while none waits. */
+  const startingOf = (asking: readonly LimitedRequest[], { alive, now }: QueueView): ReadonlySet<string> => {
+    const atWork = selectAtWork.all(JSON.stringify(alive)).map(toRunsAtWork);
+    const lanes = lanesOf(asking.map((request, seq) => ({ ...request, seq })));
+    return new Set(walkQueue(atWork, lanes, now).starting.map(({ taskId }) => taskId));
+  };
+
   const keyOf = ({ owner, lane }: Pick<WaitingRow, "owner" | "lane">): string => `${owner} ${lane}`;
 
   const walk = ({
@@ -140,19 +150,24 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
 
   const startingIn = (view: QueueView): string[] => walk(view).starting.map(({ taskId }) => taskId);
 
-  /** Notes that a run asks. False where it holds a slot already. */
-  const noteOne = (request: LimitedRequest, alive: ReadonlySet<string>): boolean => {
+  /** Says whether a run that asks holds a slot already, waits for one already, or is new here. */
+  const stateOf = (request: LimitedRequest, alive: ReadonlySet<string>): "held" | "waiting" | "new" => {
     const known = selectState.get(request.taskId);
     settled.delete(request.taskId);
     // One that goes on with another model gives up the slot that it has.
-    if (known && alive.has(known.owner) && !(known.is_held && request.goesOn)) {
-      if (!known.is_held) updateLimits.run(JSON.stringify(request.limits), laneOf(request), request.taskId);
-      return known.is_held === 0;
-    }
+    if (known && alive.has(known.owner) && !(known.is_held && request.goesOn))
+      return known.is_held ? "held" : "waiting";
     // A dead process may have left one, or the run itself, of its model before.
     if (known) remove.run(request.taskId);
-    write(request, false);
-    return true;
+    return "new";
+  };
+
+  /** Notes that a run asks. False where it holds a slot already. */
+  const noteOne = (request: LimitedRequest, alive: ReadonlySet<string>): boolean => {
+    const state = stateOf(request, alive);
+    if (state === "waiting") updateLimits.run(JSON.stringify(request.limits), laneOf(request), request.taskId);
+    if (state === "new") write(request, false);
+    return state !== "held";
   };
 
   return {
@@ -192,6 +207,14 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
     grant: (asking: readonly LimitedRequest[], view: QueueView): string[] => {
       const requests = withoutOthers(asking);
       const alive = new Set(view.alive);
+      if (!selectAnyWaiting.get(JSON.stringify(view.alive))) {
+        const fresh = requests.filter((request) => stateOf(request, alive) === "new");
+        const held = startingOf(fresh, view);
+        // A run that starts at once is never counted among those that wait: that takes as long as all the rest.
+        for (const request of fresh) write(request, held.has(request.taskId));
+        const waiting = new Set(fresh.flatMap(({ taskId }) => (held.has(taskId) ? [] : taskId)));
+        return requests.flatMap(({ taskId }) => (waiting.has(taskId) ? [] : taskId));
+      }
       const waiting = new Set(requests.flatMap((request) => (noteOne(request, alive) ? request.taskId : [])));
       const starting = new Set(startingIn(view));
       const granted = requests.flatMap(({ taskId }) => (waiting.has(taskId) && starting.has(taskId) ? taskId : []));

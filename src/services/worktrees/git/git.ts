@@ -45,6 +45,8 @@ export interface GitOptions {
   input?: readonly string[] | number;
   /** An open file that takes its output. Default: the answer has it. */
   output?: number;
+  /** Milliseconds after which it is stopped, with all that it has started. Default: `TIME_LIMIT_MS`. Only tests pass it. */
+  timeLimitMs?: number;
 }
 
 /** What a git command answered. */
@@ -55,6 +57,12 @@ export interface GitAnswer {
 
 /** Milliseconds after which a git command is stopped. Ten thousand files take 0.6 s to write (measured). */
 const TIME_LIMIT_MS = 120_000;
+
+/**
+ * Milliseconds without output after which the answer of a git command that has ended is complete: a program that it has left
+ * running, such as an ssh connection to be shared, may hold its outputs open.
+ */
+const OUTPUT_GRACE_MS = 1_000;
 
 /** How git begins a line that says what is wrong. */
 const FAULT = /^(fatal|error): /;
@@ -82,29 +90,60 @@ interface Call extends GitOptions {
   environment: NodeJS.ProcessEnv;
 }
 
-const run = ({ directory, settings, args, environment, env, answers = [], input, output }: Call): Promise<GitAnswer> =>
+const run = ({
+  directory,
+  settings,
+  args,
+  environment,
+  env,
+  answers = [],
+  input,
+  output,
+  timeLimitMs = TIME_LIMIT_MS,
+}: Call): Promise<GitAnswer> =>
   new Promise((resolve, reject) => {
     const child = spawn("git", [...settings, ...args], {
       cwd: directory,
       env: { ...environment, ...env },
       stdio: [typeof input === "object" ? "pipe" : (input ?? "ignore"), output ?? "pipe", "pipe"],
-      timeout: TIME_LIMIT_MS,
-      killSignal: "SIGKILL",
+      // In a process group of its own, so that the programs which git has started are stopped with it.
+      detached: true,
     });
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
-    child.stdout?.on("data", (piece: Buffer) => stdout.push(piece));
-    child.stderr?.on("data", (piece: Buffer) => stderr.push(piece));
-    // Git may end before it has read everything: its exit code says what became of it.
-    child.stdin?.on("error", () => undefined);
-    if (typeof input === "object") child.stdin?.end(Buffer.from(input.map((item) => `${item}\0`).join(""), "latin1"));
-    child.on("error", (error) => reject(new GitError(`git could not be started: ${error.message}`)));
-    child.on("close", (code, signal) => {
-      if (code === null) return reject(new GitError(`git ${args[0]} was stopped by ${signal}`));
+    let whyStopped = "";
+    const limit = setTimeout(() => {
+      whyStopped = `git ${args[0]} was stopped after ${timeLimitMs / 1000} s`;
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    }, timeLimitMs);
+    let rest: NodeJS.Timeout | undefined;
+    const settle = (code: number | null, signal: NodeJS.Signals | null) => {
+      clearTimeout(limit);
+      clearTimeout(rest);
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
+      if (code === null) return reject(new GitError(whyStopped || `git ${args[0]} was stopped by ${signal}`));
       const isAnswer = code === 0 || answers.includes(code);
       if (!isAnswer) return reject(new GitError(sentenceOf(Buffer.concat(stderr).toString()), code));
       resolve({ code, stdout: Buffer.concat(stdout) });
+    };
+    const collect = (pieces: Buffer[]) => (piece: Buffer) => {
+      pieces.push(piece);
+      rest?.refresh();
+    };
+    child.stdout?.on("data", collect(stdout));
+    child.stderr?.on("data", collect(stderr));
+    // Git may end before it has read everything: its exit code says what became of it.
+    child.stdin?.on("error", () => undefined);
+    if (typeof input === "object") child.stdin?.end(Buffer.from(input.map((item) => `${item}\0`).join(""), "latin1"));
+    child.on("error", (error) => {
+      clearTimeout(limit);
+      reject(new GitError(`git could not be started: ${error.message}`));
     });
+    child.on("exit", (code, signal) => {
+      clearTimeout(limit);
+      rest = setTimeout(() => settle(code, signal), OUTPUT_GRACE_MS);
+    });
+    child.on("close", settle);
   });
 
 /**

@@ -1,11 +1,11 @@
 // ADR-257 in docs/decisions.md
 import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { mkdir, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { ChangedFile } from "../../../task.ts";
 import { writeWhole } from "../../platform/private-files.ts";
-import { factsOf, markOf, type Unit } from "./placing-plan.ts";
+import { factsOf, markOf, type PlannedUnit, standingAt } from "./placing-plan.ts";
 
 /**
  * What is known of changes that are being put into a tree of files: enough to finish or to undo that, for whoever finds it
@@ -18,7 +18,15 @@ const Journal = z.object({
   staging: z.string(),
   /** False until all that is new is written: nothing of the tree is changed before. */
   isWritten: z.boolean(),
-  units: z.array(z.object({ path: z.string(), had: z.enum(["nothing", "file", "folder"]), gets: z.boolean() })),
+  units: z.array(
+    z.object({
+      path: z.string(),
+      had: z.enum(["nothing", "file", "folder"]),
+      gets: z.boolean(),
+      /** What stood there, see `standingAt`. */
+      before: z.string(),
+    }),
+  ),
   /** By which each new file is recognized, by path. */
   marks: z.record(z.string(), z.string()),
   /** What a person is told of the changes. */
@@ -34,16 +42,20 @@ export interface JournalFiles {
   applied: string;
 }
 
+/** A file that somebody has changed since changes were put in place there, so that it stays as it is. */
+export interface LeftFile {
+  path: string;
+  /** The file or folder that stood there before, under another name; absent where nothing did. */
+  before?: string;
+}
+
 /** What became of changes that were found half in place. */
 export interface CutOff {
   became: "finished" | "undone";
   /** The folder of the tree. */
   tree: string;
   files: ChangedFile[];
-  /** Files that somebody has changed since, and that were left as they are. */
-  left: string[];
-  /** The folder that has what stood there before; absent where there is no such file. */
-  kept?: string;
+  left: LeftFile[];
 }
 
 export const writeJournal = ({ applying }: JournalFiles, journal: Journal): void =>
@@ -56,7 +68,8 @@ export const notePlaced = ({ applying, applied }: JournalFiles): void => renameS
 export const freshOf = ({ staging }: Pick<Journal, "staging">, path: string): string => join(staging, "new", path);
 
 /** Where what a unit replaces is kept; `at` is its number. */
-export const oldOf = ({ staging }: Pick<Journal, "staging">, at: number): string => join(staging, "old", String(at));
+export const oldOf = ({ staging }: Pick<Journal, "staging">, { path }: Pick<PlannedUnit, "path">, at: number): string =>
+  join(staging, "old", String(at), basename(path));
 
 /** Removes the folders above a path that have nothing in them any more, up to `end`, which may go too. */
 const removeEmptyAbove = async (top: string, path: string, end: string): Promise<void> => {
@@ -74,7 +87,7 @@ const removeStaging = ({ staging }: Journal): Promise<void> =>
 export const forgetPlaced = ({ applied }: JournalFiles): void => rmSync(applied, { force: true });
 
 /** Removes the new files of a unit. Returns the paths of those that somebody has changed since: they stay. */
-const takeAway = async ({ top, marks }: Journal, { path: unit }: Unit): Promise<string[]> => {
+const takeAway = async ({ top, marks }: Journal, { path: unit }: PlannedUnit): Promise<string[]> => {
   const paths = Object.keys(marks).filter((path) => path === unit || path.startsWith(`${unit}/`));
   const changed: string[] = [];
   for (const path of paths) {
@@ -87,27 +100,25 @@ const takeAway = async ({ top, marks }: Journal, { path: unit }: Unit): Promise<
 };
 
 /** Takes back what is in place of one unit. It may have been taken back before. */
-const undoUnit = async (journal: Journal, unit: Unit, at: number): Promise<string[]> => {
-  const [place, old] = [join(journal.top, unit.path), oldOf(journal, at)];
+const undoUnit = async (journal: Journal, unit: PlannedUnit, at: number): Promise<LeftFile[]> => {
+  const [place, old] = [join(journal.top, unit.path), oldOf(journal, unit, at)];
   const [hasOld, fresh] = [(await factsOf(old)) !== undefined, await factsOf(freshOf(journal, unit.path))];
   if (unit.had !== "nothing" && !hasOld) return [];
   const isPlaced = unit.gets && fresh === undefined;
   const changed = isPlaced ? await takeAway(journal, unit) : [];
-  if (hasOld && !(await factsOf(place))) {
+  if (!hasOld) return changed.map((path) => ({ path }));
+  if (!(await factsOf(place))) {
     await mkdir(dirname(place), { recursive: true });
     await rename(old, place);
+    return [];
   }
-  // Somebody has put something else there: what stood there before is kept.
-  const isTaken = isPlaced && hasOld && (await factsOf(old)) !== undefined;
-  return isTaken && changed.length === 0 ? [unit.path] : changed;
+  const isUntouched = (unit.had === "file" && fresh !== undefined) || (await standingAt(place)) === unit.before;
+  return isUntouched ? [] : [{ path: unit.path, before: old }];
 };
 
-/**
- * Takes back all that is in place. Returns the paths of files that somebody has changed since: they stay, and so does the
- * staging folder's `old`, with what stood there before.
- */
-export const undo = async ({ applying }: JournalFiles, journal: Journal): Promise<string[]> => {
-  const changed: string[] = [];
+/** Takes back all that is in place. What stood before at the places that it leaves alone stays in the staging folder. */
+export const undo = async ({ applying }: JournalFiles, journal: Journal): Promise<LeftFile[]> => {
+  const changed: LeftFile[] = [];
   for (const [at, unit] of journal.isWritten ? [...journal.units.entries()].reverse() : [])
     changed.push(...(await undoUnit(journal, unit, at)));
   if (changed.length === 0) await removeStaging(journal);
@@ -134,7 +145,7 @@ export const recover = async (at: JournalFiles): Promise<CutOff | undefined> => 
     const journal = read(at.applying);
     const { top: tree, files } = journal;
     const left = await undo(at, journal);
-    return { became: "undone", tree, files, left, ...(left.length > 0 && { kept: join(journal.staging, "old") }) };
+    return { became: "undone", tree, files, left };
   }
   if (!existsSync(at.applied)) return undefined;
   const journal = read(at.applied);

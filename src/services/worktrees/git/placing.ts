@@ -14,7 +14,7 @@ import {
   unlink,
   writeFile,
 } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { ChangedFile } from "../../../task.ts";
 import { errorMessage } from "../../platform/log.ts";
 import { filtered, filtersOf, withoutFilters, writeFiltered } from "./filters.ts";
@@ -105,10 +105,10 @@ const keepOld = async (path: string, to: string): Promise<void> => {
 
 /** Puts a unit in place. @throws Error where something else stands there than before */
 const put = async (journal: Journal, unit: PlannedUnit, at: number): Promise<void> => {
-  const [place, fresh] = [join(journal.top, unit.path), freshOf(journal, unit.path)];
+  const [place, fresh, old] = [join(journal.top, unit.path), freshOf(journal, unit.path), oldOf(journal, unit, at)];
   // A folder is compared once it is moved, when nobody adds a file to it any more: undoing moves it back.
-  if (unit.had === "folder") await rename(place, oldOf(journal, at));
-  if ((await standingAt(unit.had === "folder" ? oldOf(journal, at) : place)) !== unit.before)
+  if (unit.had === "folder") await rename(place, old);
+  if ((await standingAt(unit.had === "folder" ? old : place)) !== unit.before)
     throw new Error(`${unit.path} was changed in the meantime, so apply again`);
   const isReplaced = unit.had === "file" && unit.gets && !(await factsOf(fresh))?.isDirectory();
   if (unit.had === "file" && !isReplaced) await unlink(place);
@@ -132,9 +132,11 @@ export const place = async (placement: Placement): Promise<void> => {
     onStep("writing");
     await writeFile(join(staging, ".gitignore"), "*\n");
     await writeNew(placement, journal);
-    await mkdir(join(staging, "old"));
-    for (const [at, { path, had }] of units.entries())
-      if (had === "file") await keepOld(join(top, path), oldOf(journal, at));
+    for (const [at, unit] of units.entries()) {
+      const old = oldOf(journal, unit, at);
+      if (unit.had !== "nothing") await mkdir(dirname(old), { recursive: true });
+      if (unit.had === "file") await keepOld(join(top, unit.path), old);
+    }
     for (const { path, to } of entries) if (to) journal.marks[path] = await markOf(freshOf(journal, path));
     onStep("written");
     journal.isWritten = true;
@@ -158,7 +160,9 @@ const whyUndone = async (places: JournalFiles, journal: Journal, error: unknown)
   const why = errorMessage(error);
   try {
     const changed = await undo(places, journal);
-    return changed.length === 0 ? why : `${why}; and these files have changed again, and stay: ${changed.join(", ")}`;
+    return changed.length === 0
+      ? why
+      : `${why}; and these files have changed again, and stay: ${changed.map(({ path }) => path).join(", ")}`;
   } catch (failure) {
     return `${why}; what had been changed by then could not be taken back (${errorMessage(failure)}): apply again to do that`;
   }

@@ -103,7 +103,7 @@ test("where a process was killed while it undid that, the next one goes on", asy
   expect((await run(home, tree, steps - 1)).signal).toBe("SIGKILL");
   const { staging, units } = JSON.parse(readFileSync(tree.journal.applying, "utf8"));
   const at = units.findIndex(({ path }: { path: string }) => path === "a.txt");
-  renameSync(join(staging, "old", String(at)), home.path("a.txt"));
+  renameSync(join(staging, "old", String(at), "a.txt"), home.path("a.txt"));
   rmSync(home.path("z.txt"));
   await expect(recover(tree.journal)).resolves.toMatchObject({ became: "undone", left: [] });
   expect(standing(home.top)).toEqual(before);
@@ -120,7 +120,7 @@ test("what a person changed after the crash stays, and is named", async () => {
     else await recover(tree.journal);
   }
   home.write({ "a.txt": "the person's\n" });
-  await expect(recover(tree.journal)).resolves.toMatchObject({ became: "undone", left: ["a.txt"] });
+  await expect(recover(tree.journal)).resolves.toMatchObject({ became: "undone", left: [{ path: "a.txt" }] });
   expect(home.read("a.txt")).toBe("the person's\n");
   expect(home.read("file")).toBe("f\n");
 });
@@ -221,10 +221,28 @@ test("a file that a folder had replaced is kept when a person adds to that folde
   }
   home.write({ "file/own.txt": "own\n" });
   const cutOff = await recover(tree.journal);
-  expect(cutOff).toMatchObject({ became: "undone", left: ["file"] });
-  const kept = cutOff?.kept ?? "";
+  const before = expect.stringMatching(/\/file$/);
+  expect(cutOff).toEqual({
+    became: "undone",
+    tree: home.top,
+    files: expect.anything(),
+    left: [{ path: "file", before }],
+  });
   expect(home.read("file/own.txt")).toBe("own\n");
-  expect(
-    readdirSync(kept).map((name) => lstatSync(join(kept, name)).isFile() && readFileSync(join(kept, name), "utf8")),
-  ).toContain("f\n");
+  expect(readFileSync(cutOff?.left[0]?.before ?? "", "utf8")).toBe("f\n");
+});
+
+test("a file that was removed is kept when a person makes another one there after the crash", async () => {
+  const { home, tree } = await begin();
+  let isGone = false;
+  for (let step = 3; !isGone; step += 1) {
+    expect((await run(home, tree, step)).signal).toBe("SIGKILL");
+    isGone = !existsSync(home.path("gone/g.txt"));
+    if (!isGone) await recover(tree.journal);
+  }
+  home.write({ "gone/g.txt": "own\n" });
+  const cutOff = await recover(tree.journal);
+  expect(cutOff?.left).toMatchObject([{ path: "gone/g.txt" }]);
+  expect(home.read("gone/g.txt")).toBe("own\n");
+  expect(readFileSync(cutOff?.left[0]?.before ?? "", "utf8")).toBe("g\n");
 });
