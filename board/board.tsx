@@ -100,90 +100,90 @@ export const Board = () => {
   const directories = useMemo(() => [...new Set(state.tasks.map(({ directory }) => directory))].sort(), [state.tasks]);
 
   return (
-    <div class={place.task === "" ? "board" : "board detailed"}>
-      <header>
-        <h1>
-          <svg class="logo" viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
-            <rect x="1.5" y="1.5" width="8" height="5" rx="2" />
-            <rect x="6.5" y="9.5" width="8" height="5" rx="2" class="on" />
-            <path d="M5.5 6.5V10q0 2 1 2" />
-          </svg>
-          Taskchart
-        </h1>
-        {stats && (
-          <p class="summary">
-            {waiting.length > 0 && (
-              <button type="button" class="waits" onClick={() => change({ ...NO_FILTERS, status: "waiting" })}>
-                {waiting.length} {waiting.length === 1 ? "waits" : "wait"} for you
-              </button>
-            )}
-            <span>{stats.activeTasks} active</span>
-            <span>{count(stats.totalTasks, "task")}</span>
-            <span class="wide">{usage(stats.usage)}</span>
-          </p>
-        )}
-        <p class="connection" role="status" data-state={connection}>
-          {CONNECTION_TEXTS[connection]}
-        </p>
-        <nav aria-label="More">
-          <LiveViews />
-          <a href="/docs">API</a>
-        </nav>
-      </header>
-      {connection === "locked" ? (
-        <main class="locked">
-          <TokenForm
-            reason="Reading the tasks needs the token on this machine. Run `opencode-taskchart open`, which opens this page with it, or enter it here: it is in server.json in the plugin's data folder."
-            onToken={onToken}
-          />
-        </main>
-      ) : (
-        <main>
-          <section class="list" aria-label="Tasks">
-            <FilterBar
-              filters={place}
-              agents={Object.keys(stats?.byAgent ?? {}).sort()}
-              directories={directories}
-              waiting={waiting.length}
-              onChange={(filters) => change(filters, "replace")}
-            />
-            {connection === "lost" && (
-              <p class="problem" role="alert">
-                OpenCode has ended or does not answer, so this is what was last known, and nothing can be done here. The
-                page goes on by itself when it, or another OpenCode, is there. If it does not, run{" "}
-                <code>opencode-taskchart open</code> in a terminal.
-              </p>
-            )}
-            {state.problem !== "" && connection !== "lost" && (
-              <p class="problem" role="alert">
-                The tasks could not be loaded: {state.problem}
-              </p>
-            )}
-            <TaskList
-              board={state}
-              open={place.task}
-              hasFilters={Object.keys(NO_FILTERS).some((name) => place[name as keyof Filters] !== "")}
-              onOpen={open}
-              onNearEnd={board.loadMore}
-              onClear={() => change(NO_FILTERS)}
-            />
-            <FleetSection isLive={connection === "live"} />
-            <p class="footer">
-              {state.tasks.length < state.total
-                ? `${state.tasks.length.toLocaleString("en")} of ${count(state.total, "task")} loaded`
-                : count(state.total, "task")}
+    <IsLive.Provider value={connection === "live"}>
+      <div class={place.task === "" ? "board" : "board detailed"}>
+        <header>
+          <h1>
+            <svg class="logo" viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
+              <rect x="1.5" y="1.5" width="8" height="5" rx="2" />
+              <rect x="6.5" y="9.5" width="8" height="5" rx="2" class="on" />
+              <path d="M5.5 6.5V10q0 2 1 2" />
+            </svg>
+            Taskchart
+          </h1>
+          {stats && (
+            <p class="summary">
+              {waiting.length > 0 && (
+                <button type="button" class="waits" onClick={() => change({ ...NO_FILTERS, status: "waiting" })}>
+                  {waiting.length} {waiting.length === 1 ? "waits" : "wait"} for you
+                </button>
+              )}
+              <span>{stats.activeTasks} active</span>
+              <span>{count(stats.totalTasks, "task")}</span>
+              <span class="wide">{usage(stats.usage)}</span>
             </p>
-          </section>
-          {place.task === "" ? (
-            <section class="details none" aria-label="Details">
-              <p>Choose a task to see what it does, what it waits for and how it got there.</p>
-              <p class="keys">
-                <kbd>↑</kbd> <kbd>↓</kbd> choose, <kbd>Enter</kbd> opens, <kbd>/</kbd> searches, <kbd>Esc</kbd> goes
-                back
+          )}
+          <p class="connection" role="status" data-state={connection}>
+            {CONNECTION_TEXTS[connection]}
+          </p>
+          <nav aria-label="More">
+            <LiveViews />
+            <a href="/docs">API</a>
+          </nav>
+        </header>
+        {connection === "locked" ? (
+          <main class="locked">
+            <TokenForm
+              reason="Reading the tasks needs the token on this machine. Run `opencode-taskchart open`, which opens this page with it, or enter it here: it is in server.json in the plugin's data folder."
+              onToken={onToken}
+            />
+          </main>
+        ) : (
+          <main>
+            <section class="list" aria-label="Tasks">
+              <FilterBar
+                filters={place}
+                agents={Object.keys(stats?.byAgent ?? {}).sort()}
+                directories={directories}
+                waiting={waiting.length}
+                onChange={(filters) => change(filters, "replace")}
+              />
+              {connection === "lost" && (
+                <p class="problem" role="alert">
+                  OpenCode has ended or does not answer, so this is what was last known, and nothing can be done here.
+                  The page goes on by itself when it, or another OpenCode, is there. If it does not, run{" "}
+                  <code>opencode-taskchart open</code> in a terminal.
+                </p>
+              )}
+              {state.problem !== "" && connection !== "lost" && (
+                <p class="problem" role="alert">
+                  The tasks could not be loaded: {state.problem}
+                </p>
+              )}
+              <TaskList
+                board={state}
+                open={place.task}
+                hasFilters={Object.keys(NO_FILTERS).some((name) => place[name as keyof Filters] !== "")}
+                onOpen={open}
+                onNearEnd={board.loadMore}
+                onClear={() => change(NO_FILTERS)}
+              />
+              <FleetSection isLive={connection === "live"} />
+              <p class="footer">
+                {state.tasks.length < state.total
+                  ? `${state.tasks.length.toLocaleString("en")} of ${count(state.total, "task")} loaded`
+                  : count(state.total, "task")}
               </p>
             </section>
-          ) : (
-            <IsLive.Provider value={connection === "live"}>
+            {place.task === "" ? (
+              <section class="details none" aria-label="Details">
+                <p>Choose a task to see what it does, what it waits for and how it got there.</p>
+                <p class="keys">
+                  <kbd>↑</kbd> <kbd>↓</kbd> choose, <kbd>Enter</kbd> opens, <kbd>/</kbd> searches, <kbd>Esc</kbd> goes
+                  back
+                </p>
+              </section>
+            ) : (
               <TaskDetails
                 key={place.task}
                 id={place.task}
@@ -196,10 +196,10 @@ export const Board = () => {
                 onToken={onToken}
                 onTokenLost={() => setHasToken(readToken() !== undefined)}
               />
-            </IsLive.Provider>
-          )}
-        </main>
-      )}
-    </div>
+            )}
+          </main>
+        )}
+      </div>
+    </IsLive.Provider>
   );
 };

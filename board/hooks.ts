@@ -1,7 +1,9 @@
-import { useEffect, useState } from "preact/hooks";
+import { useContext, useEffect, useState } from "preact/hooks";
+import { IsLive } from "./is-live.ts";
 
-/** Returns the time, which goes on every second while `isRunning`. */
-export const useNow = (isRunning: boolean): number => {
+/** Returns the time, which goes on every second while `isWanted` and the page is connected: nobody knows what runs otherwise. */
+export const useNow = (isWanted: boolean): number => {
+  const isRunning = useContext(IsLive) && isWanted;
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     if (!isRunning) return;

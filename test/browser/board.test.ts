@@ -289,6 +289,10 @@ describeInChromium("the board", () => {
     await first.stop();
     await until(() => page.locator(".connection").textContent()).toContain("Connection lost");
     expect(await tasksIn(page)).toEqual(["3 goes on (running)"]);
+    // Nobody knows for how long it has run: the time, which goes on every second otherwise, stands still.
+    const elapsed = await page.locator(".elapsed").textContent();
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve, 2_500))");
+    expect(await page.locator(".elapsed").textContent()).toBe(elapsed);
     first.source.end(sessionID, "cancelled");
     const second = await boardStage({ port, folder, source: first.source });
     onTestFinished(second.stop);
