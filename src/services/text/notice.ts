@@ -251,11 +251,12 @@ export const noticeOf = (ends: EndedRun[], session: TaskCounts, style: NoticeSty
   };
 };
 
-/** Writes what a notice says of one run beside the words of its result, by which its length is estimated. */
+/** Writes what a notice says of one run beside the words of its result, which is taken to be cut: to estimate its length. */
 export const besideResult = (ended: EndedRun, style: NoticeStyle): OwnText => {
   const { result: whole, earlierText } = ended.end;
-  const end = { ...ended.end, ...(whole && { result: "…" }), ...(earlierText && { earlierText: "…" }) };
-  return lines(visibleText({ ...ended, end }, style), outcomeOf({ ...ended, end }), result(end, style));
+  const end = { ...ended.end, ...(whole && { result: "……" }), ...(earlierText && { earlierText: "……" }) };
+  const cut = result(end, { ...style, maxResultChars: 1 });
+  return lines(visibleText({ ...ended, end }, style), outcomeOf({ ...ended, end }), cut);
 };
 
 const count = (ends: readonly RunResult[], outcome: RunResult["outcome"]): number =>

@@ -213,7 +213,7 @@ test("a hundred long ends of a model whose window nobody knows come in several p
   await stage.clock.advance(10_000);
   const prompts = stage.notices();
   const hidden = prompts.map((parts) => parts.at(-1)?.text ?? "");
-  expect(prompts.length).toBeGreaterThan(2);
+  expect(prompts.length).toBeGreaterThan(1);
   for (const text of hidden) expect(estimateTokenCount(text)).toBeLessThan(8_500);
   const told = hidden.flatMap((text) => [...text.matchAll(/^Task (ses_\w+) completed/gm)].map(([, id]) => id));
   expect(told.toSorted()).toEqual(tasks.toSorted());
