@@ -3,7 +3,7 @@ import type { LaunchRequest } from "../../src/services/engine.ts";
 import type { Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import type { AgentCall } from "./agent-call.ts";
-import { atWork, isRunning, isSummarizing, isThere, people, pick, preferred, tasks } from "./choosing.ts";
+import { atWork, isResumable, isRunning, isSummarizing, isThere, people, pick, preferred, tasks } from "./choosing.ts";
 import { checkList } from "./list-check.ts";
 import { INSTRUCTION } from "./people.ts";
 import type { Simulation } from "./simulation.ts";
@@ -154,7 +154,10 @@ export const agentSteps = {
   },
   resume: (world, { task }) => {
     const chosen = pick(
-      preferred(tasks(world), ({ status }) => status === "completed"),
+      preferred(
+        preferred(tasks(world), ({ status }) => status === "completed"),
+        isResumable(world),
+      ),
       task,
     );
     if (!chosen) return;

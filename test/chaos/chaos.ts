@@ -7,6 +7,7 @@ import { type Schedule, schedules } from "./schedule.ts";
 import { settleDown } from "./settle-down.ts";
 import { createSharedParts, USER_SESSIONS } from "./shared-parts.ts";
 import type { Simulation } from "./simulation.ts";
+import type { Situations } from "./sometimes.ts";
 
 /** The outcome of a schedule. */
 export interface Outcome {
@@ -29,12 +30,12 @@ const kindOf = (participant: string): string => {
 /** Runs a schedule until its end or its first fault. Deterministic: the same schedule has the same outcome each time. */
 export const runSchedule = async (
   schedule: Schedule,
-  check: (world: Simulation) => void = () => undefined,
+  { check = () => undefined, situations }: Pick<ChaosOptions, "check" | "situations"> = {},
 ): Promise<Outcome> => {
   const shared = createSharedParts(schedule);
-  const world = createSimulation(schedule, shared);
+  const world = createSimulation(schedule, shared, 0, situations);
   const others = Array.from({ length: (schedule.processes ?? 1) - 1 }, (_, index) =>
-    createSimulation(schedule, shared, index + 1),
+    createSimulation(schedule, shared, index + 1, situations),
   );
   const worlds: [Simulation, ...Simulation[]] = [world, ...others];
   const rejectedBefore = unhandled.length;
@@ -56,6 +57,7 @@ export const runSchedule = async (
   } finally {
     for (const { life } of worlds) life().die();
     world.storage.remove();
+    situations?.endSchedule();
   }
   return { faults: world.faults, diagram: () => world.sequence.diagram(kindOf), world };
 };
@@ -71,6 +73,8 @@ export interface ChaosOptions {
   onPlayed?: (outcome: Outcome, schedule: Schedule) => void;
   /** An additional invariant, checked after each step; it reports violations to the world. */
   check?: (world: Simulation) => void;
+  /** Counts what occurs. */
+  situations?: Situations;
 }
 
 /** The first fault of a schedule. */
@@ -117,10 +121,10 @@ export const runRandomSchedules = async ({
   from = schedules,
   path,
   onPlayed,
-  check,
+  ...watched
 }: ChaosOptions): Promise<string | undefined> => {
   const property = fc.asyncProperty(from, async (schedule) => {
-    const outcome = await runSchedule(schedule, check);
+    const outcome = await runSchedule(schedule, watched);
     onPlayed?.(outcome, schedule);
     if (outcome.faults.length > 0) throw new Error(outcome.faults[0]);
   });
@@ -128,6 +132,6 @@ export const runRandomSchedules = async ({
   if (!found.failed) return undefined;
   const [schedule] = found.counterexample ?? [];
   if (!schedule) return `the schedules could not be made: ${String(found.errorInstance)}`;
-  const { faults, diagram } = await runSchedule(schedule, check);
+  const { faults, diagram } = await runSchedule(schedule, watched);
   return reportOf({ seed, path: found.counterexamplePath ?? "", schedule, faults, diagram: diagram() });
 };

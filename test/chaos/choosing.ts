@@ -10,14 +10,33 @@ import type { Simulation } from "./simulation.ts";
 /** Returns the one with that number, modulo their count; from the end where it is below 0. */
 export const pick = <T>(from: T[], which: number): T | undefined => from.at(which % Math.max(1, from.length));
 
-/** Returns the tasks that a step is meant for, or all if there are none: calls that will be refused should be tried too. */
-export const preferred = (tasks: Task[], isMeant: (task: Task) => boolean): Task[] => {
-  const meant = tasks.filter(isMeant);
-  return meant.length > 0 ? meant : tasks;
+/** Returns those that a step is meant for, or all if there are none: calls that will be refused should be tried too. */
+export const preferred = <T>(all: T[], isMeant: (one: T) => boolean): T[] => {
+  const meant = all.filter(isMeant);
+  return meant.length > 0 ? meant : all;
 };
 
 /** True for a task whose run is under way. */
 export const isRunning = (task: Task): boolean => !hasEnded(task);
+
+/** True for a task that can be resumed: it is completed, and its parent knows of that. */
+export const isResumable =
+  ({ stage }: Simulation) =>
+  ({ sessionID, status }: Task): boolean => {
+    const { value, context } = stage.store.get(sessionID)?.snapshot ?? {};
+    return status === "completed" && value?.notice === "none" && context?.waiters.length === 0;
+  };
+
+/** True for a session that is to be notified of an end. */
+export const isOwed =
+  (world: Simulation) =>
+  (sessionID: string): boolean =>
+    tasks(world).some(
+      (task) =>
+        task.parentSessionID === sessionID &&
+        world.stage.store.get(task.sessionID)?.snapshot.value.notice !== "none" &&
+        hasEnded(task),
+    );
 
 /** The ids of all sessions. */
 export const sessions = ({ host }: Simulation): string[] => host.sessionIDs();

@@ -21,6 +21,7 @@ import { watchRetention } from "./retention-watch.ts";
 import type { Schedule } from "./schedule.ts";
 import { createSharedParts, isFault, USER_SESSIONS } from "./shared-parts.ts";
 import type { Simulation } from "./simulation.ts";
+import { createSituations } from "./sometimes.ts";
 import { wordsOfToolset } from "./toolsets.ts";
 import { undelivered } from "./undelivered.ts";
 import { createUsageCounts } from "./usage-counts.ts";
@@ -35,6 +36,7 @@ export const createSimulation = (
   settings: Omit<Schedule, "steps">,
   shared = createSharedParts(settings),
   place = 0,
+  situations = createSituations(),
 ): Simulation => {
   const { recovery, slots, toolset = "tasks", onParentCancel = "cancel" } = settings;
   const { lifetime = Number.POSITIVE_INFINITY, limits = USUAL_LIMITS } = settings;
@@ -43,6 +45,7 @@ export const createSimulation = (
   // What a stopped process has under way does not go on.
   const hostClock = ownership ? { now: clock.now, after: (...given: AfterArgs) => lifeClock().after(...given) } : clock;
   const host = createFakeHost(hostClock, ids, shared.sessions);
+  if (typeof settings.parentsTake === "number") host.repliesAfter(settings.parentsTake);
   /** How many calls each process lives for; without end once everything is to come to rest. */
   let longest = lifetime;
   const begin = (): CountedProcess => {
@@ -140,9 +143,13 @@ export const createSimulation = (
   };
   const gateCommands = createGateCommands(limits.gate, lifeClock);
   let { isHeadless } = limits;
+  const outboxes = watchOutboxes(fault);
   const stage = createStage({
     openStore,
-    inspect: watchOutboxes(fault),
+    inspect: (observation) => {
+      outboxes(observation);
+      situations.watch(observation);
+    },
     clock,
     ids,
     host: linked,
@@ -273,6 +280,8 @@ export const createSimulation = (
       host.crash();
       sequence.note("engine,host", down > 0 ? `OpenCode ends, for ${down} ms` : "OpenCode ends, and starts again");
       frozenSince = undefined;
+      // All that it had under way has ended with it.
+      toBeStopped.clear();
       await clock.advance(down);
       life = begin();
       awakeSince = clock.now();

@@ -1,5 +1,6 @@
+import { STEPS_WITHOUT_END } from "../../src/services/runtime/run-outcome.ts";
 import { ask, callTools, circle, dawdle, overspend, runTool, spend } from "./budgets.ts";
-import { acting, atWork, busy, pick, preferred, sessions, tasks } from "./choosing.ts";
+import { acting, atWork, busy, people, pick, preferred, sessions, tasks } from "./choosing.ts";
 import { finishRun } from "./settle-down.ts";
 import { USER_SESSIONS } from "./shared-parts.ts";
 import type { StepActions } from "./step-action.ts";
@@ -15,6 +16,33 @@ export const hostSteps = {
     if (!sessionID) return;
     world.agents.abort(sessionID);
     world.host.fail(sessionID, { name: "APIError", message: "401" });
+  },
+  hostFault: (world, { session }) => {
+    const sessionID = pick(busy(world), session);
+    if (!sessionID) return;
+    world.agents.abort(sessionID);
+    world.host.fail(sessionID, { name: "UnknownError", message: "Failed to execute statement" });
+  },
+  stepsWithoutEnd: (world, { session }) => {
+    const sessionID = pick(busy(world), session);
+    if (sessionID) world.tracks.mayEndTurn(sessionID);
+    for (let step = 0; sessionID && step < STEPS_WITHOUT_END; step += 1) {
+      world.host.step(sessionID, { finish: "unknown", text: "And then" });
+    }
+  },
+  answerParent: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (sessionID && world.host.at(sessionID).busy) finishRun(world, sessionID);
+  },
+  parentFails: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (!sessionID) return;
+    world.agents.abort(sessionID);
+    world.host.fail(sessionID, { name: "APIError", message: "overloaded" });
+  },
+  showParent: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (sessionID) world.host.emitSession(sessionID);
   },
   goOnAfterError: (world, { session, idle }) => {
     const sessionID = pick(busy(world), session);
@@ -87,7 +115,10 @@ export const hostSteps = {
     if (chosen) await dawdle(world, chosen, begins);
   },
   hint: (world, { session, says }) => {
-    const sessionID = pick(sessions(world), session);
+    const sessionID = pick(
+      preferred(sessions(world), (id) => world.host.at(id).busy),
+      session,
+    );
     if (sessionID) world.host.emit({ type: says, sessionID });
   },
   behave: (world, { session, habit }) => {

@@ -106,7 +106,8 @@ const misjudged = (worlds: readonly [Simulation, ...Simulation[]], stored: Task[
       const spoken = messages.filter(
         ({ role, isSummary, createdAt }) => role === "assistant" && !isSummary && createdAt >= madeAt,
       );
-      const answers = spoken.filter(({ finish }) => finish === "stop");
+      // A provider that never says why it stops has answered when its turn was ended for that.
+      const answers = spoken.filter(({ finish }) => finish === "stop" || finish === "unknown");
       const isTrue = status !== "completed" || answers.some(({ text }) => text === result);
       // A prompt that is sent again after the answer to another one is answered again: it wakes an interrupted session.
       const isOnce = spoken.every(({ finish, promptID, completedAt = 0 }, at) => {

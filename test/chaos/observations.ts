@@ -26,6 +26,8 @@ export interface TaskObservations {
   mayResume(taskId: string): void;
   /** Records that the session's model refuses: its turn may be aborted, and another model may go on. */
   mayLeaveModel(sessionID: string): void;
+  /** Records that the session's provider never says why it stops: its turn may be ended. */
+  mayEndTurn(sessionID: string): void;
   /** True if its model ever refused. */
   wasRefused(sessionID: string): boolean;
   /** Records that a person goes on in the session of a task that has ended. */
@@ -69,6 +71,7 @@ export const createTaskObservations = (
   const resumptions = new Map<string, number>();
   const aborted = new Set<string>();
   const refused = new Set<string>();
+  const endless = new Set<string>();
   const gone = new Set<string>();
   /** What was removed in the step under way. */
   const leaving = new Set<string>();
@@ -190,6 +193,7 @@ export const createTaskObservations = (
     mayResume: (taskId) => void resumptions.set(taskId, (resumptions.get(taskId) ?? 0) + 1),
     wasRefused: (sessionID) => refused.has(sessionID),
     mayLeaveModel: (sessionID) => void refused.add(sessionID),
+    mayEndTurn: (sessionID) => void endless.add(sessionID),
     comesBack: (sessionID) => void back.set(sessionID, back.get(sessionID) ?? now()),
     backSince: (sessionID) => back.get(sessionID),
     // The next one takes all tasks of a failed task for its own, and cancels them.
@@ -201,7 +205,7 @@ export const createTaskObservations = (
       leaving.clear();
       for (const id of aborted) {
         const task = tasks.get(id);
-        if (task && !failed(task) && !wasToEnd(id) && !refused.has(id))
+        if (task && !failed(task) && !wasToEnd(id) && !refused.has(id) && !endless.has(id))
           fault(`the session of ${id} was aborted though nobody asked for it`);
       }
       aborted.clear();

@@ -1,5 +1,5 @@
 import { launch } from "./agent-steps.ts";
-import { busy, isThere, people, pick, preferred, tasks } from "./choosing.ts";
+import { busy, isOwed, isRunning, isThere, people, pick, preferred, tasks } from "./choosing.ts";
 import { answerByApi, askByApi, fitsApi } from "./people.ts";
 import { USER_SESSIONS } from "./shared-parts.ts";
 import type { Simulation } from "./simulation.ts";
@@ -41,12 +41,37 @@ export const peopleSteps = {
     if (isThere(world, sessionID)) await launch(world, sessionID);
   },
   deleteChild: (world, { task }) => {
-    const sessionID = pick(tasks(world), task)?.sessionID;
-    if (sessionID && isThere(world, sessionID)) remove(world, sessionID);
+    const there = tasks(world).filter(({ sessionID }) => isThere(world, sessionID));
+    const sessionID = pick(preferred(there, isRunning), task)?.sessionID;
+    if (sessionID) remove(world, sessionID);
   },
   deleteParent: (world, { parent }) => {
-    const sessionID = pick(people(world), parent);
+    const sessionID = pick(preferred(people(world), isOwed(world)), parent);
     if (sessionID) remove(world, sessionID);
+  },
+  takeBack: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (!sessionID || world.host.at(sessionID).busy) return;
+    const asked = world.host.at(sessionID).messages.findLast(({ role }) => role === "user");
+    if (asked) world.host.revert(sessionID, asked.id);
+  },
+  redo: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (sessionID) world.host.unrevert(sessionID);
+  },
+  archive: (world, { parent, isArchived }) => {
+    const sessionID = pick(people(world), parent);
+    if (sessionID) world.host.archive(sessionID, isArchived);
+  },
+  beginTurn: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (sessionID && !world.host.at(sessionID).busy) world.host.beginTurn(sessionID);
+  },
+  stopParent: (world, { parent }) => {
+    const sessionID = pick(people(world), parent);
+    if (!sessionID || !world.host.at(sessionID).busy) return;
+    world.agents.abort(sessionID);
+    world.host.abortByPerson(sessionID);
   },
   copy: async (world, { parent, before }) => {
     const sessionID = pick(people(world), parent);

@@ -14,7 +14,7 @@ export interface Finding {
 export const reportOf = ({
   seed,
   path,
-  schedule: { store, processes = 1, recovery, slots, toolset, onParentCancel, lifetime, limits, steps },
+  schedule: { store, processes = 1, recovery, slots, toolset, onParentCancel, parentsTake, lifetime, limits, steps },
   faults,
   diagram,
 }: Finding): string =>
@@ -26,6 +26,7 @@ export const reportOf = ({
     ...(processes === 1 ? [] : [`${processes} processes.`]),
     `Store: ${store}. Recovery: ${recovery}. Slots: ${slots}.`,
     ...(toolset === undefined ? [] : [`Toolset: ${toolset}. On the cancellation of a parent: ${onParentCancel}.`]),
+    ...(parentsTake === undefined ? [] : [`The models of people's sessions take: ${parentsTake} ms.`]),
     ...(lifetime === undefined ? [] : [`Each process dies after ${lifetime} calls.`]),
     ...(limits === undefined ? [] : [`Limits: ${JSON.stringify(limits)}.`]),
     "Steps:",

@@ -14,7 +14,11 @@ const removeFaults = (world: Simulation) => {
   wire.mend();
   calls.mend();
   host.childHabits("work");
-  for (const id of host.sessionIDs()) host.habits(id, USER_SESSIONS.includes(id) ? "reply" : "work");
+  for (const id of host.sessionIDs()) {
+    host.habits(id, USER_SESSIONS.includes(id) ? "reply" : "work");
+    if (host.at(id).revertedTo !== undefined) host.unrevert(id);
+    if (host.at(id).archivedAt !== undefined) host.archive(id, false);
+  }
 };
 
 /** An answer that is JSON fits a schema: all schemas here want a string. */

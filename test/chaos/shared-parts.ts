@@ -62,7 +62,8 @@ export const createSharedParts = ({
   processes = 1,
   slots,
   limits = USUAL_LIMITS,
-}: Pick<Schedule, "store" | "processes" | "slots" | "limits">): SharedParts => {
+  parentsTake,
+}: Pick<Schedule, "store" | "processes" | "slots" | "limits" | "parentsTake">): SharedParts => {
   const sequence = createSequence();
   const faults: string[] = [];
   const fault = (words: string) => {
@@ -74,7 +75,7 @@ export const createSharedParts = ({
   const ids = createPlainIds();
   const sessions = processes > 1 ? createSharedSessionFile<FakeSession>() : createSessionFile<FakeSession>();
   const host = createFakeHost(clock, ids, sessions);
-  for (const id of USER_SESSIONS) host.addSession(id);
+  for (const id of USER_SESSIONS) host.addSession(id, { habit: parentsTake === "told" ? "work" : "reply" });
   const write = (message: string, extra?: Record<string, unknown>) => {
     const line = `${message} ${JSON.stringify(extra ?? {})}`;
     if (isFault(line)) fault(`the log says: ${line}`);

@@ -56,6 +56,13 @@ export type Step =
   | { do: "comeBack"; task: number }
   | { do: "deleteChild"; task: number }
   | { do: "deleteParent"; parent: number }
+  /** A person takes back the newest messages of an idle session, or takes that back. */
+  | { do: "takeBack"; parent: number }
+  | { do: "redo"; parent: number }
+  | { do: "archive"; parent: number; isArchived: boolean }
+  /** A person writes to their own session, whose model is at work until it is told to answer, or stops its turn. */
+  | { do: "beginTurn"; parent: number }
+  | { do: "stopParent"; parent: number }
   | { do: "copy"; parent: number; before: number | undefined }
   /** A person asks something of a task by the status API of this process. */
   | { do: "askByApi"; task: number; kind: "cancel" | "resume" | "steer" }
@@ -67,6 +74,14 @@ export type Step =
   // The host and its models.
   | { do: "answer"; session: number; idles: number; unwritten: boolean; unseen: boolean }
   | { do: "fail"; session: number }
+  /** The host itself errs, and the run ends with that. */
+  | { do: "hostFault"; session: number }
+  /** The provider never says why it stopped, step after step. */
+  | { do: "stepsWithoutEnd"; session: number }
+  /** The turn of a person's session is answered, fails, or the host says again that the session is there. */
+  | { do: "answerParent"; parent: number }
+  | { do: "parentFails"; parent: number }
+  | { do: "showParent"; parent: number }
   /** The host reports an error, and goes on with the run by itself. */
   | { do: "goOnAfterError"; session: number; idle: boolean }
   /** The host sums a conversation up: by itself where it works, or because a person asks for it. */

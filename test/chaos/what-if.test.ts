@@ -64,8 +64,10 @@ const storedIn = ({ stage: { store }, storage }: Simulation): StoredTask[] =>
 
 const play = async (schedule: Schedule): Promise<Played> => {
   let tasks: StoredTask[] = [];
-  const { faults } = await runSchedule(schedule, (world) => {
-    tasks = storedIn(world);
+  const { faults } = await runSchedule(schedule, {
+    check: (world) => {
+      tasks = storedIn(world);
+    },
   });
   expect(faults).toEqual([]);
   return { schedule, tasks, runs: tasks.flatMap(({ journal }) => recordedIn(journal)?.runs ?? []) };

@@ -74,6 +74,8 @@ export interface FakeHost extends Host {
   habits(sessionID: string, ...habits: Habit[]): void;
   /** Sets the habits of sessions created from now on. */
   childHabits(...habits: Habit[]): void;
+  /** Sets how many milliseconds the models of sessions with the habit "reply" take. Default: none. */
+  repliesAfter(ms: number): void;
   /** Makes the next `times` calls of this name fail. */
   failNext(call: Call, failure: HostFailure, times?: number): void;
   /** Makes the next calls of this name throw, as a fault in our own adapter would. */
@@ -112,6 +114,8 @@ export interface FakeHost extends Host {
    * finished until the returned function is called.
    */
   beginStep(sessionID: string, messageID: string): () => void;
+  /** The user writes to the session, and its model is at work. */
+  beginTurn(sessionID: string): void;
   /** The user writes to the session and is answered. */
   converse(sessionID: string): void;
   /** The user aborts the session's run. */
@@ -198,6 +202,7 @@ export const createFakeHost = (
     { providerID: "router", modelID: "anthropic/claude", variants: [] },
   ];
   let childHabits: Habit[] = ["work"];
+  let replyTime = 0;
   let listener: (event: HostEvent) => void = () => undefined;
 
   const emit = (event: HostEvent) => {
@@ -488,6 +493,27 @@ export const createFakeHost = (
     emitSession(found.id);
   };
 
+  /** The model answers after its time. What was asked meanwhile gets a step of its own after that, as in the real host. */
+  const reply = (found: FakeSession) => {
+    if (replyTime === 0) return finish(found.id, "ok");
+    begin(found);
+    const goOn = () => {
+      if (sessions.get(found.id) !== found || !found.busy) return;
+      if (!finishBegun(found, "ok")) return void finish(found.id, "ok");
+      begin(found);
+      clock.after(replyTime, goOn);
+    };
+    clock.after(replyTime, goOn);
+  };
+
+  const beginTurn = (id: string) => {
+    const found = session(id);
+    deleteReverted(found);
+    found.messages.push(message({ role: "user", text: "and another thing" }));
+    tell(found);
+    begin(found);
+  };
+
   const take = (found: FakeSession, { messageID, parts, noReply, agent }: Prompt) => {
     const stored = found.messages.find(({ id }) => id === messageID);
     // Only the newest answer keeps a message from being answered again, as in the real host.
@@ -516,7 +542,7 @@ export const createFakeHost = (
     }
     if (habit === "mute" || noReply) return;
     if (answered || found.busy || (habit === "ignore" && !stored)) return;
-    if (habit === "reply") finish(found.id, "ok");
+    if (habit === "reply") reply(found);
     else begin(found);
   };
 
@@ -542,6 +568,9 @@ export const createFakeHost = (
     },
     childHabits: (...habits) => {
       childHabits = habits;
+    },
+    repliesAfter: (ms) => {
+      replyTime = ms;
     },
     failNext: (name, failure, times = 1) => {
       failures.set(name, [...(failures.get(name) ?? []), ...Array.from({ length: times }, () => failure)]);
@@ -580,13 +609,10 @@ export const createFakeHost = (
       };
     },
     converse: (id) => {
-      const found = session(id);
-      deleteReverted(found);
-      found.messages.push(message({ role: "user", text: "and another thing" }));
-      tell(found);
-      begin(found);
+      beginTurn(id);
       finish(id, "I see.");
     },
+    beginTurn,
     abortByPerson: (id) => fail(id, { name: "MessageAbortedError", message: "Aborted" }),
     revert: (id, messageID) => {
       const found = session(id);
