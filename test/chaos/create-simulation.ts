@@ -144,11 +144,12 @@ export const createSimulation = (
   const gateCommands = createGateCommands(limits.gate, lifeClock);
   let { isHeadless } = limits;
   const outboxes = watchOutboxes(fault);
+  const sometimes = situations.watch();
   const stage = createStage({
     openStore,
     inspect: (observation) => {
       outboxes(observation);
-      situations.watch(observation);
+      sometimes(observation);
     },
     clock,
     ids,

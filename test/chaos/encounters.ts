@@ -76,34 +76,44 @@ const RUNS: readonly (readonly Step[])[] = [
   [...begun, read, pass(60)],
 ];
 
+const faulted: Step = { do: "hostFault", session: NEWEST };
+
 /** What may happen to a run. */
-const TO_RUNS: readonly Step[] = [
-  answered(NEWEST),
-  { do: "fail", session: NEWEST },
-  { do: "hostFault", session: NEWEST },
-  { do: "goOnAfterError", session: NEWEST, idle: false },
-  { do: "goOnAfterError", session: NEWEST, idle: true },
-  { do: "breakOff", session: NEWEST },
-  { do: "stepsWithoutEnd", session: NEWEST },
-  refused,
-  { do: "refuseForNow", session: NEWEST, ms: 600 },
-  { do: "refuseForNow", session: NEWEST, ms: 20_000 },
-  { do: "hint", session: NEWEST, says: "idle" },
-  { do: "hint", session: NEWEST, says: "busy" },
-  { do: "abort", session: NEWEST },
-  steered,
-  struck("storeMessage", "refused"),
-  cancelled,
-  { do: "deleteChild", task: NEWEST },
-  { do: "clear", task: NEWEST },
-  { do: "overspend", task: NEWEST },
-  askedForPermission,
-  { do: "reply", task: NEWEST },
-  read,
-  { do: "resume", task: NEWEST },
-  ended,
-  struck("busy", "unavailable", 3),
-  pass(WHILE),
+const TO_RUNS: readonly (readonly Step[])[] = [
+  [answered(NEWEST)],
+  [{ do: "answer", session: NEWEST, idles: 2, unwritten: true, unseen: false }],
+  [{ do: "answer", session: NEWEST, idles: 1, unwritten: false, unseen: true }],
+  [{ do: "fail", session: NEWEST }],
+  [faulted],
+  [faulted, pass(WHILE), faulted, pass(WHILE), faulted, pass(WHILE), faulted],
+  [{ do: "goOnAfterError", session: NEWEST, idle: false }],
+  [{ do: "goOnAfterError", session: NEWEST, idle: true }],
+  [{ do: "breakOff", session: NEWEST }],
+  [{ do: "stepsWithoutEnd", session: NEWEST }],
+  [refused],
+  [{ do: "refuseForNow", session: NEWEST, ms: 600 }],
+  [{ do: "refuseForNow", session: NEWEST, ms: 20_000 }],
+  [{ do: "hint", session: NEWEST, says: "idle" }],
+  [{ do: "hint", session: NEWEST, says: "busy" }],
+  [{ do: "abort", session: NEWEST }],
+  [steered],
+  [steered, steered],
+  [struck("storeMessage", "refused", 2), steered],
+  [struck("storeMessage", "unavailable", 2), steered],
+  [cancelled],
+  [{ do: "deleteChild", task: NEWEST }],
+  [{ do: "clear", task: NEWEST }],
+  [{ do: "overspend", task: NEWEST }],
+  [{ do: "circle", task: NEWEST }],
+  [askedForPermission],
+  [askedForPermission, askedForPermission, { do: "reply", task: NEWEST }, { do: "reply", task: NEWEST }],
+  [{ do: "reply", task: NEWEST }],
+  [read],
+  [{ do: "resume", task: NEWEST }],
+  [ended],
+  [struck("busy", "unavailable", 3)],
+  [struck("messages", "unavailable", 12)],
+  [pass(WHILE)],
 ];
 
 const withTwo = [...begun, ...begun];
@@ -153,34 +163,37 @@ const DELIVERIES: readonly (readonly Step[])[] = [
 ];
 
 /** What may happen to a delivery. */
-const TO_DELIVERIES: readonly Step[] = [
-  { do: "answerParent", parent: PARENT },
-  { do: "stopParent", parent: PARENT },
-  { do: "parentFails", parent: PARENT },
-  { do: "beginTurn", parent: PARENT },
-  { do: "converse", parent: PARENT },
-  { do: "takeBack", parent: PARENT },
-  { do: "redo", parent: PARENT },
-  { do: "archive", parent: PARENT, isArchived: false },
-  { do: "deleteParent", parent: PARENT },
-  { do: "hint", session: PARENT, says: "idle" },
-  { do: "hint", session: PARENT, says: "busy" },
-  { do: "showParent", parent: PARENT },
-  answered(NEWEST),
-  answered(SECOND_NEWEST),
-  { do: "clear", task: NEWEST },
-  { do: "cancelAll", parent: PARENT },
-  read,
-  ended,
-  struck("session", "missing", 2),
-  struck("prompt", "refused", 2),
-  struck("message", "unavailable"),
-  pass(WHILE),
-  pass(70_000),
+const TO_DELIVERIES: readonly (readonly Step[])[] = [
+  [{ do: "answerParent", parent: PARENT }],
+  [{ do: "stopParent", parent: PARENT }],
+  [{ do: "parentFails", parent: PARENT }],
+  [{ do: "beginTurn", parent: PARENT }],
+  [{ do: "converse", parent: PARENT }],
+  [{ do: "takeBack", parent: PARENT }],
+  [{ do: "redo", parent: PARENT }],
+  [{ do: "archive", parent: PARENT, isArchived: false }],
+  [{ do: "deleteParent", parent: PARENT }],
+  [{ do: "hint", session: PARENT, says: "idle" }],
+  [{ do: "hint", session: PARENT, says: "busy" }],
+  [{ do: "showParent", parent: PARENT }],
+  [answered(NEWEST)],
+  [answered(SECOND_NEWEST)],
+  [{ do: "clear", task: NEWEST }],
+  [{ do: "cancelAll", parent: PARENT }],
+  [read],
+  [ended],
+  [struck("session", "missing", 2)],
+  [struck("prompt", "refused", 2)],
+  [struck("message", "unavailable")],
+  [pass(WHILE)],
+  [pass(70_000)],
 ];
 
 /** Draws what brings something into a state, and one to three things that happen then, each at once or a moment later. */
-const encounter = (states: readonly (readonly Step[])[], happenings: readonly Step[]): fc.Arbitrary<Step[]> =>
+const encounter = (
+  states: readonly (readonly Step[])[],
+  happenings: readonly (readonly Step[])[],
+): fc.Arbitrary<Step[]> =>
   fc
     .record({
       state: fc.constantFrom(...states),
@@ -191,7 +204,7 @@ const encounter = (states: readonly (readonly Step[])[], happenings: readonly St
     })
     .map(({ state, happens }) => [
       ...state,
-      ...happens.flatMap(([step, ms]) => (ms === 0 ? [step] : [step, pass(ms)])),
+      ...happens.flatMap(([steps, ms]) => (ms === 0 ? steps : [...steps, pass(ms)])),
       pass(WHILE),
     ]);
 

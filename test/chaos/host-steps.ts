@@ -21,7 +21,7 @@ export const hostSteps = {
     const sessionID = pick(busy(world), session);
     if (!sessionID) return;
     world.agents.abort(sessionID);
-    world.host.fail(sessionID, { name: "UnknownError", message: "Failed to execute statement" });
+    world.host.fail(sessionID, { name: "UnknownError", message: "Failed to execute statement", fault: "host" });
   },
   stepsWithoutEnd: (world, { session }) => {
     const sessionID = pick(busy(world), session);

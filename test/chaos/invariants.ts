@@ -152,7 +152,8 @@ const unsteered = ({ host, stage, storage }: Simulation, stored: Task[]): string
       const first = places.map(([place]) => place ?? -1);
       const last = first.at(-1) ?? -1;
       const isSeen = messages.some(
-        ({ role, finish, isSummary }, place) => role === "assistant" && !isSummary && place > last && finish === "stop",
+        ({ role, finish = "", isSummary }, place) =>
+          role === "assistant" && !isSummary && place > last && ["stop", "unknown"].includes(finish),
       );
       return [
         ...given.filter((_, index) => (places[index]?.length ?? 0) > 1).map((id) => `${id} is in ${sessionID} twice`),

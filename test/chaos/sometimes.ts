@@ -1,20 +1,93 @@
 import type { AnyTransitionDefinition } from "xstate";
-import { outboxMachine } from "../../src/machines/outbox/machine.ts";
+import type { OutboxEvent } from "../../src/machines/outbox/events.ts";
+import { type OutboxSnapshot, outboxMachine } from "../../src/machines/outbox/machine.ts";
+import { carries } from "../../src/machines/outbox/setup.ts";
 import { parentOfOutbox } from "../../src/machines/supervisor/machine.ts";
-import { taskMachine } from "../../src/machines/task/machine.ts";
+import type { TaskEvent } from "../../src/machines/task/events.ts";
+import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import type { Inspect, InspectedRef } from "../../src/services/runtime/actor-system.ts";
 import { transitionsOf } from "../model/transitions.ts";
 
 /*
- * What random schedules must have come to: a promise about a situation that never occurs is not tried at all.
+ * What random schedules must have come to: a promise about a situation that never occurs is not tried at all. Each transition
+ * of the charts is one. So are these, in which an event meets what the chart has besides the state that takes it.
  */
+
+const isSteering = ({ value }: TaskSnapshot): boolean => value.steering !== "none";
+
+const MEETINGS_OF_TASKS: Record<string, (before: TaskSnapshot, event: TaskEvent) => boolean> = {
+  "a model is refused while an instruction is on its way": (before, { type }) =>
+    type === "CHECKED_FAILED" && isSteering(before),
+  "another model goes on while an instruction is on its way": (before, { type }) =>
+    type === "MODEL_CHANGED" && isSteering(before),
+  "a gate ends while an instruction is on its way": (before, { type }) => type === "GATE_ENDED" && isSteering(before),
+  "a limit is exceeded while an instruction is on its way": (before, { type }) =>
+    type === "LIMIT_EXCEEDED" && isSteering(before),
+  "a run is cancelled while an instruction is on its way": (before, { type }) =>
+    type === "CANCEL" && isSteering(before),
+  "a process ends while an instruction is on its way": (before, { type }) => type === "ADOPTED" && isSteering(before),
+  "a call begins to wait while the notice is on its way": ({ value }, { type }) =>
+    type === "WAIT_BEGAN" && value.notice === "sending",
+  "a result is read while its notice is on its way": ({ value }, { type }) =>
+    type === "RESULT_READ" && value.notice === "sending",
+  "a process ends while the notice is on its way": ({ value }, { type }) =>
+    type === "ADOPTED" && value.notice === "sending",
+  "a process ends while a result is owed": ({ value }, { type }) => type === "ADOPTED" && value.notice === "due",
+  "a process ends while calls wait for the end": ({ context }, { type }) =>
+    type === "ADOPTED" && context.waiters.length > 0,
+  "one of several calls that wait is aborted": ({ context }, { type }) =>
+    type === "WAIT_ABANDONED" && context.waiters.length > 1,
+  "a session is deleted while its run is under way": ({ value }, { type }) =>
+    type === "SESSION_DELETED" && value.run !== "idle",
+  "a session is deleted while it asks a person": ({ value }, { type }) =>
+    type === "SESSION_DELETED" && typeof value.attention === "object",
+  "a run is cancelled while it asks a person": ({ value }, { type }) =>
+    type === "CANCEL" && typeof value.attention === "object",
+  "a silent task asks a person": ({ value }, { type }) => type === "REQUEST_ASKED" && value.attention === "stale",
+  "a second request is asked before the first is answered": ({ context }, { type }) =>
+    type === "REQUEST_ASKED" && context.userRequests.length === 1,
+  "a limit is exceeded while a person is asked": ({ value }, { type }) =>
+    type === "LIMIT_EXCEEDED" && typeof value.attention === "object",
+  "a task is resumed a second time": ({ context }, { type }) => type === "RESUME" && context.run.index > 0,
+};
+
+const MEETINGS_OF_OUTBOXES: Record<string, (before: OutboxSnapshot, event: OutboxEvent) => boolean> = {
+  "the parent is deleted while its notice is on its way": ({ value }, { type }) =>
+    type === "PARENT_CLOSED" && value.delivery === "sending",
+  "the parent is deleted while its notice is stored and not answered": ({ value }, { type }) =>
+    type === "PARENT_CLOSED" && (value.delivery === "awaiting" || value.delivery === "checking"),
+  "the parent is deleted while its notice is to be sent again": ({ value }, { type }) =>
+    type === "PARENT_CLOSED" && (value.delivery === "resending" || value.delivery === "backingOff"),
+  "the parent is deleted while it is set aside": ({ value }, { type }) =>
+    type === "PARENT_CLOSED" && value.delivery === "setAside",
+  "a notice becomes due that is queued already, or in a prompt": ({ context }, event) =>
+    event.type === "NOTICE_DUE" &&
+    (context.queue.some(({ taskId, run }) => taskId === event.end.taskId && run === event.end.run) ||
+      [context.prompt, ...context.adoptedPrompts].some((prompt) => prompt && carries(prompt, event.end))),
+  "another result becomes due while a notice is on its way": ({ value }, { type }) =>
+    type === "NOTICE_DUE" && value.delivery === "sending",
+  "another result becomes due while a notice is not answered": ({ value }, { type }) =>
+    type === "NOTICE_DUE" && (value.delivery === "awaiting" || value.delivery === "checking"),
+  "a prompt is taken over beside one of its own": ({ context }, { type }) =>
+    type === "ADOPTED" && context.prompt !== undefined,
+  "two prompts are taken over at once": (_, event) => event.type === "ADOPTED" && event.prompts.length > 1,
+  "a prompt is to be sent again while the parent's turn has just failed": ({ value }, { type }) =>
+    type === "CHECKED" && value.parent === "coolingDown",
+  "a notice is acknowledged by the answer to a newer message": ({ context }, event) =>
+    event.type === "PARENT_ANSWERED" &&
+    context.prompt !== undefined &&
+    event.promptID > context.prompt.messageID &&
+    event.createdAt >= (context.storedAt ?? Number.POSITIVE_INFINITY),
+  "a result is withdrawn while the parent is read": ({ value }, { type }) =>
+    type === "WITHDRAW" && value.delivery === "reading",
+};
 
 const CHARTS = { task: taskMachine, outbox: outboxMachine } as const;
 
 /** Counts in how many schedules each situation has occurred. */
 export interface Situations {
-  /** Observes the charts of a process of the schedule that is played. */
-  watch: Inspect;
+  /** Returns an observer of the charts of one process. */
+  watch(): Inspect;
   /** Notes that the schedule is over. */
   endSchedule(): void;
   /** In how many schedules each has occurred, by name. */
@@ -29,22 +102,49 @@ const nameOf = (definition: AnyTransitionDefinition): string => {
   return `${path} ${eventType === "" ? "(always)" : eventType} #${all.indexOf(definition) + 1}`;
 };
 
-/** Creates counters of all transitions of the charts of a task and of an outbox. */
+/** Creates counters of all transitions of the charts of a task and of an outbox, and of what meets in them. */
 export const createSituations = (): Situations => {
   const counts = new Map<string, number>(
-    Object.entries(CHARTS).flatMap(([chart, machine]) =>
-      transitionsOf(machine).map(({ name }): [string, number] => [`${chart}: ${name}`, 0]),
-    ),
+    [
+      ...Object.entries(CHARTS).flatMap(([chart, machine]) =>
+        transitionsOf(machine).map(({ name }) => `${chart}: ${name}`),
+      ),
+      ...Object.keys({ ...MEETINGS_OF_TASKS, ...MEETINGS_OF_OUTBOXES }),
+    ].map((name) => [name, 0]),
   );
   let inThisSchedule = new Set<string>();
+
+  const meet = <Snapshot, Event>(
+    meetings: Record<string, (before: Snapshot, event: Event) => boolean>,
+    before: unknown,
+    event: unknown,
+  ) => {
+    for (const [name, occurs] of Object.entries(meetings)) {
+      if (!inThisSchedule.has(name) && occurs(before as Snapshot, event as Event)) inThisSchedule.add(name);
+    }
+  };
+
   return {
-    watch: (observation) => {
-      if (observation.type !== "@xstate.microstep") return;
-      const { id } = observation.actorRef as InspectedRef;
-      const chart = parentOfOutbox(id) === undefined ? "task" : "outbox";
-      for (const definition of observation._transitions) {
-        if (definition.source.machine.id === chart) inThisSchedule.add(`${chart}: ${nameOf(definition)}`);
-      }
+    watch: () => {
+      const newest = new Map<string, unknown>();
+      return (observation) => {
+        const { id, sessionId } = observation.actorRef as InspectedRef;
+        const chart = parentOfOutbox(id) === undefined ? "task" : "outbox";
+        if (observation.type === "@xstate.microstep") {
+          for (const definition of observation._transitions) {
+            if (definition.source.machine.id === chart) inThisSchedule.add(`${chart}: ${nameOf(definition)}`);
+          }
+        }
+        if (observation.type !== "@xstate.snapshot") return;
+        const { value } = observation.snapshot as { value?: unknown };
+        // The supervisor is an actor, too.
+        const isOfChart = typeof value === "object" && value !== null && ("lifecycle" in value || "delivery" in value);
+        const before = newest.get(sessionId);
+        newest.set(sessionId, observation.snapshot);
+        if (!isOfChart || before === undefined || observation.event.type.startsWith("xstate.")) return;
+        if (chart === "outbox") meet(MEETINGS_OF_OUTBOXES, before, observation.event);
+        else meet(MEETINGS_OF_TASKS, before, observation.event);
+      };
     },
     endSchedule: () => {
       for (const name of inThisSchedule) counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -327,14 +327,22 @@ export const createFakeHost = (
   const placeToChange = ({ messages }: FakeSession): number => {
     const newest = messages.findLastIndex(({ id }) => !isForeign(id));
     if (newest === messages.length - 1) return newest;
-    const unfinished = messages.findLastIndex(
-      ({ id, role, completedAt }) => role === "assistant" && completedAt === undefined && !isForeign(id),
-    );
+    const unfinished = placeOfUnfinished(messages);
     return unfinished < 0 ? newest : unfinished;
   };
 
-  const change = (found: FakeSession, changes: Partial<HostMessage>) => {
-    const place = placeToChange(found);
+  const placeOfUnfinished = (messages: HostMessage[]): number =>
+    messages.findLastIndex(
+      ({ id, role, completedAt }) => role === "assistant" && completedAt === undefined && !isForeign(id),
+    );
+
+  /** Ends the message under way, where there is one: what was asked after that began is not answered by it. */
+  const endMessage = (found: FakeSession, changes: Partial<HostMessage>) => {
+    const underWay = placeOfUnfinished(found.messages);
+    change(found, { completedAt: clock.now(), ...changes }, underWay < 0 ? placeToChange(found) : underWay);
+  };
+
+  const change = (found: FakeSession, changes: Partial<HostMessage>, place = placeToChange(found)) => {
     const newest = found.messages[place];
     if (newest?.role !== "assistant") {
       found.messages.push(message({ role: "assistant", promptID: newestPrompt(found)?.id, ...changes }));
@@ -444,7 +452,7 @@ export const createFakeHost = (
   const step: FakeHost["step"] = (id, given = { finish: "tool-calls", tools: "called", text: "" }) => {
     const found = session(id);
     answerRefused(found);
-    change(found, { completedAt: clock.now(), ...given });
+    endMessage(found, given);
     begin(found);
   };
 
@@ -453,7 +461,7 @@ export const createFakeHost = (
     if (!found.busy) begin(found);
     emit({ type: "error", sessionID: id, error });
     goIdle(found);
-    change(found, { completedAt: clock.now(), error });
+    endMessage(found, { error });
     goIdle(found);
   };
 
