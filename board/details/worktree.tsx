@@ -69,8 +69,8 @@ export const WorktreeChanges = ({
       {changes && (
         <>
           <p>
-            {changesSummary(changes.files)}. {changes.became && changes.files.length > 0 && BECAME[changes.became]}{" "}
-            {changes.became === "expired" && <code>{changes.patch}</code>}
+            {changesSummary(changes.files)}. {changes.became && changes.files.length > 0 && BECAME[changes.became]}
+            {changes.became === "expired" && <code> {changes.patch}</code>}
           </p>
           {changes.cutOff && <p>{cutOffSentence(changes.cutOff, changes.tree)}</p>}
           {changes.files.length > 0 && <pre>{changes.files.map(changedFile).join("\n")}</pre>}

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { countChanges } from "../../src/services/worktrees/count-changes.ts";
 import { pathsOf } from "../../src/services/worktrees/folders.ts";
-import { makeWorktree } from "../../src/services/worktrees/make-worktree.ts";
+import { dropWorktree, makeWorktree } from "../../src/services/worktrees/make-worktree.ts";
+import { readRecord } from "../../src/services/worktrees/record.ts";
 import { newRepository, repositoryAt } from "../fakes/repository.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
@@ -140,6 +142,20 @@ describeInChromium("acting on the board", () => {
     await conflicting.getByRole("button", { name: "Remove the worktree, keep a patch" }).click();
     await until(() => conflicting.textContent()).toContain("They were discarded.");
     expect(project.read("a.txt")).toBe("ONE\n");
+
+    const { sessionID } = await work("third", "two\n");
+    const paths = pathsOf(join(folder, "worktrees"), "third");
+    const record = readRecord(paths);
+    if (record?.base === undefined) throw new Error("the worktree has no record");
+    await countChanges(paths, record, { base: record.base, run: 0, now: 0 });
+    await dropWorktree(paths, record, { why: "expired", at: 0 });
+    const { page: late } = await open(sessionID);
+    const expired = late.locator("section", { hasText: "Changed in its worktree" }).last();
+    await until(() => expired.textContent()).toContain(`A patch of them is left: ${paths.patch}`);
+    expect(await expired.getByRole("button").allTextContents()).toEqual(["Discard …"]);
+    await expired.getByRole("button", { name: "Discard …" }).click();
+    await expired.getByRole("button", { name: "Discard it" }).click();
+    await until(() => expired.textContent()).toContain("They were discarded.");
   });
 
   test("permissions and questions are answered where they are shown", async () => {

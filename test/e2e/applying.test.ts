@@ -130,7 +130,7 @@ test("a command that is killed while it applies leaves nothing half done to the 
   const next = await applied(task);
   expect(next).toMatchObject({ code: 0, error: "" });
   expect(next.out).toMatch(
-    /An earlier attempt to apply it to .* was cut off, and (was undone first|is finished now)\./,
+    /An earlier attempt to apply the changes to .* was cut off, and (was undone|is finished now)\./,
   );
   const texts = readdirSync(project.path("many")).map((name) => project.read(`many/${name}`));
   expect(texts).toEqual(Array.from({ length: 150 }, () => "changed\n"));

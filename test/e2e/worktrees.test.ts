@@ -280,7 +280,7 @@ test("an agent that clears its tasks removes no changes that a person has not de
   };
   expect(await clear("clear all", {})).toContain(`Kept ${task}`);
   expect(await clear("clear that one", { task_id: task })).toContain(
-    "which the user has neither applied nor discarded",
+    "The user has not decided about that, and only the user can",
   );
   const [id = ""] = readdirSync(trees());
   expect(readFileSync(join(trees(), id, "changes.patch"), "utf8")).toContain("b.txt");
@@ -300,7 +300,7 @@ test("two that end while git is slow are told of together, each with what it cha
     return existsSync(file) ? file : [];
   });
   const slow = join(home, "slow");
-  writeFileSync(join(bin, "git"), `#!/bin/sh\ntest ! -e '${slow}' || sleep 0.5\nexec '${git}' "$@"\n`, { mode: 0o755 });
+  writeFileSync(join(bin, "git"), `#!/bin/sh\ntest ! -e '${slow}' || sleep 0.15\nexec '${git}' "$@"\n`, { mode: 0o755 });
   await lab.restart({ env: { PATH: `${bin}:${process.env.PATH}` } });
   const parent = await lab.session();
   const ends = [hang(), hang()] as const;

@@ -20,6 +20,8 @@ export type Terminal = {
   shows(what: string | RegExp, options?: { timeoutMs?: number }): Promise<string>;
   /** Waits until the screen shows it no more, and resolves to the screen. */
   hides(what: string | RegExp): Promise<string>;
+  /** Presses a key until the screen shows that: one that is pressed while a dialog is being closed reaches nobody. */
+  pressUntilShown(key: string, what: string): Promise<void>;
   /** Presses keys, in the words of tmux: "Enter", "C-x", "a". */
   press(...keys: string[]): Promise<void>;
   /** Types text where the cursor is. */
@@ -166,6 +168,18 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
     screen,
     coloredScreen: () => tmux("capture-pane", "-e", "-N", "-p", "-t", "opencode"),
     shows,
+    async pressUntilShown(key, what) {
+      let pressedAt = 0;
+      const look = async () => {
+        if (isOn(what, await screen())) return true;
+        if (Date.now() - pressedAt > patienceMs) {
+          pressedAt = Date.now();
+          await press(key);
+        }
+        return false;
+      };
+      await until(look, `${what} is shown once ${key} is pressed`, showTimeoutMs);
+    },
     hides: (what) => screenThat((shown) => !isOn(what, shown), `${what} is not shown any more`),
     press,
     type,
