@@ -300,7 +300,9 @@ test("two that end while git is slow are told of together, each with what it cha
     return existsSync(file) ? file : [];
   });
   const slow = join(home, "slow");
-  writeFileSync(join(bin, "git"), `#!/bin/sh\ntest ! -e '${slow}' || sleep 0.15\nexec '${git}' "$@"\n`, { mode: 0o755 });
+  writeFileSync(join(bin, "git"), `#!/bin/sh\ntest ! -e '${slow}' || sleep 0.15\nexec '${git}' "$@"\n`, {
+    mode: 0o755,
+  });
   await lab.restart({ env: { PATH: `${bin}:${process.env.PATH}` } });
   const parent = await lab.session();
   const ends = [hang(), hang()] as const;
