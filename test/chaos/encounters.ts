@@ -50,12 +50,15 @@ const RUNS: readonly (readonly Step[])[] = [
   [...begun, struck("messages", "lateBack"), struck("busy", "lateBack"), answered(NEWEST), pass(60)],
   [...begun, struck("messages", "unavailable", 3), { do: "hint", session: NEWEST, says: "idle" }, pass(60)],
   [...begun, struck("messages", "missing", 3), struck("session", "missing", 3), answered(NEWEST), pass(60)],
-  // Its answer is checked, or tasks of its own are awaited.
+  // Its prompt is lost again and again.
+  [{ do: "behaveChildren", habit: "lose" }, launched(), pass(30_000)],
+  // Its answer is checked.
   [...begun, answered(NEWEST), pass(60)],
-  [...begun, { do: "launchBelow", task: NEWEST }, pass(MOMENT), answered(SECOND_NEWEST), pass(MOMENT)],
   // Another model is to go on; the host does not stop the turn of the first one.
   [...begun, struck("abort", "lateBack"), refused, pass(60)],
   [...begun, struck("abort", "unavailable", 3), refused, pass(60)],
+  [...begun, struck("abort", "unavailable", 12), refused, pass(WHILE)],
+  [...begun, refused, pass(60)],
   // It is being stopped, and cannot be.
   [...begun, struck("abort", "lateBack"), cancelled, pass(60)],
   [...begun, struck("abort", "unavailable", 3), cancelled, pass(60)],
@@ -95,6 +98,7 @@ const TO_RUNS: readonly (readonly Step[])[] = [
   [{ do: "refuseForNow", session: NEWEST, ms: 20_000 }],
   [{ do: "hint", session: NEWEST, says: "idle" }],
   [{ do: "hint", session: NEWEST, says: "busy" }],
+  [{ do: "hint", session: NEWEST, says: "error" }],
   [{ do: "abort", session: NEWEST }],
   [steered],
   [steered, steered],
@@ -113,6 +117,31 @@ const TO_RUNS: readonly (readonly Step[])[] = [
   [ended],
   [struck("busy", "unavailable", 3)],
   [struck("messages", "unavailable", 12)],
+  [pass(WHILE)],
+];
+
+/** What brings a run that has launched another one into a state: it is the second newest. */
+const LEADS: readonly (readonly Step[])[] = [
+  [...begun, { do: "launchBelow", task: NEWEST }, pass(MOMENT), answered(SECOND_NEWEST), pass(MOMENT)],
+  [
+    ...[...begun, { do: "launchBelow", task: NEWEST } as const, pass(MOMENT)],
+    ...[{ do: "hint", session: SECOND_NEWEST, says: "idle" } as const, pass(MOMENT)],
+  ],
+];
+
+/** What may happen to it. */
+const TO_LEADS: readonly (readonly Step[])[] = [
+  [{ do: "steer", task: SECOND_NEWEST }],
+  [struck("storeMessage", "refused", 2), { do: "steer", task: SECOND_NEWEST }],
+  [struck("message", "lateBack"), { do: "steer", task: SECOND_NEWEST }],
+  [{ do: "hint", session: SECOND_NEWEST, says: "idle" }],
+  [{ do: "hint", session: SECOND_NEWEST, says: "busy" }],
+  [{ do: "hint", session: SECOND_NEWEST, says: "error" }],
+  [{ do: "refuseForNow", session: SECOND_NEWEST, ms: 3_000 }],
+  [{ do: "cancel", task: SECOND_NEWEST }],
+  [{ do: "deleteChild", task: SECOND_NEWEST }],
+  [answered(NEWEST)],
+  [ended],
   [pass(WHILE)],
 ];
 
@@ -208,7 +237,34 @@ const encounter = (
       pass(WHILE),
     ]);
 
+/** The process is stopped, another one takes its work over, and the first one wakes. */
+const takenOver: readonly Step[] = [
+  { do: "freeze" },
+  { do: "goTo", process: 1 },
+  pass(400_000),
+  { do: "goTo", process: 0 },
+  { do: "wake" },
+];
+
+/** The process ends, and another one takes its work over. */
+const inherited: readonly Step[] = [{ do: "dieSoon", points: 1 }, { do: "goTo", process: 1 }, pass(30_000)];
+
+const inFirst = (scene: Step[]): Step[] => [{ do: "goTo", process: 0 }, ...scene];
+
+/** Draws a scene in which another process takes over a run, or the delivery of a result, that is in a certain state. */
+export const encounterOfSeveral: fc.Arbitrary<Step[]> = fc.oneof(
+  encounter(RUNS, [takenOver, inherited, ...TO_RUNS.slice(0, 8)]).map(inFirst),
+  encounter(DELIVERIES, [takenOver, takenOver, inherited, ...TO_DELIVERIES]).map(inFirst),
+);
+
 /** Draws one to four of these scenes, one after the other. */
 export const encounters: fc.Arbitrary<Step[]> = fc
-  .array(fc.oneof(encounter(RUNS, TO_RUNS), encounter(DELIVERIES, TO_DELIVERIES)), { minLength: 1, maxLength: 4 })
+  .array(
+    fc.oneof(
+      { weight: 5, arbitrary: encounter(RUNS, TO_RUNS) },
+      { weight: 1, arbitrary: encounter(LEADS, TO_LEADS) },
+      { weight: 5, arbitrary: encounter(DELIVERIES, TO_DELIVERIES) },
+    ),
+    { minLength: 1, maxLength: 4 },
+  )
   .map((scenes) => scenes.flat());

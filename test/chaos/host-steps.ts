@@ -115,11 +115,10 @@ export const hostSteps = {
     if (chosen) await dawdle(world, chosen, begins);
   },
   hint: (world, { session, says }) => {
-    const sessionID = pick(
-      preferred(sessions(world), (id) => world.host.at(id).busy),
-      session,
-    );
-    if (sessionID) world.host.emit({ type: says, sessionID });
+    const sessionID = pick(sessions(world), session);
+    if (!sessionID) return;
+    if (says !== "error") world.host.emit({ type: says, sessionID });
+    else world.host.emit({ type: "error", sessionID, error: { name: "APIError", message: "overloaded" } });
   },
   behave: (world, { session, habit }) => {
     const sessionID = pick(sessions(world), session);

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import type { CallFault } from "./calls.ts";
+import { encounterOfSeveral } from "./encounters.ts";
 import { answered, launched, MOMENT, NEWEST, pass, WHILE } from "./scene-words.ts";
 import type { Step } from "./steps.ts";
 
@@ -44,4 +45,7 @@ const clearedElsewhere = fc
   ]);
 
 /** Draws a scene of several processes. */
-export const sceneOfSeveral: fc.Arbitrary<Step[]> = fc.oneof(stoppedAtWork, clearedElsewhere);
+export const sceneOfSeveral: fc.Arbitrary<Step[]> = fc.oneof(stoppedAtWork, clearedElsewhere, {
+  weight: 2,
+  arbitrary: encounterOfSeveral,
+});

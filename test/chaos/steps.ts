@@ -100,7 +100,8 @@ export type Step =
   | { do: "circle"; task: number }
   /** A run's time is over, and something begins while its last words are read. */
   | { do: "dawdle"; task: number; begins: "tool" | "question" | "nothing" }
-  | { do: "hint"; session: number; says: "idle" | "busy" }
+  /** The host says of a session, whatever it does, that it is idle or busy, or that something is wrong. */
+  | { do: "hint"; session: number; says: "idle" | "busy" | "error" }
   | { do: "behave"; session: number; habit: Habit }
   | { do: "behaveChildren"; habit: Habit }
   // The connection between host and engine.

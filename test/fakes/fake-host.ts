@@ -74,7 +74,7 @@ export interface FakeHost extends Host {
   habits(sessionID: string, ...habits: Habit[]): void;
   /** Sets the habits of sessions created from now on. */
   childHabits(...habits: Habit[]): void;
-  /** Sets how many milliseconds the models of sessions with the habit "reply" take. Default: none. */
+  /** Sets how many milliseconds the models of people's sessions with the habit "reply" take. Default: none. */
   repliesAfter(ms: number): void;
   /** Makes the next `times` calls of this name fail. */
   failNext(call: Call, failure: HostFailure, times?: number): void;
@@ -503,7 +503,7 @@ export const createFakeHost = (
 
   /** The model answers after its time. What was asked meanwhile gets a step of its own after that, as in the real host. */
   const reply = (found: FakeSession) => {
-    if (replyTime === 0) return finish(found.id, "ok");
+    if (replyTime === 0 || found.parentID !== undefined) return finish(found.id, "ok");
     begin(found);
     const goOn = () => {
       if (sessions.get(found.id) !== found || !found.busy) return;
