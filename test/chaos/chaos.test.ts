@@ -1,21 +1,49 @@
 import { expect, test } from "vitest";
 import { seed } from "../seed.ts";
 import { runRandomSchedules } from "./chaos.ts";
+import { createSituations, isExpected } from "./sometimes.ts";
 
-/** Bun and Node run different schedules, together 450. `npm run chaos` runs new ones each time. */
-const { schedules, RUNS } = process.versions.bun ? { schedules: seed + 1, RUNS: 150 } : { schedules: seed, RUNS: 300 };
+/** Schedules that are played at least, and that are played at most until each expected situation has occurred. */
+const [LEAST, MOST] = [300, 6_000];
 
-test(`whatever happens, in whatever order, the engine keeps what it promises (seed ${schedules})`, {
-  timeout: 600_000,
-}, async () => {
+/** Bun plays other schedules than Node, and fewer. `npm run chaos` plays new ones each time. */
+const ON_BUN = 150;
+
+const play = async (runs: number, from: number, situations = createSituations()) => {
   let played = 0;
   const report = await runRandomSchedules({
-    runs: RUNS,
-    seed: schedules,
+    runs,
+    seed: from,
+    situations,
     onPlayed: () => {
       played += 1;
     },
   });
   expect(report, report).toBeUndefined();
-  expect(played).toBe(RUNS);
-});
+  expect(played).toBe(runs);
+};
+
+test.runIf(process.versions.bun)(
+  `whatever happens, in whatever order, the engine keeps what it promises (seed ${seed + 1})`,
+  { timeout: 600_000 },
+  () => play(ON_BUN, seed + 1),
+);
+
+test.skipIf(process.versions.bun)(
+  `whatever happens, in whatever order, the engine keeps what it promises, and each rare situation occurs (seed ${seed})`,
+  { timeout: 1_200_000 },
+  async () => {
+    const situations = createSituations();
+    const missing = () =>
+      [...situations.counts()].flatMap(([name, count]) => (count === 0 && isExpected(name) ? name : []));
+    let played = 0;
+    while (played < LEAST || (missing().length > 0 && played < MOST)) {
+      await play(LEAST, seed + played, situations);
+      played += LEAST;
+    }
+    process.stdout.write(
+      `${played} schedules until each of ${[...situations.counts().keys()].filter(isExpected).length} situations had occurred\n`,
+    );
+    expect(missing(), `what ${played} schedules have not come to`).toEqual([]);
+  },
+);

@@ -221,6 +221,7 @@ export const createSimulation = (
     sequence,
     slotWatch,
     copies: shared.copies,
+    stopped: shared.stopped,
     usage,
     limits,
     limitWatch,

@@ -75,6 +75,8 @@ const RUNS: readonly (readonly Step[])[] = [
   [...begun, askedForPermission],
   [...begun, { do: "ask", task: NEWEST, kind: "question", lasts: 0 }],
   [...begun, pass(700_000)],
+  // It was resumed.
+  [...begun, answered(NEWEST), pass(WHILE), { do: "resume", task: NEWEST }, pass(MOMENT)],
   // A call waits for its end.
   [...begun, read, pass(60)],
 ];
@@ -114,6 +116,7 @@ const TO_RUNS: readonly (readonly Step[])[] = [
   [{ do: "reply", task: NEWEST }],
   [read],
   [{ do: "resume", task: NEWEST }],
+  [answered(NEWEST), pass(WHILE), { do: "resume", task: NEWEST }, pass(MOMENT), answered(NEWEST)],
   [ended],
   [struck("busy", "unavailable", 3)],
   [struck("messages", "unavailable", 12)],
@@ -158,6 +161,7 @@ const DELIVERIES: readonly (readonly Step[])[] = [
   [...withTwo, struck("session", "missing", 2), struck("allSessions", "lateBack"), answered(NEWEST), pass(3_100)],
   [...withTwo, struck("session", "missing", 2), struck("allSessions", "unavailable", 2), answered(NEWEST), pass(3_100)],
   // The notice is on its way, late, refused, or for nothing.
+  [...withTwo, struck("prompt", "lateThere"), answered(NEWEST), pass(60)],
   [...withTwo, struck("prompt", "lateBack"), answered(NEWEST), pass(60)],
   [...withTwo, struck("prompt", "unavailable"), answered(NEWEST), pass(60)],
   [...withTwo, struck("prompt", "refused", 3), answered(NEWEST), pass(60)],

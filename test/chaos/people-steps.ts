@@ -17,7 +17,8 @@ export const peopleSteps = {
   abort: (world, { session }) => {
     const sessionID = pick(busy(world).concat(people(world)), session);
     if (!sessionID) return;
-    if (!USER_SESSIONS.includes(sessionID)) world.tracks.mayEnd(sessionID);
+    if (USER_SESSIONS.includes(sessionID)) world.stopped.add(sessionID);
+    else world.tracks.mayEnd(sessionID);
     world.agents.abort(sessionID);
     if (world.host.at(sessionID).busy) world.host.abortByPerson(sessionID);
   },
@@ -70,6 +71,7 @@ export const peopleSteps = {
   stopParent: (world, { parent }) => {
     const sessionID = pick(people(world), parent);
     if (!sessionID || !world.host.at(sessionID).busy) return;
+    world.stopped.add(sessionID);
     world.agents.abort(sessionID);
     world.host.abortByPerson(sessionID);
   },

@@ -117,6 +117,9 @@ export const settleDown = async (worlds: readonly [Simulation, ...Simulation[]])
   for (const world of worlds) await checkBudgets(world);
   await clock.advance(LEFT_WAITING);
   for (const { slotWatch } of worlds) slotWatch.checkNoneIdle();
+  // A notice that was to be read in a turn which a person stopped is read when that person goes on, and begins no turn itself.
+  const [{ stopped, host }] = worlds;
+  for (const id of stopped) if (host.sessionIDs().includes(id) && !host.at(id).busy) host.converse(id);
   for (const pause of ROUNDS) {
     worlds.forEach(answerAll);
     await settled();

@@ -36,6 +36,8 @@ export interface SharedParts {
   ownership: OwnershipWatch | undefined;
   /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
+  /** The users' sessions in which a user has stopped a turn. */
+  stopped: Set<string>;
   /** What was asked by the status API. */
   apiRequests: ApiRequests;
   /** The stores of the living processes. */
@@ -99,6 +101,7 @@ export const createSharedParts = ({
     slotWatch: createSlotWatch({ total: slots, ...limits.concurrency }, clock.now, fault),
     ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, fault) : undefined,
     copies: new Set(),
+    stopped: new Set(),
     apiRequests: createApiRequests(fault),
     stores,
     faults,

@@ -37,6 +37,8 @@ export interface Simulation {
   slotWatch: SlotWatch;
   /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
+  /** The users' sessions in which a user has stopped a turn. */
+  stopped: Set<string>;
   usage: UsageCounts;
   limits: Limits;
   limitWatch: LimitWatch;

@@ -7,6 +7,7 @@ import type { TaskEvent } from "../../src/machines/task/events.ts";
 import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import type { Inspect, InspectedRef } from "../../src/services/runtime/actor-system.ts";
 import { transitionsOf } from "../model/transitions.ts";
+import { SELDOM } from "./seldom.ts";
 
 /*
  * What random schedules must have come to: a promise about a situation that never occurs is not tried at all. Each transition
@@ -101,6 +102,16 @@ const nameOf = (definition: AnyTransitionDefinition): string => {
   const all = (eventType === "" ? source.always : source.transitions.get(eventType)) ?? [];
   return `${path} ${eventType === "" ? "(always)" : eventType} #${all.indexOf(definition) + 1}`;
 };
+
+/** What other tests come to: these schedules have no fleet, no worktrees, and no provider whose event says nothing. */
+const ELSEWHERE: readonly RegExp[] = [
+  /^task: run\.fleet/,
+  /REMOTE_|CLOSED #|run\.idle RUN_(BEGAN|ENDED) #1/,
+  /composing COMPOSE_FAILED/,
+];
+
+/** True for a situation that must have occurred in some thousand schedules. */
+export const isExpected = (name: string): boolean => !SELDOM.has(name) && !ELSEWHERE.some((one) => one.test(name));
 
 /** Creates counters of all transitions of the charts of a task and of an outbox, and of what meets in them. */
 export const createSituations = (): Situations => {
