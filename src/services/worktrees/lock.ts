@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { isRunning, thisProcessIdentity } from "../platform/process-identity.ts";
 import type { WorktreePaths } from "./folders.ts";
+import { readJson } from "./record.ts";
 
 /**
  * While a process applies, discards, removes or makes a worktree again, a numbered file in the worktree's folder says so. The
@@ -31,16 +32,11 @@ const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in
 const newest = ({ folder }: Pick<WorktreePaths, "folder">): number =>
   existsSync(folder) ? Math.max(0, ...readdirSync(folder).map((name) => Number(FILE.exec(name)?.[1] ?? 0))) : 0;
 
-/** Reads who holds a lock. Undefined where its process is writing that at this moment, or has ended while it did. */
-const readHolder = (file: string): z.infer<typeof Holder> | undefined => {
-  const text = readFileSync(file, "utf8");
-  return text === "" ? undefined : Holder.parse(JSON.parse(text));
-};
-
 /** Says whether the file with that number counts; undefined where it was removed in the meantime. */
 const isHeld = (file: string, now: number): boolean | undefined => {
   try {
-    const holder = readHolder(file);
+    // One that says nothing is being written at this moment, or its process has ended while it wrote.
+    const holder = readJson(file, Holder);
     if (now - (holder?.at ?? statSync(file).mtimeMs) >= LONGEST_MS) return false;
     return holder?.machine !== thisProcessIdentity.machine || isRunning(holder);
   } catch (error) {

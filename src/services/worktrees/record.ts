@@ -42,7 +42,7 @@ export type WorktreeRecord = z.infer<typeof WorktreeRecord>;
 export const isUndecided = ({ gone }: WorktreeRecord): boolean => gone === undefined || gone.why === "expired";
 
 /** Reads a file of a worktree. Undefined where there is none, or another version of the plugin has written something else. */
-const readJson = <T>(file: string, schema: z.ZodType<T>): T | undefined => {
+export const readJson = <T>(file: string, schema: z.ZodType<T>): T | undefined => {
   try {
     return schema.safeParse(JSON.parse(readFileSync(file, "utf8"))).data;
   } catch (error) {

@@ -54,9 +54,13 @@ test("that of a process of another machine counts until it is an hour old", () =
   expect(lock({ folder }, NOW + HOUR)).toBeDefined();
 });
 
-test("one that its process has not written yet counts", () => {
+test.each([
+  ["that its process has not written yet", ""],
+  ["of which its process has written a part", '{"pid":12'],
+  ["of another version", '{"owner":12}'],
+])("one %s counts until it is an hour old", (_, text) => {
   const folder = temporaryFolder();
-  writeFileSync(join(folder, "lock-1.json"), "");
+  writeFileSync(join(folder, "lock-1.json"), text);
   expect(lock({ folder }, Date.now())).toBeUndefined();
   expect(lock({ folder }, Date.now() + 2 * HOUR)).toBeDefined();
 });
