@@ -67,13 +67,16 @@ test.each([
 
 test("of several processes one at a time holds it, though some are killed while they do", async () => {
   const folder = temporaryFolder();
-  const log = join(temporaryFolder(), "log");
+  const [log, start] = [join(temporaryFolder(), "log"), join(temporaryFolder(), "start")];
   const run = (diesHolding?: number) => {
-    const given = JSON.stringify({ folder, log, rounds: 40, diesHolding });
+    const given = JSON.stringify({ folder, log, start, rounds: 400, diesHolding });
     return spawn(process.execPath, [new URL("lock-child.ts", import.meta.url).pathname, given]);
   };
-  const processes = [run(), run(3), run(11), run()];
-  await Promise.all(processes.map((child) => once(child, "exit")));
+  const processes = [run(), run(30), run(110), run()];
+  const ends = processes.map((child) => once(child, "exit"));
+  await Promise.all(processes.map(({ stdout }) => once(stdout, "data")));
+  writeFileSync(start, "");
+  await Promise.all(ends);
   const killed = processes.flatMap(({ pid, signalCode }) => (signalCode === "SIGKILL" ? `+${pid}` : []));
   const lines = readFileSync(log, "utf8").trim().split("\n");
   const overlaps = lines.flatMap((line, index) => {
@@ -83,5 +86,5 @@ test("of several processes one at a time holds it, though some are killed while 
   });
   expect(killed).toHaveLength(2);
   expect(overlaps).toEqual([]);
-  expect(lines.filter((line) => line.startsWith("-"))).toHaveLength(40 + 3 + 11 + 40);
+  expect(lines.filter((line) => line.startsWith("-"))).toHaveLength(400 + 30 + 110 + 400);
 });
