@@ -70,7 +70,7 @@ export const WorktreeChanges = ({
         <>
           <p>
             {changesSummary(changes.files)}. {changes.became && changes.files.length > 0 && BECAME[changes.became]}
-            {changes.became === "expired" && <code> {changes.patch}</code>}
+            {changes.became === "expired" && can.discard && <code> {changes.patch}</code>}
           </p>
           {changes.cutOff && <p>{cutOffSentence(changes.cutOff, changes.tree)}</p>}
           {changes.files.length > 0 && <pre>{changes.files.map(changedFile).join("\n")}</pre>}

@@ -1,9 +1,23 @@
+import type { HostError } from "../../src/machines/task/events.ts";
 import { STEPS_WITHOUT_END } from "../../src/services/runtime/run-outcome.ts";
 import { ask, callTools, circle, dawdle, overspend, runTool, spend } from "./budgets.ts";
 import { acting, atWork, busy, people, pick, preferred, sessions, tasks } from "./choosing.ts";
 import { finishRun } from "./settle-down.ts";
 import { USER_SESSIONS } from "./shared-parts.ts";
+import type { Simulation } from "./simulation.ts";
 import type { StepActions } from "./step-action.ts";
+
+/** A turn fails, and the tool calls in it are aborted. */
+const failTurn = ({ agents, host }: Simulation, sessionID: string | undefined, error: HostError) => {
+  if (!sessionID) return;
+  agents.abort(sessionID);
+  host.fail(sessionID, error);
+};
+
+const UNAUTHORIZED: HostError = { name: "APIError", message: "401" };
+const OVERLOADED: HostError = { name: "APIError", message: "overloaded" };
+const NO_CREDIT: HostError = { name: "APIError", message: "no credit", refusal: "quota" };
+const LOCKED: HostError = { name: "UnknownError", message: "Failed to execute statement", fault: "host" };
 
 /** What the host and its models do. */
 export const hostSteps = {
@@ -11,18 +25,8 @@ export const hostSteps = {
     const sessionID = pick(busy(world), session);
     if (sessionID) finishRun(world, sessionID, { idles, unwritten, unseen });
   },
-  fail: (world, { session }) => {
-    const sessionID = pick(busy(world), session);
-    if (!sessionID) return;
-    world.agents.abort(sessionID);
-    world.host.fail(sessionID, { name: "APIError", message: "401" });
-  },
-  hostFault: (world, { session }) => {
-    const sessionID = pick(busy(world), session);
-    if (!sessionID) return;
-    world.agents.abort(sessionID);
-    world.host.fail(sessionID, { name: "UnknownError", message: "Failed to execute statement", fault: "host" });
-  },
+  fail: (world, { session }) => failTurn(world, pick(busy(world), session), UNAUTHORIZED),
+  hostFault: (world, { session }) => failTurn(world, pick(busy(world), session), LOCKED),
   stepsWithoutEnd: (world, { session }) => {
     const sessionID = pick(busy(world), session);
     if (sessionID) world.tracks.mayEndTurn(sessionID);
@@ -34,19 +38,14 @@ export const hostSteps = {
     const sessionID = pick(people(world), parent);
     if (sessionID && world.host.at(sessionID).busy) finishRun(world, sessionID);
   },
-  parentFails: (world, { parent }) => {
-    const sessionID = pick(people(world), parent);
-    if (!sessionID) return;
-    world.agents.abort(sessionID);
-    world.host.fail(sessionID, { name: "APIError", message: "overloaded" });
-  },
+  parentFails: (world, { parent }) => failTurn(world, pick(people(world), parent), OVERLOADED),
   showParent: (world, { parent }) => {
     const sessionID = pick(people(world), parent);
     if (sessionID) world.host.emitSession(sessionID);
   },
   goOnAfterError: (world, { session, idle }) => {
     const sessionID = pick(busy(world), session);
-    if (sessionID) world.host.goOnAfterError(sessionID, { name: "APIError", message: "overloaded" }, { idle });
+    if (sessionID) world.host.goOnAfterError(sessionID, OVERLOADED, { idle });
   },
   compact: (world, { session, ms, overflow }) => {
     // A session that was aborted is left as it is: as soon as it is busy, the engine takes the abort for a person's.
@@ -69,8 +68,7 @@ export const hostSteps = {
     const sessionID = pick(busy(world), session);
     if (!sessionID) return;
     world.tracks.mayLeaveModel(sessionID);
-    world.agents.abort(sessionID);
-    world.host.fail(sessionID, { name: "APIError", message: "no credit", refusal: "quota" });
+    failTurn(world, sessionID, NO_CREDIT);
   },
   refuseForNow: (world, { session, ms }) => {
     const sessionID = pick(busy(world), session);
@@ -118,7 +116,7 @@ export const hostSteps = {
     const sessionID = pick(sessions(world), session);
     if (!sessionID) return;
     if (says !== "error") world.host.emit({ type: says, sessionID });
-    else world.host.emit({ type: "error", sessionID, error: { name: "APIError", message: "overloaded" } });
+    else world.host.emit({ type: "error", sessionID, error: OVERLOADED });
   },
   behave: (world, { session, habit }) => {
     const sessionID = pick(sessions(world), session);

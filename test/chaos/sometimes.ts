@@ -1,4 +1,3 @@
-import type { AnyTransitionDefinition } from "xstate";
 import type { OutboxEvent } from "../../src/machines/outbox/events.ts";
 import { type OutboxSnapshot, outboxMachine } from "../../src/machines/outbox/machine.ts";
 import { carries } from "../../src/machines/outbox/setup.ts";
@@ -6,12 +5,12 @@ import { parentOfOutbox } from "../../src/machines/supervisor/machine.ts";
 import type { TaskEvent } from "../../src/machines/task/events.ts";
 import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import type { Inspect, InspectedRef } from "../../src/services/runtime/actor-system.ts";
-import { transitionsOf } from "../model/transitions.ts";
+import { nameOfTransition, transitionsOf } from "../model/transitions.ts";
 import { SELDOM } from "./seldom.ts";
 
 /*
  * What random schedules must have come to: a promise about a situation that never occurs is not tried at all. Each transition
- * of the charts is one. So are these, in which an event meets what the chart has besides the state that takes it.
+ * of the charts is one. The others are events that come while something else is under way in the same chart.
  */
 
 const isSteering = ({ value }: TaskSnapshot): boolean => value.steering !== "none";
@@ -95,15 +94,7 @@ export interface Situations {
   counts(): ReadonlyMap<string, number>;
 }
 
-/** The name of a transition as `transitionsOf` gives it, also where a chart was given other actions. */
-const nameOf = (definition: AnyTransitionDefinition): string => {
-  const { source, eventType } = definition;
-  const path = source.path.join(".") || source.machine.id;
-  const all = (eventType === "" ? source.always : source.transitions.get(eventType)) ?? [];
-  return `${path} ${eventType === "" ? "(always)" : eventType} #${all.indexOf(definition) + 1}`;
-};
-
-/** What other tests come to: these schedules have no fleet, no worktrees, and no provider whose event says nothing. */
+/** What other tests come to: these schedules have neither fleets nor worktrees. */
 const ELSEWHERE: readonly RegExp[] = [
   /^task: run\.fleet/,
   /REMOTE_|CLOSED #|run\.idle RUN_(BEGAN|ENDED) #1/,
@@ -143,7 +134,7 @@ export const createSituations = (): Situations => {
         const chart = parentOfOutbox(id) === undefined ? "task" : "outbox";
         if (observation.type === "@xstate.microstep") {
           for (const definition of observation._transitions) {
-            if (definition.source.machine.id === chart) inThisSchedule.add(`${chart}: ${nameOf(definition)}`);
+            if (definition.source.machine.id === chart) inThisSchedule.add(`${chart}: ${nameOfTransition(definition)}`);
           }
         }
         if (observation.type !== "@xstate.snapshot") return;

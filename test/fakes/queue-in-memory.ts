@@ -1,4 +1,4 @@
-import { type Lane, walkQueue } from "../../src/machines/task/queue-walk.ts";
+import { lanesOf, walkQueue } from "../../src/machines/task/queue-walk.ts";
 import { inQueueOrder, type LimitedRequest, laneOf, type QueuedRun } from "../../src/machines/task/slot-queue.ts";
 import type { QueuePlace } from "../../src/task.ts";
 
@@ -11,27 +11,12 @@ export interface SlotRow extends LimitedRequest {
 
 const inOrder = (one: QueuedRun, other: QueuedRun): number => inQueueOrder(one, other) || one.seq - other.seq;
 
-const laneFrom = (runs: readonly QueuedRun[]): Lane[] => {
-  const [first] = runs;
-  return first
-    ? [
-        {
-          first,
-          after: (run) => runs.find((other) => inOrder(other, run) > 0),
-          ahead: (run) => runs.filter((other) => inOrder(other, run) < 0).length,
-        },
-      ]
-    : [];
-};
-
 const walk = (rows: readonly SlotRow[], now: number) => {
   const waiting = rows
     .map((row, seq) => ({ ...row, seq }))
     .filter(({ isHeld }) => !isHeld)
     .sort(inOrder);
-  const lanes = new Map(
-    [...Map.groupBy(waiting, laneOf)].flatMap(([name, runs]) => laneFrom(runs).map((lane) => [name, lane] as const)),
-  );
+  const lanes = new Map(lanesOf(waiting).map((lane) => [laneOf(lane.first), lane]));
   const atWork = rows.filter(({ isHeld }) => isHeld).map((row) => ({ ...row, runs: 1 }));
   return { waiting, lanes, ...walkQueue(atWork, [...lanes.values()], now) };
 };

@@ -22,18 +22,19 @@ const pathOf = (node: AnyStateNode): string => node.path.join(".") || node.machi
 /** The paths of all states of a chart, composite ones included. */
 export const statesOf = (machine: AnyStateMachine): string[] => nodesOf(machine.root).map(pathOf);
 
+/** What a transition is called in print, see `ChartTransition`: the same in a chart that was given other actions. */
+export const nameOfTransition = (definition: AnyTransitionDefinition): string => {
+  const { source, eventType } = definition;
+  const isEventless = eventType === "";
+  const siblings = (isEventless ? source.always : source.transitions.get(eventType)) ?? [];
+  return `${pathOf(source)} ${isEventless ? "(always)" : eventType} #${siblings.indexOf(definition) + 1}`;
+};
+
 /** All transitions of a chart. */
 export const transitionsOf = (machine: AnyStateMachine): ChartTransition[] =>
-  nodesOf(machine.root).flatMap((node) => {
-    const eventless = (node.always ?? []).map((definition, index) => ({
-      name: `${pathOf(node)} (always) #${index + 1}`,
-      definition,
-    }));
-    const ofEvents = [...node.transitions].flatMap(([event, definitions]) =>
-      definitions.map((definition, index) => ({ name: `${pathOf(node)} ${event} #${index + 1}`, definition })),
-    );
-    return [...ofEvents, ...eventless];
-  });
+  nodesOf(machine.root)
+    .flatMap((node) => [...[...node.transitions.values()].flat(), ...(node.always ?? [])])
+    .map((definition) => ({ name: nameOfTransition(definition), definition }));
 
 /** The states that a snapshot is in, composite ones included. */
 export const activeStates = ({ _nodes }: AnyMachineSnapshot): string[] =>

@@ -1,6 +1,12 @@
 // ADR-245 in docs/decisions.md
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { changedFile, changesSummary, cutOffSentence, leftOutLines } from "../../services/text/changed-files.ts";
+import {
+  attemptOf,
+  changedFile,
+  changesSummary,
+  cutOffSentence,
+  leftOutLines,
+} from "../../services/text/changed-files.ts";
 import type { NotDone } from "../../services/worktrees/left-changes.ts";
 import { type CommandContext, CommandError, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 import type { TaskWorktree } from "../task-worktree.ts";
@@ -59,7 +65,7 @@ ${examples(["apply 4f5c9a", "take all that the task changed"])}`,
           tree,
           files,
           leftOut,
-          cutOff: cutOff && { became: cutOff.became, left: cutOff.left },
+          cutOff: cutOff && attemptOf(cutOff),
         });
       terminal.print(
         ...(cutOff ? [cutOffSentence(cutOff, cutOff.tree)] : []),

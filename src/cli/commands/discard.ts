@@ -1,4 +1,10 @@
-import { changedFile, changesSummary, cutOffSentence, leftOutLines } from "../../services/text/changed-files.ts";
+import {
+  attemptOf,
+  changedFile,
+  changesSummary,
+  cutOffSentence,
+  leftOutLines,
+} from "../../services/text/changed-files.ts";
 import { type CommandContext, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 
 /** `opencode-taskchart discard`: removes a task's worktree with what it changed there. */
@@ -38,7 +44,7 @@ ${examples(["discard 4f5c9a", "remove what the task changed"])}`,
           taskId: task.sessionID,
           files,
           patch,
-          cutOff: cutOff && { became: cutOff.became, left: cutOff.left },
+          cutOff: cutOff && attemptOf(cutOff),
         });
       if (cutOff) terminal.print(cutOffSentence(cutOff, cutOff.tree));
       if (stays !== undefined) return terminal.print(`The worktree of task ${named(task)} stays: ${stays}.`);

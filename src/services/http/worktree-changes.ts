@@ -1,5 +1,6 @@
 // ADR-250 in docs/decisions.md
 import { toSingleLine } from "../platform/plain-text.ts";
+import { attemptOf } from "../text/changed-files.ts";
 import { pathsOf } from "../worktrees/folders.ts";
 import {
   applyLeftChanges,
@@ -46,7 +47,7 @@ export const createWorktreeChanges = ({
   ): Changes => ({
     ...{ tree: record.source, worktree: paths.tree, patch: paths.patch, files },
     ...(leftOut.length > 0 ? { leftOut } : {}),
-    ...(cutOff ? { cutOff: { became: cutOff.became, left: cutOff.left } } : {}),
+    ...(cutOff ? { cutOff: attemptOf(cutOff) } : {}),
     ...(became ? { became } : {}),
   });
 

@@ -26,6 +26,12 @@ export interface CutOffAttempt {
   left?: readonly { path: string; before?: string | undefined }[] | undefined;
 }
 
+/** Returns what the API and the command's JSON say of an attempt. */
+export const attemptOf = <A extends CutOffAttempt>({ became, left }: A): Pick<A, "became" | "left"> => ({
+  became,
+  left,
+});
+
 /** Says what became of an earlier attempt to apply changes, which was cut off. */
 export const cutOffSentence = ({ became, left = [] }: CutOffAttempt, tree: string): OwnText => {
   const attempt = own`An earlier attempt to apply the changes to ${quoteLine(tree)} was cut off`;

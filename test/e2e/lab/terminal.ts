@@ -150,6 +150,20 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   const shows = (what: string | RegExp, { timeoutMs }: { timeoutMs?: number } = {}) =>
     screenThat((shown) => isOn(what, shown), `${what} is shown`, timeoutMs);
 
+  /** Presses a key, and again after a while, until that has come about. */
+  async function pressUntil(key: string, condition: () => Promise<boolean>, what: string, timeoutMs: number) {
+    let pressedAt = 0;
+    const look = async () => {
+      if (await condition()) return true;
+      if (Date.now() - pressedAt > patienceMs) {
+        pressedAt = Date.now();
+        await press(key);
+      }
+      return false;
+    };
+    await until(look, what, timeoutMs);
+  }
+
   async function kill(): Promise<void> {
     signal(pid, "SIGKILL");
     await until(hasEnded, "the interface was killed", endTimeoutMs);
@@ -168,18 +182,8 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
     screen,
     coloredScreen: () => tmux("capture-pane", "-e", "-N", "-p", "-t", "opencode"),
     shows,
-    async pressUntilShown(key, what) {
-      let pressedAt = 0;
-      const look = async () => {
-        if (isOn(what, await screen())) return true;
-        if (Date.now() - pressedAt > patienceMs) {
-          pressedAt = Date.now();
-          await press(key);
-        }
-        return false;
-      };
-      await until(look, `${what} is shown once ${key} is pressed`, showTimeoutMs);
-    },
+    pressUntilShown: (key, what) =>
+      pressUntil(key, async () => isOn(what, await screen()), `${what} is shown once ${key} is pressed`, showTimeoutMs),
     hides: (what) => screenThat((shown) => !isOn(what, shown), `${what} is not shown any more`),
     press,
     type,
@@ -192,16 +196,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
       await press("Enter");
     },
     async quit() {
-      let pressedAt = 0;
-      const isOver = async () => {
-        if (await hasEnded()) return true;
-        if (Date.now() - pressedAt > patienceMs) {
-          pressedAt = Date.now();
-          await press("C-c");
-        }
-        return false;
-      };
-      await until(isOver, "the interface was quit", endTimeoutMs).catch(async (error: unknown) => {
+      await pressUntil("C-c", hasEnded, "the interface was quit", endTimeoutMs).catch(async (error: unknown) => {
         await kill();
         throw error;
       });
