@@ -32,7 +32,7 @@ describeInChromium("the live page", () => {
   test("a launched task appears, and its states light up as it changes: working, completed, delivered", async () => {
     const { stage, open } = await start();
     const opened = await open();
-    await until(() => opened.page.locator("#connection").textContent()).toBe("Live");
+    await until(() => opened.page.locator("#connection").textContent()).toBe(`Live: process ${process.pid}`);
     await until(() => opened.page.locator("#chart h2").textContent()).toBe("supervisor");
 
     const id = await stage.launch();

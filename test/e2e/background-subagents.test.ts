@@ -46,9 +46,7 @@ const launchLead = async (prompt: string, ...works: string[]) => {
   return { parent, task };
 };
 
-test("a task whose own subagent works in the background has not ended: the answer to that is its result, and it counts", {
-  timeout: 60_000,
-}, async () => {
+test("a task whose own subagent works in the background has not ended: the answer to that is its result, and it counts", async () => {
   const work = hang();
   lab.model.when(inChild("look everywhere"), work);
   lab.model.when(reported("It is in the attic."), text("Found in the attic."));
@@ -65,7 +63,7 @@ test("a task whose own subagent works in the background has not ended: the answe
   expect(progress.tokens).toBeGreaterThan(5_000);
 });
 
-test("with two of them, the answer to the last one is the result", { timeout: 60_000 }, async () => {
+test("with two of them, the answer to the last one is the result", async () => {
   const [one, other] = [hang(), hang()];
   lab.model.when(inChild("look left"), one);
   lab.model.when(inChild("look right"), other);
@@ -82,7 +80,7 @@ test("with two of them, the answer to the last one is the result", { timeout: 60
   expect(notices[0]?.hidden).toContain("> It is nowhere.");
 });
 
-test("a cancelled task takes its subagent in the background with it", { timeout: 60_000 }, async () => {
+test("a cancelled task takes its subagent in the background with it", async () => {
   lab.model.when(inChild("look for ever"), hang());
   const { task } = await launchLead("find nothing", "look for ever");
   const below = (await lab.model.waitFor(inChild("look for ever"))).sessionID;
@@ -93,7 +91,7 @@ test("a cancelled task takes its subagent in the background with it", { timeout:
   expect(data).not.toHaveProperty(below);
 });
 
-test("after a crash nobody waits for a subagent that ended with OpenCode", { timeout: 90_000 }, async () => {
+test("after a crash nobody waits for a subagent that ended with OpenCode", async () => {
   lab.model.when(inChild("look once more"), hang());
   const { parent, task } = await launchLead("find again", "look once more");
   await lab.opencode.kill();

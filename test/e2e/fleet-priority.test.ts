@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { describeWithNats } from "../fakes/nats-server.ts";
-import { type Fleet, PATIENT, type Server, startFleet, taskOf } from "./fleet-servers.ts";
+import { type Fleet, type Server, startFleet, taskOf } from "./fleet-servers.ts";
 import { lastUserText } from "./lab/model-request.ts";
 import { calls, text } from "./lab/reply.ts";
 import { setUp } from "./lab/set-up.ts";
@@ -33,9 +33,9 @@ describeWithNats("Tasks that wait for a server with one slot", () => {
       const tasks = await Promise.all(storedTasks(home).map(({ id }) => taskOf(home, id)));
       return tasks.filter(({ waiting }) => waiting?.for === "server").length === 3;
     };
-    await home.until(areOffered, { what: "all three wait for a server", ...PATIENT });
+    await home.until(areOffered, { what: "all three wait for a server" });
     await fleet.addWorker("booth", { fleet: { work: 1 } });
-    await home.idle(parent, PATIENT);
+    await home.idle(parent);
     const requests = fleet.model.requests.filter((request) => priorities.includes(lastUserText(request)));
     expect(requests.map(lastUserText)).toEqual(["high", "normal", "low"]);
   });

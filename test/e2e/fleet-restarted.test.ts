@@ -1,15 +1,6 @@
 import { expect, test } from "vitest";
 import { describeWithNats } from "../fakes/nats-server.ts";
-import {
-  atRest,
-  expectJournals,
-  type Fleet,
-  launch,
-  PATIENT,
-  type Server,
-  startFleet,
-  toldOnce,
-} from "./fleet-servers.ts";
+import { atRest, expectJournals, type Fleet, launch, type Server, startFleet, toldOnce } from "./fleet-servers.ts";
 import { hang, text } from "./lab/reply.ts";
 import { setUp } from "./lab/set-up.ts";
 import { storedTasks } from "./stored.ts";
@@ -39,7 +30,7 @@ describeWithNats("While a task is on another server", () => {
   };
 
   const untilWritten = (task: string) =>
-    b.until(async () => (await fleet.logOf(a, task)).ended, { what: "the end is written", ...PATIENT });
+    b.until(async () => (await fleet.logOf(a, task)).ended, { what: "the end is written" });
 
   const workOf = (session: string) => storedTasks(b).filter(({ id }) => id === session);
 
@@ -74,7 +65,7 @@ describeWithNats("While a task is on another server", () => {
     const { parent, there, answer } = await underWay("end without an engine");
     await fleet.engine.kill();
     answer.release(text("kept until then"));
-    await b.until(() => workOf(there)[0]?.status === "completed", { what: "it has ended there", ...PATIENT });
+    await b.until(() => workOf(there)[0]?.status === "completed", { what: "it has ended there" });
     await fleet.engine.start();
     expect((await toldOnce(a, parent))?.hidden).toContain("kept until then");
     await atRest(b);

@@ -6,7 +6,6 @@ import {
   expectJournals,
   type Fleet,
   launch,
-  PATIENT,
   running,
   type Server,
   startFleet,
@@ -34,7 +33,7 @@ describeWithNats("A task that ran on another server", () => {
   const resume = (task: string, prompt: string) => statusApi(a).post(`/v1/tasks/${task}/resume`, { prompt });
 
   const told = async (parent: string, times: number) => {
-    await a.until(async () => (await noticesIn(a, parent)).length === times, { what: `${times} notices`, ...PATIENT });
+    await a.until(async () => (await noticesIn(a, parent)).length === times, { what: `${times} notices` });
     await atRest(a);
     return (await noticesIn(a, parent)).at(-1);
   };
@@ -72,7 +71,7 @@ describeWithNats("A task that ran on another server", () => {
 
     fleet.model.when(inChild("write c"), running("echo three > c.txt", "Wrote c."));
     await worker.restart();
-    await a.until(async () => (await resume(task, "write c")).status === 200, { what: "it is back", ...PATIENT });
+    await a.until(async () => (await resume(task, "write c")).status === 200, { what: "it is back" });
     expect((await told(parent, 3))?.hidden).toContain('"c.txt" added +1 −0');
     await atRest(worker);
     for (const lab of [a, worker]) await expectJournals(lab);

@@ -16,9 +16,6 @@ import { dataFolder, served, statusApi } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
 import { launching, noticesIn } from "./tasks-and-notices.ts";
 
-/** Milliseconds for what takes the lease of a fleet, or a start, on a busy machine. */
-export const PATIENT = { timeoutMs: 60_000 };
-
 /** What a server of the fleet is started with. */
 interface ServerOptions {
   /** Of the option `fleet`. */
@@ -142,12 +139,12 @@ export const atRest = (lab: Lab, what = "nothing is owed, and nobody works") =>
         storedTasks(lab).every(({ owner }) => owner === null) && data !== undefined && Object.keys(data).length === 0
       );
     },
-    { what, ...PATIENT },
+    { what },
   );
 
 /** Waits until a parent is told of the end of its one task, and all is done that follows from it. Returns the notice. */
 export const toldOnce = async (lab: Lab, parent: string) => {
-  await lab.until(async () => (await noticesIn(lab, parent)).length > 0, { what: "the end is told", ...PATIENT });
+  await lab.until(async () => (await noticesIn(lab, parent)).length > 0, { what: "the end is told" });
   await atRest(lab);
   const notices = await noticesIn(lab, parent);
   expect(notices).toHaveLength(1);

@@ -5,7 +5,6 @@ import {
   expectJournals,
   type Fleet,
   launch,
-  PATIENT,
   type Server,
   startFleet,
   taskOf,
@@ -64,7 +63,7 @@ describeWithNats("A server that works for another", () => {
     const { parent, task, there, answer, worker } = await underWay("wait for it");
     signal(worker, "SIGSTOP");
     const isOffered = async () => (await taskOf(home, task)).waiting?.for === "server";
-    await home.until(isOffered, { what: "it is offered to others again", ...PATIENT });
+    await home.until(isOffered, { what: "it is offered to others again" });
     signal(worker, "SIGCONT");
     answer.release(text("from the sleeper"));
     expect((await toldOnce(home, parent))?.hidden).toContain("from the sleeper");

@@ -10,7 +10,6 @@ import {
   type Fleet,
   launch,
   launchBy,
-  PATIENT,
   running,
   type Server,
   startFleet,
@@ -98,7 +97,7 @@ describeWithNats("A fleet of real servers", () => {
     fleet.model.when(inChild("ask first"), running("touch asked.txt", "I was allowed to."));
     const { parent, task } = await launch(a, "ask first");
     const request = async () => (await taskOf(a, task)).attention?.requests?.[0];
-    const { id: requestId, what } = await a.until(request, { what: "the request is seen at home", ...PATIENT });
+    const { id: requestId, what } = await a.until(request, { what: "the request is seen at home" });
     expect(what).toContain("touch asked.txt");
     expect((await statusApi(a).post(`/v1/tasks/${task}/answers`, { requestId, reply: "once" })).status).toBe(200);
     const notice = await toldOnce(a, parent);
@@ -110,7 +109,7 @@ describeWithNats("A fleet of real servers", () => {
     fleet.model.when(inChild("do two things"), [calls([bash("echo the first thing")]), answer]);
     const { parent, task } = await launch(a, "do two things");
     const counted = async () => (await taskOf(a, task)).progress.toolCalls === 1;
-    await a.until(counted, { what: "its call is counted at home", ...PATIENT });
+    await a.until(counted, { what: "its call is counted at home" });
     expect(await taskOf(a, task)).toMatchObject({ status: "running", server: { label: "desk" } });
     const logs = await statusApi(a).get(`/v1/tasks/${task}/logs`);
     expect(logs.status).toBe(200);
@@ -148,7 +147,7 @@ describeWithNats("A fleet of real servers", () => {
     await served(a);
     const waiting = await launch(a, "translate it", { agent: "translator" });
     const isOffered = async () => (await taskOf(a, waiting.task)).waiting?.for === "server";
-    await a.until(isOffered, { what: "it waits for a server", ...PATIENT });
+    await a.until(isOffered, { what: "it waits for a server" });
     expect((await cancel(waiting.task)).status).toBe(200);
     expect((await toldOnce(a, waiting.parent))?.visible).toContain("cancelled");
     expect((await taskOf(a, waiting.task)).server).toBeUndefined();
@@ -199,7 +198,7 @@ describeWithNats("A fleet of real servers", () => {
       prompts.map((prompt) => launching(prompt, { model: LIMITED })),
     );
     const told = async () => (await noticesIn(a, parent)).length === prompts.length;
-    await a.until(told, { what: "all ends are told", ...PATIENT });
+    await a.until(told, { what: "all ends are told" });
     const requests = fleet.model.requests.filter((request) => prompts.some((prompt) => inChild(prompt)(request)));
     const elsewhere = [...storedTasks(b), ...storedTasks(c)].map(({ id }) => id);
     expect(requests.every(({ sessionID }) => elsewhere.includes(sessionID))).toBe(true);

@@ -7,7 +7,7 @@ import { type ModelRequest, textOf, toolResults } from "./lab/model-request.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, text } from "./lab/reply.ts";
 import { setUp } from "./lab/set-up.ts";
-import { noticesIn, ours } from "./tasks-and-notices.ts";
+import { noticesIn, ours, wasAsked } from "./tasks-and-notices.ts";
 
 const repository = new URL("../..", import.meta.url).href;
 
@@ -156,7 +156,7 @@ test("what a forked task may not do without a person waits for one, and shows in
 });
 
 test("in opencode run, where nobody could answer, it is rejected at once, and the task ends", async () => {
-  lab.model.when("shell it", (request) => {
+  lab.model.when(wasAsked("shell it"), (request) => {
     const [launched, read] = toolResults(request);
     if (!launched) return calls([forking("clean in the shell")]);
     if (!read) return calls([ours("output", { task_id: /ses_\w+/.exec(launched.output)?.[0], block: true })]);

@@ -58,12 +58,12 @@ const whileHeldUp = async (meanwhile: () => Promise<unknown>): Promise<void> => 
 
 const untilTaken = (id: string) => {
   const before = taskOf(id)?.owner;
-  return expect.poll(() => taskOf(id)?.owner, { timeout: 60_000, interval: 200 }).not.toBe(before);
+  return expect.poll(() => taskOf(id)?.owner, { interval: 200 }).not.toBe(before);
 };
 
 const atRest = async (id: string) => {
   const isOver = () => taskOf(id)?.owner === null;
-  await lab.until(isOver, { what: `${id} is delivered`, timeoutMs: 60_000 });
+  await lab.until(isOver, { what: `${id} is delivered` });
 };
 
 test("a process that is held up is waited for: nobody takes its tasks, and its model is asked once", async () => {
@@ -103,11 +103,11 @@ test("a process that wakes after its task was taken over makes none of the calls
   const [id = ""] = await launchFrom(lab, parent, [prompt]);
   await whileHeldUp(async () => {
     await untilTaken(id);
-    await expect.poll(() => asked, { timeout: 30_000 }).toBe(2);
+    await expect.poll(() => asked).toBe(2);
     // The first process finds this answer when it wakes.
     ofFirst.release(writes("first"));
   });
-  await expect.poll(() => lab.opencode.log(), { timeout: 30_000 }).toContain("was taken over by another process");
+  await expect.poll(() => lab.opencode.log()).toContain("was taken over by another process");
   ofSecond.release(writes("second"));
   await atRest(id);
   expect(readFileSync(file, "utf8").trim().split("\n")).toEqual(["second"]);
@@ -158,13 +158,12 @@ test("calls that wait for tasks which are taken over let go, and notices deliver
     await untilTaken(ids[0] ?? "");
     for (const { waits, tool } of waiting) waits.release(text(`RESULT-OF-${tool}`));
     const haveEnded = () => ids.every((id) => taskOf(id)?.status === "completed");
-    await expect.poll(haveEnded, { timeout: 60_000 }).toBe(true);
+    await expect.poll(haveEnded).toBe(true);
   });
   await lab.until(
     async () => ids.every((id) => taskOf(id)?.owner === null) && each(async (at) => isOver(await endsOf(at))),
     {
       what: "all calls have returned, and all tasks rest",
-      timeoutMs: 60_000,
     },
   );
   for (const [at, { tool }] of waiting.entries()) {
@@ -202,7 +201,7 @@ const threeBeats = async () => {
     last = now;
     return seen >= 3;
   };
-  await lab.until(hasBeaten, { what: "it has beaten three times", timeoutMs: 40_000 });
+  await lab.until(hasBeaten, { what: "it has beaten three times" });
 };
 
 test("who reads a task of another directory through the status API is no candidate for it", async () => {
@@ -248,10 +247,10 @@ test("what was asked in an OpenCode that is killed is asked again where its task
     ((await client.permission.list()).data ?? []).filter(({ sessionID }) => sessionID === id);
   await lab.until(async () => (await asked(lab)).length === 1, { what: "it asks" });
   await lab.opencode.kill();
-  await expect.poll(async () => (await asked(second)).length, { timeout: 40_000 }).toBe(1);
+  await expect.poll(async () => (await asked(second)).length).toBe(1);
   const [request] = await asked(second);
   await second.client.permission.reply({ requestID: request?.id ?? "", reply: "once" });
-  await expect.poll(() => taskOf(id)?.status, { timeout: 40_000 }).toBe("completed");
+  await expect.poll(() => taskOf(id)?.status).toBe("completed");
   const events = readEvents(id);
   expect(events.filter((type) => ["REQUEST_ASKED", "ADOPTED"].includes(type))).toEqual([
     "REQUEST_ASKED",

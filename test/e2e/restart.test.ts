@@ -9,7 +9,7 @@ import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, hang, text } from "./lab/reply.ts";
 import { setUp } from "./lab/set-up.ts";
 import { storedTasks } from "./stored.ts";
-import { childOf, inChild, launchFrom, launching, noticesIn, ours } from "./tasks-and-notices.ts";
+import { childOf, inChild, launchFrom, launching, noticesIn, ours, wasAsked } from "./tasks-and-notices.ts";
 
 let lab: Lab;
 
@@ -108,9 +108,7 @@ describe("opencode run", () => {
   test("says that a task ends with it, and how its result is collected before that", async () => {
     const work = hang();
     lab.model.when(inChild("a task of a run"), work);
-    // Not only where that is the newest message: a notice follows it when the task ends before it is collected.
-    const isAsked = ({ parentSessionID, messages }: ModelRequest) =>
-      parentSessionID === undefined && JSON.stringify(messages).includes("launch it in a run");
+    const isAsked = wasAsked("launch it in a run");
     lab.model.when(isAsked, (request) => {
       const [launched, read] = toolResults(request);
       if (!launched) return calls([launching("a task of a run")]);

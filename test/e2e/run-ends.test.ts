@@ -52,7 +52,7 @@ const expectAtRest = async (id: string) => {
   expect(data).not.toHaveProperty(id);
 };
 
-describe("a provider that does not say why its model stopped", { timeout: 120_000 }, () => {
+describe("a provider that does not say why its model stopped", () => {
   test.each([
     ["nothing at all", null],
     ["a word that OpenCode does not know", "eos"],
@@ -92,7 +92,7 @@ describe("a provider that does not say why its model stopped", { timeout: 120_00
   });
 });
 
-describe("an answer that is not whole", { timeout: 120_000 }, () => {
+describe("an answer that is not whole", () => {
   test("since the model reached its limit is said to be cut, wherever it is shown", async () => {
     const { parent, id, notice, visible, task } = await run(
       "write it all",
@@ -132,7 +132,7 @@ describe("an answer that is not whole", { timeout: 120_000 }, () => {
 test.each([
   ["is empty", text("")],
   ["is reasoning alone", text("", { reasoning: "Nothing more to say." })],
-])("where the last message %s, what was said on the way is no result", { timeout: 60_000 }, async (_, last) => {
+])("where the last message %s, what was said on the way is no result", async (_, last) => {
   const script: Reply[] = [calls([A_STEP], { text: "Let me look." }), last];
   const { notice, visible, task } = await run(`look: its last message ${_}`, script);
   expect(notice).toContain("The agent's last message has no text: it finished without a result.");
@@ -142,7 +142,7 @@ test.each([
   expect(task).toMatchObject({ status: "completed", result: "", earlierText: "Let me look." });
 });
 
-describe("a person who writes to the agent while it works", { timeout: 60_000 }, () => {
+describe("a person who writes to the agent while it works", () => {
   /** Launches a task, has a person ask its agent something in its first step, which then ends like that. */
   const askedMeanwhile = async (prompt: string, question: string, first: Reply) => {
     const parent = await lab.session();
@@ -183,9 +183,7 @@ describe("a person who writes to the agent while it works", { timeout: 60_000 },
 /** Milliseconds after which OpenCode gives up a statement that another program keeps waiting. */
 const GIVES_UP_AFTER = 5_000;
 
-test("a statement that OpenCode's database refuses interrupts a run, which then goes on from its last step", {
-  timeout: 90_000,
-}, async () => {
+test("a statement that OpenCode's database refuses interrupts a run, which then goes on from its last step", async () => {
   const parent = await lab.session();
   const step = hang();
   lab.model.when(inChild("count slowly"), [calls([A_STEP]), step]);

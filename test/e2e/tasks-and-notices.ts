@@ -14,6 +14,15 @@ export const inChild =
   (request: ModelRequest): boolean =>
     request.parentSessionID !== undefined && lastUserText(request) === prompt;
 
+/**
+ * Any request of an agent that a person asked this, also those that end in a notice: a task may end while its agent still works,
+ * and what the person asked is then no longer the newest text.
+ */
+export const wasAsked =
+  (words: string) =>
+  ({ parentSessionID, messages }: ModelRequest): boolean =>
+    parentSessionID === undefined && JSON.stringify(messages).includes(words);
+
 /** A call that launches a task whose prompt is `prompt`. */
 export const launching = (prompt: string, more: Record<string, unknown> = {}): ScriptedCall =>
   ours("task", { description: `about ${prompt}`, prompt, agent: "general", ...more });

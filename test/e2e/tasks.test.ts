@@ -14,6 +14,7 @@ import {
   noticesIn,
   notified,
   ours,
+  wasAsked,
 } from "./tasks-and-notices.ts";
 
 let lab: Lab;
@@ -372,7 +373,7 @@ test("the five tool definitions add at most 3,000 bytes to a model request", asy
 test("opencode run ends with the result, when the agent reads it with block", async () => {
   const key = "in one go";
   lab.model.when(inChild("counted in the shell"), text("42 files"));
-  lab.model.when(key, (request) => {
+  lab.model.when(wasAsked(key), (request) => {
     const [launched, read] = toolResults(request);
     if (!launched) return calls([launching("counted in the shell")]);
     const task = /ses_\w+/.exec(launched.output)?.[0];

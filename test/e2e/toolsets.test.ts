@@ -8,7 +8,7 @@ import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
 import { setUp } from "./lab/set-up.ts";
 import { dataFolder, served, statusApi } from "./status-api.ts";
-import { childOf, inChild, launchFrom, launching, noticesIn, notified, ours } from "./tasks-and-notices.ts";
+import { childOf, inChild, launchFrom, launching, noticesIn, notified, ours, wasAsked } from "./tasks-and-notices.ts";
 
 const repository = new URL("../..", import.meta.url).href;
 
@@ -323,7 +323,7 @@ test("in opencode run what resumed tasks ask is rejected at once: it answers onl
   );
   const resumes = [cleaner, chooser].map((id) => ours("task", { resume: id, prompt: "go on" }));
   const reads = [cleaner, chooser].map((id) => ours("output", { task_id: id, block: true }));
-  lab.model.when("go on in the shell", (request) => {
+  lab.model.when(wasAsked("go on in the shell"), (request) => {
     const results = toolResults(request).map(({ output }) => output);
     const begun = results.filter((output) => output.includes("resumed")).length;
     return results.some((output) => output.includes("without")) ? text("done") : calls(begun === 0 ? resumes : reads);

@@ -26,9 +26,7 @@ beforeEach(async () => {
 
 afterEach(() => lab.stop());
 
-test("a program that takes the port of a killed OpenCode gets nothing of the command, and is not believed", {
-  timeout: 150_000,
-}, async () => {
+test("a program that takes the port of a killed OpenCode gets nothing of the command, and is not believed", async () => {
   const parent = await lab.session();
   lab.model.when(inChild("outlive the server"), hang());
   const [task = ""] = await launchFrom(lab, parent, ["outlive the server"]);
@@ -83,9 +81,7 @@ describeInChromium("with two OpenCodes", () => {
 
   afterEach(() => other.stop());
 
-  test("the board of one names the live view of the other, and goes on with that when its own ends", {
-    timeout: 200_000,
-  }, async () => {
+  test("the board of one names the live view of the other, and goes on with that when its own ends", async () => {
     const parent = await lab.session();
     lab.model.when(inChild("go on elsewhere"), hang());
     const [task = ""] = await launchFrom(lab, parent, ["go on elsewhere"]);

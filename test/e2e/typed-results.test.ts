@@ -185,7 +185,6 @@ test("a check of an answer that kills OpenCode each time is not begun a fourth t
   for (let end = 0; end < 3; end += 1) {
     await lab.until(() => !isAlive(lab.opencode.pid), {
       what: `OpenCode is killed, time ${end + 1}`,
-      timeoutMs: 40_000,
     });
     // It may be killed before it listens.
     await lab.restart().catch(() => undefined);

@@ -10,7 +10,7 @@ import { runOpenCode } from "./lab/opencode-run.ts";
 import { calls, hang, text } from "./lab/reply.ts";
 import { served, statusApi } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
-import { childOf, inChild, launching, noticesIn, notified, ours } from "./tasks-and-notices.ts";
+import { childOf, inChild, launching, noticesIn, notified, ours, wasAsked } from "./tasks-and-notices.ts";
 
 let home: string;
 let lab: Lab;
@@ -154,7 +154,7 @@ test("a forked task in a worktree has the conversation and works there", async (
 test("in opencode run, what a task in a worktree asks is rejected, and the run ends", async () => {
   await lab.opencode.kill();
   lab.model.when(inChild("ask nobody"), [calls([bash("echo no > no.txt")]), text("Nobody answered.")]);
-  lab.model.when("launch and wait", (request) => {
+  lab.model.when(wasAsked("launch and wait"), (request) => {
     const [launched, collected] = toolResults(request);
     if (collected) return text(`collected: ${collected.output}`);
     const id = /Task (ses_\w+) is/.exec(String(launched?.output))?.[1];

@@ -74,7 +74,6 @@ const childAsks =
   (lab: Lab, parent: string) =>
     lab.model.waitFor(
       (request) => !inSession(request, parent) && promptOf(request) === name && hasStepped(request) === (steps === 1),
-      { timeoutMs: 40_000 },
     );
 
 const hears = (matches: (event: RecordedEvent, parent: string) => boolean) => (lab: Lab, parent: string) =>

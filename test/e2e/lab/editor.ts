@@ -56,7 +56,7 @@ export async function startEditor(options: OpenCodeOptions): Promise<Editor> {
         child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id: calls, method, params })}\n`);
       }),
     said,
-    untilSaid: (words) => messages.waitFor(() => said().includes(words), { timeoutMs: 30_000 }),
+    untilSaid: (words) => messages.waitFor(() => said().includes(words)),
     messages: messages.all,
     async stop() {
       child.kill("SIGTERM");

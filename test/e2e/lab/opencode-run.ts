@@ -1,3 +1,4 @@
+import { PATIENCE_MS } from "../../patience.ts";
 import { type OpenCodeOptions, prepareHome } from "./home.ts";
 import { spawnOpenCode } from "./opencode-process.ts";
 
@@ -26,7 +27,7 @@ export type RunOptions = OpenCodeOptions & {
   message: string;
   /** More arguments, e.g. `["--agent", "plan"]`. */
   args?: string[];
-  /** Milliseconds until it is killed. Default 60 000. */
+  /** Milliseconds until it is killed. Default: `PATIENCE_MS`. */
   timeoutMs?: number;
 };
 
@@ -38,7 +39,7 @@ export async function runOpenCode(options: RunOptions): Promise<RunResult> {
   const timer = setTimeout(() => {
     timedOut = true;
     run.child.kill("SIGKILL");
-  }, options.timeoutMs ?? 60_000);
+  }, options.timeoutMs ?? PATIENCE_MS);
   const code = await run.exited;
   clearTimeout(timer);
   await home.remove();

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { createOpencodeClient, type OpencodeClient } from "@opencode-ai/sdk/v2/client";
+import { PATIENCE_MS } from "../../patience.ts";
 import { type OpenCodeOptions, prepareHome } from "./home.ts";
 import { type OpenCodeProcess, spawnOpenCode } from "./opencode-process.ts";
 
@@ -21,7 +22,7 @@ export type OpenCode = {
 };
 
 /** Milliseconds until a server that has not said where it listens is given up; 1.5 to 2 s is usual, all of it computing. */
-const startTimeoutMs = 60_000;
+const startTimeoutMs = PATIENCE_MS;
 
 /** Starts `opencode serve` on a port of 127.0.0.1, by default a free one. An error that it throws ends with the tail of the log. */
 export async function startOpenCode(options: OpenCodeOptions & { port?: number }): Promise<OpenCode> {

@@ -45,13 +45,13 @@ export const noTerminal: string | undefined =
 const run = promisify(execFile);
 
 /** Milliseconds that the interface gets to start, and to show what was typed; 3 to 8 s are usual on two busy cores. */
-const startTimeoutMs = 90_000;
+const startTimeoutMs = PATIENCE_MS;
 
 /** Milliseconds that something gets to show. */
 const showTimeoutMs = PATIENCE_MS;
 
 /** Milliseconds that OpenCode takes to end at most: it gives its plugins and sessions 5 s, and a busy machine is slow. */
-const endTimeoutMs = 40_000;
+const endTimeoutMs = PATIENCE_MS;
 
 /** Milliseconds after which Ctrl-C is pressed again: the first one may only have cleared what was typed. */
 const patienceMs = 3_000;

@@ -129,9 +129,7 @@ const operationsBeside = async (waiting: number) => {
   return { counts, scans: scans(join(folder, "tasks.db"), all) };
 };
 
-test("no operation asks the database for more beside 400 tasks that wait than beside ten, nor has it look through a table", {
-  timeout: 120_000,
-}, async () => {
+test("no operation asks the database for more beside 400 tasks that wait than beside ten, nor has it look through a table", async () => {
   const [few, many] = [await operationsBeside(10), await operationsBeside(400)];
   expect(many.counts).toEqual(few.counts);
   expect(many.scans).toEqual([]);
