@@ -6,6 +6,7 @@ import { PATIENCE_MS } from "./test/patience.ts";
 
 /** Files that take long, the longest first (measured, 2 cores): begun last, each would run alone at the end. */
 const SLOW = [
+  "exhaustive/delivery.test.ts",
   "crashing-runs.test.ts",
   "fleet/bus.test.ts",
   "crashing.test.ts",
@@ -51,9 +52,11 @@ const ISOLATED = [
 
 /**
  * What never runs on Bun, outside these tests: documents, scripts, benches, the drawing of charts, and the board, which runs in
- * browsers. ADR-228 in docs/decisions.md
+ * browsers. ADR-228 in docs/decisions.md. And explorations: they take long, and nothing in them depends on the runtime.
  */
-const NODE_ALONE = ["bench", "board", "docs", "scripts", "statecharts"].map((folder) => `test/${folder}/**`);
+const NODE_ALONE = ["bench", "board", "docs", "exhaustive", "scripts", "statecharts"].map(
+  (folder) => `test/${folder}/**`,
+);
 
 /** Milliseconds after which a test counts as hanging: most wait once for something that another process does, or not at all. */
 const LIMITS = {

@@ -213,6 +213,8 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
     callOff();
     callOff = clock.after(0, () => {
       try {
+        // What it lost meanwhile it has old copies of, which must not stand in the way of what is stored.
+        runtime.heartbeat();
         adopt();
       } catch (error) {
         log.error("tasks could not be adopted", { reason: errorMessage(error) });

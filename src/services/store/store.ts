@@ -199,7 +199,8 @@ export interface TaskHistory {
 export interface Store extends TaskHistory {
   /**
    * Stores a change. A task that is at rest after it has no owner any more.
-   * Returns the tasks that another process has taken over or removed: nothing is stored of those.
+   * Returns the tasks that another process has taken over or removed: nothing is stored of those, nor a prompt with the end
+   * of one.
    */
   commit(change: Change): string[];
   get(taskId: string): TaskRecord | undefined;

@@ -506,6 +506,31 @@ test("in opencode run, a task that is idle and waits for its own is taken over t
   expect(tellings).toHaveLength(1);
 });
 
+test("a process that cannot look what it has lost itself takes nothing over until it can", async () => {
+  const disk = createDisk();
+  disks.push(disk);
+  const stage = createStage({ openStore: disk.boot });
+  const id = await stage.launch();
+  stage.life.die();
+  stage.host.crash();
+  let isLocked = true;
+  const openStore: typeof disk.boot = (clock) => {
+    const store = disk.boot(clock);
+    const heartbeat = (at: number) => {
+      if (isLocked) throw new Error("the database is locked");
+      return store.heartbeat(at);
+    };
+    return { ...store, heartbeat };
+  };
+  const run = createStage({ openStore, clock: stage.clock, host: stage.host, isHeadless: true });
+  stage.host.emit({ type: "busy", sessionID: PARENT });
+  await run.clock.advance(100);
+  expect(run.store.isOwnedElsewhere(id)).toBe(true);
+  isLocked = false;
+  await run.clock.advance(3_000);
+  expect(run.store.isOwnedElsewhere(id)).toBe(false);
+});
+
 test("a process that stops leaves its tasks free at once, and no timer", async () => {
   const stage = createDurableStage();
   const id = await stage.launch();

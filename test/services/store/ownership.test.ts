@@ -136,6 +136,29 @@ test("a process that is silent for longer than its lease loses what it has, and 
   expect(b.get("ses_1")?.task.status).toBe("running");
 });
 
+test("a prompt with the end of a task that was lost is not stored: who took it over would deliver that end twice", () => {
+  const file = createSharedDatabase();
+  const [a, b] = [file.openAs("a"), file.openAs("b").store];
+  const [lost, own] = [scriptTask("ses_1"), scriptTask("ses_2")];
+  a.store.commit(lost.launch());
+  b.adopt(START + LEASE_MS + 1, all);
+  a.store.commit(own.launch());
+  const promptOf = (taskId: string) => ({ ...noticePrompt(`msg_of_${taskId}`), runs: [{ taskId, run: 0 }] });
+  const [late, good] = [promptOf("ses_1"), promptOf("ses_2")];
+  const ends = [lost.answer(), own.answer()];
+  const refused = a.store.commit({
+    records: ends.flatMap(({ records }) => records),
+    journal: ends.flatMap(({ journal }) => journal),
+    prompts: [{ parentSessionID: "ses_parent", prompts: [late, good] }],
+  });
+  expect(refused).toEqual(["ses_1"]);
+  a.kill();
+  expect(b.adopt(START + LEASE_MS + 1, all)).toMatchObject({
+    tasks: [{ task: { sessionID: "ses_2" } }],
+    prompts: [{ parentSessionID: "ses_parent", prompts: [good] }],
+  });
+});
+
 test("what the next owner brought to an end stays as it ended", () => {
   const file = createSharedDatabase();
   const a = file.openAs("a").store;

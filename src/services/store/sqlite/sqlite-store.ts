@@ -1,3 +1,4 @@
+import type { NoticePrompt } from "../../../machines/outbox/events.ts";
 import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
 import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
@@ -146,7 +147,11 @@ export const createSqliteStore = ({
       }
       for (const id of events.keys()) if (!changed.has(id)) tasks.append(id, eventsOf(id));
       for (const id of refused) slots.drop(id);
-      for (const list of prompts) ownership.replacePrompts(list);
+      for (const { parentSessionID, prompts: list } of prompts) {
+        // Whoever took a prompt over with the end of another process's task would deliver that end a second time.
+        const isOwn = ({ runs }: NoticePrompt): boolean => runs.every(({ taskId }) => !refused.has(taskId));
+        ownership.replacePrompts({ parentSessionID, prompts: list.filter(isOwn) });
+      }
       summaries.updateTextsIfDue();
       return refused;
     }, new Set<string>());
