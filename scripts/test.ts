@@ -33,6 +33,7 @@ const SUITES: Stage[] = [
 ];
 
 const LONG: Stage[] = [
+  { name: "explorations", script: "test:exhaustive" },
   { name: "crashes", script: "test:crash", needs: "build" },
   { name: "random schedules", script: "chaos", args: ["--runs", "20000"] },
   { name: "random schedules of fleets", script: "chaos", args: ["--fleet", "--runs", "5000"] },

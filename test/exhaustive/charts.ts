@@ -1,10 +1,19 @@
-import { type AnyMachineSnapshot, type AnyStateMachine, initialTransition, transition } from "xstate";
+import {
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createActor,
+  type EventObject,
+  type InspectionEvent,
+  initialTransition,
+  transition,
+} from "xstate";
 import type { OutboxEffect, OutboxEvent } from "../../src/machines/outbox/events.ts";
 import { type OutboxSnapshot, outboxMachine } from "../../src/machines/outbox/machine.ts";
 import type { Effect, SupervisorEvent } from "../../src/machines/supervisor/events.ts";
 import { outboxId, supervisorMachine } from "../../src/machines/supervisor/machine.ts";
 import type { TaskEffect, TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
 import { type StoredSnapshot, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
+import { nameOfTransition } from "../model/transitions.ts";
 import { createNumbering } from "./numbering.ts";
 
 /*
@@ -121,23 +130,35 @@ interface Step<E> {
   effects: E[];
 }
 
-/** Takes the steps of a chart. */
+/** The transitions that an event leads to in a chart, by name; those that need no event are among them. */
+const transitionsFrom = (machine: AnyStateMachine, snapshot: AnyMachineSnapshot, event: EventObject): string[] => {
+  const taken: string[] = [];
+  const inspect = (observation: InspectionEvent) => {
+    if (observation.type === "@xstate.microstep") taken.push(...observation._transitions.map(nameOfTransition));
+  };
+  createActor(machine, { snapshot, inspect }).start().send(event);
+  return taken;
+};
+
+/** Takes the steps of a chart, and notes which transitions that were. */
 const createSteps = <Snapshot extends AnyMachineSnapshot, E>(
   machine: AnyStateMachine,
   snapshots: ReturnType<typeof createSnapshots<Snapshot>>,
+  taken: Set<string>,
 ) => {
-  const taken = new Map<string, Step<E>>();
-  return (before: number, event: { type: string }): Step<E> => {
+  const steps = new Map<string, Step<E>>();
+  return (before: number, event: EventObject): Step<E> => {
     const key = `${before} ${JSON.stringify(event)}`;
-    const known = taken.get(key);
+    const known = steps.get(key);
     if (known) return known;
     const from = snapshots.at(before);
     const [to, actions] = transition(machine, from, event);
+    for (const name of transitionsFrom(machine, from, event)) taken.add(name);
     const effects = (actions as unknown as Action[]).flatMap(({ type, params }) =>
       type === "emitEffect" ? [params as E] : [],
     );
     const step = { after: snapshots.numberOf(to as Snapshot), hasStepped: to !== from, effects };
-    taken.set(key, step);
+    steps.set(key, step);
     return step;
   };
 };
@@ -151,8 +172,9 @@ export const createCharts = (
 ) => {
   const tasks = createSnapshots<TaskSnapshot>(task, timelessTask);
   const outboxes = createSnapshots<OutboxSnapshot>(outbox, timelessOutbox);
-  const stepTask = createSteps<TaskSnapshot, TaskEffect>(task, tasks);
-  const stepOutbox = createSteps<OutboxSnapshot, OutboxEffect>(outbox, outboxes);
+  const taken = { task: new Set<string>(), outbox: new Set<string>() };
+  const stepTask = createSteps<TaskSnapshot, TaskEffect>(task, tasks, taken.task);
+  const stepOutbox = createSteps<OutboxSnapshot, OutboxEffect>(outbox, outboxes, taken.outbox);
   const [firstOutbox] = initialTransition(outbox, { parentSessionID: PARENT });
   const events = createNumbering<SupervisorEvent>();
   const reactions = new Map<string, Reaction>();
@@ -202,6 +224,8 @@ export const createCharts = (
   return {
     tasks,
     outboxes,
+    /** The transitions that were taken so far, by name. */
+    taken,
     /** Gives the charts of a process an event, and all that follows from it. */
     react: (charts: Charts, event: SupervisorEvent): Reaction => {
       const key = `${charts.tasks} ${charts.outbox} ${events.numberOf(event)}`;

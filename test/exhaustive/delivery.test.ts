@@ -1,74 +1,110 @@
 import { describe, expect, test } from "vitest";
 import { outboxMachine } from "../../src/machines/outbox/machine.ts";
 import { taskMachine } from "../../src/machines/task/machine.ts";
-import { createDelivery } from "./delivery.ts";
-import { type Exploration, explore } from "./explore.ts";
+import { transitionsOf } from "../model/transitions.ts";
+import { createDelivery, type Delivery } from "./delivery.ts";
+import { explore } from "./explore.ts";
 import type { Family, Mistake } from "./family.ts";
 
 /*
- * All ways, to a bound, in which the ends of tasks reach their parent: with two processes that die at any time, two tasks, and
- * one parent. `NIGHTLY=1` explores more.
+ * All ways, to a bound, in which the ends of tasks reach their parent, with two processes. With `EXHAUSTIVE=all`, which the
+ * nightly command sets, the larger families are explored, too.
  */
 
-/** More worlds than any family has. */
-const MOST = 5_000_000;
-
-/** Enough for each of the mistakes, of which some have no end of worlds. */
-const MOST_WITH_A_MISTAKE = 100_000;
-
-const measured = (
-  name: string,
-  family: Family,
-  limits: Parameters<typeof explore>[1] = { most: MOST },
-): Exploration => {
-  const began = performance.now();
-  const exploration = explore(createDelivery(family), limits);
-  const { worlds, moves, depth } = exploration;
-  const seconds = ((performance.now() - began) / 1_000).toFixed(1);
-  console.log(`${name}: ${worlds} worlds, ${moves} moves, up to ${depth} deep, ${seconds} s`);
-  return exploration;
-};
-
+const unreliable = { dies: true, standsStill: true, isUnreliable: true };
 const waiting = { process: 0, tasks: [0] } as const;
 
 const families: Record<string, Family> = {
-  "a task whose agent is interrupted and goes on": {
-    ...{ tasks: [0], followsRuns: true },
-    ...{ dies: true, standsStill: true, isUnreliable: true },
-  },
-  "two tasks in one process": { tasks: [0, 0], dies: true, standsStill: true },
-  "two tasks in one process, with an unreliable host": { tasks: [0, 0], dies: true, isUnreliable: true },
+  "two tasks, processes that die or stand still, a host that fails": { tasks: [0, 0], ...unreliable },
+  "three tasks, processes that die": { tasks: [0, 0, 0], dies: true },
+  "a task whose agent is interrupted and goes on": { tasks: [0], followsRuns: true, ...unreliable },
   "two tasks in two processes": { tasks: [0, 1], dies: true },
-  "two tasks that wake the parent together": { tasks: [0, 0], wake: "all", dies: true },
+  "two tasks in two processes, which wake the parent together": { tasks: [0, 1], wake: "all", dies: true },
+  "two tasks that wake the parent together, and a call": { tasks: [0, 0], wake: "all", calls: [waiting] },
   "a task that a call waits for": { tasks: [0], dies: true, standsStill: true, calls: [waiting] },
   "a task that two calls wait for": { tasks: [0], dies: true, calls: [waiting, waiting] },
   "two tasks that a call waits for": { tasks: [0, 0], dies: true, calls: [{ process: 0, tasks: [0, 1] }] },
-  "a parent whose turns fail": { tasks: [0], dies: true, turnsFail: true, isUnreliable: true },
-  "a host that refuses notices": { tasks: [0, 0], dies: true, refuses: true },
-  "a parent that is deleted": { tasks: [0, 0], dies: true, deletes: true, isUnreliable: true },
+  "a parent whose turns fail, and that is refused": {
+    ...{ tasks: [0], dies: true, isUnreliable: true },
+    ...{ turnsFail: true, refuses: true },
+  },
+  "a parent that is deleted": { tasks: [0, 0], dies: true, deletes: true },
+  "a parent that is not found for a while": { tasks: [0], dies: true, turnsFail: true, misses: true, launches: true },
+  "a parent that is not found for a while, by a host that fails": {
+    ...{ tasks: [0], dies: true, isUnreliable: true },
+    ...{ misses: true, reportsStored: true },
+  },
+  "a parent that a person sets aside": { tasks: [0], dies: true, isUnreliable: true, setsAside: true },
+  "a parent that a person sets aside, and that is not found": { tasks: [0], dies: true, setsAside: true, misses: true },
+  "a parent that a person sets aside, and a call": { tasks: [0], setsAside: true, calls: [waiting] },
+  "a turn that a person stops": { tasks: [0], dies: true, isUnreliable: true, stops: true },
+  "a turn that a person stops, and two tasks that wake the parent together": {
+    ...{ tasks: [0, 0], wake: "all" },
+    stops: true,
+  },
   "a process that loses its tasks, and cannot look which": {
-    ...{ tasks: [0], dies: true, standsStill: true, heartbeatFails: true },
+    ...{ tasks: [0], dies: true, standsStill: true },
+    heartbeatFails: true,
   },
 };
 
-const nightly: Record<string, Family> = {
-  "two tasks, with all that can fail": { tasks: [0, 0], dies: true, standsStill: true, isUnreliable: true },
+const large: Record<string, Family> = {
+  "three tasks, processes that die or stand still": { tasks: [0, 0, 0], dies: true, standsStill: true },
   "two tasks whose agents are interrupted and go on": { tasks: [0, 0], followsRuns: true, dies: true },
+  "two tasks in two processes, which may stand still": { tasks: [0, 1], dies: true, standsStill: true },
+  "a turn that a person stops, and a parent that is not found": { tasks: [0], dies: true, stops: true, misses: true },
+};
+
+const explored = new Map<string, Delivery>();
+
+const measured = (name: string, family: Family, limits: Parameters<typeof explore>[1]) => {
+  const began = performance.now();
+  const space = createDelivery(family);
+  const exploration = explore(space, limits);
+  const { worlds, moves, depth } = exploration;
+  const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+  console.log(`${name}: ${worlds} worlds, ${moves} moves, up to ${depth} deep, ${seconds} s`);
+  return { space, ...exploration };
+};
+
+const exploreAll = (name: string, family: Family) => {
+  const { space, ...exploration } = measured(name, family, { most: 10_000_000 });
+  explored.set(name, space);
+  return exploration;
 };
 
 describe("each end is delivered once, and nothing is stuck:", () => {
-  test.each(Object.entries({ ...families, ...(process.env.NIGHTLY ? nightly : {}) }))("%s", (name, family) => {
-    const { isComplete, faults } = measured(name, family);
+  const all = { ...families, ...(process.env.EXHAUSTIVE === "all" ? large : {}) };
+  test.each(Object.entries(all))("%s", (name, family) => {
+    const { isComplete, faults } = exploreAll(name, family);
     expect(faults).toEqual([]);
     expect(isComplete).toBe(true);
   });
+});
+
+/** The transitions of an outbox that none of these families leads to, and why. */
+const NOT_EXPLORED: Record<string, string> = {
+  "delivery.reading PARENT_READ #6": "no result is so long that its reader's room matters",
+  "delivery.composing COMPOSE_FAILED #1": "a notice can always be composed at once",
+  "delivery.closed ADOPTED #1": "no parent is deleted that has tasks in two processes",
+  "delivery.closed PARENT_PRESENT #1": "a parent that was deleted launches nothing",
+  "delivery.gathering (always) #1": "no turn fails of a parent that has tasks in two processes",
+  "delivery.gathering PARENT_NOT_FOUND #1": "no turn fails of a parent that has tasks in two processes",
+  "delivery.stopped PARENT_NOT_FOUND #1": "only a large family leads to it",
+};
+
+test("explorations take every transition of the outbox's chart but those that are named", () => {
+  for (const [name, family] of Object.entries(families)) if (!explored.has(name)) exploreAll(name, family);
+  const taken = new Set(Object.keys(families).flatMap((name) => [...(explored.get(name)?.taken.outbox ?? [])]));
+  const missed = transitionsOf(outboxMachine).flatMap(({ name }) => (taken.has(name) ? [] : name));
+  expect(missed.toSorted()).toEqual(Object.keys(NOT_EXPLORED).toSorted());
 });
 
 const aDeath: Family = { tasks: [0], dies: true };
 const aCall: Family = { ...aDeath, calls: [waiting] };
 const twoCalls: Family = { ...aDeath, calls: [waiting, waiting] };
 
-/** A mistake, and the family whose exploration is to find it. */
+/** A mistake around the charts, and the family whose exploration is to find it. */
 const around: [Mistake, Family][] = [
   ["the notices of a dead process are not taken over", aDeath],
   ["who takes over does not say which notices are under way", aDeath],
@@ -116,7 +152,8 @@ describe("the exploration finds it when", () => {
   test.each([...around.map(([mistake, family]): [string, Family] => [mistake, { ...family, mistake }]), ...inCharts])(
     "%s",
     (name, family) => {
-      const { faults } = measured(name, family, { most: MOST_WITH_A_MISTAKE, isFirstFaultEnough: true });
+      // Some mistakes have no end of worlds.
+      const { faults } = measured(name, family, { most: 100_000, isFirstFaultEnough: true });
       expect(faults).not.toEqual([]);
       for (const { what, trail } of faults) console.log(`${name}: ${what}:\n  ${trail.join("\n  ")}`);
     },

@@ -39,8 +39,13 @@ const OUTBOX_TICK = ofOutbox(TICK);
 
 const NOT_FOUND: OutboxEvent = { type: "PARENT_NOT_FOUND", at: AT, message: "" };
 
+/** A space of worlds, and the transitions of the charts of outboxes and tasks that were taken so far, by name. */
+export interface Delivery extends Space<World> {
+  taken: { task: ReadonlySet<string>; outbox: ReadonlySet<string> };
+}
+
 /** Creates the space of all worlds of a family. */
-export const createDelivery = (family: Family): Space<World> => {
+export const createDelivery = (family: Family): Delivery => {
   const { calls: callsOf = [], mistake } = family;
   const taskIds = family.tasks.map((_, index) => `ses_${index}`);
   const charts = createCharts(taskIds, family.machines);
@@ -114,10 +119,16 @@ export const createDelivery = (family: Family): Space<World> => {
     );
 
   /** Stores a notice in the parent's conversation, whose model is then about to read it in that process. */
-  const storeNotice = ({ world }: Turn, p: number, prompt: number) => {
-    if (!world.conversation.some((stored) => messageID(stored.prompt) === messageID(prompt)))
-      world.conversation.push({ prompt, isRead: false });
-    if (world.conversation.some(({ isRead }) => !isRead)) world.isParentBusy[p] = true;
+  const storeNotice = ({ world, post }: Turn, p: number, prompt: number) => {
+    const isStored = world.conversation.some((stored) => messageID(stored.prompt) === messageID(prompt));
+    if (!isStored) world.conversation.push({ prompt, isRead: false });
+    if (!isStored && family.reportsStored) {
+      const createdAt = world.conversation.length - 1;
+      post(answerOf({ type: "PARENT_STORED", at: AT, messageID: messageID(prompt), createdAt }, true));
+    }
+    if (!world.conversation.some(({ isRead }) => !isRead)) return;
+    world.isParentBusy[p] = true;
+    world.isStopped = false;
   };
 
   const sendings = (before: World, p: number, number: number, message: Message & { kind: "effect" }): Move<World>[] => {
@@ -152,7 +163,7 @@ export const createDelivery = (family: Family): Space<World> => {
     }
     const arrives = (now: Turn) => storeNotice(now, p, prompt);
     const comesLater = (now: Turn) => now.post(givenUp(effect));
-    if (isGivenUp) return [way("arrives late", arrives, true), way("never arrives", () => undefined)];
+    if (isGivenUp) return [way("arrives late", arrives, true)];
     const normal = way(
       "arrives",
       (now) => {
@@ -181,6 +192,7 @@ export const createDelivery = (family: Family): Space<World> => {
       normal,
       ...(family.isUnreliable ? unreliable : []),
       ...(family.refuses ? [way("is refused for good", (now) => now.post(refused(false)))] : []),
+      ...(family.misses ? [way("does not find the parent", (now) => now.post(answerOf(NOT_FOUND)))] : []),
     ];
   };
 
@@ -188,9 +200,13 @@ export const createDelivery = (family: Family): Space<World> => {
   const standingOf = (world: World, p: number, id: string): OutboxEvent => {
     const place = world.conversation.findIndex(({ prompt }) => messageID(prompt) === id);
     const isRead = world.conversation[place]?.isRead === true;
-    const unread = place >= 0 && world.isParentBusy[p] ? "pending" : "unanswered";
     const storedAt = place < 0 ? undefined : place;
-    return { type: "CHECKED", at: AT, messageID: id, storedAt, standing: isRead ? "answered" : unread };
+    const checked = { type: "CHECKED", at: AT, messageID: id, storedAt } as const;
+    if (isRead) return { ...checked, standing: "answered" };
+    if (place >= 0 && world.isParentBusy[p]) return { ...checked, standing: "pending" };
+    return place >= 0 && world.isStopped
+      ? { ...checked, standing: "stopped", stoppedAt: AT }
+      : { ...checked, standing: "unanswered" };
   };
 
   /** The ways in which a request to the host goes. */
@@ -200,8 +216,11 @@ export const createDelivery = (family: Family): Space<World> => {
       answered(before, p, number, name, event, isExpected);
     const failing = (name: string, event: OutboxEvent) =>
       family.isUnreliable ? taken(name, () => ofOutbox(event), false) : [];
-    if (message.kind === "look")
-      return taken("looks for the parent", () => (before.isDeleted ? ofOutbox(NOT_FOUND) : undefined));
+    const missing = (name: string) => (family.misses ? taken(name, () => ofOutbox(NOT_FOUND), false) : []);
+    if (message.kind === "look") {
+      const looks = taken("looks for the parent", () => (before.isDeleted ? ofOutbox(NOT_FOUND) : undefined));
+      return [...looks, ...missing("looks for the parent, which is not found")];
+    }
     if (message.kind === "ask") {
       const { task, call } = message;
       const isBelieved = mistake !== "who takes over does not ask whether a call returned";
@@ -219,9 +238,11 @@ export const createDelivery = (family: Family): Space<World> => {
         return [
           ...taken("reads the parent", ({ process }) => {
             const othersRun = process.charts.tasks.some((task) => task !== NONE && !hasEnded(task));
-            return ofOutbox({ type: "PARENT_READ", at: AT, sender, othersRun });
+            const setAside = before.isSetAside ? { setAside: "reverted" as const } : {};
+            return ofOutbox({ type: "PARENT_READ", at: AT, sender, othersRun, ...setAside });
           }),
           ...failing("cannot read the parent", { type: "READ_FAILED", at: AT, message: "" }),
+          ...missing("does not find the parent to read"),
         ];
       }
       case "checkNotice": {
@@ -235,6 +256,7 @@ export const createDelivery = (family: Family): Space<World> => {
         return [
           asks,
           ...failing(`does not hear how ${id} stands`, { type: "CHECK_FAILED", at: AT, messageID: id, message: "" }),
+          ...missing("does not find the parent to ask"),
         ];
       }
       case "findParent": {
@@ -387,28 +409,70 @@ export const createDelivery = (family: Family): Space<World> => {
   const parentMoves = (before: World, p: number): Move<World>[] => {
     if (before.isDeleted) return [];
     const isBusy = before.isParentBusy[p] === true;
-    const reads = atHost(before, p, `the parent's model reads in ${nameOf(p)}`, (now) => {
-      for (const message of now.world.conversation) message.isRead = true;
-      now.world.isParentBusy = [false, false];
-      // It answers the newest message, by the ids.
-      const promptID =
-        before.conversation
-          .map(({ prompt }) => messageID(prompt))
-          .toSorted()
-          .at(-1) ?? "";
-      const createdAt = before.conversation.length - 1;
-      now.post(answerOf({ type: "PARENT_ANSWERED", at: AT, promptID, createdAt }, true));
-    });
+    const newest =
+      before.conversation
+        .map(({ prompt }) => messageID(prompt))
+        .toSorted()
+        .at(-1) ?? "";
+    const reads = (what: string, promptID: string): Move<World> =>
+      atHost(before, p, `the parent's model reads ${what}in ${nameOf(p)}`, (now) => {
+        for (const message of now.world.conversation) message.isRead = true;
+        Object.assign(now.world, { isParentBusy: [false, false], isStopped: false });
+        const createdAt = before.conversation.length - 1;
+        now.post(answerOf({ type: "PARENT_ANSWERED", at: AT, promptID, createdAt }, true));
+      });
+    // Its id is above those of all notices.
+    const promptOfPerson = "msg_9";
+    const stops = (now: Turn) => {
+      Object.assign(now.world, { isParentBusy: [false, false], wasStopped: true, isStopped: true });
+      now.post(answerOf({ type: "PARENT_ERROR", at: AT, message: "aborted" }, true));
+    };
+    const writes = (now: Turn) => {
+      now.world.isParentBusy[p] = true;
+      now.world.isStopped = false;
+      now.post(answerOf({ type: "PARENT_BUSY", at: AT }, true));
+    };
+    const setsAside = (now: Turn) => {
+      now.world.isSetAside = true;
+    };
+    const usesAgain = (event: OutboxEvent) => (now: Turn) => {
+      now.world.isSetAside = false;
+      now.post(answerOf(event, true));
+    };
+    const person = (name: string, work: (now: Turn) => void, isExpected = false): Move<World> =>
+      atHost(before, p, `a person ${name} in ${nameOf(p)}`, work, isExpected);
+    const ofPerson = [
+      ...(family.stops && isBusy && !before.wasStopped ? [person("stops the parent's turn", stops)] : []),
+      ...(family.stops && before.isStopped ? [person("writes to the parent", writes, true)] : []),
+      ...(family.setsAside && !before.isSetAside ? [person("sets the parent aside", setsAside)] : []),
+      ...(before.isSetAside
+        ? [
+            person("takes the parent up again", usesAgain({ type: "PARENT_CHANGED", at: AT }), true),
+            person(
+              "writes to the parent that was set aside",
+              usesAgain({ type: "PARENT_STORED", at: AT, messageID: promptOfPerson, createdAt: AT }),
+            ),
+          ]
+        : []),
+    ];
     const fails = (now: Turn) => {
       now.world.isParentBusy[p] = false;
       now.post(answerOf({ type: "PARENT_ERROR", at: AT, message: "" }, true));
+      now.post(answerOf({ type: "PARENT_IDLE", at: AT }, true));
     };
     const isDeleted = (now: Turn) => {
       now.world.isDeleted = true;
       now.post(answerOf({ type: "PARENT_CLOSED", at: AT }, true));
     };
+    const hasOutbox = before.processes[p]?.charts.outbox !== NONE;
+    const launches = turn(before, p, "sees the parent launch a task", (now) =>
+      now.dispatch(ofOutbox({ type: "PARENT_PRESENT", at: AT })),
+    );
     return [
-      ...(isBusy ? [reads] : []),
+      ...(family.launches && hasOutbox ? launches : []),
+      ...ofPerson,
+      ...(isBusy ? [reads("", newest)] : []),
+      ...(isBusy && family.stops ? [reads("a newer message of a person, too, ", promptOfPerson)] : []),
       ...(isBusy && family.turnsFail
         ? [atHost(before, p, `the parent's turn fails in ${nameOf(p)}`, fails, false)]
         : []),
@@ -456,6 +520,19 @@ export const createDelivery = (family: Family): Space<World> => {
     ];
   };
 
+  /** A notice that arrives late, where the model has read it or nobody will, changes nothing any more. */
+  const forgetLateNotices = (world: World) => {
+    const read = world.conversation.flatMap(({ prompt, isRead }) => (isRead ? messageID(prompt) : []));
+    if (read.length === 0 && !world.isDeleted) return;
+    const isLate = (number: number): boolean => {
+      const message = messages.at(number);
+      if (message.kind !== "effect" || !message.isGivenUp || message.effect.type !== "sendNotice") return false;
+      return world.isDeleted || read.includes(message.effect.prompt.messageID);
+    };
+    for (const process of world.processes)
+      if (process.messages.some(isLate)) process.messages = process.messages.filter((number) => !isLate(number));
+  };
+
   /** A task at work, as a launch leaves it. */
   const begin = (id: string): number => {
     const wake = family.wake ? { wake: family.wake } : {};
@@ -481,6 +558,9 @@ export const createDelivery = (family: Family): Space<World> => {
       isParentBusy: [false, false],
       calls: callsOf.map(() => ({ stage: "none", waitsFor: [], delivers: [], holds: [], isRecalled: false })),
       isDeleted: false,
+      isSetAside: false,
+      wasStopped: false,
+      isStopped: false,
       givenUp: [],
     };
   };
@@ -500,8 +580,13 @@ export const createDelivery = (family: Family): Space<World> => {
     });
 
   return {
+    taken: charts.taken,
     first: first(),
-    moves: (world) => [0, 1].flatMap((p) => movesOf(world, p)),
+    moves: (world) => {
+      const moves = [0, 1].flatMap((p) => movesOf(world, p));
+      for (const { after } of moves) forgetLateNotices(after);
+      return moves;
+    },
     keyOf: (world) => {
       // Where no call is bound to a process, it makes no difference which is which.
       if (callsOf.length > 0) return encode(world);

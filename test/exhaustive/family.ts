@@ -22,12 +22,22 @@ export interface Family {
   heartbeatFails?: boolean;
   /** Calls to the host fail, whether they have arrived or not; notices arrive late, or twice; the host's events are lost. */
   isUnreliable?: boolean;
+  /** The host reports that it has stored a notice, beside what it answers. */
+  reportsStored?: boolean;
   /** The parent's turns fail before its model has read anything. */
   turnsFail?: boolean;
   /** The host refuses notices for good. */
   refuses?: boolean;
   /** The parent is deleted. */
   deletes?: boolean;
+  /** A person takes back messages of the parent, or archives it, and uses it again later. */
+  setsAside?: boolean;
+  /** A person stops the parent's turn, and writes to it later. */
+  stops?: boolean;
+  /** The host does not find the parent for a while, though it is there. */
+  misses?: boolean;
+  /** The parent launches other tasks meanwhile, which shows that it is there. */
+  launches?: boolean;
   /** Charts with a mistake in them. */
   machines?: Machines;
   /** A mistake in what is done around the charts. */

@@ -347,7 +347,7 @@ export const createProcesses = (family: Family, taskIds: readonly string[], char
         for (const waiter of snapshot.context.waiters)
           post({ kind: "ask", task, call: Number(waiter.slice("call_".length)) });
       }
-      if (family.deletes) post({ kind: "look" });
+      if (family.deletes || family.misses) post({ kind: "look" });
     };
 
     return {

@@ -55,6 +55,11 @@ export interface World {
   isParentBusy: boolean[];
   calls: Call[];
   isDeleted: boolean;
+  isSetAside: boolean;
+  /** A person has stopped the turn in which the model was about to read: once, so that worlds have an end. */
+  wasStopped: boolean;
+  /** Nothing has begun a turn since. */
+  isStopped: boolean;
   /** The tasks whose notice was given up, of which the person is notified. */
   givenUp: number[];
 }
@@ -96,6 +101,9 @@ export const clone = (world: World): World => ({
   isParentBusy: [...world.isParentBusy],
   calls: world.calls.map((call) => ({ ...call })),
   isDeleted: world.isDeleted,
+  isSetAside: world.isSetAside,
+  wasStopped: world.wasStopped,
+  isStopped: world.isStopped,
   givenUp: world.givenUp,
 });
 
@@ -142,7 +150,7 @@ export const encode = (world: World, isMirrored = false): string => {
     put(prompt);
   }
   for (const agent of world.agents) put(isMirrored && agent !== IDLE && agent !== ANSWERED ? 3 - agent : agent);
-  put(Number(world.isDeleted));
+  for (const is of [world.isDeleted, world.isSetAside, world.wasStopped, world.isStopped]) put(Number(is));
   put(world.conversation.length);
   for (const { prompt, isRead } of world.conversation) {
     put(prompt);
@@ -182,6 +190,9 @@ export const decode = (key: string, tasks: number, calls: number): World => {
     },
     agents: many(tasks, number),
     isDeleted: flag(),
+    isSetAside: flag(),
+    wasStopped: flag(),
+    isStopped: flag(),
     conversation: many(number(), () => ({ prompt: number(), isRead: flag() })),
     givenUp: list(),
     calls: many(calls, () => ({
