@@ -46,4 +46,4 @@ test("in an editor, which is shown nothing of a task, the agent says what the ta
   expect(storedTasks({ options: { home } }).map(({ status }) => status)).toEqual(["running"]);
   // Nothing else of it came to the editor.
   expect(editor.messages.filter(({ method }) => method === "session/request_permission")).toEqual([]);
-}, 90_000);
+});

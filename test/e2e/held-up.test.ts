@@ -84,7 +84,7 @@ test("a process that is held up is waited for: nobody takes its tasks, and its m
   expect(taskOf(id)).toMatchObject({ status: "completed", result: "It was slow." });
   expect(lab.model.requests.filter(inChild(prompt))).toHaveLength(1);
   expect(await noticesIn(lab, parent)).toHaveLength(1);
-}, 120_000);
+});
 
 test("a process that wakes after its task was taken over makes none of the calls that its model had asked for", async () => {
   await openOther(SOON);
@@ -174,7 +174,7 @@ test("calls that wait for tasks which are taken over let go, and notices deliver
       { taskId: ids[at], hidden: expect.stringContaining(`> RESULT-OF-${tool}`) },
     ]);
   }
-}, 240_000);
+});
 
 /** The owners that the store knows: what each serves, and when it showed last that it lives. */
 const owners = (): { pid: number; directory: string; beatAt: number }[] => {
@@ -234,7 +234,7 @@ test("who reads a task of another directory through the status API is no candida
   waits.release(text("It went on."));
   await atRest(id);
   expect(taskOf(id)).toMatchObject({ status: "completed", result: "It went on." });
-}, 120_000);
+});
 
 test("what was asked in an OpenCode that is killed is asked again where its task goes on", async () => {
   const second = await openOther();
@@ -259,7 +259,7 @@ test("what was asked in an OpenCode that is killed is asked again where its task
   ]);
   expect(taskOf(id)?.result).toBe("Pushed.");
   await lab.restart();
-}, 120_000);
+});
 
 /** The types of the events in a task's journal, oldest first. */
 const readEvents = (id: string): string[] => {

@@ -107,7 +107,7 @@ test("after an undo that outlives OpenCode the result waits, and is in the turn 
   expect((await notified(lab, parent, [task])).map(({ taskId }) => taskId)).toEqual([task]);
   const texts = (await lab.texts(parent)).join("\n");
   expect(texts).not.toContain("riddle");
-}, 120_000);
+});
 
 test("an archived conversation pays no turn, and has the result in the turn of the person's next message", async () => {
   const { parent, task, work } = await withTask();
@@ -199,7 +199,7 @@ test("twenty long results fit into what is free in the window of the model that 
     expect(estimateTokenCount(hidden)).toBeLessThan(free);
     expect(hidden).toContain("of 7999 characters. Read all: asyncagents_output(task_id=");
   }
-}, 180_000);
+});
 
 test("in a fork that a person made, the agent learns whose tasks its conversation mentions", async () => {
   const { parent, task, work } = await withTask();

@@ -190,4 +190,4 @@ test("after a crash, a run that was refused for now and one that was changing it
     refusedModels: [{ reason }],
   });
   expect(await taskOf(refused)).toMatchObject({ status: "completed", result: "came back" });
-}, 120_000);
+});

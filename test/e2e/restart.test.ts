@@ -167,33 +167,4 @@ describe("two processes in one project", () => {
     await lab.restart();
     expect(await untilNotified(parent, id)).toHaveLength(1);
   });
-
-  test.runIf(process.env.CRASH_MOMENTS === "all")(
-    "one that is stopped past its lease loses its tasks, and does no harm when it wakes",
-    async () => {
-      const parent = await lab.session();
-      const waits = hang();
-      lab.model.when(inChild("a task of the stopped one"), waits);
-      const [id = ""] = await launchFrom(lab, parent, ["a task of the stopped one"]);
-      const owner = taskOf(id)?.owner;
-      const { pid } = lab.opencode;
-      process.kill(pid, "SIGSTOP");
-      try {
-        await expect.poll(() => taskOf(id)?.owner, { timeout: PATIENCE_MS }).not.toBe(owner);
-      } finally {
-        process.kill(pid, "SIGCONT");
-      }
-      await expect
-        .poll(() => lab.opencode.log().includes("taken over by another process"), { timeout: PATIENCE_MS })
-        .toBe(true);
-      waits.release(text("The other did it."));
-      const notices = await untilNotified(parent, id);
-      expect(notices).toHaveLength(1);
-      expect(taskOf(id)).toMatchObject({ status: "completed", result: "The other did it." });
-      const answers = (await lab.messages(id)).filter(
-        ({ info }) => info.role === "assistant" && info.finish === "stop",
-      );
-      expect(answers).toHaveLength(1);
-    },
-  );
 });

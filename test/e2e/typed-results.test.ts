@@ -195,4 +195,4 @@ test("a check of an answer that kills OpenCode each time is not begun a fourth t
     result: answer,
     error: { kind: "schema", message: expect.stringContaining("OpenCode ended 3 times in a row meanwhile") },
   });
-}, 300_000);
+});

@@ -27,6 +27,8 @@ export interface MemoryEngine {
   bringBack(): void;
   /** It is set up anew: nothing is left of what it had. */
   wipe(): void;
+  /** Copies all that it has. Returns how to set it back to that: it gives the places of what came since a second time. */
+  copy(): () => void;
   /** Has the next calls of that name take effect, though their answer is lost. */
   loseAnswer(call: keyof Bus, times?: number): void;
   /** Loses the next entries of that type on their way: they are in no log, and whoever wrote them is told nothing. */
@@ -265,6 +267,13 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
       orders = [];
       holds = new Map();
       bringBack();
+    },
+    copy: () => {
+      const kept = structuredClone({ seq, logs, orders, holds });
+      return () => {
+        ({ seq, logs, orders, holds } = structuredClone(kept));
+        for (const listener of [...onReached]) listener();
+      };
     },
     loseAnswer: (name, times = 1) => lost.set(name, times),
     lose: (type, times) => lostEntries.set(type, times),

@@ -316,7 +316,15 @@ export type TaskEvent =
   | { type: "ORDERED"; at: number }
   | { type: "ORDER_REFUSED"; at: number; error: TaskError; retryable: boolean }
   /** `replaces`: the claim by which that server began the run, and which the engine has lost; absent where it begins it now. */
-  | { type: "REMOTE_CLAIMED"; at: number; claim: Claim; server: FleetServer; replaces?: Claim }
+  | {
+      type: "REMOTE_CLAIMED";
+      at: number;
+      claim: Claim;
+      server: FleetServer;
+      replaces?: Claim;
+      /** True where the log has lost the claim that is known here as the newest: then this one counts, whatever its place. */
+      isKnownLost?: boolean;
+    }
   | {
       type: "REMOTE_ENDED";
       at: number;

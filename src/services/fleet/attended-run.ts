@@ -202,25 +202,25 @@ export const attendRun = async (
     if (isWritten) await delivery?.done();
     await Promise.all([hold.drop(), permit?.drop()]);
     onSlotFree();
-    const isReceived = isWritten && (await untilReceived(deps, name, untilEntry));
+    const isReceived = isWritten && (await untilReceived(deps, name, { nonce, untilEntry }));
     if (!isStopped()) workplace.settle(taskId, isReceived);
   } finally {
     for (const stop of stops) stop();
   }
 };
 
-/** Resolves once the home has the end, for which it is rung until then; to false where the engine has it no more. */
+/** Resolves once the home has the end of that nonce, for which it is rung until then; to false where the engine has it no more. */
 const untilReceived = async (
   { bus, isStopped }: AttendDeps,
   name: RunName,
-  untilEntry: (ms: number) => Promise<void>,
+  { nonce, untilEntry }: { nonce: string; untilEntry(ms: number): Promise<void> },
 ): Promise<boolean> => {
   for (let pause = SEND_AGAIN_AFTER; !isStopped(); pause = Math.min(2 * pause, bus.lease)) {
     await untilEntry(pause);
     const found = await findLog(bus, name);
     if (found?.isReceived) return true;
-    // The home orders the run again, if it lacks the end.
-    if (found && !found.ended) return false;
+    // The home orders the run again, if it lacks the end; it has closed the run, if it has that.
+    if (found && found.ended?.nonce !== nonce) return false;
     bus.ring(homeBell(name.home), JSON.stringify(name));
   }
   return false;

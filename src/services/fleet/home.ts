@@ -134,12 +134,34 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
     return snapshot.matches({ run: { fleet: "withdrawing" } }) || snapshot.matches({ run: { fleet: "closing" } });
   };
 
-  /** Ends a run in the log of the fleet. True once nobody can write into it who counts. */
+  /** What is being read of each run, by its hold. */
+  const reading = new Map<string, Promise<unknown>>();
+
+  /**
+   * Reads a run's log, and tells the chart what it says. Returns it; undefined where the engine does not answer. One reading of a
+   * log comes after the other: what was read earlier must not be taken for newer.
+   */
+  const readAndReport = (name: RunName): Promise<RunLog | undefined> => {
+    const id = runHold(name);
+    const read = async () => {
+      const found = await findLog(bus, name);
+      if (found) await report(name, found);
+      return found;
+    };
+    const next = (reading.get(id) ?? Promise.resolve()).then(read, read);
+    reading.set(id, next);
+    const forget = () => {
+      if (reading.get(id) === next) reading.delete(id);
+    };
+    next.then(forget, forget);
+    return next;
+  };
+
+  /** Ends a run in the log of the fleet, as it was read last. True once nobody can write into it who counts. */
   const closeLog = async (name: RunName, found: RunLog): Promise<boolean> => {
     const nonce = newId();
     for (let attempt = 0, current: RunLog | undefined = found; attempt < ATTEMPTS && current; attempt += 1) {
       if (current.ended) return true;
-      await report(name, current);
       // A server has begun it: the chart decides what becomes of that.
       if (!isToBeClosed(name)) return false;
       const at = clock.now();
@@ -154,7 +176,7 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
       const closed = await bus.append(name, end, current.last);
       if (closed.is === "stored") return true;
       if (closed.is !== "outrun") return false;
-      current = await findLog(bus, name);
+      current = await readAndReport(name);
     }
     return false;
   };
@@ -175,9 +197,8 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
 
   /** Reads a run's log, and does what follows from it. Returns it; undefined where the engine does not answer. */
   const look = async (name: RunName): Promise<RunLog | undefined> => {
-    const found = await findLog(bus, name);
+    const found = await readAndReport(name);
     if (!found) return undefined;
-    await report(name, found);
     const snapshot = isUnderWay(name.task, name.run) ? runtime.snapshotOf(name.task) : undefined;
     if (snapshot) await reportHolder(name, found);
     else await confirm(name, found);
@@ -294,11 +315,9 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
     },
     close: async (taskId, run) => {
       const name = nameOf(taskId, run);
-      const found = await findLog(bus, name);
+      const found = await readAndReport(name);
       if (!found || (isUnderWay(taskId, run) && (await reportHolder(name, found)))) return;
-      if (!(await closeLog(name, found))) return;
-      const closed = await findLog(bus, name);
-      if (closed) await report(name, closed);
+      if (await closeLog(name, found)) await readAndReport(name);
     },
     mayResume: (task, at) => mayResume({ bus, home: server }, task, at),
     reply: (requestId, given) => {

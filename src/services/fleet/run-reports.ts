@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { UserRequest } from "../../machines/task/events.ts";
+import { isSameClaim } from "../../machines/task/setup.ts";
 import { isInFleet } from "../../machines/task/slot.ts";
 import { besideText, type Claim, type Worktree } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -81,8 +82,13 @@ export const createRunReports = ({ clock, log, charts, receiveChanges, onHostEve
     if (!isUnderWay()) return;
     for (const { at, entry } of claims) {
       const { server, replaces } = entry;
-      const claimed = { at: clock.now(), claim: at, server, ...(replaces ? { replaces } : {}) };
-      charts().send(taskId, { type: "REMOTE_CLAIMED", ...claimed });
+      const known = charts().snapshotOf(taskId)?.context.remote;
+      // An engine that was set back to what it had before gives places a second time.
+      const isKnown = (one: RunLog["claims"][number]): boolean =>
+        one.entry.server.id === known?.server.id && isSameClaim(one.at, known.claim);
+      const isKnownLost = known !== undefined && known.attempts > 0 && !claims.some(isKnown);
+      const more = { ...(replaces ? { replaces } : {}), ...(isKnownLost ? { isKnownLost } : {}) };
+      charts().send(taskId, { type: "REMOTE_CLAIMED", at: clock.now(), claim: at, server, ...more });
     }
     reportRequests(taskId, openRequestsIn(found));
     if (!ended) return;

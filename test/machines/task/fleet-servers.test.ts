@@ -36,6 +36,21 @@ describe("a server that has the run", () => {
     expect(task.snapshot.context.remote?.attempts).toBe(3);
   });
 
+  test("is followed by any that stands in a log which has lost its claim, though at an earlier place or the same", () => {
+    const task = awayTask();
+    task.take("REMOTE_CLAIMED", OTHER);
+    const earlier = { claim: { epoch: START, seq: 2 }, server: { id: "srv_3", label: "three" } };
+    expect(task.refuses("REMOTE_CLAIMED", earlier)).toBe(true);
+    task.take("REMOTE_CLAIMED", { ...earlier, isKnownLost: true });
+    expect(task.snapshot.context.remote).toEqual({ ...earlier, attempts: 3 });
+    expect(task.refuses("REMOTE_CLAIMED", earlier)).toBe(true);
+    const again = { ...earlier, server: OTHER.server };
+    task.take("REMOTE_CLAIMED", { ...again, isKnownLost: true });
+    expect(task.snapshot.context.remote).toEqual({ ...again, attempts: 4 });
+    task.take("REMOTE_CLAIMED", { claim: { epoch: START, seq: 1 }, isKnownLost: true, replaces: earlier.claim });
+    expect(task.snapshot.context.remote?.attempts).toBe(4);
+  });
+
   test("goes on with the run though the engine has lost its claim: that is no further attempt", () => {
     const again = { claim: { epoch: START + 1, seq: 1 }, replaces: FIRST } as const;
     const task = awayTask();

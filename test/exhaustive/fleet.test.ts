@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+import { outboxMachine } from "../../src/machines/outbox/machine.ts";
+import { taskMachine } from "../../src/machines/task/machine.ts";
+import { explore } from "./explore.ts";
+import { createFleet, type FleetFamily, type FleetMistake } from "./fleet.ts";
+
+/*
+ * All ways, to a bound, in which a run is ordered, claimed, held and ended in a fleet, with an engine that may forget what is
+ * newest. With `EXHAUSTIVE=all`, which the nightly command sets, the larger families are explored, too.
+ */
+
+const two = { servers: 2, attempts: 2 } as const;
+const one = { servers: 1, attempts: 2 } as const;
+
+const families: Record<string, FleetFamily> = {
+  "servers that die": { ...two, dies: true },
+  "servers that die or stand still": { ...two, dies: true, standsStill: true },
+  "an engine that is not always reached": { ...two, dies: true, isUnreliable: true },
+  "an engine that forgets": { ...two, forgets: 1 },
+  "an engine that forgets, and a server that dies": { ...one, dies: true, forgets: 1 },
+  "an engine that forgets twice": { ...one, forgets: 2 },
+  "a person who cancels": { ...one, dies: true, cancels: true },
+  "a home that waits no longer": { ...two, dies: true, isImpatient: true },
+};
+
+const large: Record<string, FleetFamily> = {
+  "an engine that forgets, and servers that die": { ...two, dies: true, forgets: 1 },
+};
+
+const measured = (name: string, family: FleetFamily, limits: Parameters<typeof explore>[1]) => {
+  const began = performance.now();
+  const exploration = explore(createFleet(family), limits);
+  const { worlds, moves, depth } = exploration;
+  const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+  console.log(`${name}: ${worlds} worlds, ${moves} moves, up to ${depth} deep, ${seconds} s`);
+  return exploration;
+};
+
+describe("a run in the fleet has one end, and nobody waits for ever:", () => {
+  const all = { ...families, ...(process.env.EXHAUSTIVE === "all" ? large : {}) };
+  test.each(Object.entries(all))("%s", (name, family) => {
+    const { isComplete, faults } = measured(name, family, { most: 10_000_000 });
+    expect(faults).toEqual([]);
+    expect(isComplete).toBe(true);
+  });
+});
+
+const dying: FleetFamily = { ...two, dies: true };
+const still: FleetFamily = { ...two, standsStill: true };
+
+const around: [FleetMistake, FleetFamily][] = [
+  ["a claim is written whatever stands in the log", { ...dying, attempts: 1 }],
+  ["an end counts whoever has claimed the run since", still],
+  ["a home closes a run without a look", { ...two, isImpatient: true }],
+  ["a run is lost while a server holds it", { ...one, attempts: 1 }],
+  ["a home takes places of a log that was set back for those of before", { ...one, dies: true, forgets: 1 }],
+  ["a server waits for a home that has closed the run", { ...one, forgets: 1 }],
+];
+
+const machines = (provided: Parameters<typeof taskMachine.provide>[0]): Pick<FleetFamily, "machines"> => ({
+  machines: { task: taskMachine.provide(provided), outbox: outboxMachine },
+});
+
+const inChart: [string, FleetFamily][] = [
+  ["any claim counts as new", { ...still, ...machines({ guards: { isNewClaim: () => true } }) }],
+  [
+    "no claim counts after the first",
+    { ...dying, ...machines({ guards: { isNewClaim: ({ context }) => !context.remote } }) },
+  ],
+];
+
+describe("the exploration finds it when", () => {
+  test.each([
+    ...around.map(([mistake, family]): [string, FleetFamily] => [mistake, { ...family, mistake }]),
+    ...inChart,
+  ])("%s", (name, family) => {
+    const { faults } = measured(name, family, { most: 100_000, isFirstFaultEnough: true });
+    expect(faults).not.toEqual([]);
+    for (const { what, trail } of faults) console.log(`${name}: ${what}:\n  ${trail.join("\n  ")}`);
+  });
+});
