@@ -24,10 +24,10 @@ const chaos = values.fleet
   ? { run: runRandomFleets, find: findFleetFaults, mistakes: fleetMistakes, runs: 10_000 }
   : { run: runRandomSchedules, find: findFaults, mistakes: plantedMistakes, runs: 100_000 };
 const seed = values.seed === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(values.seed);
-const runs = values.path === undefined ? Number(values.runs ?? (values.planted ? 2_000 : chaos.runs)) : 1;
+const runs = values.path === undefined ? Number(values.runs ?? (values.planted ? 5_000 : chaos.runs)) : 1;
 if (!Number.isInteger(seed) || !Number.isInteger(runs) || runs < 1) {
   throw new Error(
-    "Usage: npm run chaos -- [--fleet] [--runs 100000] [--seed 1] [--path 12:0:3], or npm run chaos -- [--fleet] --planted [--only words] [--runs 2000] [--seed 1]",
+    "Usage: npm run chaos -- [--fleet] [--runs 100000] [--seed 1] [--path 12:0:3], or npm run chaos -- [--fleet] --planted [--only words] [--runs 5000] [--seed 1]",
   );
 }
 

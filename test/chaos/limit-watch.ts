@@ -106,7 +106,8 @@ export const createLimitWatch = ({
 
   const checkStale = (task: Task) => {
     const { sessionID, state, attention } = task;
-    const isStale = attention?.kind === "stale";
+    // Of one that was removed here, another process may have known that it was stale.
+    const isStale = attention?.kind === "stale" && stage.store.get(sessionID) !== undefined;
     if (!isStale || stale.has(sessionID)) {
       if (!isStale) stale.delete(sessionID);
       return;
