@@ -13,8 +13,10 @@ const stoppedAtWork = fc
     goesOnAfter: fc.constantFrom(0, 60, MOMENT),
     answersBefore: fc.boolean(),
     answersMeanwhile: fc.boolean(),
+    // A process that lives is waited for: only after the longer time its work is taken over.
+    standsStillFor: fc.constantFrom(30_000, 400_000, 400_000),
   })
-  .map(({ goesOnAfter, answersBefore, answersMeanwhile, ...fault }): Step[] => [
+  .map(({ goesOnAfter, answersBefore, answersMeanwhile, standsStillFor, ...fault }): Step[] => [
     { do: "goTo", process: 0 },
     ...(answersBefore ? [launched(), pass(MOMENT)] : []),
     { do: "strike", ms: 3_000, ...fault },
@@ -22,7 +24,7 @@ const stoppedAtWork = fc
     pass(goesOnAfter),
     { do: "freeze" },
     { do: "goTo", process: 1 },
-    pass(30_000),
+    pass(standsStillFor),
     ...(answersMeanwhile ? [answered(NEWEST), pass(MOMENT)] : []),
     { do: "goTo", process: 0 },
     { do: "wake" },
