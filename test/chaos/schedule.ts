@@ -97,5 +97,5 @@ export const schedulesOfSeveral: fc.Arbitrary<Schedule> = fc.record({
 export const schedules: fc.Arbitrary<Schedule> = fc.oneof(
   { weight: 4, arbitrary: schedulesOfOne },
   { weight: 5, arbitrary: schedulesOfEncounters },
-  { weight: 1, arbitrary: schedulesOfSeveral },
+  { weight: 2, arbitrary: schedulesOfSeveral },
 );
