@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { homeBell } from "../../../src/services/fleet/home.ts";
 import { away, createFleet, expectOnce, LEASE, type Server, workOf } from "./servers.ts";
 
 /** What a home knows of the server that works on a task. */
@@ -105,6 +106,8 @@ describe("an engine that was set back to a copy of before", () => {
     worker.host.finish(there, "found before");
     await until(() => expect(home.task(id)).toMatchObject({ status: "completed" }));
     setBack();
+    // Somebody has it look at the run before its server does.
+    engine.connect().ring(homeBell("srv_home"), JSON.stringify({ home: "srv_home", task: id, run: 0 }));
     await expectOnce({ home, until, clock }, [worker], "found before");
   });
 });
