@@ -98,29 +98,25 @@ const timelessTask = ({ value, context }: StoredSnapshot) => ({
   },
 });
 
-/** The number of a snapshot, and the snapshot by its number. */
+/** Numbers of snapshots, without their times. */
 const createSnapshots = <Snapshot extends AnyMachineSnapshot>(
   machine: AnyStateMachine,
   timeless: (snapshot: Snapshot) => { value: unknown; context: unknown },
 ) => {
-  const numbers = new Map<string, number>();
+  const numbering = createNumbering<object>();
   const snapshots: Snapshot[] = [];
   return {
     numberOf: (snapshot: Snapshot): number => {
       const plain = timeless(snapshot);
-      const key = JSON.stringify(plain);
-      const known = numbers.get(key);
-      if (known !== undefined) return known;
-      snapshots.push(machine.resolveState(plain as never) as Snapshot);
-      numbers.set(key, snapshots.length);
-      return snapshots.length;
+      const number = numbering.numberOf(plain);
+      snapshots[number - 1] ??= machine.resolveState(plain as never) as Snapshot;
+      return number;
     },
     at: (number: number): Snapshot => {
       const snapshot = snapshots[number - 1];
       if (!snapshot) throw new Error(`there is no snapshot ${number}`);
       return snapshot;
     },
-    count: () => snapshots.length,
   };
 };
 

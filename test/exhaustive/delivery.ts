@@ -460,7 +460,7 @@ export const createDelivery = (family: Family): Delivery => {
       now.post(answerOf({ type: "PARENT_ERROR", at: AT, message: "" }, true));
       now.post(answerOf({ type: "PARENT_IDLE", at: AT }, true));
     };
-    const isDeleted = (now: Turn) => {
+    const deletes = (now: Turn) => {
       now.world.isDeleted = true;
       now.post(answerOf({ type: "PARENT_CLOSED", at: AT }, true));
     };
@@ -476,7 +476,7 @@ export const createDelivery = (family: Family): Delivery => {
       ...(isBusy && family.turnsFail
         ? [atHost(before, p, `the parent's turn fails in ${nameOf(p)}`, fails, false)]
         : []),
-      ...(family.deletes ? [atHost(before, p, `the parent is deleted in ${nameOf(p)}`, isDeleted, false)] : []),
+      ...(family.deletes ? [atHost(before, p, `the parent is deleted in ${nameOf(p)}`, deletes, false)] : []),
     ];
   };
 

@@ -20,12 +20,6 @@ export interface Space<World> {
   isOver(world: World): boolean;
 }
 
-/** A fault, with the fewest moves that lead to it. */
-export interface FoundFault {
-  what: string;
-  trail: string[];
-}
-
 export interface Exploration {
   worlds: number;
   moves: number;
@@ -33,8 +27,15 @@ export interface Exploration {
   depth: number;
   /** True where no world was left out. */
   isComplete: boolean;
-  /** One of each kind. */
-  faults: FoundFault[];
+  /** One of each kind, with the fewest moves that lead to it. */
+  faults: { what: string; trail: string[] }[];
+}
+
+interface Limits {
+  /** How many worlds are looked at; beyond that the exploration is not complete. */
+  most: number;
+  /** True where it is over with the first fault. Default: false. */
+  isFirstFaultEnough?: boolean;
 }
 
 /** Numbers that a growing list holds in little memory. */
@@ -88,18 +89,11 @@ const canEnd = (
   return marked;
 };
 
-/**
- * Walks through all worlds, breadth first: the trail to a fault is the shortest there is.
- * @param limits.most how many worlds are looked at; beyond that the exploration is not complete
- * @param limits.isFirstFaultEnough true where it is over with the first fault. Default: false
- */
-export const explore = <World>(
-  space: Space<World>,
-  { most, isFirstFaultEnough = false }: { most: number; isFirstFaultEnough?: boolean },
-): Exploration => {
+/** Walks through all worlds, breadth first: the trail to a fault is the shortest there is. */
+export const explore = <World>(space: Space<World>, { most, isFirstFaultEnough = false }: Limits): Exploration => {
   const indexes = new Map<string, number>();
   const keys: string[] = [];
-  /** The world that each was first reached from, by which of its moves, and how far away it is. */
+  /** The world that each was first reached from, and how many moves it is away from the first. */
   const [parents, depths] = [createNumbers(), createNumbers()];
   const [from, to] = [createNumbers(), createNumbers()];
   const ends: number[] = [];

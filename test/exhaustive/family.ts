@@ -45,14 +45,11 @@ export interface Family {
 }
 
 /** Mistakes around the charts, of which the exploration is to find each. */
-export const MISTAKES = [
-  "the notices of a dead process are not taken over",
-  "who takes over does not say which notices are under way",
-  "who takes over does not ask whether a call returned",
-  "effects come before what led to them is stored",
-  "a process that stood still keeps what it has lost",
-  "a notice is stored that carries the end of a task which another process has",
-  "a call returns its output though another process delivers what is in it",
-] as const;
-
-export type Mistake = (typeof MISTAKES)[number];
+export type Mistake =
+  | "the notices of a dead process are not taken over"
+  | "who takes over does not say which notices are under way"
+  | "who takes over does not ask whether a call returned"
+  | "effects come before what led to them is stored"
+  | "a process that stood still keeps what it has lost"
+  | "a notice is stored that carries the end of a task which another process has"
+  | "a call returns its output though another process delivers what is in it";

@@ -1,9 +1,8 @@
 import type { Effect, SupervisorEvent } from "../../src/machines/supervisor/events.ts";
 import type { TaskEvent } from "../../src/machines/task/events.ts";
-import { isSameClaim } from "../../src/machines/task/setup.ts";
 import { isInFleet } from "../../src/machines/task/slot.ts";
 import type { Placed } from "../../src/services/fleet/bus.ts";
-import { isOutrun, type RunLog, readLog } from "../../src/services/fleet/log-of-run.ts";
+import { hasForgotten, isOutrun, type RunLog, readLog } from "../../src/services/fleet/log-of-run.ts";
 import type { EntryOf } from "../../src/services/fleet/messages.ts";
 import type { Claim, FleetServer } from "../../src/task.ts";
 import { taskInput } from "../fakes/task-input.ts";
@@ -47,11 +46,9 @@ export type FleetMistake =
   | "a home takes places of a log that was set back for those of before"
   | "a server waits for a home that has closed the run";
 
-/** Where a server is with the run: it is free; has the order; holds the run; works on it; has an end to write; has written it. */
-const PHASES = ["free", "taken", "holding", "working", "ended", "written"] as const;
-
 interface Server {
-  phase: (typeof PHASES)[number];
+  /** It is free; has the order; holds the run; works on it; has an end to write; has written that. */
+  phase: "free" | "taken" | "holding" | "working" | "ended" | "written";
   /** How it was claimed last. */
   claim: Claim | null;
   /** How often this server has begun the run: what it writes of each is told apart. */
@@ -141,15 +138,13 @@ export const createFleet = (family: FleetFamily): Space<World> => {
   const report = (world: World, found: RunLog) => {
     for (const { at: claim, entry } of found.claims) {
       if (!isAway(world)) return;
-      const known = chartOf(world).context.remote;
-      const isKnown = (one: RunLog["claims"][number]): boolean =>
-        one.entry.server.id === known?.server.id && isSameClaim(one.at, known.claim);
-      const isKnownLost =
-        known !== undefined &&
-        known.attempts > 0 &&
-        !found.claims.some(isKnown) &&
+      const isNewestForgotten =
+        hasForgotten(found, chartOf(world).context.remote) &&
         mistake !== "a home takes places of a log that was set back for those of before";
-      const more = { ...(entry.replaces ? { replaces: entry.replaces } : {}), ...(isKnownLost ? { isKnownLost } : {}) };
+      const more = {
+        ...(entry.replaces ? { replaces: entry.replaces } : {}),
+        ...(isNewestForgotten ? { isNewestForgotten } : {}),
+      };
       tell(world, { type: "REMOTE_CLAIMED", at: AT, claim, server: entry.server, ...more });
     }
     if (!found.ended || !isAway(world)) return;
@@ -353,21 +348,28 @@ export const createFleet = (family: FleetFamily): Space<World> => {
     letGo(world, s);
   };
 
-  /** Reads what others have written of the run that this server works on, see `check`. */
-  const check = (world: World, s: number) => {
+  /** Reads the log, and knows its own newest claim in it. */
+  const readAs = (world: World, s: number): { server: Server; found: RunLog; nonce: string } => {
     const server = world.servers[s] as Server;
     const found = read(world);
-    const newest = found.claims.at(-1);
     const nonce = nonceOf(s, server);
+    const newest = found.claims.at(-1);
     if (newest?.entry.nonce === nonce) server.claim = newest.at;
-    const isLosing = server.claim !== null && isOutrun(found, server.claim);
-    if (isLosing) return letGo(world, s);
-    if (!newest) {
-      const replaces = server.claim ? { replaces: server.claim } : {};
-      world.log.push({ ...plain, type: "claimed", nonce, server: serverOf(s), ...replaces });
-      server.claim = { epoch: world.epoch, seq: world.log.length };
-      return;
-    }
+    return { server, found, nonce };
+  };
+
+  /** Claims the run anew in a log that has forgotten all claims. */
+  const claimAnew = (world: World, s: number, { server, nonce }: { server: Server; nonce: string }) => {
+    const replaces = server.claim ? { replaces: server.claim } : {};
+    world.log.push({ ...plain, type: "claimed", nonce, server: serverOf(s), ...replaces });
+    server.claim = { epoch: world.epoch, seq: world.log.length };
+  };
+
+  /** Reads what others have written of the run that this server works on, see `check`. */
+  const check = (world: World, s: number) => {
+    const { server, found, nonce } = readAs(world, s);
+    if (server.claim && isOutrun(found, server.claim)) return letGo(world, s);
+    if (found.claims.length === 0) return claimAnew(world, s, { server, nonce });
     if (found.isRecalled) Object.assign(server, { phase: "ended", outcome: "cancelled" });
   };
 
@@ -380,28 +382,20 @@ export const createFleet = (family: FleetFamily): Space<World> => {
 
   /** Takes one step to write the end, see `writeEnd`. */
   const writeEnd = (world: World, s: number) => {
-    const server = world.servers[s] as Server;
-    const found = read(world);
-    const newest = found.claims.at(-1);
-    const nonce = nonceOf(s, server);
-    if (newest?.entry.nonce === nonce) server.claim = newest.at;
+    const { server, found, nonce } = readAs(world, s);
     const written = () => {
       if (server.hasDelivery && world.order === s) world.order = NOWHERE;
       if (world.holder === s) world.holder = NOBODY;
       Object.assign(server, { phase: "written", hasDelivery: false });
     };
     if (found.ended?.nonce === nonce) return written();
-    const isMine = mistake === "an end counts whoever has claimed the run since";
-    if (found.ended || (server.claim && isOutrun(found, server.claim) && !isMine)) return letGo(world, s);
-    if (!newest) {
-      const replaces = server.claim ? { replaces: server.claim } : {};
-      world.log.push({ ...plain, type: "claimed", nonce, server: serverOf(s), ...replaces });
-      server.claim = { epoch: world.epoch, seq: world.log.length };
-      return;
-    }
-    const at = isMine && newest ? newest.at : server.claim;
+    const newest = found.claims.at(-1);
+    const takesAny = mistake === "an end counts whoever has claimed the run since";
+    if (found.ended || (server.claim && isOutrun(found, server.claim) && !takesAny)) return letGo(world, s);
+    if (!newest) return claimAnew(world, s, { server, nonce });
+    const claim = takesAny ? newest.at : server.claim;
     const end = { ...plain, nonce, outcome: server.outcome, completedAt: AT } as const;
-    world.log.push({ ...end, type: "ended", ...(at ? { claim: at } : {}) });
+    world.log.push({ ...end, type: "ended", ...(claim ? { claim } : {}) });
     written();
   };
 

@@ -193,7 +193,8 @@ export const createFleetHistory = (
   };
 
   const takeInFleet = ({ event, effects, status, slot }: FleetStep) => {
-    const isClaimNew = event.type === "REMOTE_CLAIMED" && (event.isKnownLost === true || isAfter(event.claim, newest));
+    const isClaimNew =
+      event.type === "REMOTE_CLAIMED" && (event.isNewestForgotten === true || isAfter(event.claim, newest));
     const isClaimNewest = event.type === "REMOTE_ENDED" && attempts > 0 && isSame(event.claim, newest);
     const end = endOf(event, isClaimNewest);
     const wanted = wantedBy(event, isClaimNew);

@@ -322,8 +322,8 @@ export type TaskEvent =
       claim: Claim;
       server: FleetServer;
       replaces?: Claim;
-      /** True where the log has lost the claim that is known here as the newest: then this one counts, whatever its place. */
-      isKnownLost?: boolean;
+      /** True where the engine has forgotten the newest claim that is known here: then this one counts, whatever its place. */
+      isNewestForgotten?: boolean;
     }
   | {
       type: "REMOTE_ENDED";

@@ -357,7 +357,7 @@ export const taskSetup = setup({
     isOffered: and([stateIn("#fleet"), not(stateIn("#away"))]),
     isNewClaim: ({ context: { remote }, event }) => {
       assertEvent(event, "REMOTE_CLAIMED");
-      return event.isKnownLost === true || isNewer(event.claim, remote?.claim);
+      return event.isNewestForgotten === true || isNewer(event.claim, remote?.claim);
     },
     isNewestClaim: ({ context: { remote }, event }) => {
       assertEvent(event, ["REMOTE_ENDED", "REMOTE_HELD"]);

@@ -209,7 +209,10 @@ export const attendRun = async (
   }
 };
 
-/** Resolves once the home has the end of that nonce, for which it is rung until then; to false where the engine has it no more. */
+/**
+ * Rings the home until it has received the end that was written with this nonce. Resolves to false where the log does not end
+ * with it any more: the engine has forgotten it.
+ */
 const untilReceived = async (
   { bus, isStopped }: AttendDeps,
   name: RunName,
@@ -219,7 +222,7 @@ const untilReceived = async (
     await untilEntry(pause);
     const found = await findLog(bus, name);
     if (found?.isReceived) return true;
-    // The home orders the run again, if it lacks the end; it has closed the run, if it has that.
+    // A home that lacks the end orders the run again; one that has it has closed the run.
     if (found && found.ended?.nonce !== nonce) return false;
     bus.ring(homeBell(name.home), JSON.stringify(name));
   }

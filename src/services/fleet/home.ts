@@ -8,6 +8,7 @@ import type { UserReply } from "../../user-request.ts";
 import type { HostResult } from "../host/host.ts";
 import { repeat } from "../platform/clock.ts";
 import { errorMessage } from "../platform/log.ts";
+import { createOneAtATime } from "../platform/one-at-a-time.ts";
 import type { Outcome } from "../platform/result.ts";
 import type { RemoteRuns } from "../runtime/effects/fleet-effects.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -134,28 +135,18 @@ export const createFleetHome = (deps: FleetHomeDeps): FleetHome => {
     return snapshot.matches({ run: { fleet: "withdrawing" } }) || snapshot.matches({ run: { fleet: "closing" } });
   };
 
-  /** What is being read of each run, by its hold. */
-  const reading = new Map<string, Promise<unknown>>();
+  const readings = createOneAtATime();
 
   /**
    * Reads a run's log, and tells the chart what it says. Returns it; undefined where the engine does not answer. One reading of a
    * log comes after the other: what was read earlier must not be taken for newer.
    */
-  const readAndReport = (name: RunName): Promise<RunLog | undefined> => {
-    const id = runHold(name);
-    const read = async () => {
+  const readAndReport = (name: RunName): Promise<RunLog | undefined> =>
+    readings.run(runHold(name), async () => {
       const found = await findLog(bus, name);
       if (found) await report(name, found);
       return found;
-    };
-    const next = (reading.get(id) ?? Promise.resolve()).then(read, read);
-    reading.set(id, next);
-    const forget = () => {
-      if (reading.get(id) === next) reading.delete(id);
-    };
-    next.then(forget, forget);
-    return next;
-  };
+    });
 
   /** Ends a run in the log of the fleet, as it was read last. True once nobody can write into it who counts. */
   const closeLog = async (name: RunName, found: RunLog): Promise<boolean> => {

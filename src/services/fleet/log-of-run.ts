@@ -1,3 +1,4 @@
+import type { RemoteRun } from "../../machines/task/events.ts";
 import { isNewer, isSameClaim } from "../../machines/task/setup.ts";
 import type { Claim } from "../../task.ts";
 import type { Bus, Placed } from "./bus.ts";
@@ -60,6 +61,15 @@ export const isOutrun = (log: RunLog, claim: Claim): boolean => {
   const newest = log.claims.at(-1)?.at;
   return log.ended !== undefined || (newest !== undefined && isNewer(newest, claim));
 };
+
+/**
+ * True where a log lacks the newest claim that the home knows: an engine that was set back to an older copy of its store has
+ * forgotten it, and gives its place to another entry.
+ */
+export const hasForgotten = ({ claims }: RunLog, known: RemoteRun | undefined): boolean =>
+  known !== undefined &&
+  known.attempts > 0 &&
+  !claims.some(({ at, entry }) => entry.server.id === known.server.id && isSameClaim(at, known.claim));
 
 /** Reads the log of a run; undefined where the engine does not answer. */
 export const findLog = async (bus: Bus, name: RunName): Promise<RunLog | undefined> => {

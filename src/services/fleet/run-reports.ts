@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { UserRequest } from "../../machines/task/events.ts";
-import { isSameClaim } from "../../machines/task/setup.ts";
 import { isInFleet } from "../../machines/task/slot.ts";
 import { besideText, type Claim, type Worktree } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -10,7 +9,7 @@ import { fail, type Outcome } from "../platform/result.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
 import type { StepsDeps } from "./live-steps.ts";
-import { openRequestsIn, type RunLog } from "./log-of-run.ts";
+import { hasForgotten, openRequestsIn, type RunLog } from "./log-of-run.ts";
 import type { Ended, RunName } from "./messages.ts";
 import { unpackPatch } from "./patches.ts";
 
@@ -82,12 +81,8 @@ export const createRunReports = ({ clock, log, charts, receiveChanges, onHostEve
     if (!isUnderWay()) return;
     for (const { at, entry } of claims) {
       const { server, replaces } = entry;
-      const known = charts().snapshotOf(taskId)?.context.remote;
-      // An engine that was set back to what it had before gives places a second time.
-      const isKnown = (one: RunLog["claims"][number]): boolean =>
-        one.entry.server.id === known?.server.id && isSameClaim(one.at, known.claim);
-      const isKnownLost = known !== undefined && known.attempts > 0 && !claims.some(isKnown);
-      const more = { ...(replaces ? { replaces } : {}), ...(isKnownLost ? { isKnownLost } : {}) };
+      const isNewestForgotten = hasForgotten(found, charts().snapshotOf(taskId)?.context.remote);
+      const more = { ...(replaces ? { replaces } : {}), ...(isNewestForgotten ? { isNewestForgotten } : {}) };
       charts().send(taskId, { type: "REMOTE_CLAIMED", at: clock.now(), claim: at, server, ...more });
     }
     reportRequests(taskId, openRequestsIn(found));

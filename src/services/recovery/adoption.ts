@@ -213,7 +213,7 @@ export const startAdoption = (deps: AdoptionDeps): Adoption => {
     callOff();
     callOff = clock.after(0, () => {
       try {
-        // What it lost meanwhile it has old copies of, which must not stand in the way of what is stored.
+        // A task that this process has lost may come back to it now: its old copy must be gone before that.
         runtime.heartbeat();
         adopt();
       } catch (error) {

@@ -210,7 +210,7 @@ const KEPT: Readonly<Record<Field, RegExp>> = {
   priority: PRIVATE,
   isForked: PRIVATE,
   isNoticePending: PRIVATE,
-  isKnownLost: PRIVATE,
+  isNewestForgotten: PRIVATE,
   idleHinted: PRIVATE,
   retryable: PRIVATE,
   multiple: PRIVATE,

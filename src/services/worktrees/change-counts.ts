@@ -1,9 +1,9 @@
 import { hasEnded, type Task, type WorktreeChanges } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
+import type { OneAtATime } from "../platform/one-at-a-time.ts";
 import type { Store } from "../store/store.ts";
 import { isThere, pathsOf } from "./folders.ts";
-import type { OneAtATime } from "./one-at-a-time.ts";
 import { readChanges, readRecord } from "./record.ts";
 import type { WorktreeRemoval } from "./remove-worktree.ts";
 

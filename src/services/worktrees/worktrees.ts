@@ -6,6 +6,7 @@ import { hasEnded, type Task, type Worktree, type WorktreeChanges } from "../../
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
+import { createOneAtATime } from "../platform/one-at-a-time.ts";
 import { makePrivateFolder } from "../platform/private-files.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { Store } from "../store/store.ts";
@@ -14,7 +15,6 @@ import { type ChangeCounts, createChangeCounts, type TaskInWorktree } from "./ch
 import { idsIn, isThere, pathsOf, worktreeIdOf } from "./folders.ts";
 import { isLocked, lock } from "./lock.ts";
 import type { WorktreePlan } from "./make-worktree.ts";
-import { createOneAtATime } from "./one-at-a-time.ts";
 import { isUndecided, readChanges, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
 import { createWorktreeRemoval } from "./remove-worktree.ts";
 

@@ -41,13 +41,13 @@ describe("a server that has the run", () => {
     task.take("REMOTE_CLAIMED", OTHER);
     const earlier = { claim: { epoch: START, seq: 2 }, server: { id: "srv_3", label: "three" } };
     expect(task.refuses("REMOTE_CLAIMED", earlier)).toBe(true);
-    task.take("REMOTE_CLAIMED", { ...earlier, isKnownLost: true });
+    task.take("REMOTE_CLAIMED", { ...earlier, isNewestForgotten: true });
     expect(task.snapshot.context.remote).toEqual({ ...earlier, attempts: 3 });
     expect(task.refuses("REMOTE_CLAIMED", earlier)).toBe(true);
     const again = { ...earlier, server: OTHER.server };
-    task.take("REMOTE_CLAIMED", { ...again, isKnownLost: true });
+    task.take("REMOTE_CLAIMED", { ...again, isNewestForgotten: true });
     expect(task.snapshot.context.remote).toEqual({ ...again, attempts: 4 });
-    task.take("REMOTE_CLAIMED", { claim: { epoch: START, seq: 1 }, isKnownLost: true, replaces: earlier.claim });
+    task.take("REMOTE_CLAIMED", { claim: { epoch: START, seq: 1 }, isNewestForgotten: true, replaces: earlier.claim });
     expect(task.snapshot.context.remote?.attempts).toBe(4);
   });
 
