@@ -51,7 +51,8 @@ export const NO_TASKS: Charts = {
   awaitsTasks: () => false,
   awaitsRuns: () => false,
   hasRunningTasks: () => false,
-  wantsSent: () => false,
+  runBeingSent: () => undefined,
+  instructionBeingSent: () => undefined,
   receiptOf: () => undefined,
   restartActor: () => undefined,
 };

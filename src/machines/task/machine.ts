@@ -89,12 +89,15 @@ export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
   !context.isReceiptIncomplete;
 
 /**
- * True while the task is sending this message: the prompt of its run, or an instruction. The prompt of a run goes on being
- * sent where an instruction is stored meanwhile: the run waits for what becomes of it.
+ * The run whose prompt is being sent, by the id of its first message; undefined while none is. Instructions may be stored
+ * meanwhile: the run waits for what becomes of that prompt all the same.
  */
-export const wantsSent = ({ value, context }: StoredSnapshot, messageID: string): boolean =>
-  (value.run === "sending" && [context.run.messageID, context.storedInstruction?.messageID].includes(messageID)) ||
-  (value.steering === "sending" && context.instructions?.[0]?.messageID === messageID);
+export const runBeingSent = ({ value, context }: StoredSnapshot): string | undefined =>
+  value.run === "sending" ? context.run.messageID : undefined;
+
+/** The instruction that is being sent, by its message's id; undefined while none is. */
+export const instructionBeingSent = ({ value, context }: StoredSnapshot): string | undefined =>
+  value.steering === "sending" ? context.instructions?.[0]?.messageID : undefined;
 
 /** The events that callers may send to a task. */
 const CALLER_EVENTS: TaskEvent[] = [

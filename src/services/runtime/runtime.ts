@@ -5,12 +5,13 @@ import type { Effect, SupervisorEvent } from "../../machines/supervisor/events.t
 import type { TaskEvent } from "../../machines/task/events.ts";
 import {
   initialSnapshot,
+  instructionBeingSent,
   isAtRest,
   isCompatible,
   refusalReason,
+  runBeingSent,
   type TaskSnapshot,
   taskMachine,
-  wantsSent,
 } from "../../machines/task/machine.ts";
 import { toTask } from "../../machines/task/view.ts";
 import { hasEnded, noProgress, type Progress, type Task } from "../../task.ts";
@@ -336,16 +337,19 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     return task === undefined || !hasEnded(task);
   };
 
+  const askTask = <Answer>(taskId: string, ask: (task: TaskSnapshot) => Answer): Answer | undefined => {
+    const task = isStopped ? undefined : tasks.get(taskId);
+    return task && ask(task);
+  };
+
   const charts: Charts = {
     isStillOurs,
     isLost,
     awaitsTasks: actors.awaitsTasks,
     awaitsRuns,
     hasRunningTasks,
-    wantsSent: (taskId, messageID) => {
-      const task = isStopped ? undefined : tasks.get(taskId);
-      return task !== undefined && wantsSent(task, messageID);
-    },
+    runBeingSent: (taskId) => askTask(taskId, runBeingSent),
+    instructionBeingSent: (taskId) => askTask(taskId, instructionBeingSent),
     receiptOf: (taskId) => tasks.get(taskId)?.context.receipt,
     restartActor,
   };

@@ -362,3 +362,34 @@ test("a prompt that waits to be sent again goes out though an instruction is sto
   expect(stage.task(id).status).toBe("completed");
   expect(stage.notices()).toHaveLength(1);
 });
+
+test("an instruction that waits to be sent once more goes out though a later one is stored before it", async () => {
+  const stage = createStage();
+  const id = await steered(stage, "first");
+  const { storeMessage } = stage.host;
+  const late = Promise.withResolvers<void>();
+  stage.host.storeMessage = async (prompt) => {
+    const stored = await storeMessage(prompt);
+    await late.promise;
+    return stored;
+  };
+  await stage.call("task", { steer: id, prompt: "second" });
+  await settled();
+  // Its model has seen neither: the host is given the first one again, as soon as nothing is taken back.
+  stage.host.finish(id, "12", { unseen: true });
+  stage.host.revert(id, stage.host.at(id).messages.at(-1)?.id ?? "");
+  await stage.clock.advance(2_000);
+  expect(stage.task(id).state).toBe("running.sending");
+  late.resolve();
+  await settled();
+  stage.host.unrevert(id);
+  await stage.clock.advance(60_000);
+  expect(stage.task(id).state).toBe("running.working");
+  stage.host.finish(id, "5 of them.");
+  await settled();
+  stage.host.finish(id, "5 of them.");
+  await settled();
+  expect(stage.task(id).status).toBe("completed");
+  expect(written(stage, id)).toEqual(["Find it.", "first", "second"]);
+  expect(stage.notices()).toHaveLength(1);
+});

@@ -24,8 +24,10 @@ export interface Charts {
   awaitsRuns(sessionID: string): boolean;
   /** True while runs of this parent's tasks are under way. */
   hasRunningTasks(parentSessionID: string): boolean;
-  /** True while a task still wants this message sent: the prompt of its run, or an instruction. */
-  wantsSent(taskId: string, messageID: string): boolean;
+  /** The run whose prompt the task is sending, by the id of its first message. */
+  runBeingSent(taskId: string): string | undefined;
+  /** The instruction that the task is sending, by its message's id. */
+  instructionBeingSent(taskId: string): string | undefined;
   /** The receipt of the newest run of a live task, once it is written. */
   receiptOf(taskId: string): Receipt | undefined;
   /** Replaces the actor of a task or an outbox that threw. */

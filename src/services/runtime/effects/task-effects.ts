@@ -118,8 +118,7 @@ export const createTaskEffects = ({
   "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "endTurn" | "stopSession"
 > => {
   /** Waits until the message may be sent. False where the task does not want that any more by then. */
-  const maySend = async ({ sessionID, messageID }: Prompt, charts: Charts): Promise<boolean> => {
-    const isWanted = () => charts.wantsSent(sessionID, messageID);
+  const maySend = async (sessionID: string, isWanted: () => boolean): Promise<boolean> => {
     const waiting = untilNothingIsTakenBack(sessionID, isWanted);
     if (waiting === undefined) return true;
     await waiting;
@@ -146,7 +145,9 @@ export const createTaskEffects = ({
       const error = { name: "WorktreeGone", kind: "host", message: obstacle } as const;
       return { type: "PROMPT_REFUSED", at: clock.now(), error, retryable: false };
     }
-    if (!(await maySend(prompt, charts))) return undefined;
+    const run = charts.runBeingSent(prompt.sessionID);
+    const isWanted = () => run !== undefined && charts.runBeingSent(prompt.sessionID) === run;
+    if (!(await maySend(prompt.sessionID, isWanted))) return undefined;
     if (redoesStep) await takeBackStep(prompt.sessionID);
     const sent = await host.prompt(schema ? withSchema(prompt, schema) : prompt);
     await stopWhile(host, clock, prompt.sessionID, () => !charts.isStillOurs(prompt.sessionID));
@@ -162,7 +163,7 @@ export const createTaskEffects = ({
     charts: Charts,
   ): Promise<TaskEvent | undefined> => {
     const { messageID } = instruction;
-    if (!(await maySend(instruction, charts))) return undefined;
+    if (!(await maySend(sessionID, () => charts.instructionBeingSent(sessionID) === messageID))) return undefined;
     expectInstruction(instruction);
     // The host stores a prompt a moment after it accepted it, and the instruction is to stand behind it.
     const prompt = await host.message(sessionID, runMessageID);
