@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { outboxMachine } from "../../src/machines/outbox/machine.ts";
 import { taskMachine } from "../../src/machines/task/machine.ts";
-import { createFleet, type FleetFamily, type FleetMistake } from "./fleet.ts";
+import { createFleet } from "./fleet/fleet.ts";
+import type { FleetFamily, FleetMistake } from "./fleet/world.ts";
 import { exploredWhole, faultsOfMistake } from "./printed.ts";
 
 /*

@@ -1,0 +1,169 @@
+import { isOutrun, type RunLog } from "../../../src/services/fleet/log-of-run.ts";
+import { AT } from "../charts.ts";
+import type { Move } from "../explore.ts";
+import { NOBODY, NOWHERE, type Parts, plain, QUEUED, type Server, serverOf, type World } from "./world.ts";
+
+/** Creates what a server does: it takes an order, holds and claims the run, works on it, and writes how it ended. */
+export const createServer = ({ family, read, move }: Parts) => {
+  const { mistake } = family;
+
+  const nonceOf = (s: number, { begun }: Server): string => `server_${s} ${begun}`;
+
+  /** The server lets go of the run, and of what it has of it. */
+  const letGo = (world: World, s: number) => {
+    const server = world.servers[s] as Server;
+    if (server.hasDelivery && world.order === s) world.order = NOWHERE;
+    if (world.holder === s) world.holder = NOBODY;
+    Object.assign(server, { phase: "free", claim: null, hasDelivery: false, outcome: "completed" });
+  };
+
+  const putBack = (world: World, s: number) => {
+    const server = world.servers[s] as Server;
+    if (world.order === s) world.order = QUEUED;
+    if (world.holder === s) world.holder = NOBODY;
+    Object.assign(server, { phase: "free", claim: null, hasDelivery: false });
+  };
+
+  /** Takes the run, or ends it where it may not be taken; see `claimOrEnd`. */
+  const claim = (world: World, s: number) => {
+    const server = world.servers[s] as Server;
+    const found = read(world);
+    if (found.ended) return letGo(world, s);
+    const mayClaim = !found.isRecalled && found.claims.length < family.attempts;
+    if (mayClaim || mistake === "a claim is written whatever stands in the log") {
+      server.begun += 1;
+      // The nonce of a claim that is not written anew is a fresh one.
+      world.log.push({ ...plain, type: "claimed", nonce: `claim ${s} ${server.begun}`, server: serverOf(s) });
+      server.claim = { epoch: world.epoch, seq: world.log.length };
+      server.phase = "working";
+      return;
+    }
+    const newest = found.claims.at(-1)?.at;
+    const end = {
+      ...plain,
+      nonce: `end ${s}`,
+      outcome: found.isRecalled ? "cancelled" : "error",
+      completedAt: AT,
+    } as const;
+    world.log.push({ ...end, type: "ended", ...(newest ? { claim: newest } : {}) });
+    letGo(world, s);
+  };
+
+  /** Reads the log, and knows its own newest claim in it. */
+  const readAs = (world: World, s: number): { server: Server; found: RunLog; nonce: string } => {
+    const server = world.servers[s] as Server;
+    const found = read(world);
+    const nonce = nonceOf(s, server);
+    const newest = found.claims.at(-1);
+    if (newest?.entry.nonce === nonce) server.claim = newest.at;
+    return { server, found, nonce };
+  };
+
+  /** Claims the run anew in a log that has forgotten all claims. */
+  const claimAnew = (world: World, s: number, { server, nonce }: { server: Server; nonce: string }) => {
+    const replaces = server.claim ? { replaces: server.claim } : {};
+    world.log.push({ ...plain, type: "claimed", nonce, server: serverOf(s), ...replaces });
+    server.claim = { epoch: world.epoch, seq: world.log.length };
+  };
+
+  /** Reads what others have written of the run that this server works on, see `check`. */
+  const check = (world: World, s: number) => {
+    const { server, found, nonce } = readAs(world, s);
+    if (server.claim && isOutrun(found, server.claim)) return letGo(world, s);
+    if (found.claims.length === 0) return claimAnew(world, s, { server, nonce });
+    if (found.isRecalled) Object.assign(server, { phase: "ended", outcome: "cancelled" });
+  };
+
+  /** Renews the hold, see `holding.ts`: what another server has is lost. */
+  const renew = (world: World, s: number) => {
+    if (world.holder === NOBODY) world.holder = s;
+    if (world.holder === s) return check(world, s);
+    letGo(world, s);
+  };
+
+  /** Takes one step to write the end, see `writeEnd`. */
+  const writeEnd = (world: World, s: number) => {
+    const { server, found, nonce } = readAs(world, s);
+    const written = () => {
+      if (server.hasDelivery && world.order === s) world.order = NOWHERE;
+      if (world.holder === s) world.holder = NOBODY;
+      Object.assign(server, { phase: "written", hasDelivery: false });
+    };
+    if (found.ended?.nonce === nonce) return written();
+    const newest = found.claims.at(-1);
+    const takesAny = mistake === "an end counts whoever has claimed the run since";
+    if (found.ended || (server.claim && isOutrun(found, server.claim) && !takesAny)) return letGo(world, s);
+    if (!newest) return claimAnew(world, s, { server, nonce });
+    const claim = takesAny ? newest.at : server.claim;
+    const end = { ...plain, nonce, outcome: server.outcome, completedAt: AT } as const;
+    world.log.push({ ...end, type: "ended", ...(claim ? { claim } : {}) });
+    written();
+  };
+
+  const serverMoves = (before: World, s: number): Move<World>[] => {
+    const { phase } = before.servers[s] as Server;
+    const name = "AB"[s] ?? "";
+    const does = (what: string, work: (world: World, server: Server) => void, isExpected = true) =>
+      move(before, `${name} ${what}`, (world) => work(world, world.servers[s] as Server), isExpected);
+    const moves: Move<World>[] = [];
+    if (phase === "free" && before.order === QUEUED) {
+      moves.push(
+        does("takes the order", (world, server) => {
+          world.order = s;
+          Object.assign(server, { phase: "taken", hasDelivery: true });
+        }),
+      );
+    }
+    if (phase === "taken") {
+      moves.push(
+        does("takes the hold", (world, server) => {
+          if (world.holder !== NOBODY) return putBack(world, s);
+          world.holder = s;
+          server.phase = "holding";
+        }),
+      );
+    }
+    if (phase === "holding") {
+      moves.push(does("claims the run", (world) => claim(world, s)));
+      if (family.dies) {
+        moves.push(
+          does(
+            "claims the run, and dies before it begins",
+            (world, server) => {
+              claim(world, s);
+              Object.assign(server, { phase: "free", claim: null, hasDelivery: false });
+            },
+            false,
+          ),
+        );
+      }
+    }
+    if (phase === "working") {
+      moves.push(does("renews what it holds", (world) => renew(world, s)));
+      moves.push(does("has finished", (_, server) => Object.assign(server, { phase: "ended" })));
+    }
+    if (phase === "ended") moves.push(does("writes the end", (world) => writeEnd(world, s)));
+    if (phase === "written") {
+      const { ended, isReceived } = read(before);
+      const isOthers = ended !== undefined && ended.nonce !== nonceOf(s, before.servers[s] as Server);
+      const isOver = isOthers && mistake !== "a server waits for a home that has closed the run";
+      if (isReceived || !ended || isOver) moves.push(does("settles the run", (world) => letGo(world, s)));
+    }
+    const isTaking = phase === "taken" || phase === "holding";
+    if (family.dies && phase !== "free") {
+      moves.push(
+        does(
+          "dies, and starts again",
+          (_, server) => {
+            if (isTaking) Object.assign(server, { phase: "free", claim: null });
+            server.hasDelivery = false;
+          },
+          false,
+        ),
+      );
+    }
+    return moves;
+  };
+
+  return { serverMoves };
+};
