@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs, promisify } from "node:util";
 import { type FoundFault, findFaults, runRandomSchedules } from "../test/chaos/chaos.ts";
 import { findFleetFaults, runRandomFleets } from "../test/chaos/fleet/fleet-chaos.ts";
 import { fleetMistakes } from "../test/chaos/fleet/planted-mistakes.ts";
 import { plantedMistakes } from "../test/chaos/planted-mistakes.ts";
+import { searchForRare } from "../test/chaos/search.ts";
 
 const { values } = parseArgs({
   options: {
@@ -14,6 +16,8 @@ const { values } = parseArgs({
     // Servers of a fleet, in place of one.
     fleet: { type: "boolean", default: false },
     planted: { type: "boolean", default: false },
+    // Searches for schedules that come to what those that are drawn do not come to, and writes them.
+    reach: { type: "boolean", default: false },
     only: { type: "string" },
     // Prints faults as JSON: up to the first that is not among these.
     besides: { type: "string" },
@@ -24,10 +28,11 @@ const chaos = values.fleet
   ? { run: runRandomFleets, find: findFleetFaults, mistakes: fleetMistakes, runs: 10_000 }
   : { run: runRandomSchedules, find: findFaults, mistakes: plantedMistakes, runs: 100_000 };
 const seed = values.seed === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(values.seed);
-const runs = values.path === undefined ? Number(values.runs ?? (values.planted ? 5_000 : chaos.runs)) : 1;
+const runs =
+  values.path === undefined ? Number(values.runs ?? (values.planted || values.reach ? 5_000 : chaos.runs)) : 1;
 if (!Number.isInteger(seed) || !Number.isInteger(runs) || runs < 1) {
   throw new Error(
-    "Usage: npm run chaos -- [--fleet] [--runs 100000] [--seed 1] [--path 12:0:3], or npm run chaos -- [--fleet] --planted [--only words] [--runs 5000] [--seed 1]",
+    "Usage: npm run chaos -- [--fleet] [--runs 100000] [--seed 1] [--path 12:0:3], or npm run chaos -- [--fleet] --planted [--only words] [--runs 5000] [--seed 1], or npm run chaos -- --reach [--runs 5000] [--seed 1]",
   );
 }
 
@@ -92,10 +97,31 @@ const searchPlanted = async (): Promise<boolean> => {
   return missed === 0;
 };
 
+/** Writes what comes to rare situations. Resolves to whether no invariant was violated on the way. */
+const reach = async (): Promise<boolean> => {
+  let faults = 0;
+  const rare = await searchForRare({
+    seed,
+    runs,
+    onFound: (name, played) => console.log(`come to in schedule ${played}: ${name}`),
+    onFault: (error) => {
+      faults += 1;
+      console.log(String(error));
+    },
+  });
+  const file = fileURLToPath(new URL("../test/chaos/rare-schedules.json", import.meta.url));
+  writeFileSync(file, JSON.stringify(rare));
+  await promisify(execFile)("biome", ["format", "--write", file]);
+  for (const name of rare.unreached) console.log(`NOT COME TO: ${name}`);
+  console.log(`${rare.kept.length} schedules kept, ${Math.round(seconds())} s, seed ${seed}`);
+  return faults === 0;
+};
+
 if (values.besides !== undefined) {
   const known = JSON.parse(values.besides) as FoundFault[];
   const isNew = (found: FoundFault) => !known.some((one) => isDeepStrictEqual(one, found));
   console.log(JSON.stringify((await chaos.find(runs, seed, isNew)).filter(isNew)));
   process.exit(0);
 }
-process.exit((await (values.planted ? searchPlanted() : search())) ? 0 : 1);
+const play = values.reach ? reach : values.planted ? searchPlanted : search;
+process.exit((await play()) ? 0 : 1);

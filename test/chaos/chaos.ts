@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { createSimulation } from "./create-simulation.ts";
+import { schedules } from "./drawn-schedules.ts";
 import { checkEnd, checkMoment } from "./invariants.ts";
 import { reportOf } from "./report.ts";
 import { runSteps } from "./run-steps.ts";
-import { type Schedule, schedules } from "./schedule.ts";
+import type { Schedule } from "./schedule.ts";
 import { settleDown } from "./settle-down.ts";
 import { createSharedParts, USER_SESSIONS } from "./shared-parts.ts";
 import type { Simulation } from "./simulation.ts";

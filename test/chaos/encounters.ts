@@ -222,6 +222,11 @@ const TO_DELIVERIES: readonly (readonly Step[])[] = [
   [pass(70_000)],
 ];
 
+/** Draws something that may happen to a run or to a delivery. */
+export const happening: fc.Arbitrary<Step[]> = fc
+  .constantFrom(...TO_RUNS, ...TO_LEADS, ...TO_DELIVERIES)
+  .map((steps) => [...steps]);
+
 /** Draws what brings something into a state, and one to three things that happen then, each at once or a moment later. */
 const encounter = (
   states: readonly (readonly Step[])[],

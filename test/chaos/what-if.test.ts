@@ -7,8 +7,9 @@ import { type StoredTask, whatIf } from "../../src/services/replay/what-if.ts";
 import { seed } from "../seed.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { runSchedule } from "./chaos.ts";
+import { schedulesOfOne } from "./drawn-schedules.ts";
 import { USUAL_LIMITS } from "./limits.ts";
-import { type Schedule, schedulesOfOne } from "./schedule.ts";
+import type { Schedule } from "./schedule.ts";
 import type { Simulation } from "./simulation.ts";
 import type { Step } from "./steps.ts";
 
