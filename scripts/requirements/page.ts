@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { anchorOf } from "../anchor.ts";
+import { decisionFiles, decisionsOfHistory } from "../decisions.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Deviation } from "./deviations.ts";
 import { showsScenario } from "./gaps.ts";
@@ -88,15 +88,12 @@ const summary = ({ specifications, tests }: Coverage): string =>
 
 /** Returns a function that makes the numbers of decisions links. It throws an Error for a decision that there is not. */
 const decisionLinker = (): ((text: string) => string) => {
-  const decisions = readFileSync(new URL("../../docs/decisions.md", import.meta.url), "utf8");
-  const headings = new Map(
-    [...decisions.matchAll(/^### ((ADR-\d{3}): .+)$/gm)].map(([, heading = "", number = ""]) => [number, heading]),
-  );
+  const places = new Map([...decisionFiles(), ...decisionsOfHistory()].map(({ number, place }) => [number, place]));
   return (text) =>
     text.replaceAll(/ADR-\d{3}/g, (number) => {
-      const heading = headings.get(number);
-      if (heading === undefined) throw new Error(`scripts/requirements/deviations.ts: there is no ${number}.`);
-      return `[${number}](decisions.md#${anchorOf(heading)})`;
+      const place = places.get(number);
+      if (place === undefined) throw new Error(`scripts/requirements/deviations.ts: there is no ${number}.`);
+      return `[${number}](${place})`;
     });
 };
 

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { anchorOf } from "../../scripts/anchor.ts";
+import { decisionFiles, decisionsOfHistory } from "../../scripts/decisions.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -13,9 +14,11 @@ const documents = [
   "SECURITY.md",
   ".changeset/README.md",
   "docs/specifications/README.md",
-  ...readdirSync(join(root, "docs"))
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => `docs/${name}`),
+  ...["docs", "docs/decisions"].flatMap((folder) =>
+    readdirSync(join(root, folder))
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => `${folder}/${name}`),
+  ),
 ];
 
 const headingsOf = (text: string) => [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading);
@@ -44,25 +47,44 @@ test.for(documents)("every link in %s leads somewhere", (document) => {
   expect(dead).toEqual([]);
 });
 
-describe("docs/decisions.md", () => {
-  const text = read("docs/decisions.md");
-  const decisions = headingsOf(text).filter((heading) => heading.startsWith("ADR-"));
+/** The numbers and titles in the index of a document, each with where it leads to. */
+const indexOf = (document: string) =>
+  [...read(document).matchAll(/^- \[(ADR-\d{3})\]\(([^)]+)\) (.+)$/gm)].map(
+    ([, number = "", link = "", title = ""]) => ({ number, title, place: link }),
+  );
 
-  test("the index has every decision, in the order of the page", () => {
-    const index = [...text.matchAll(/^- \[(ADR-\d{3})\]\(#[^)]+\) (.+)$/gm)].map(([, id, title]) => `${id}: ${title}`);
-    expect(index).toEqual(decisions);
+describe("decisions:", () => {
+  const [files, history] = [decisionFiles(), decisionsOfHistory()];
+  const all = [...files, ...history];
+
+  test("each file has one, and its name begins with its number", () => {
+    const names = readdirSync(join(root, "docs/decisions")).filter((name) => name !== "README.md");
+    expect(files.map(({ place }) => place)).toEqual(names.map((name) => `decisions/${name}`).toSorted());
   });
 
-  test("no two decisions have the same number", () => {
-    const numbers = decisions.map((heading) => heading.slice(0, "ADR-000".length));
-    expect(new Set(numbers).size).toBe(decisions.length);
+  test("docs/decisions/README.md lists every file", () => {
+    const index = indexOf("docs/decisions/README.md").map(({ place, ...rest }) => ({
+      ...rest,
+      place: `decisions/${place}`,
+    }));
+    expect(index.toSorted((one, other) => (one.place < other.place ? -1 : 1))).toEqual(files);
   });
 
-  test("every decision that the code or a document names is there", () => {
+  test("docs/history.md lists every one of its own, in the order of the page", () => {
+    const index = indexOf("docs/history.md").map(({ place, ...rest }) => ({ ...rest, place: `history.md${place}` }));
+    expect(index).toEqual(history);
+  });
+
+  test("no two have the same number", () => {
+    const numbers = all.map(({ number }) => number);
+    expect(numbers.filter((number, at) => numbers.indexOf(number) !== at)).toEqual([]);
+  });
+
+  test("every one that the code or a document names is there: in a file of docs/decisions, or in docs/history.md", () => {
     const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
       .filter((path) => path.endsWith(".ts"))
       .map((path) => `src/${path}`);
-    const known = new Set(decisions.map((heading) => heading.slice(0, "ADR-000".length)));
+    const known = new Set(all.map(({ number }) => number));
     const unknown = [...sources, ...documents].flatMap((path) =>
       [...read(path).matchAll(/ADR-\d{3}/g)].filter(([id]) => !known.has(id)).map(([id]) => `${path}: ${id}`),
     );
