@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -43,4 +43,10 @@ const architecture = read("docs/architecture.md");
 
 test.for([...folders])("docs/architecture.md says what %s is for", (folder) => {
   expect(architecture.includes(`\`${folder}`) || architecture.includes(`\`${dirname(folder)}\``)).toBe(true);
+});
+
+test("docs/architecture.md names only files that there are", () => {
+  const named = [...architecture.matchAll(/`([\w/-]+\.ts)`/g)].map(([, path = ""]) => path.replace(/^src\//, ""));
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((path) => !existsSync(`${root}/src/${path}`))).toEqual([]);
 });
