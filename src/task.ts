@@ -3,72 +3,7 @@ import { Incompleteness, Receipt } from "./receipt.ts";
 import { truncateLine } from "./services/platform/plain-text.ts";
 import { OpenUserRequest } from "./user-request.ts";
 
-/*
- * Terminology
- *
- * - host: the OpenCode server that the plugin runs in, called through its SDK and heard through its events.
- * - session: a conversation in the host. A person or an agent writes messages to it, and a model answers them.
- * - parent session: the session whose agent launched a task. It is to learn how each run of the task ended.
- * - child session: the session that a task runs in. The task's id is the child session's id.
- * - task: a background job, bound to one agent and one child session for as long as it is stored.
- * - run: one prompt to the child session and the answer to it. Run 0 is the launch, run n is resume n.
- * - status: how the newest run stands: running, completed, error, cancelled, or resumed (running again).
- * - slot: permission for a run to be worked on. A queued run waits for one; all processes share them.
- * - limit: what the options allow: runs at work at once, what a task uses, repeated calls, time.
- * - queue: the runs of all processes that wait for a slot, in the order in which they get one: by priority, then by
- *   age.
- * - turn: the steps in which an agent answers one user message, which may be a notice.
- * - batch: the tasks of one parent that were launched in one turn of its agent, or under the same batch id.
- * - fork: a task that begins with a copy of its parent's conversation.
- * - instruction: a message to a child at work, after its run's prompt. To give one is to steer the task.
- * - result: the text of the message with which the agent ended a run. It may be incomplete, and then says why.
- * - gate: a command of the options that an answer must pass before it counts.
- * - schema: a JSON Schema that a task's result must fit. Such a result is JSON, and typed.
- * - overlap: a file that a task and another agent of the same folder both used, and one of them wrote.
- * - receipt: what was observed of a run that has ended: its tool calls, files, commands, usage and times.
- * - usage: the tokens and the cost of runs, as the host counts them.
- * - toolset: a family of tools over the same engine: `tasks`, `elisha`, `subtasks`.
- * - attention: what holds a task up: a permission or a question that only a person can answer, or silence.
- * - user request: such a permission or question, open in the host until a person answers it.
- * - refused model: one whose provider does not accept its key, quota or name, or is under load for long. Another model
- *   may do.
- * - fallback: the models, in order, with which a run goes on when its own is refused.
- * - retrying: said of a run whose provider refuses a request for now (a rate limit, load). The host makes it again by
- *   itself.
- * - session note: a message that is stored in a conversation and starts no turn.
- * - reminder: a session note that names an agent's tasks to its model.
- * - notice: tells the parent session how one run ended. It is delivered by a prompt to the parent, or not needed because
- *   a tool call that waited for the run (a waiter) returned the result.
- * - wake: have the parent's agent work, by a notice. An end that does not wake it is owed until another one does.
- * - set aside: said of a conversation whose newest messages a person has taken back, or that a person has archived and not
- *   written to since. Nothing is sent to it.
- * - wait: a tool call that stays open until a run ends, and delivers its result in place of a notice.
- * - outbox: the notices that one parent session is owed, and the prompt that delivers them.
- * - supervisor: the actor that spawns the actors of tasks and outboxes, and routes events between them and the host.
- * - chart: a statechart of a task, an outbox or the supervisor: pure, and the only thing that decides.
- * - event: something that happened, as data. A chart accepts it, which is one step, or refuses it and changes nothing.
- * - effect: something that a chart wants done outside, as data. A service performs it and reports back with an event.
- * - journal: all events that a task's chart accepted, in order. Replayed from the origin, they lead to the snapshot.
- * - origin: the input that a task's chart began with: what is known at launch, and the first run.
- * - snapshot: where a task's chart stands, as JSON: the states that it is in, and its context.
- * - directory: the project folder that a host instance serves. Tasks belong to the directory that they were launched in.
- * - owner: the process, in one directory, that supervises a task that is not at rest. A task at rest has none.
- * - lease: how long an owner counts as alive after its last heartbeat.
- * - adopt, take over: become the owner of a task, or of a prompt under way, whose owner has ended.
- * - orphaned launch: a launch that was cut off before its task was stored, with the session that was created for it.
- * - remote command: what one process asks of the owner of a task, through the store.
- * - at rest: said of a task that has ended and whose parent is owed nothing. It has no actor.
- * - status API: the HTTP server of the plugin, by which other programs see all tasks and change them.
- * - board: the page of all tasks that the status API serves at `/`.
- * - live view: the page that shows each step of the charts, where the option `inspect` is on.
- * - worktree: a git worktree in which a task's agent works instead of its directory. Its changes are applied by a person.
- * - panel: what the plugin shows in the terminal interface of the host: the sidebar, a line beside the prompt, a list.
- * - fleet: OpenCode servers that take tasks from each other, over one engine that passes their messages on.
- * - order: a run that any server of the fleet may work on, or one that does.
- * - claim: the entry in the log of an ordered run by which a server takes it. The newest one alone counts.
- * - hold: a message in the engine's memory that ends by age: whoever renews it is alive, and at work.
- * - command: the program `opencode-taskchart`, which shows tasks and changes them from a terminal.
- */
+/* What the words mean, here and elsewhere, is in docs/glossary.md. */
 
 /** The five public statuses. Each is the name of a state of the task's lifecycle; nothing else computes it. */
 export const TaskStatus = z.enum(["running", "completed", "error", "cancelled", "resumed"]);
