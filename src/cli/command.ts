@@ -8,7 +8,7 @@ import type { Terminal } from "./terminal.ts";
 /** The exit codes of commands. */
 export const EXIT = {
   ok: 0,
-  /** The command did its work, and found something: `replay` a difference, `doctor` a problem, `fleet status` no fleet. */
+  /** The command did its work, and found something: `replay` a difference, `check` a broken promise, `doctor` a problem, `fleet status` no fleet. */
   found: 1,
   /** The command failed or was refused, and nothing was changed: a wrong command line, an unknown task, a refusal. */
   failed: 2,

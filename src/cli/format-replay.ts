@@ -6,7 +6,7 @@ import { toSingleLine, truncate, truncateStart } from "../services/platform/plai
 import { type Difference, differences } from "../services/replay/differences.ts";
 import { duration } from "../services/text/duration.ts";
 import { receiptSummary } from "../services/text/receipt.ts";
-import { clockTime, date, type Style, type Terminal, wrap } from "./terminal.ts";
+import { clockTime, count, date, type Style, type Terminal, wrap } from "./terminal.ts";
 
 /** A line of a step: what it says of the step, after a label. */
 interface Row {
@@ -164,8 +164,6 @@ export interface Verdict {
   isSame: boolean;
   lines: string[];
 }
-
-const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? "" : "s"}`;
 
 const text = (value: unknown): string => (value === undefined ? "nothing" : toSingleLine(JSON.stringify(value)));
 

@@ -5,6 +5,7 @@ import { type CommandContext, CommandError, EXIT, type ExitCode, PROGRAM } from 
 import { answerCommand } from "./commands/answer.ts";
 import { applyCommand } from "./commands/apply.ts";
 import { cancelCommand } from "./commands/cancel.ts";
+import { checkCommand } from "./commands/check.ts";
 import { discardCommand } from "./commands/discard.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { exportCommand } from "./commands/export.ts";
@@ -27,7 +28,7 @@ const COMMANDS = {
   "See what goes on:": [listCommand, watchCommand, showCommand, receiptCommand, logsCommand, whyCommand, openCommand],
   "Step in:": [answerCommand, steerCommand, cancelCommand, resumeCommand],
   "Take what a task changed in its worktree:": [applyCommand, discardCommand],
-  "Understand it:": [replayCommand, exportCommand, whatIfCommand, doctorCommand],
+  "Understand it:": [replayCommand, exportCommand, checkCommand, whatIfCommand, doctorCommand],
   "Several servers:": [fleetCommand],
 } as const;
 

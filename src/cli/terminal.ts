@@ -99,6 +99,9 @@ export const wrap = (text: string, columns: number): string[] => {
   return [...lines, line];
 };
 
+/** Counts things in words: `1 event`, `7 events`. */
+export const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? "" : "s"}`;
+
 const twoDigits = (part: number): string => String(part).padStart(2, "0");
 
 /** Formats epoch milliseconds as the local time of day, to the millisecond: `13:05:09.042`. */

@@ -3,6 +3,7 @@ import { initialTransition, transition } from "xstate";
 import type { TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
 import { type StoredSnapshot, statusOf, taskMachine } from "../../src/machines/task/machine.ts";
 import { entryOf, hasEnded, type Task } from "../../src/task.ts";
+import { brokenPromises } from "../fakes/broken-promises.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { unpromised } from "./histories.ts";
 import { tooMany, wronglyChanged, wronglyStopped } from "./limit-invariants.ts";
@@ -230,18 +231,13 @@ const owedForNothing = ({ stage: { store } }: Simulation, stored: Task[]): strin
       : [],
   );
 
-/** A run goes on with each other model at most once. */
-const triedTwice = ({ stage: { store } }: Simulation, stored: Task[]): string[] =>
-  stored.flatMap(({ sessionID }) => {
-    let tried: string[] = [];
-    return store.journal(sessionID).flatMap((event) => {
-      if (event.type === "RESUME") tried = [];
-      if (event.type !== "MODEL_CHANGED") return [];
-      const { modelID } = event.model;
-      const isAgain = tried.includes(modelID);
-      tried.push(modelID);
-      return isAgain ? `a run of ${sessionID} went on with ${modelID} twice` : [];
-    });
+/** Every journal keeps what is promised of journals. */
+const broken = ({ storage, stage }: Simulation, stored: Task[]): string[] =>
+  stored.flatMap(({ sessionID: taskId }) => {
+    const origin = storage.origin(taskId);
+    const record = stage.store.get(taskId);
+    if (!origin || !record) return [];
+    return brokenPromises({ taskId, origin, events: stage.store.journal(taskId), snapshot: record.snapshot });
   });
 
 /** A run that has ended holds no slot, and waits for none. */
@@ -313,7 +309,7 @@ export const checkEnd = (worlds: readonly [Simulation, ...Simulation[]]): void =
     ),
     ...removed(world, stored),
     ...uninformed(world, stored),
-    ...triedTwice(world, stored),
+    ...broken(world, stored),
     ...wrongReceipts(world, stored),
     ...tooMany(world, stored),
     ...wronglyStopped(world, stored),

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../src/services/store/sqlite/journal-reader.ts";
+import { taskDatabase } from "./lab/home.ts";
 
 const openDatabase = loadSqlite({ readonly: true });
 
@@ -17,7 +17,7 @@ export interface StoredTask {
 
 /** All tasks of a home, such as a lab's, in the order of their launch. The plugin makes the file when it is first needed. */
 export const storedTasks = ({ options: { home } }: { options: { home: string } }): StoredTask[] => {
-  const path = join(home, "data", "opencode-taskchart", "tasks.db");
+  const path = taskDatabase(home);
   if (!existsSync(path)) return [];
   const database = openDatabase(path);
   try {

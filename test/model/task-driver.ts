@@ -1,4 +1,4 @@
-import type { Recovery, TaskEvent } from "../../src/machines/task/events.ts";
+import type { Recovery, TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
 import { lifecyclePath, type StoredSnapshot, type TaskSnapshot } from "../../src/machines/task/machine.ts";
 import type { LimitedRequest } from "../../src/machines/task/slot-queue.ts";
 import type { HostMessage } from "../../src/services/host/messages.ts";
@@ -17,6 +17,7 @@ type Of<Type extends TaskEvent["type"]> = Extract<TaskEvent, { type: Type }>;
 
 /** What a store was told of a task, also when the task is gone again. */
 interface Recorded {
+  origin: TaskInput | undefined;
   journal: TaskEvent[];
   newest: StoredSnapshot | undefined;
 }
@@ -42,6 +43,11 @@ const recording = (
     const ids = new Set(change.records.filter((record) => !own(record)).map(({ task }) => task.sessionID));
     recorded.journal.push(...change.journal.flatMap(({ taskId, event }) => (ids.has(taskId) ? event : [])));
     recorded.newest = change.records.findLast((record) => !own(record))?.snapshot ?? recorded.newest;
+    // What is stored first is the launch.
+    if (!recorded.origin && recorded.newest) {
+      const { facts, run } = recorded.newest.context;
+      recorded.origin = { facts, run };
+    }
     return store.commit(change);
   },
   grantSlots: (requests) => {
@@ -94,7 +100,7 @@ export const createTaskDriver = async (
   const disk = createDisk();
   const clock = createVirtualClock();
   const host: ScriptedHost = createScriptedHost(clock, (taskId) => stage.task(taskId).completedAt !== undefined);
-  const recorded: Recorded = { journal: [], newest: undefined };
+  const recorded: Recorded = { origin: undefined, journal: [], newest: undefined };
   const rigging: Rigging = { losesPrompts: false, hasSlot: false };
   const openStore = () => recording(disk.boot(clock), recorded, rigging);
   const { after, models } = FALLBACK;

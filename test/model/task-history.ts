@@ -124,7 +124,8 @@ const newRun = ({ index, messageID, startedAt }: Run) => ({
 /**
  * Follows a task from outside, and throws when a step breaks what is promised of every history: each end is owed until it is
  * delivered, and once; nothing is tried more often than promised, nor given up earlier; an old error, check or count says
- * nothing of a new run. It knows nothing of the chart: its expectations are written down here.
+ * nothing of a new run. It knows nothing of the chart: its expectations are written down here. It is about what each step asks
+ * for, and when; what a journal shows by itself is promised in `src/services/promises`.
  */
 export const createTaskHistory = (
   first: Run,

@@ -9,6 +9,7 @@ import {
   taskMachine,
 } from "../../src/machines/task/machine.ts";
 import { slotOf } from "../../src/machines/task/slot.ts";
+import { brokenPromises } from "../fakes/broken-promises.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { comparable, createTaskDriver, type TaskDriver } from "./task-driver.ts";
 import { again } from "./task-events.ts";
@@ -78,7 +79,10 @@ const walk = async (path: TaskPath) => {
       expect(task, step).toMatchObject({ status: statusOf(after), state: lifecyclePath(after) });
       if (task && index === path.events.length - 1) await expectRefusals(driver, task.sessionID, after);
     }
-    cover(path, driver.recorded.journal);
+    const { origin, journal, newest } = driver.recorded;
+    cover(path, journal);
+    if (!origin || !newest) throw new Error("the task was never stored");
+    expect(brokenPromises({ taskId: origin.facts.sessionID, origin, events: journal, snapshot: newest })).toEqual([]);
   } finally {
     driver.end();
   }

@@ -1,11 +1,9 @@
-import { readFileSync } from "node:fs";
 import { statusOf } from "../../machines/task/machine.ts";
 import type { Journal } from "../../machines/task/replay.ts";
 import { replay } from "../../machines/task/replay.ts";
-import { errorMessage } from "../../services/platform/log.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { differences } from "../../services/replay/differences.ts";
-import { type ExportedFile, parse } from "../../services/replay/export-file.ts";
+import { parse } from "../../services/replay/export-file.ts";
 import { formatUsage } from "../../services/text/usage.ts";
 import type { Usage } from "../../task.ts";
 import {
@@ -18,33 +16,16 @@ import {
   TASK_ID,
   taskIdOf,
 } from "../command.ts";
+import { originLine, readExported } from "../exported-file.ts";
 import { compareReplay, formatSteps } from "../format-replay.ts";
 import { journalOf, withJournals } from "../task-database.ts";
 import type { Terminal } from "../terminal.ts";
-
-const readFile = (path: string): ExportedFile => {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new CommandError(`The file cannot be read: ${errorMessage(error)}.`);
-  }
-  const read = parse(text);
-  if ("wrong" in read)
-    throw new CommandError(`The file ${path} ${read.wrong}. Use a file written by the command "export".`);
-  return read;
-};
 
 const headerLines = ({ taskId, snapshot }: Journal, terminal: Terminal): string[] => {
   const { facts, run } = snapshot.context;
   const resumed = run.index === 0 ? "" : `, resumed ${run.index === 1 ? "once" : `${run.index} times`}`;
   const words = `${taskId}: ${statusOf(snapshot)}, agent ${facts.agent}${resumed}`;
   return [terminal.style("bold", toSingleLine(facts.description)), toSingleLine(words)];
-};
-
-const originLines = ({ facts }: ExportedFile): string[] => {
-  const text = facts.hasText ? "" : ", without text";
-  return [`Exported at ${facts.exportedAt} by version ${toSingleLine(facts.plugin)}${text}.`];
 };
 
 const costLines = (usage: Usage | undefined): string[] => {
@@ -90,8 +71,8 @@ ${examples(["replay 4f5c9a", "every step of a task"], ["replay --file task.json"
         if (id !== undefined || data !== undefined) {
           throw new CommandError("--file cannot be combined with a task id or --data.");
         }
-        const file = readFile(path);
-        return show(file.journal, originLines(file), context, json);
+        const file = readExported(path, parse);
+        return show(file.journal, [originLine(file)], context, json);
       }
       if (id === undefined) throw new CommandError("Give the id of a task, or --file with an exported journal.");
       const { journal, usage } = await withJournals(data, (journals) => {

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "@opencode-ai/sdk/v2/client";
+import { checkJournals } from "../../fakes/checked-journals.ts";
 
 /** How OpenCode is to be started; the same for the server and for `opencode run`. */
 export type OpenCodeOptions = {
@@ -57,9 +58,17 @@ export function newHome(): Promise<string> {
   return mkdtemp(join(tmpdir(), "taskchart-lab-"));
 }
 
+/** Where the plugin keeps its tasks in a home. */
+export const taskDatabase = (home: string): string => join(home, "data", "opencode-taskchart", "tasks.db");
+
+/** Removes a home, after all journals in it were held against what is promised of journals. */
 export async function removeHome(home: string): Promise<void> {
-  // A process that was just killed may still have files on their way out, hence the retries.
-  await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  try {
+    checkJournals(taskDatabase(home));
+  } finally {
+    // A process that was just killed may still have files on their way out, hence the retries.
+    await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
 }
 
 function environment(home: string, options: OpenCodeOptions): Record<string, string> {

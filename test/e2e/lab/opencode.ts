@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { createOpencodeClient, type OpencodeClient } from "@opencode-ai/sdk/v2/client";
+import { checkJournals } from "../../fakes/checked-journals.ts";
 import { PATIENCE_MS } from "../../patience.ts";
-import { type OpenCodeOptions, prepareHome } from "./home.ts";
+import { type OpenCodeOptions, prepareHome, taskDatabase } from "./home.ts";
 import { type OpenCodeProcess, spawnOpenCode } from "./opencode-process.ts";
 
 /** A running `opencode serve`. */
@@ -17,7 +18,7 @@ export type OpenCode = {
   log(): string;
   /** SIGTERM, after 3 s SIGKILL; then removes a home that was made for it. */
   stop(): Promise<void>;
-  /** SIGKILL, as in a crash; the home stays. */
+  /** SIGKILL, as in a crash; then checks all journals of the home, which stays. */
   kill(): Promise<void>;
 };
 
@@ -42,7 +43,10 @@ export async function startOpenCode(options: OpenCodeOptions & { port?: number }
         await server.stop();
         await home.remove();
       },
-      kill: server.kill,
+      async kill() {
+        await server.kill();
+        checkJournals(taskDatabase(home.home));
+      },
     };
   } catch (error) {
     await server.kill();

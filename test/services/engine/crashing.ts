@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isAtRest } from "../../../src/machines/task/machine.ts";
 import { hasEnded } from "../../../src/task.ts";
+import { checkJournals } from "../../fakes/checked-journals.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
 import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
@@ -125,6 +126,7 @@ const check = (stage: Stage, disk: Disk) => {
     const isInformed = first?.some(({ text }) => text.includes("context may be truncated")) ?? false;
     expect(isInformed, `${id} knows that it is forked before it is asked anything`).toBe(engine.get(id)?.isForked);
   }
+  checkJournals(disk.path);
   const left = disk.boot(stage.clock).adopt(stage.clock.now() + 60_000, () => true);
   expect(left).toEqual({ tasks: [], prompts: [], launches: [] });
 };

@@ -1,0 +1,107 @@
+import type { RecordedEvent, RecordedJournal } from "./exported-journal.ts";
+
+/** An event and its number in the journal, from 1. */
+export interface Step {
+  number: number;
+  event: RecordedEvent;
+}
+
+/** One run as its journal shows it. */
+export interface Run {
+  /** 0 is the launch, n is resume n. */
+  index: number;
+  /** The event that began it; undefined for the launch. */
+  began: Step | undefined;
+  /** What happened from its beginning to the next one. */
+  steps: Step[];
+  /** The step that ended it; undefined while it is under way. */
+  ending: Step | undefined;
+  /** How it ended, as the snapshot or the next run says it; undefined while it is under way. */
+  outcome: string | undefined;
+  /** The limit beyond which it was, or the cancellation: from then on it was being stopped. */
+  stopping: Step | undefined;
+}
+
+/** A journal, read: what can be said of it without the chart. */
+export interface Account {
+  journal: RecordedJournal & { origin: NonNullable<RecordedJournal["origin"]> };
+  steps: Step[];
+  runs: Run[];
+  newest: Run;
+}
+
+/** What ends a run, whatever state it is in. */
+const ENDS = new Set(["STOPPED", "SESSION_DELETED", "SUPERVISION_FAILED", "REMOTE_ENDED"]);
+
+/** What happens only to a run that has ended. */
+const AFTER_THE_END = new Set([
+  "RECEIPT_WRITTEN",
+  "RECEIPT_INCOMPLETE",
+  "NOTICE_COMPOSED",
+  "NOTICE_ACKNOWLEDGED",
+  "NOTICE_DROPPED",
+  "RESULT_READ",
+  "RESUME",
+]);
+
+/**
+ * What may happen at any time. The prompt of a run that was stopped meanwhile may be accepted late, and what a child waited for
+ * may end after it.
+ */
+const AT_ANY_TIME = new Set([
+  "ADOPTED",
+  "WAIT_BEGAN",
+  "WAIT_ABANDONED",
+  "WAIT_DELIVERED",
+  "CALL_RETURNED",
+  "OWN_TASK_ENDED",
+  "PROMPT_ACCEPTED",
+]);
+
+/** True for what happens only to a run that is under way. */
+export const isOfLiveRun = ({ event: { type } }: Step): boolean => !AFTER_THE_END.has(type) && !AT_ANY_TIME.has(type);
+
+/** True for an answer that the agent gave, here or on another server, whether it counts or not. */
+export const isAnswer = ({ type, outcome }: RecordedEvent): boolean =>
+  type === "CHECKED_ANSWERED" || (type === "REMOTE_ENDED" && outcome === "completed");
+
+const LIVE = new Set(["running", "resumed"]);
+
+/** True for the status of a task whose newest run is under way. */
+export const isLive = (status: string): boolean => LIVE.has(status);
+
+const stepsOf = (events: readonly RecordedEvent[]): Step[] =>
+  events.map((event, index) => ({ number: index + 1, event }));
+
+/** The step that ended a run, of which `hasEnded` is known: what always does, or what came last before its first sign. */
+const endingOf = (steps: readonly Step[], hasEnded: boolean): Step | undefined => {
+  const sign = steps.findIndex(({ event }) => AFTER_THE_END.has(event.type));
+  if (sign < 0 && !hasEnded) return steps.find(({ event }) => ENDS.has(event.type));
+  const before = sign < 0 ? steps : steps.slice(0, sign);
+  return before.find(({ event }) => ENDS.has(event.type)) ?? before.findLast(isOfLiveRun);
+};
+
+/** Reads a journal that begins at its task's launch. */
+export const readJournal = (journal: Account["journal"]): Account => {
+  const steps = stepsOf(journal.events);
+  const status = journal.snapshot.value.lifecycle;
+  const begins = steps.filter(({ event }) => event.type === "RESUME");
+
+  const runOf = (place: number): Run => {
+    const [began, next] = [begins[place - 1], begins[place]];
+    const own = steps.slice(began?.number ?? 0, next ? next.number - 1 : undefined);
+    const isOver = next !== undefined || !isLive(status);
+    const stateOfNewest = isLive(status) ? undefined : status;
+    return {
+      index: journal.origin.run.index + place,
+      began,
+      steps: own,
+      ending: endingOf(own, isOver),
+      outcome: next ? "completed" : stateOfNewest,
+      stopping: own.find(({ event }) => event.type === "CANCEL" || event.type === "LIMIT_EXCEEDED"),
+    };
+  };
+
+  const newest = runOf(begins.length);
+  return { journal, steps, runs: [...begins.map((_, place) => runOf(place)), newest], newest };
+};

@@ -1,0 +1,135 @@
+import { isAnswer, isOfLiveRun, type Run } from "./account.ts";
+import { at, type Breach, inSnapshot, type JournalPromise } from "./promise.ts";
+
+const nameOf = ({ index }: Run): string => `run ${index}`;
+
+const endedStays: JournalPromise = {
+  name: "ended-stays",
+  says: "Nothing of a run happens after its end: only a resume begins to work again.",
+  breaches: ({ runs }) =>
+    runs.flatMap((run) => {
+      const { ending, steps } = run;
+      if (!ending) return [];
+      return steps
+        .filter((step) => step.number > ending.number && isOfLiveRun(step))
+        .map((step) => at(step, `is of ${nameOf(run)}, which event ${ending.number} (${ending.event.type}) had ended`));
+    }),
+};
+
+/** What begins something, or goes on with it: none of it happens to a run that is being stopped. */
+const GOES_ON =
+  /^(SLOT_GRANTED|PROMPT_REFUSED|SESSION_NOT_FOUND|CHECKED_.+|CHECK_FAILED|GATE_ENDED|MODEL_CHANGED|STEER|STEERING_.+|ORDERED|ORDER_REFUSED|REMOTE_HELD|HOST_.+|STEPS_WITHOUT_END|CANCEL|LIMIT_EXCEEDED)$/;
+
+const stoppingBeginsNothing: JournalPromise = {
+  name: "stopping-begins-nothing",
+  says: "A run that is cancelled, or beyond a limit, is only stopped: it gets no slot, prompt, model or instruction any more.",
+  breaches: ({ runs }) =>
+    runs.flatMap(({ stopping, steps }) => {
+      if (!stopping) return [];
+      const { number, event } = stopping;
+      return steps
+        .filter((step) => step.number > number && GOES_ON.test(step.event.type))
+        .map((step) => at(step, `goes on with a run that is being stopped since event ${number} (${event.type})`));
+    }),
+};
+
+const completedByAnswer: JournalPromise = {
+  name: "completed-by-answer",
+  says: "A run is completed by an answer and by nothing else: by one that fits its schema, and passed its gate.",
+  breaches: ({ runs, journal }) => {
+    const { gate } = journal.origin.facts;
+    return runs.flatMap((run): Breach[] => {
+      const { outcome, ending } = run;
+      if (outcome !== "completed") return [];
+      if (!ending) return [inSnapshot(`${nameOf(run)} is completed, and nothing ended it`)];
+      const { type, end, misfit } = ending.event;
+      if (type === "GATE_ENDED") return end?.exit === 0 ? [] : [at(ending, "completes a run whose gate failed")];
+      if (!isAnswer(ending.event)) return [at(ending, `completes ${nameOf(run)} without an answer`)];
+      if (misfit) return [at(ending, "completes a run with an answer that does not fit its schema")];
+      return gate && type === "CHECKED_ANSWERED" ? [at(ending, "completes a run without its gate")] : [];
+    });
+  },
+};
+
+const resultIsAnswer: JournalPromise = {
+  name: "result-is-answer",
+  says: "The result of a completed run is its answer, word for word.",
+  breaches: ({ newest: { outcome, ending, steps }, journal }) => {
+    if (outcome !== "completed" || !ending) return [];
+    const answer = steps.findLast((step) => step.number <= ending.number && isAnswer(step.event));
+    return answer && answer.event.result !== journal.snapshot.context.result
+      ? [inSnapshot(`the result is another than the answer of event ${answer.number}`)]
+      : [];
+  },
+};
+
+const cancelHolds: JournalPromise = {
+  name: "cancel-holds",
+  says: "A run that was cancelled ends as cancelled, unless its server in the fleet says otherwise or this plugin fails.",
+  breaches: ({ runs }) =>
+    runs.flatMap((run): Breach[] => {
+      const { stopping, ending, outcome } = run;
+      if (stopping?.event.type !== "CANCEL" || !ending || outcome === undefined) return [];
+      const mayDiffer = ["REMOTE_ENDED", "SUPERVISION_FAILED"].includes(ending.event.type);
+      return outcome === "cancelled" || mayDiffer
+        ? []
+        : [at(ending, `ends ${nameOf(run)} as ${outcome}, which event ${stopping.number} cancelled`)];
+    }),
+};
+
+/** What shows that somebody stopped a run. An abort by a person is seen in the host. */
+const STOPPED_BY = /^(CANCEL|CHECKED_ABORTED|HOST_ERROR|REMOTE_ENDED)$/;
+
+const cancelledBySomebody: JournalPromise = {
+  name: "cancelled-by-somebody",
+  says: "A run ends as cancelled only where somebody cancelled or aborted it.",
+  breaches: ({ newest }) =>
+    newest.outcome !== "cancelled" || newest.steps.some(({ event }) => STOPPED_BY.test(event.type))
+      ? []
+      : [inSnapshot(`${nameOf(newest)} is cancelled, and nobody did that`)],
+};
+
+const limitEnds: JournalPromise = {
+  name: "limit-ends",
+  says: "A run beyond a limit ends in an error, and the limit is its cause.",
+  breaches: ({ runs, newest, journal }) =>
+    runs.flatMap((run): Breach[] => {
+      const { stopping, ending, outcome } = run;
+      if (stopping?.event.type !== "LIMIT_EXCEEDED" || !ending || outcome === undefined) return [];
+      if (outcome !== "error")
+        return [at(ending, `ends ${nameOf(run)} as ${outcome}, which event ${stopping.number} had stopped at a limit`)];
+      const [cause, error] = [stopping.event.error, journal.snapshot.context.error];
+      return run !== newest || error?.message === cause?.message
+        ? []
+        : [inSnapshot(`the error is another than the limit of event ${stopping.number}: ${error?.message}`)];
+    }),
+};
+
+const oneReceipt: JournalPromise = {
+  name: "one-receipt",
+  says: "Each run has one receipt, which is its own.",
+  breaches: ({ runs }) =>
+    runs.flatMap((run) => {
+      let first = run.steps.find(({ event }) => event.type === "REMOTE_ENDED" && event.receipt !== undefined);
+      return run.steps
+        .filter(({ event }) => event.type === "RECEIPT_WRITTEN")
+        .flatMap((step): Breach[] => {
+          const before = first;
+          first ??= step;
+          if (step.event.receipt?.run !== run.index)
+            return [at(step, `writes the receipt of run ${step.event.receipt?.run} in ${nameOf(run)}`)];
+          return before ? [at(step, `writes a second receipt of ${nameOf(run)}: event ${before.number} has it`)] : [];
+        });
+    }),
+};
+
+export const RUNS: readonly JournalPromise[] = [
+  endedStays,
+  stoppingBeginsNothing,
+  completedByAnswer,
+  resultIsAnswer,
+  cancelHolds,
+  cancelledBySomebody,
+  limitEnds,
+  oneReceipt,
+];
