@@ -28,7 +28,8 @@ const quoted = (text: string): string => {
   return /^[\w.:-]+$|^‹.*›$/.test(whole) && shown === whole ? whole : `"${shown}${shown === whole ? "" : "…"}"`;
 };
 
-const shown = (field: string, value: unknown, at: number): string => {
+/** Formats the value of a field, as one line. `at`: the time of the event that it belongs to. */
+export const shown = (field: string, value: unknown, at: number): string => {
   if (typeof value === "string") return quoted(value);
   if (typeof value === "number" && (field.endsWith("At") || field === "since")) return clockTime(value);
   if (typeof value !== "object" || value === null) return String(value);
@@ -40,7 +41,7 @@ const shown = (field: string, value: unknown, at: number): string => {
 };
 
 /** The fields worth showing: not the time of the event, nor an id that comes with a better known one. */
-const fieldsOf = (value: object, at: number): [string, unknown][] =>
+export const fieldsOf = (value: object, at: number): [string, unknown][] =>
   Object.entries(value).filter(([field, part]) => part !== at && field !== "type" && field !== "partID");
 
 /** The fields of an event in addition to its name and its time, as text. */
@@ -49,7 +50,8 @@ const payloadOf = (event: TaskEvent): string =>
     .map(([field, value]) => `${toSingleLine(field)} ${shown(field, value, event.at)}`)
     .join(", ");
 
-const describeEffect = (effect: TaskEffect): string => {
+/** Says what an effect does. */
+export const describeEffect = (effect: TaskEffect): string => {
   switch (effect.type) {
     case "requestSlot":
       return "ask for a slot";
@@ -90,7 +92,8 @@ const describeEffect = (effect: TaskEffect): string => {
   }
 };
 
-const rowsOf = ({ event, from, to, raised, effects, changed, refused }: ReplayStep): Row[] => {
+/** Returns what a step led to, line by line. */
+export const rowsOf = ({ event, from, to, raised, effects, changed, refused }: ReplayStep): Row[] => {
   const payload = payloadOf(event);
   const given: Row[] = payload === "" ? [] : [{ label: "with", text: payload, style: "gray" }];
   if (refused !== undefined)
@@ -113,12 +116,18 @@ const rowsOf = ({ event, from, to, raised, effects, changed, refused }: ReplaySt
 
 const LABEL = "lifecycle".length;
 
-/** Formats the steps of a journal as a table as wide as the screen: when, which event, and what came of it. */
-export const formatSteps = (steps: readonly ReplayStep[], screen: Terminal): string[] => {
+/**
+ * Formats the steps of a journal as a table as wide as the screen: their numbers, when, which event, and what came of it.
+ * @param from how many are left out at the beginning (none by default); the table is as wide as with them
+ * @param to the number of the last one (default: that of the last step)
+ */
+export const formatSteps = (steps: readonly ReplayStep[], screen: Terminal, from = 0, to = steps.length): string[] => {
   const isWide = screen.columns >= WIDE;
   const gap = isWide ? "  " : " ";
   const widest = Math.max(...steps.map(({ event }) => event.type.length), 0);
   const dim = (text: string) => screen.style("gray", text);
+
+  const digits = String(steps.length).length;
 
   const timeOf = ({ event: { at } }: ReplayStep, before: ReplayStep | undefined): string => {
     const passed = at - (before?.event.at ?? at);
@@ -130,7 +139,7 @@ export const formatSteps = (steps: readonly ReplayStep[], screen: Terminal): str
     const before = steps[index - 1];
     const today = date(step.event.at);
     const isNewDay = before === undefined || date(before.event.at) !== today;
-    const time = timeOf(step, before);
+    const time = `${String(index + 1).padStart(digits)}${gap}${timeOf(step, before)}`;
     const indent = time.length + gap.length + widest + gap.length + LABEL + gap.length;
     const lines = rowsOf(step).flatMap(({ label, text, style }) => {
       const paint = (line: string) => (style ? screen.style(style, line) : line);
@@ -147,10 +156,12 @@ export const formatSteps = (steps: readonly ReplayStep[], screen: Terminal): str
     ];
   };
 
-  return steps.flatMap((step, index) => [
-    ...(step.event.type === "RESUME" && step.refused === undefined ? [""] : []),
-    ...linesOf(step, index),
-  ]);
+  return steps
+    .slice(from, to)
+    .flatMap((step, place) => [
+      ...(step.event.type === "RESUME" && step.refused === undefined ? [""] : []),
+      ...linesOf(step, from + place),
+    ]);
 };
 
 /** Characters of each value that are shown. */

@@ -22,8 +22,17 @@ export interface Terminal {
   note(line: string): void;
   /** Asks a person, and resolves to whether the answer is yes. */
   confirm(question: string): Promise<boolean>;
+  /** Begins to read lines from the input, whether a person types them or a script has written them. */
+  openInput(): LineInput;
   /** Shows a screen of its own until that is closed. */
   openScreen(events: ScreenEvents): Screen;
+}
+
+/** The lines of the input, one after the other. */
+export interface LineInput {
+  /** Resolves to the next line; undefined when there is none, or a person has pressed ctrl+c or ctrl+d. A script sees no prompt. */
+  read(prompt: string): Promise<string | undefined>;
+  close(): void;
 }
 
 const DEFAULT_COLUMNS = 100;
@@ -42,6 +51,7 @@ export interface TerminalStreams extends ScreenStreams {
 export const openTerminal = ({ stdin, stdout, stderr, env }: TerminalStreams): Terminal => {
   const isDumb = env.TERM === "dumb";
   const showsStyles = stdout.isTTY && !env.NO_COLOR && !isDumb;
+  const isInteractive = Boolean(stdin.isTTY && stdout.isTTY && !isDumb);
   /** The start and end sequences of the styles used so far. */
   const sequences = new Set<string>();
 
@@ -64,7 +74,7 @@ export const openTerminal = ({ stdin, stdout, stderr, env }: TerminalStreams): T
     get rows() {
       return stdout.rows || DEFAULT_ROWS;
     },
-    isInteractive: Boolean(stdin.isTTY && stdout.isTTY && !isDumb),
+    isInteractive,
     style: (style, text) => (showsStyles ? styled(style, text) : text),
     print: (...lines) => void stdout.write(`${lines.map(printable).join("\n")}\n`),
     note: (line) => void stderr.write(`${escapeUnprintable(line)}\n`),
@@ -79,6 +89,23 @@ export const openTerminal = ({ stdin, stdout, stderr, env }: TerminalStreams): T
       } finally {
         asking.close();
       }
+    },
+    openInput: () => {
+      const lines = createInterface({ input: stdin, ...(isInteractive ? { output: stdout } : {}) });
+      const next = lines[Symbol.asyncIterator]();
+      return {
+        read: async (prompt) => {
+          if (isInteractive) {
+            lines.setPrompt(printable(prompt));
+            lines.prompt();
+          }
+          const line = await next.next();
+          // What is printed next does not stand behind the prompt.
+          if (line.done && isInteractive) stdout.write("\n");
+          return line.done ? undefined : line.value;
+        },
+        close: () => lines.close(),
+      };
     },
     openScreen: (events) => openScreen({ stdin, stdout }, printable, events),
   };

@@ -9,12 +9,13 @@ export interface ScriptedTerminal extends Terminal {
   screen: { frame: string[]; isClosed: boolean; press(key: string): void };
 }
 
-/** Creates a terminal of that size that shows no styles; a person there would give this answer. */
+/** Creates a terminal of that size that shows no styles; a person there would give this answer, and `input` are the lines typed. */
 export const scriptedTerminal = ({
   columns = 100,
   rows = 24,
   isInteractive = false,
   answer = false,
+  input = [] as string[],
 } = {}): ScriptedTerminal => {
   const lines: string[] = [];
   const notes: string[] = [];
@@ -29,6 +30,17 @@ export const scriptedTerminal = ({
     confirm: async (question) => {
       lines.push(question);
       return answer;
+    },
+    openInput: () => {
+      const typed = input.values();
+      return {
+        read: async (prompt) => {
+          const { done, value } = typed.next();
+          if (isInteractive) lines.push(`${prompt}${value ?? ""}`);
+          return done ? undefined : value;
+        },
+        close: () => undefined,
+      };
     },
     openScreen: (events) => {
       screen.press = events.onKey;

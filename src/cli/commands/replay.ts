@@ -1,9 +1,10 @@
 import { statusOf } from "../../machines/task/machine.ts";
 import type { Journal } from "../../machines/task/replay.ts";
-import { replay } from "../../machines/task/replay.ts";
+import { type Walk, walk } from "../../machines/task/replay.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { differences } from "../../services/replay/differences.ts";
 import { parse } from "../../services/replay/export-file.ts";
+import { findEvent, positionAfter } from "../../services/replay/positions.ts";
 import { formatUsage } from "../../services/text/usage.ts";
 import type { Usage } from "../../task.ts";
 import {
@@ -17,9 +18,11 @@ import {
   taskIdOf,
 } from "../command.ts";
 import { originLine, readExported } from "../exported-file.ts";
+import { formatPosition } from "../format-position.ts";
 import { compareReplay, formatSteps } from "../format-replay.ts";
+import { stepThrough, stopLine } from "../step-replay.ts";
 import { journalOf, withJournals } from "../task-database.ts";
-import type { Terminal } from "../terminal.ts";
+import { type Terminal, wrap } from "../terminal.ts";
 
 const headerLines = ({ taskId, snapshot }: Journal, terminal: Terminal): string[] => {
   const { facts, run } = snapshot.context;
@@ -33,8 +36,48 @@ const costLines = (usage: Usage | undefined): string[] => {
   return cost === undefined ? [] : [`Cost, with the tasks below it: ${cost}.`];
 };
 
-/** Prints the steps of the journal and the comparison with the stored snapshot. */
-const show = (journal: Journal, more: string[], { terminal, end }: CommandContext, json: boolean) => {
+/** What is wanted of a replay beside its steps. */
+interface Wanted {
+  json: boolean;
+  /** The event before which it stops. */
+  until?: string | undefined;
+  /** Whether it goes on event by event. */
+  step: boolean;
+}
+
+/** Prints where the task stood before an event. */
+const showPosition = (
+  walked: Walk,
+  { taskId }: Journal,
+  until: string,
+  { terminal }: CommandContext,
+  json: boolean,
+) => {
+  const found = findEvent(walked, until);
+  if ("wrong" in found) throw new CommandError(toSingleLine(found.wrong));
+  const { before, numbers } = found;
+  const position = positionAfter(walked, before);
+  const { regions, snapshot, askedFor, possible, next } = position;
+  if (json) {
+    const state = { taskId, taken: before, next: next?.event, regions, context: snapshot.context };
+    return printJson(terminal, {
+      ...state,
+      askedFor,
+      possible: possible.map(({ which, step }) => ({ which, ...step })),
+    });
+  }
+  const events = walked.steps.map(({ event }) => event);
+  terminal.print(
+    ...wrap(stopLine(walked, before, numbers), terminal.columns),
+    "",
+    ...formatPosition(position, events, terminal),
+    ...(next ? ["", terminal.style("bold", "Next"), ...formatSteps(walked.steps, terminal, before, before + 1)] : []),
+  );
+};
+
+/** Prints the steps of the journal and the comparison with the stored snapshot, or what else is wanted of it. */
+const show = async (journal: Journal, more: string[], context: CommandContext, { json, until, step }: Wanted) => {
+  const { terminal, end } = context;
   const { taskId, origin, events, snapshot } = journal;
   if (!json) terminal.print(...headerLines(journal, terminal), ...more, "");
   if (!origin) {
@@ -45,14 +88,32 @@ const show = (journal: Journal, more: string[], { terminal, end }: CommandContex
       `(${events.length}) cannot be replayed.`,
     );
   }
-  const replayed = replay(origin, events);
-  const { isSame, lines } = compareReplay(replayed, snapshot, terminal);
-  if (!isSame) end(EXIT.found);
+  const walked = walk(origin, events);
+  const { steps } = walked;
+  const replayed = { steps, snapshot: walked.snapshots.at(-1) ?? walked.snapshots[0] };
+  const compare = (): string[] => {
+    const { isSame, lines } = compareReplay(replayed, snapshot, terminal);
+    if (!isSame) end(EXIT.found);
+    return lines;
+  };
+  if (step) {
+    const found = until === undefined ? { before: 0 } : findEvent(walked, until);
+    if ("wrong" in found) throw new CommandError(toSingleLine(found.wrong));
+    return stepThrough(walked, found.before, terminal, compare);
+  }
+  if (until !== undefined) return showPosition(walked, journal, until, context, json);
+  const lines = compare();
   if (json) {
     const found = differences(replayed.snapshot, snapshot);
-    return printJson(terminal, { taskId, isComplete: true, isSame, differences: found, steps: replayed.steps });
+    return printJson(terminal, {
+      taskId,
+      isComplete: true,
+      isSame: found.length === 0 && steps.every(({ refused }) => refused === undefined),
+      differences: found,
+      steps,
+    });
   }
-  terminal.print(...formatSteps(replayed.steps, terminal), "", ...lines);
+  terminal.print(...formatSteps(steps, terminal), "", ...lines);
 };
 
 /** `opencode-taskchart replay`: replays a task's journal and compares it with the stored snapshot. */
@@ -60,24 +121,36 @@ export const replayCommand = (context: CommandContext) =>
   command("replay", "replay a task's journal, and compare it with what is stored")
     .argument("[task-id]", TASK_ID)
     .option("--file <file>", "an exported journal, from this machine or another")
+    .option(
+      "--until <event>",
+      "stop before an event, and show the state, what had been asked for and what was possible: a number, a name, or end",
+    )
+    .option("--step", "go on event by event: enter for the next one, h for help; a script writes the same lines")
     .addHelpText(
       "after",
       `
 Exit code: 0 if it matches the stored snapshot, 1 if it differs, 3 if the journal does not start at the launch.
-${examples(["replay 4f5c9a", "every step of a task"], ["replay --file task.json", "the same of an exported journal"])}`,
+${examples(
+  ["replay 4f5c9a", "every step of a task"],
+  ["replay --file task.json", "the same of an exported journal"],
+  ["replay 4f5c9a --until NOTICE_COMPOSED", "where it stood before its notice was written"],
+  ["replay 4f5c9a --step", "one event after the other"],
+)}`,
     )
-    .action(async (id, { file: path, json = false, data }) => {
+    .action(async (id, { file: path, json = false, data, until, step = false }) => {
+      if (json && step) throw new CommandError("--step cannot be combined with --json. Use --until <event> --json.");
+      const wanted = { json, until, step };
       if (path !== undefined) {
         if (id !== undefined || data !== undefined) {
           throw new CommandError("--file cannot be combined with a task id or --data.");
         }
         const file = readExported(path, parse);
-        return show(file.journal, [originLine(file)], context, json);
+        return show(file.journal, [originLine(file)], context, wanted);
       }
       if (id === undefined) throw new CommandError("Give the id of a task, or --file with an exported journal.");
       const { journal, usage } = await withJournals(data, (journals) => {
         const found = journalOf(journals, taskIdOf(id));
         return { journal: found, usage: journals.usage(found.taskId) };
       });
-      show(journal, costLines(usage), context, json);
+      await show(journal, costLines(usage), context, wanted);
     });

@@ -45,7 +45,8 @@ interface Action {
   params?: unknown;
 }
 
-const regionsOf = ({ value }: StoredSnapshot): Regions => ({
+/** Returns the state of each region as text. */
+export const regionsOf = ({ value }: StoredSnapshot): Regions => ({
   lifecycle: value.lifecycle,
   run: statePath(value.run),
   notice: statePath(value.notice),
@@ -104,29 +105,51 @@ export function* transitionsOf(origin: TaskInput, events: readonly TaskEvent[]):
   }
 }
 
+/** Says what a transition led to. */
+const stepOf = ({ event, before, after, actions, fault }: Transition): ReplayStep => {
+  const from = regionsOf(before);
+  if (after === before) {
+    const refused = fault ?? refusalReason(before, event) ?? "makes nothing of it";
+    return { event, from, to: from, raised: [], effects: [], changed: [], refused };
+  }
+  return {
+    event,
+    from,
+    to: regionsOf(after),
+    raised: actions.flatMap(raisedEvents),
+    effects: actions.flatMap(effectsOf),
+    changed: changedFields(before.context, after.context),
+    refused: undefined,
+  };
+};
+
+/** Returns what an event would lead to in a snapshot. */
+export const tryEvent = (before: TaskSnapshot, event: TaskEvent): ReplayStep =>
+  stepOf({ event, before, ...applyEvent(withKnownInitialSnapshot(before), before, event) });
+
+/** A replayed journal, with where the chart stood on the way. */
+export interface Walk {
+  steps: ReplayStep[];
+  /** Before the first event, and after each: one more than there are steps. */
+  snapshots: [TaskSnapshot, ...TaskSnapshot[]];
+  /** What the chart wanted done when it began. */
+  begin: TaskEffect[];
+}
+
+/** Replays a task's journal event by event, and keeps every snapshot. */
+export const walk = (origin: TaskInput, events: readonly TaskEvent[]): Walk => {
+  const [first, actions] = initialTransition(taskMachine, origin);
+  const transitions = [...transitionsOf(origin, events)];
+  return {
+    steps: transitions.map(stepOf),
+    snapshots: [first, ...transitions.map(({ after }) => after)],
+    begin: actions.flatMap(effectsOf),
+  };
+};
+
 /** Replays a task's journal event by event. */
 export const replay = (origin: TaskInput, events: readonly TaskEvent[]): Replay => {
-  let [snapshot] = initialTransition(taskMachine, origin);
-  let from = regionsOf(snapshot);
-  const steps: ReplayStep[] = [];
-  for (const { event, before, after, actions, fault } of transitionsOf(origin, events)) {
-    if (after === before) {
-      const refused = fault ?? refusalReason(before, event) ?? "makes nothing of it";
-      steps.push({ event, from, to: from, raised: [], effects: [], changed: [], refused });
-      continue;
-    }
-    const to = regionsOf(after);
-    steps.push({
-      event,
-      from,
-      to,
-      raised: actions.flatMap(raisedEvents),
-      effects: actions.flatMap(effectsOf),
-      changed: changedFields(before.context, after.context),
-      refused: undefined,
-    });
-    snapshot = after;
-    from = to;
-  }
-  return { steps, snapshot: { value: snapshot.value, context: snapshot.context } };
+  const { steps, snapshots } = walk(origin, events);
+  const { value, context } = snapshots.at(-1) ?? snapshots[0];
+  return { steps, snapshot: { value, context } };
 };

@@ -36,26 +36,26 @@ describe("replay", () => {
 ses_counting: resumed, agent general, resumed once
 
 2026-01-01, UTC
-00:00:00.000           SLOT_GRANTED         run        queued → sending
-                                            effect     prompt msg_ses_counting
-00:00:00.000           PROMPT_ACCEPTED      run        sending → working
-00:00:00.900   +900ms  HOST_IDLE            run        working → verifying
-                                            effect     check 1
-00:00:01.000   +100ms  CHECKED_ANSWERED     with       checkId 1, result "It is in a.ts."
-                                            lifecycle  running → completed
-                                            run        verifying → idle
-                                            raises     RUN_ENDED, outcome completed
-                                            notice     none → due
-                                            effect     write the receipt of run 0
-                                            effect     queue the notice of run 0, completed
-00:00:01.000           NOTICE_COMPOSED      notice     due → sending
-00:00:01.100   +100ms  NOTICE_ACKNOWLEDGED  notice     sending → none
+1  00:00:00.000           SLOT_GRANTED         run        queued → sending
+                                               effect     prompt msg_ses_counting
+2  00:00:00.000           PROMPT_ACCEPTED      run        sending → working
+3  00:00:00.900   +900ms  HOST_IDLE            run        working → verifying
+                                               effect     check 1
+4  00:00:01.000   +100ms  CHECKED_ANSWERED     with       checkId 1, result "It is in a.ts."
+                                               lifecycle  running → completed
+                                               run        verifying → idle
+                                               raises     RUN_ENDED, outcome completed
+                                               notice     none → due
+                                               effect     write the receipt of run 0
+                                               effect     queue the notice of run 0, completed
+5  00:00:01.000           NOTICE_COMPOSED      notice     due → sending
+6  00:00:01.100   +100ms  NOTICE_ACKNOWLEDGED  notice     sending → none
 
-00:00:02.000   +900ms  RESUME               with       messageID msg_more, prompt more
-                                            lifecycle  completed → resumed
-                                            run        idle → queued
-                                            raises     RUN_BEGAN
-                                            effect     ask for a slot
+7  00:00:02.000   +900ms  RESUME               with       messageID msg_more, prompt more
+                                               lifecycle  completed → resumed
+                                               run        idle → queued
+                                               raises     RUN_BEGAN
+                                               effect     ask for a slot
 
 The journal replays to the stored snapshot: 7 events, lifecycle resumed, run queued, notice none,
 attention none, steering none.
@@ -122,7 +122,7 @@ attention none, steering none.
       `INSERT INTO journal (task, event) SELECT seq, '{"type":"STOPPED","at":1767225603000}' FROM task WHERE id = 'ses_counting'`,
     );
     const { code, out } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
-    expect(out).toMatch(/STOPPED +refused +task is resumed.queued and takes no STOPPED/);
+    expect(out).toMatch(/STOPPED +refused +task is resumed.queued and takes no\s+STOPPED/);
     expect(out).toContain("The journal does not replay to the stored snapshot: 1 event refused, see above.");
     expect(code).toBe(1);
   });

@@ -1,0 +1,73 @@
+import type { TaskContext } from "../machines/task/events.ts";
+import { toSingleLine } from "../services/platform/plain-text.ts";
+import type { AskedFor } from "../services/replay/asked-for.ts";
+import type { Position } from "../services/replay/positions.ts";
+import type { PossibleEvent } from "../services/replay/possible-events.ts";
+import { duration } from "../services/text/duration.ts";
+import { describeEffect, fieldsOf, rowsOf, shown } from "./format-replay.ts";
+import { clockTime, type Terminal, wrap } from "./terminal.ts";
+
+/** What never changes, or is shown otherwise. */
+const HIDDEN = new Set<string>(["facts", "lastRunResult"] satisfies (keyof TaskContext)[]);
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === 0 || value === false || (Array.isArray(value) && value.length === 0);
+
+const contextText = ({ snapshot, at }: Position): string =>
+  fieldsOf(snapshot.context, at)
+    .filter(([field, value]) => !HIDDEN.has(field) && !isEmpty(value))
+    .map(([field, value]) => `${toSingleLine(field)} ${shown(field, value, at)}`)
+    .join(", ");
+
+/** A line of a table: what it is about, and what is said of it. */
+type Line = [about: string, says: string];
+
+const askedLine =
+  (events: readonly { type: string; at: number }[], now: number) =>
+  ({ effect, since }: AskedFor): Line => {
+    const event = events[since - 1];
+    const by = event ? `by event ${since}, ${event.type}, ${duration(now - event.at)} before` : "since the task began";
+    return [toSingleLine(describeEffect(effect)), toSingleLine(by)];
+  };
+
+const possibleLine =
+  (now: number) =>
+  ({ which, step }: PossibleEvent): Line => {
+    const { event } = step;
+    const later = event.at > now ? `at ${clockTime(event.at)}` : "";
+    // What the regions raise for each other shows in where they go.
+    const led = rowsOf(step).filter(({ label }) => label !== "with" && label !== "raises");
+    return [
+      toSingleLine([event.type, which, later].filter(Boolean).join(" ")),
+      led.map(({ label, text }) => `${label} ${text}`).join(" · "),
+    ];
+  };
+
+const table = (title: string, lines: readonly Line[], nothing: string, terminal: Terminal): string[] => {
+  const widest = Math.min(Math.max(0, ...lines.map(([about]) => about.length)), Math.floor(terminal.columns / 2));
+  const rows = lines.flatMap(([about, says]) =>
+    wrap(says, Math.max(terminal.columns - widest - 4, 20)).map((line, row) => {
+      const head = row === 0 ? about.padEnd(widest) : " ".repeat(widest);
+      // The arrow stays on the line of the state that it leads to.
+      return `  ${head}  ${line.replaceAll("\u00a0", " ")}`;
+    }),
+  );
+  return [terminal.style("bold", title), ...(rows.length > 0 ? rows : [`  ${nothing}`])];
+};
+
+/** Formats where a task stood between two events: its state, what had been asked for, and what was possible. */
+export const formatPosition = (
+  position: Position,
+  events: readonly { type: string; at: number }[],
+  terminal: Terminal,
+): string[] => {
+  const { regions, askedFor, possible, at } = position;
+  const state = [...Object.entries(regions), ["context", contextText(position)]] as Line[];
+  return [
+    ...table("State", state, "", terminal),
+    "",
+    ...table("Asked for", askedFor.map(askedLine(events, at)), "nothing that has no answer yet", terminal),
+    "",
+    ...table("Possible", possible.map(possibleLine(at)), "nothing", terminal),
+  ];
+};
