@@ -142,6 +142,12 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: '      if (state === "held") write({ ...request, limits: {} }, true, retriesAt);',
   },
   {
+    name: "a parent whose call waits for its tasks keeps its slot",
+    file: "src/machines/task/slot.ts",
+    code: 'run === "awaitingTasks" || blockedCalls.length > 0',
+    mistake: 'run === "awaitingTasks" || (run === "awaitingTasks" && blockedCalls.length > 0)',
+  },
+  {
     name: "a parent whose turn has ended keeps its slot",
     file: "src/machines/task/slot.ts",
     code: 'run === "awaitingTasks" || blockedCalls.length > 0',

@@ -182,9 +182,9 @@ export const createProcesses = (family: Family, taskIds: readonly string[], char
     const storePrompts = (refused: readonly number[]): boolean => {
       const mine = pending(process.charts.outbox).map(prompts.numberOf);
       if (String(mine) === String(storedPrompts)) return false;
-      storedPrompts = mine;
       const mayStoreAll = mistake === "a notice is stored that carries the end of a task which another process has";
       const kept = mine.filter((prompt) => mayStoreAll || !runsOf(prompt).some((task) => refused.includes(task)));
+      storedPrompts = kept;
       const others = world.store.prompts.filter(({ owner }) => owner !== me);
       world.store.prompts = [...others, ...kept.map((prompt) => ({ owner: me, prompt }))];
       return true;
@@ -222,8 +222,8 @@ export const createProcesses = (family: Family, taskIds: readonly string[], char
 
     /** Drops the notices under way that went to another process with their tasks. */
     const releasePrompts = () => {
-      const mine = pending(process.charts.outbox);
-      if (mine.length === 0 || mine.some(({ runs }) => runs.some(({ taskId }) => isLive(indexOf(taskId))))) return;
+      const isOurs = storedPrompts.some((prompt) => runsOf(prompt).some(isLive));
+      if (pending(process.charts.outbox).length === 0 || isOurs) return;
       dropOutbox();
       hasOutboxStepped = false;
       for (const { value, context } of live().map(chartOf)) {
@@ -269,8 +269,7 @@ export const createProcesses = (family: Family, taskIds: readonly string[], char
     };
 
     const isReleased = (effect: Effect, lost: readonly number[]): boolean => {
-      if (lost.length === 0) return false;
-      if (effect.type === "sendNotice") return !effect.prompt.runs.some(({ taskId }) => isLive(indexOf(taskId)));
+      if (effect.type === "sendNotice") return pending(process.charts.outbox)[0]?.messageID !== effect.prompt.messageID;
       return "sessionID" in effect && lost.includes(indexOf(effect.sessionID));
     };
 

@@ -105,6 +105,13 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
       return { parentSessionID, prompts };
     });
 
+  /** The store keeps no prompt with the end of a task that another process owns. */
+  const keepStored = (parentSessionID: string, refused: string[]) => {
+    const given = storedPrompts.get(parentSessionID);
+    const kept = given?.filter(({ runs }) => runs.every(({ taskId }) => !refused.includes(taskId)));
+    if (kept) storedPrompts.set(parentSessionID, kept);
+  };
+
   /** Stores the steps. Returns the tasks as they are now, and the ids of those that another process owns. */
   const commit = ({
     launched,
@@ -124,6 +131,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
       const prompts = changedPrompts(outboxes);
       const isChange = records.length > 0 || prompts.length > 0;
       const refused = isChange ? store.commit({ records, journal, prompts }) : [];
+      for (const { parentSessionID } of prompts) keepStored(parentSessionID, refused);
       // Whoever has one of them may have others, which must not be taken for the last ones of their batch.
       return { changed, lost: refused.length > 0 ? [...refused, ...store.heartbeat(clock.now())] : [] };
     } catch (error) {
@@ -184,10 +192,9 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     send(id, supervisionFailed(clock.now(), reason));
   };
 
-  /** True for an effect that is not this process's any more: of a task that was lost, or a notice that has no task left here. */
+  /** True for an effect that is not this process's any more: of a task that was lost, or a notice that its outbox has dropped. */
   const isReleased = (effect: Effect, lost: string[]): boolean => {
-    if (effect.type === "sendNotice")
-      return lost.length > 0 && !effect.prompt.runs.some(({ taskId }) => tasks.has(taskId));
+    if (effect.type === "sendNotice") return outboxes.get(effect.parentSessionID)?.context.prompt !== effect.prompt;
     const taskId = effects.taskIdOf(effect);
     return taskId !== undefined && lost.includes(taskId);
   };
@@ -299,12 +306,16 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     for (const parentSessionID of new Set(lost.map((task) => task.parentSessionID))) releasePrompts(parentSessionID);
   };
 
-  /** Drops the notices on their way that went to another process with their tasks: sent here too, they would wake the parent again. */
+  /**
+   * Drops the notices on their way that went to another process with their tasks: sent here too, they would wake the parent
+   * again. Also one that could not be stored, as it carries the end of a lost task: after a crash, whoever takes over would
+   * deliver its other ends a second time. Those are composed anew.
+   */
   const releasePrompts = (parentSessionID: string) => {
     const outbox = outboxes.get(parentSessionID);
-    const prompts = outbox ? pendingPrompts(outbox) : [];
-    const isOurs = prompts.some(({ runs }) => runs.some(({ taskId }) => tasks.has(taskId)));
-    if (prompts.length === 0 || isOurs) return;
+    const stored = storedPrompts.get(parentSessionID) ?? [];
+    const isOurs = stored.some(({ runs }) => runs.some(({ taskId }) => tasks.has(taskId)));
+    if (!outbox || pendingPrompts(outbox).length === 0 || isOurs) return;
     actors.restartOutbox(parentSessionID);
     // Those of tasks that were removed are still stored as this process's.
     store.commit({ records: [], journal: [], prompts: [{ parentSessionID, prompts: [] }] });

@@ -241,6 +241,19 @@ test("a session that is not found while its prompt is sent is asked for again, b
   expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", wasMissing: false }]);
 });
 
+test("a session that is not found again after its prompt was sent again has been missing since then, and is asked for anew", () => {
+  const task = workingTask();
+  task.take("HOST_IDLE");
+  task.take("CHECKED_NOT_FOUND", { at: START + 3 });
+  task.take("TICK");
+  task.take("CHECKED_UNANSWERED");
+  task.take("TICK");
+  task.take("PROMPT_ACCEPTED");
+  expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", wasMissing: false }]);
+  task.take("CHECKED_NOT_FOUND", { at: START + 9 });
+  expect(task.snapshot.context.missingSince).toBe(START + 9);
+});
+
 test("an error of a session that is missing is remembered, and the pause before the next check kept", () => {
   const task = workingTask();
   task.take("HOST_IDLE");

@@ -160,6 +160,21 @@ describe("an archived parent", () => {
     await stage.clock.advance(10_000);
     expect(staleNotes(stage)).toHaveLength(1);
   });
+
+  test("gets no note about a silence that another one has followed, only about that", async () => {
+    const stage = createStage({ timeouts: { stale: 60_000 } });
+    const id = await stage.launch();
+    stage.host.archive(PARENT);
+    // The note about the first silence waits for the next look at the parent, which is minutes away by now.
+    await stage.clock.advance(600_000);
+    stage.host.emit({ type: "busy", sessionID: id });
+    await stage.clock.advance(90_000);
+    stage.host.converse(PARENT);
+    await stage.clock.advance(10_000);
+    expect(staleNotes(stage).map(([part]) => part?.text)).toEqual([
+      expect.stringContaining("no sign of life for 1m 30s"),
+    ]);
+  });
 });
 
 describe("a turn that a person stops", () => {

@@ -76,6 +76,38 @@ test("an effect of an outbox that throws is made up for by the outbox", async ()
   expect(log.errors).toEqual(['a fault in the effect "readParent" {"reason":"no adapter"}']);
 });
 
+test("an outbox that breaks is replaced by one that is given the ends it owed, but for those that a call waits for", () => {
+  const composed: string[][] = [];
+  const { runtime, launch, log } = setUp((effect) => {
+    if (effect.type === "composeNotice") composed.push(effect.queue.map(({ taskId }) => taskId));
+    return undefined;
+  });
+  launch();
+  for (const id of ["ses_2", "ses_3"]) {
+    const { facts, run } = taskInput(id, {}, START);
+    runtime.dispatch({ type: "LAUNCH", at: START, task: { facts, run } });
+  }
+  runtime.send("ses_1", { type: "WAIT_BEGAN", at: START, call: "call_1" });
+  for (const id of ["ses_1", "ses_2"]) {
+    for (const event of [
+      { type: "PROMPT_ACCEPTED" },
+      { type: "HOST_IDLE" },
+      { type: "CHECKED_ANSWERED", checkId: 1, completedAt: START, result: "12" },
+    ] as const)
+      runtime.send(id, { at: START, ...event });
+  }
+  runtime.dispatch({ type: "ADOPT_PROMPTS", at: START, parentSessionID: PARENT, prompts: null as never });
+  expect(log.errors).toEqual([expect.stringContaining(`a fault in a chart {"id":"outbox:${PARENT}"`)]);
+  const read = {
+    type: "PARENT_READ",
+    at: START,
+    sender: { agent: "build", model: undefined },
+    othersRun: false,
+  } as const;
+  runtime.dispatch({ type: "OUTBOX", id: PARENT, event: read });
+  expect(composed).toEqual([["ses_2"]]);
+});
+
 test("an answer that the charts break on is logged", async () => {
   const { launch, log } = setUp(async () => ({ type: "RESTORE", snapshot: null }) as never);
   launch();

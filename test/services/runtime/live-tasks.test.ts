@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { initialSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
+import { transition } from "xstate";
+import { initialSnapshot, type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
 import { createLiveTasks } from "../../../src/services/runtime/live-tasks.ts";
 import { taskInput } from "../../fakes/task-input.ts";
 
@@ -28,4 +29,34 @@ test("a task awaits those that it launched, and those of sessions below it, whic
   live.delete("ses_below");
   expect(live.awaitsTasks("ses_lead")).toBe(false);
   expect(live.awaitsTasks("ses_helper")).toBe(false);
+});
+
+test("tasks are found by their parent session, and those below by the task that awaits them, each once", () => {
+  const live = createLiveTasks();
+  live.set(snapshotOf("ses_own", { parentSessionID: "ses_lead", parentTaskId: "ses_lead" }));
+  live.set(snapshotOf("ses_below", { parentSessionID: "ses_helper", parentTaskId: "ses_lead" }));
+  live.set(snapshotOf("ses_other", { parentSessionID: "ses_parent" }));
+  const ids = (snapshots: TaskSnapshot[]) => snapshots.map(({ context }) => context.facts.sessionID);
+  expect(ids(live.of("ses_lead"))).toEqual(["ses_own"]);
+  expect(ids(live.awaitedBy("ses_lead"))).toEqual(["ses_own", "ses_below"]);
+  expect(ids(live.of("ses_nobody"))).toEqual([]);
+  live.delete("ses_below");
+  expect(ids(live.awaitedBy("ses_lead"))).toEqual(["ses_own"]);
+});
+
+test("a task does more than wait for a slot once it has one, or when it is silent or asks something", () => {
+  const live = createLiveTasks();
+  const queued = snapshotOf("ses_1", {});
+  live.set(queued);
+  expect(live.active()).toEqual([]);
+  const [atWork] = transition(taskMachine, queued, { type: "SLOT_GRANTED", at: 0 });
+  live.set(atWork);
+  expect(live.active()).toEqual([atWork]);
+  live.set(queued);
+  expect(live.active()).toEqual([]);
+  const asks = taskMachine.resolveState({ ...queued, value: { ...queued.value, attention: "stale" } });
+  live.set(asks);
+  expect(live.active()).toEqual([asks]);
+  live.delete("ses_1");
+  expect(live.active()).toEqual([]);
 });

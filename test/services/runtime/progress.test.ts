@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
-import { noProgress } from "../../../src/task.ts";
+import { noProgress, type Overlap } from "../../../src/task.ts";
 
 const at = (ms: number) => new Date(ms).toISOString();
 const call = (callID: string, tool = "bash", sessionID = "ses_1") =>
@@ -80,4 +80,66 @@ test("those that did something since the last time are given out once", () => {
   log.forget("ses_1");
   expect(log.takeChanged().size).toBe(0);
   expect(log.of("ses_1")).toBeUndefined();
+});
+
+test("what another server has counted takes the place of what was counted before", () => {
+  const log = counting();
+  log.onHostEvent(call("call_1"), 6);
+  log.takeChanged();
+  const counted = { toolCalls: 4, toolCallsByName: { read: 4 }, lastTools: ["read"], tokens: 9, cost: 0.5 };
+  log.replace("ses_1", counted, 8);
+  expect(log.of("ses_1")).toEqual({ ...counted, lastUpdate: at(8) });
+  expect([...log.takeChanged().keys()]).toEqual(["ses_1"]);
+  log.onHostEvent(call("call_2"), 9);
+  expect(counted.toolCallsByName).toEqual({ read: 4 });
+  log.replace("ses_2", counted, 8);
+  expect([log.of("ses_2"), log.takeChanged().size]).toEqual([undefined, 1]);
+});
+
+const overlap = (path: string, other = "ses_other", untold: Overlap["untold"] = ["agent", "caller"]): Overlap => ({
+  ...{ path, at: at(6), did: "read", untold },
+  other: { sessionID: other, did: "wrote" },
+});
+
+test("an overlap is noted once for each file and other task, and given out as a change", () => {
+  const log = counting();
+  const notes = [overlap("a.ts"), overlap("a.ts"), overlap("a.ts", "ses_third"), overlap("b.ts")];
+  expect(notes.map((note) => log.addOverlap("ses_1", note))).toEqual([true, false, true, true]);
+  expect(log.of("ses_1")?.overlaps).toEqual([notes[0], notes[2], notes[3]]);
+  expect([...log.takeChanged().keys()]).toEqual(["ses_1"]);
+  expect(log.addOverlap("ses_2", overlap("a.ts"))).toBe(false);
+  expect(log.addOverlap("ses_1", overlap("b.ts"))).toBe(false);
+  expect(log.takeChanged().size).toBe(0);
+});
+
+test("of a run fifty overlaps are kept", () => {
+  const log = counting();
+  const added = Array.from({ length: 52 }, (_, n) => log.addOverlap("ses_1", overlap(`${n}.ts`)));
+  expect(added.filter(Boolean)).toHaveLength(50);
+  expect(log.of("ses_1")?.overlaps).toHaveLength(50);
+});
+
+test("each overlap is taken once by each of those that are to be told", () => {
+  const log = counting();
+  expect(log.takeUntold("ses_1", "agent")).toEqual([]);
+  log.addOverlap("ses_1", overlap("a.ts"));
+  log.addOverlap("ses_1", overlap("b.ts", "ses_other", ["caller"]));
+  log.takeChanged();
+  expect(log.takeUntold("ses_1", "agent").map(({ path }) => path)).toEqual(["a.ts"]);
+  expect([...log.takeChanged().keys()]).toEqual(["ses_1"]);
+  expect(log.takeUntold("ses_1", "agent")).toEqual([]);
+  expect(log.takeChanged().size).toBe(0);
+  expect(log.takeUntold("ses_1", "caller").map(({ path }) => path)).toEqual(["a.ts", "b.ts"]);
+  expect(log.of("ses_1")?.overlaps?.map(({ untold }) => untold)).toEqual([[], []]);
+  expect(log.takeUntold("ses_2", "agent")).toEqual([]);
+});
+
+test("what was observed of a run begins anew with the next one", () => {
+  const log = counting();
+  const first = log.runOf("ses_1");
+  expect(first).toBeDefined();
+  expect(log.runOf("ses_1")).toBe(first);
+  log.begin("ses_1", 9);
+  expect(log.runOf("ses_1")).not.toBe(first);
+  expect(log.runOf("ses_2")).toBeUndefined();
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import { createEventBus } from "../../../src/services/platform/listeners.ts";
 import type { EngineEvents } from "../../../src/services/runtime/engine-events.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
@@ -20,6 +21,7 @@ const setUp = () => {
   const lost: string[] = [];
   const begun: string[] = [];
   const asked: string[] = [];
+  const sent: NoticePrompt["runs"][] = [];
   const bus = createEventBus<EngineEvents>(log);
   bus.on("tasksLost", (tasks) => void lost.push(...tasks.map(({ sessionID }) => sessionID)));
   const runtime = createRuntime({
@@ -29,6 +31,7 @@ const setUp = () => {
     progress: createProgressLog(),
     effects: createFakeEffects((effect) => {
       asked.push(effect.type);
+      if (effect.type === "sendNotice") sent.push(effect.prompt.runs);
       if (effect.type !== "composeNotice") return undefined;
       const runs = effect.queue.map(({ taskId, run }) => ({ taskId, run }));
       const prompt = { ...noticePrompt("msg_n"), runs };
@@ -39,7 +42,7 @@ const setUp = () => {
       if (event.type === "@xstate.actor") begun.push(String(Reflect.get(event.actorRef, "id")));
     },
   });
-  return { clock, memory, store, other, runtime, log, lost, begun, asked };
+  return { clock, memory, store, other, runtime, log, lost, begun, asked, sent };
 };
 
 test("an event that a task at rest refuses leaves it free for any process", () => {
@@ -103,6 +106,58 @@ test("a notice of a task that another process removes before it is composed is n
   expect(asked).toContain("composeNotice");
   expect(asked).not.toContain("sendNotice");
   expect(memory.boot(clock).adopt(at + 60_000, () => true).prompts).toEqual([]);
+});
+
+test("an end whose notice was to carry a task that another process removes is composed again, and delivered alone", () => {
+  const { clock, memory, store, other, runtime, sent } = setUp();
+  const [removed, kept] = [scriptTask("ses_1"), scriptTask("ses_2")];
+  for (const task of [removed, kept]) {
+    store.commit(task.launch());
+    runtime.restore(task.record());
+  }
+  const at = clock.now();
+  for (const { id } of [removed, kept]) {
+    runtime.send(id, { type: "HOST_IDLE", at });
+    runtime.send(id, { type: "CHECKED_ANSWERED", at, checkId: 1, completedAt: at, result: "12" });
+  }
+  other.remove(["ses_1"]);
+  const read = () => {
+    const event = { type: "PARENT_READ", at, sender: { agent: "build", model: undefined }, othersRun: false } as const;
+    runtime.dispatch({ type: "OUTBOX", id: "ses_parent", event });
+  };
+  read();
+  expect(sent).toEqual([]);
+  read();
+  expect(sent).toEqual([[{ taskId: "ses_2", run: 0 }]]);
+  // Whoever takes over finds the prompt, so that nothing of it is delivered a second time.
+  const prompts = memory.boot(clock).adopt(at + 60_000, () => true).prompts;
+  expect(prompts.flatMap(({ prompts }) => prompts.map(({ runs }) => runs))).toEqual(sent);
+});
+
+test("a notice of two tasks that is stored is sent again although one of them was lost meanwhile", async () => {
+  const { clock, store, runtime, sent } = setUp();
+  const [lost, kept] = [scriptTask("ses_1"), scriptTask("ses_2")];
+  for (const task of [lost, kept]) {
+    store.commit(task.launch());
+    runtime.restore(task.record());
+  }
+  const at = clock.now();
+  for (const { id } of [lost, kept]) {
+    runtime.send(id, { type: "HOST_IDLE", at });
+    runtime.send(id, { type: "CHECKED_ANSWERED", at, checkId: 1, completedAt: at, result: "12" });
+  }
+  const tell = (event: object) =>
+    runtime.dispatch({ type: "OUTBOX", id: "ses_parent", event: { at: clock.now(), ...event } as OutboxEvent });
+  const read = { type: "PARENT_READ", sender: { agent: "build", model: undefined }, othersRun: false } as const;
+  tell(read);
+  tell({ type: "SEND_REFUSED", messageID: "msg_n", message: "busy", retryable: true });
+  store.heartbeat = () => ["ses_1"];
+  await clock.sleep(LEASE_MS + 1);
+  // The first event after the pause is the one with which the prompt is sent: the task is lost in the same step.
+  tell(read);
+  const runs = [lost, kept].map(({ id }) => ({ taskId: id, run: 0 }));
+  expect(runtime.liveTasks()).toHaveLength(1);
+  expect(sent).toEqual([runs, runs]);
 });
 
 test("a process that paused for longer than its lease checks what it has lost before it takes an event", async () => {
