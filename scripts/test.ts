@@ -11,7 +11,8 @@ import { closingLines, type StageResult, type VitestReport } from "./test/closin
  * `npm test`: builds, and runs every suite, also when one before it has failed, so that one run shows all that is wrong.
  * The last lines name what failed. Exits with 1 when anything did.
  *
- * `npm run nightly`: the same, and then what takes too long for that: every crash, and many random schedules.
+ * `npm run nightly`: the same, and then what takes too long for that: every crash, many random schedules,
+ * and the mutants of code that has changed since they were tried.
  */
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -38,6 +39,8 @@ const LONG: Stage[] = [
   { name: "random schedules", script: "chaos", args: ["--runs", "20000"] },
   { name: "random schedules of fleets", script: "chaos", args: ["--fleet", "--runs", "5000"] },
   { name: "planted mistakes", script: "chaos", args: ["--planted", "--seed", "8"] },
+  // Writes what it found: the next night goes on with what this one did not reach.
+  { name: "mutation", script: "mutate", args: ["--changed", "--minutes", "60", "--write"] },
 ];
 
 const { values } = parseArgs({ options: { nightly: { type: "boolean", default: false } } });

@@ -2,7 +2,8 @@ import { resolve } from "node:path";
 import type { MutantResult } from "@stryker-mutator/api/core";
 import { describe, expect, test } from "vitest";
 import { equivalentMutants } from "../../../scripts/mutate/equivalent-mutants.ts";
-import { scoreOf, shareOf } from "../../../scripts/mutate/score.ts";
+import type { MeasuredFiles } from "../../../scripts/mutate/measured.ts";
+import { resultsOf, scoreOf, shareOf } from "../../../scripts/mutate/score.ts";
 
 const FILE = "src/machines/backoff.ts";
 
@@ -16,27 +17,36 @@ const mutant = (status: MutantResult["status"], replacement = "0"): MutantResult
   status,
 });
 
+/** What was measured of the file when these became of its mutants. */
+const measured = (...mutants: MutantResult[]): MeasuredFiles => ({
+  [FILE]: { fingerprint: "", on: "2026-01-01", ...resultsOf(mutants) },
+});
+
 describe("the score of the tests", () => {
   test("is the share of the mutants that they fail on, or that never end", () => {
-    const score = scoreOf([mutant("Killed"), mutant("Timeout"), mutant("Killed"), mutant("Survived")], []);
+    const mutants = [mutant("Killed"), mutant("Timeout"), mutant("Killed"), mutant("Survived")];
+    const score = scoreOf([FILE], measured(...mutants), []);
     expect([score.killed, score.survived.length, shareOf(score)]).toEqual([3, 1, 0.75]);
   });
 
   test("counts what no test runs, and nothing that does not load or was left out", () => {
-    const score = scoreOf(
-      [mutant("NoCoverage"), mutant("RuntimeError"), mutant("Ignored"), mutant("CompileError")],
-      [],
-    );
+    const mutants = [mutant("NoCoverage"), mutant("RuntimeError"), mutant("Ignored"), mutant("CompileError")];
+    const score = scoreOf([FILE], measured(...mutants), []);
     expect([score.killed, score.survived.length]).toEqual([0, 1]);
   });
 
   test("does not count survivors that are known to be no mistakes", () => {
-    const [survivor] = scoreOf([mutant("Survived")], []).survived;
+    const [survivor] = scoreOf([FILE], measured(mutant("Survived")), []).survived;
     const known = survivor ? [{ ...survivor, reason: "none" }] : [];
-    expect(scoreOf([mutant("Survived"), mutant("Survived", "1")], known)).toMatchObject({
-      survived: [{ file: FILE, line: 2 }],
+    expect(scoreOf([FILE], measured(mutant("Survived"), mutant("Survived", "1")), known)).toMatchObject({
+      survived: [{ file: FILE }],
       equivalent: [{ reason: "none" }],
     });
+  });
+
+  test("adds up files, and leaves out those that were not measured", () => {
+    const both = { ...measured(mutant("Killed")), "a.ts": { fingerprint: "", on: "", killed: 2, left: [] } };
+    expect(scoreOf([FILE, "a.ts", "b.ts"], both, []).killed).toBe(3);
   });
 });
 

@@ -11,7 +11,7 @@ const SUBAGENT = "ses_sub";
 
 /** A record of what is below a task: `ses_sub`, and `ses_deep` below that. `ses_other` is below another task. */
 const setUp = () => {
-  const clock = createVirtualClock(0);
+  const clock = createVirtualClock();
   const below = createWorkBelow(clock, (id) => (id === "ses_other" ? "ses_task2" : id === TASK ? undefined : TASK));
   const hear = (type: "busy" | "idle" | "deleted" | "retrying", sessionID = SUBAGENT) =>
     below.onHostEvent({ type, sessionID } as HostEvent);
@@ -131,6 +131,24 @@ test.each<[string, (world: ReturnType<typeof setUp>) => void]>([
   expect(world.isUnderWay()).toBe(true);
   await world.clock.advance(1);
   expect(world.isUnderWay()).toBe(false);
+});
+
+test("a subagent that has begun to work is waited for as long as it works, and its result after that", async () => {
+  const { clock, hear, begin, isUnderWay } = setUp();
+  begin();
+  hear("busy");
+  await clock.advance(10 * PATIENCE);
+  expect(isUnderWay()).toBe(true);
+  hear("idle");
+  expect(isUnderWay()).toBe(true);
+});
+
+test("a tool call that begins no subagent begins none", () => {
+  const { below, isUnderWay } = setUp();
+  const call = { type: "toolCall", sessionID: TASK, callID: "call_1", tool: "read", stage: "stored" } as const;
+  below.onHostEvent(call);
+  below.onHostEvent({ ...call, effect: { kind: "read", path: "a.ts" } });
+  expect(isUnderWay()).toBe(false);
 });
 
 test("a subagent at work is waited for as long as it works; its end is not missed for having begun before its call was seen", async () => {
