@@ -98,8 +98,10 @@ const guarded = (inspect: Inspect, log: Log): Inspect => {
   };
 };
 
-const earlier = (one: number | undefined, other: number | undefined): number | undefined =>
-  one === undefined || (other !== undefined && other < one) ? other : one;
+const earlier = (one = Number.POSITIVE_INFINITY, other = Number.POSITIVE_INFINITY): number | undefined => {
+  const earliest = Math.min(one, other);
+  return Number.isFinite(earliest) ? earliest : undefined;
+};
 
 const noTransitions = (): Transitions => ({ launched: [], steps: [], outboxes: new Map(), idleOutboxes: [] });
 
@@ -198,9 +200,9 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
 
   const feed = (event: SupervisorEvent) => {
     supervisor.ref.send(event);
+    if (supervisor.ref.getSnapshot().status === "error") replaceSupervisor();
     if (event.type === "RESTORE") recordFirst(event.snapshot.context.facts.sessionID);
     if (event.type === "LAUNCH") transitions.launched.push(...[recordFirst(event.task.facts.sessionID) ?? []].flat());
-    if (supervisor.ref.getSnapshot().status === "error") replaceSupervisor();
   };
 
   return {

@@ -33,7 +33,10 @@ import type { ProgressLog } from "./progress.ts";
 export interface Runtime extends Charts {
   /** Gives an event to the charts. Everything that follows from it at once has happened when this returns. */
   dispatch(event: SupervisorEvent): void;
-  /** Gives an event to a task; one at rest is brought back from the store for it. A refused event changes nothing. */
+  /**
+   * Gives an event to a task; one at rest is brought back from the store for it, unless another version's chart stored it.
+   * A refused event changes nothing.
+   */
   send(taskId: string, event: TaskEvent): void;
   /** Why a task would refuse an event, live or at rest; undefined when it would accept it. */
   refusalReason(taskId: string, event: TaskEvent): string | undefined;
@@ -271,7 +274,9 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     if (tasks.has(taskId)) return dispatch({ type: "TASK", id: taskId, event });
     const record = store.claim(taskId) ? store.get(taskId) : undefined;
     if (!record) return;
-    if (!restore(record)) return;
+    // Its run is over: the result stands, in whatever version's terms.
+    if (!isCompatible(record.snapshot)) return store.release(taskId);
+    restore(record);
     const restored = tasks.get(taskId);
     dispatch({ type: "TASK", id: taskId, event });
     if (tasks.get(taskId) !== restored) return;

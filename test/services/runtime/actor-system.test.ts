@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
@@ -12,9 +12,13 @@ const PARENT = "ses_parent";
 
 /** Actors of one task, which has ended, and of its parent's outbox. */
 const ended = () => {
-  const actors = startActorSystem(createVirtualClock(START), createRecordingLog());
-  const { facts, run } = taskInput("ses_1", {}, START);
-  actors.feed({ type: "LAUNCH", at: START, task: { facts, run } });
+  const log = createRecordingLog();
+  const actors = startActorSystem(createVirtualClock(START), log);
+  const launch = (id: string) => {
+    const { facts, run } = taskInput(id, {}, START);
+    actors.feed({ type: "LAUNCH", at: START, task: { facts, run } });
+  };
+  launch("ses_1");
   const task = (...events: object[]) => {
     for (const event of events) actors.feed({ type: "TASK", id: "ses_1", event: { at: START, ...event } as TaskEvent });
   };
@@ -24,7 +28,7 @@ const ended = () => {
     for (const event of events)
       actors.feed({ type: "OUTBOX", id: PARENT, event: { at: START, ...event } as OutboxEvent });
   };
-  return { actors, outbox, earliest: () => actors.deadlines.outboxes.earliest() };
+  return { actors, log, launch, task, outbox, earliest: () => actors.deadlines.outboxes.earliest() };
 };
 
 const prompt = { messageID: "msg_n", parts: [], runs: [{ taskId: "ses_1", run: 0 }], toasts: [] };
@@ -97,4 +101,60 @@ test("a session is supervised as a task, or as a parent that has an outbox", () 
   actors.reapOutbox(PARENT);
   expect(["ses_1", PARENT].map(actors.supervises)).toEqual([false, false]);
   expect([actors.replaceOutbox("outbox-of-nobody"), actors.deadlines.tasks.earliest()]).toEqual([false, undefined]);
+});
+
+test("what is stopped leaves no deadline behind", () => {
+  const { actors, log, launch, outbox, earliest } = ended();
+  launch("ses_2");
+  actors.feed({ type: "TASK", id: "ses_2", event: { type: "SLOT_GRANTED", at: START } });
+  const error = { name: "Unreachable", kind: "host", message: "connection refused" } as const;
+  const refused = { type: "PROMPT_REFUSED", at: START, error, retryable: true } as const;
+  actors.feed({ type: "TASK", id: "ses_2", event: refused });
+  outbox(read, { type: "COMPOSED", prompt }, { type: "SENT", messageID: "msg_n" });
+  expect([actors.deadlines.tasks.earliest(), earliest()]).not.toContain(undefined);
+  actors.reapTask("ses_2");
+  actors.reapOutbox(PARENT);
+  expect([actors.deadlines.tasks.earliest(), earliest()]).toEqual([undefined, undefined]);
+  expect(actors.supervises("ses_1")).toBe(true);
+  expect(log.errors).toEqual([]);
+});
+
+test("an outbox that broke is forgotten where nothing is owed", () => {
+  const { actors, outbox, earliest } = ended();
+  outbox(read, { type: "COMPOSED", prompt }, { type: "SENT", messageID: "msg_n" });
+  actors.reapTask("ses_1");
+  expect(actors.replaceOutbox(`outbox:${PARENT}`)).toBe(true);
+  expect([actors.outboxes.get(PARENT), earliest()]).toEqual([undefined, undefined]);
+});
+
+test("a supervisor that breaks is replaced: its tasks go on, and their ends are queued anew", () => {
+  const { actors, log, task, outbox } = ended();
+  outbox(read, { type: "COMPOSED", prompt }, { type: "SENT", messageID: "msg_n" });
+  const adopted = [{ ...prompt, messageID: "msg_old", runs: [] }];
+  actors.feed({ type: "ADOPT_PROMPTS", at: START, parentSessionID: "ses_parent2", prompts: adopted });
+  actors.feed({ type: "HOST", at: START, event: null } as never);
+  expect(log.errors).toEqual([expect.stringMatching(/^a fault in the supervisor \{"reason":".*null.*"\}$/)]);
+  expect(["ses_1", PARENT, "ses_parent2"].map(actors.supervises)).toEqual([true, true, false]);
+  expect(actors.outboxes.get("ses_parent2")).toBeUndefined();
+  expect(actors.outboxes.get(PARENT)?.context).toMatchObject({ prompt: undefined, queue: [{ taskId: "ses_1" }] });
+  task({ type: "RESULT_READ", at: START + 1 });
+  expect(actors.tasks.get("ses_1")?.context).toMatchObject({ result: "12", resultRetrievedAt: START + 1 });
+});
+
+test("a task that lives already is not launched a second time", () => {
+  const { actors, launch } = ended();
+  launch("ses_1");
+  expect(actors.drain().launched).toHaveLength(1);
+});
+
+test("once it is stopped nothing happens any more", () => {
+  const { actors, launch, task } = ended();
+  actors.drain();
+  actors.stop();
+  // XState warns of events to what has stopped.
+  const warn = vi.spyOn(console, "warn").mockReturnValue();
+  onTestFinished(() => warn.mockRestore());
+  task({ type: "RESULT_READ" });
+  launch("ses_2");
+  expect(actors.drain()).toEqual({ launched: [], steps: [], outboxes: new Map(), idleOutboxes: [] });
 });

@@ -101,6 +101,16 @@ test("of a parent matter only errors and its deletion, until a notice to it is u
   );
 });
 
+test("of a parent that a person has set aside matters also that it changes", () => {
+  const world = setUp();
+  world.end();
+  const sender = { agent: "build", model: undefined };
+  world.inOutbox({ type: "PARENT_READ", sender, othersRun: false, setAside: "archived" });
+  expect(concerning(world, PARENT).toSorted()).toEqual(
+    ["busy", "retrying", "idle", "message", "error", "deleted", "session"].toSorted(),
+  );
+});
+
 test("a parent waits for its tasks until they have ended and their ends are delivered", () => {
   const world = setUp();
   const says = () => [
@@ -156,6 +166,21 @@ test("a task that another version stored ends in an error, and takes nothing at 
   expect(runtime.refusalReason("ses_rested", { type: "CANCEL", at: START })).toBe(
     "was stored by another version, and cannot go on",
   );
+});
+
+test("a task at rest that another version stored stays as it is, whatever is sent to it", () => {
+  const { runtime, store, other, log } = setUp();
+  const change = scriptTask("ses_rested").whole();
+  const [record] = change.records;
+  if (!record) throw new Error("no record");
+  const value = { ...record.snapshot.value, run: "dreaming" } as never;
+  const stored = { ...record, snapshot: { ...record.snapshot, value } };
+  store.commit({ ...change, records: [stored] });
+  const before = store.get("ses_rested");
+  runtime.send("ses_rested", { type: "RESULT_READ", at: START });
+  expect(store.get("ses_rested")).toEqual(before);
+  expect(runtime.snapshotOf("ses_rested")).toBeUndefined();
+  expect([log.errors, other.claim("ses_rested")]).toEqual([[], true]);
 });
 
 test("of live tasks there is a list", () => {
