@@ -392,4 +392,16 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     mutation: 'attempt(() => readdirSync("/proc/self/fd"), ["Stryker was here"]).flatMap((descriptor) =>',
     reason: "Where no files can be listed, none by that name is open either.",
   },
+  {
+    file: "src/services/runtime/host-reads.ts",
+    code: 'const read = await share("");',
+    mutation: 'const read = await share("Stryker was here!");',
+    reason: "All share one call, under whatever name.",
+  },
+  {
+    file: "src/services/runtime/work-below.ts",
+    code: 'const stage = busy.has(event.effect.sessionID) ? "working" : "begun";',
+    mutation: 'const stage = busy.has(event.effect.sessionID) ? "working" : "";',
+    reason: "That a subagent has begun is what none of the other stages says: nothing asks for it.",
+  },
 ];

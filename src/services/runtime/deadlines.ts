@@ -8,35 +8,31 @@ export interface Deadlines {
   due(now: number): string[];
 }
 
+const NEVER = Number.POSITIVE_INFINITY;
+
 /**
  * Creates an empty list. The earliest deadline is looked for only when the chart that had it has moved or lost it: nearly
  * every event leaves all deadlines as they are.
  */
 export const createDeadlines = (): Deadlines => {
   const deadlines = new Map<string, number>();
-  /** `isKnown` false: it must be looked for. */
-  let earliest: { isKnown: boolean; at: number | undefined } = { isKnown: true, at: undefined };
-
-  const look = (): number | undefined => {
-    let first: number | undefined;
-    for (const at of deadlines.values()) if (first === undefined || at < first) first = at;
-    return first;
-  };
+  let first = NEVER;
+  /** False: the first one must be looked for. */
+  let isKnown = true;
 
   return {
-    set: (id, at) => {
-      const before = deadlines.get(id);
+    set: (id, at = NEVER) => {
+      const before = deadlines.get(id) ?? NEVER;
       if (at === before) return;
-      if (at === undefined) deadlines.delete(id);
+      if (at === NEVER) deadlines.delete(id);
       else deadlines.set(id, at);
-      if (before !== undefined && before === earliest.at) earliest = { isKnown: false, at: undefined };
-      if (at !== undefined && earliest.isKnown && at < (earliest.at ?? Number.POSITIVE_INFINITY)) {
-        earliest = { isKnown: true, at };
-      }
+      if (before === first && before !== NEVER) isKnown = false;
+      else first = Math.min(first, at);
     },
     earliest: () => {
-      if (!earliest.isKnown) earliest = { isKnown: true, at: look() };
-      return earliest.at;
+      if (!isKnown) first = [...deadlines.values()].reduce((one, other) => Math.min(one, other), NEVER);
+      isKnown = true;
+      return first === NEVER ? undefined : first;
     },
     due: (now) => [...deadlines].flatMap(([id, at]) => (at <= now ? id : [])),
   };

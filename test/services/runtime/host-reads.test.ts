@@ -3,6 +3,7 @@ import { createHostReads } from "../../../src/services/runtime/host-reads.ts";
 import { createObservedSessions } from "../../../src/services/runtime/observed-sessions.ts";
 import { createFakeHost, refused, unavailable } from "../../fakes/fake-host.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { createRecordingLog } from "../store/folder-and-log.ts";
 
 const create = ({ isAlone = true } = {}) => {
   const clock = createVirtualClock();
@@ -11,16 +12,10 @@ const create = ({ isAlone = true } = {}) => {
   host.addSession("ses_1");
   host.addSession("ses_2");
   host.listen(observed.onHostEvent);
+  const log = createRecordingLog();
   return {
-    host,
-    clock,
-    reads: createHostReads(
-      host,
-      clock,
-      { info: () => undefined, error: () => undefined },
-      observed.sessionOf,
-      () => isAlone,
-    ),
+    ...{ host, clock, log },
+    reads: createHostReads(host, clock, log, observed.sessionOf, () => isAlone),
   };
 };
 
@@ -106,12 +101,15 @@ test("while the host cannot answer, one read is made again with growing pauses, 
 test.each(["agents", "models", "session"] as const)(
   "a host that does not say its %s for a minute is given up, until somebody asks again",
   async (name) => {
-    const { host, clock, reads } = create();
+    const { host, clock, reads, log } = create();
     host.failNext(name, unavailable, 6);
     const read = () => (name === "session" ? reads.session("ses_1") : reads[name]());
     const first = read();
     await clock.advance(60_000);
     expect(await first).toMatchObject({ ok: false, failure: { kind: "unavailable" } });
+    const what = name === "session" ? "ses_1" : name;
+    const line = `the host could not be read, and is asked again ${JSON.stringify({ what, reason: unavailable.message })}`;
+    expect(log.errors).toEqual(Array(5).fill(line));
     expect(await read()).toMatchObject({ ok: true });
   },
 );
