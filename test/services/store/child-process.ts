@@ -16,6 +16,7 @@ export interface Child {
 const SCRIPTS = {
   adopter: new URL("adopter.ts", import.meta.url),
   committer: new URL("committer.ts", import.meta.url),
+  keeper: new URL("keeper.ts", import.meta.url),
 };
 
 /** Starts `command`, which runs one of the scripts. */

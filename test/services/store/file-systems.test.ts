@@ -1,11 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { openStore } from "../../../src/services/store/open-store.ts";
 import { LEASE_MS, thisProcess } from "../../../src/services/store/ownership.ts";
+import { onSmallDisk, whyNoSmallDisk } from "../../fakes/small-disk.ts";
 import { startChild } from "./child-process.ts";
 import { createRecordingLog, temporaryFolder } from "./folder-and-log.ts";
 
@@ -17,10 +18,14 @@ if (hasCompiler) execFileSync("cc", ["-shared", "-fPIC", "-o", library, source, 
 
 afterAll(() => rmSync(library, { force: true }));
 
-const on = (lacks: "memory" | "locks") => ["env", `LD_PRELOAD=${library}`, `LACKS=${lacks}`, process.execPath];
+/** Starts programs where that is lacking: always, or while there is a file at a path. */
+const on = (lacks: "memory" | "locks" | "writing" | "room", during?: string) => [
+  ...["env", `LD_PRELOAD=${library}`, `LACKS=${lacks}`, ...(during ? [`LACKS_WHILE=${during}`] : [])],
+  process.execPath,
+];
 
 /** Starts a process that stores three tasks there. */
-const committer = async (lacks: "memory" | "locks", folder: string, id: string) => {
+const committer = async (lacks: "memory", folder: string, id: string) => {
   const child = startChild(on(lacks), "committer", folder, id, "3");
   expect(await child.line()).toBe("open");
   return child;
@@ -86,3 +91,67 @@ test.skipIf(!hasCompiler)(
     expect(readdirSync(folder)).toEqual(["tasks.db"]);
   },
 );
+
+const OUTAGE = "The task database cannot be used for now. Tasks go on in memory, and are written once it can.";
+
+test.skipIf(!hasCompiler).each([
+  ["can be written no more, as when the kernel has found errors", "writing", /^disk I\/O error Check the disk\.$/],
+  ["is full", "room", /^database or disk is full Make room on the disk\.$/],
+  [
+    "has no locks any more",
+    "locks",
+    /^no file of its folder can be locked: .* XDG_DATA_HOME set to a folder on a local disk\.$/,
+  ],
+] as const)(
+  "a file system that %s, in the middle of a run, is said once, and everything is written when that is over",
+  async (_, lacks, why) => {
+    const folder = temporaryFolder();
+    const during = join(temporaryFolder(), "now");
+    const keeper = startChild(on(lacks, during), "keeper", folder);
+    const next = async (step?: string) => {
+      if (step !== undefined) keeper.go(step);
+      return JSON.parse(await keeper.line());
+    };
+    expect(await next()).toEqual({ tasks: [], said: [] });
+    expect(await next("ses_one_0")).toEqual({ tasks: ["ses_one_0"], said: [] });
+    writeFileSync(during, "");
+    expect(await next("ses_one_1")).toEqual({
+      tasks: expect.arrayContaining(["ses_one_1"]),
+      said: [expect.stringMatching(new RegExp(`^${OUTAGE} ${why.source.slice(1)}`))],
+    });
+    expect(await next("ses_one_2")).toEqual({
+      tasks: expect.arrayContaining(["ses_one_1", "ses_one_2"]),
+      said: [],
+    });
+    expect(await next("beat")).toMatchObject({ said: [] });
+    expect(storedIn(folder)).toBe(1);
+    rmSync(during);
+    expect(await next("beat")).toEqual({
+      tasks: ["ses_one_0", "ses_one_1", "ses_one_2"],
+      said: ["The task database can be used again, and has everything."],
+    });
+    keeper.process.kill("SIGKILL");
+    expect(storedIn(folder)).toBe(3);
+  },
+);
+
+test("on a disk that is mounted read-only, tasks are kept in memory, and the file is as it was", async ({ skip }) => {
+  skip(whyNoSmallDisk !== undefined, whyNoSmallDisk);
+  const disk = temporaryFolder();
+  const program = 'cp -r "$1/." "$2" && mount -o remount,ro "$2" && shift 2 && exec "$@"';
+  const folder = temporaryFolder();
+  const before = startChild([process.execPath], "keeper", folder);
+  await before.line();
+  before.go("ses_one_0");
+  await before.line();
+  before.go("close");
+  await before.line();
+  const command = onSmallDisk(disk, { megabytes: 4 }, ["sh", "-c", program, "sh", folder, disk, process.execPath]);
+  const keeper = startChild(command, "keeper", disk);
+  const { said } = JSON.parse(await keeper.line());
+  expect(said).toEqual([
+    expect.stringMatching(/^Tasks cannot be stored on disk\. They are kept in memory, .* restart OpenCode\.$/),
+  ]);
+  keeper.go("ses_one_1");
+  expect(JSON.parse(await keeper.line())).toEqual({ tasks: ["ses_one_1"], said: [] });
+});

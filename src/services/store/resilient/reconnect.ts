@@ -52,6 +52,7 @@ export const ADVICE: Readonly<Record<FaultKind, string>> = {
   unshared: LOCAL_DISK,
   unlockable: LOCAL_DISK,
   busy: "Another process has locked the file; end it if this does not pass.",
+  contested: "Another process has locked the file; end it if this does not pass.",
   other: "Check the disk.",
 };
 
@@ -136,9 +137,24 @@ export const createReconnection = ({
     }
   };
 
+  /**
+   * Opens a file anew of whose open log no lock could be had: each further call would wait for as long, and with it the host.
+   * Opening fails at once where there are no locks, and says so.
+   */
+  const openAnew = (old: OpenFile) => {
+    connection = undefined;
+    try {
+      old.store.abandon();
+      save();
+    } catch (error) {
+      beginOutage(databaseError(error));
+    }
+  };
+
   const onDatabaseError = (error: unknown) => {
     const fault = databaseError(error);
     if (connection && fault.kind === "damaged") startOver(connection, fault);
+    else if (connection && fault.kind === "contested") openAnew(connection);
     else beginOutage(fault);
   };
 

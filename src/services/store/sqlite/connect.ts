@@ -105,6 +105,18 @@ export const createConnector = ({ file, openDatabase, owner, clock, log }: Conne
       : fault;
   };
 
+  /** A disk without room for one more file passes, unlike most that keeps a file from being opened. */
+  const unlessFull = (fault: DatabaseError): DatabaseError => {
+    if (fault.kind !== "unopenable") return fault;
+    try {
+      file.tryToCreate();
+      return fault;
+    } catch (error) {
+      const why = databaseError(error);
+      return why.kind === "full" ? why : fault;
+    }
+  };
+
   const open = (identity: string | undefined): OpenFile => {
     const { database, journal } = openWithJournal(openDatabase, file.path);
     try {
@@ -160,7 +172,7 @@ export const createConnector = ({ file, openDatabase, owner, clock, log }: Conne
           return open(identity);
         } catch (error) {
           const fault = databaseError(error);
-          if (fault.kind !== "damaged") throw unlessUnlockable(fault);
+          if (fault.kind !== "damaged") throw unlessFull(unlessUnlockable(fault));
           setAside(identity, fault.message);
         }
       }

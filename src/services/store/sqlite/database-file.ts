@@ -1,5 +1,15 @@
 // ADR-057 in docs/decisions.md
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { errorMessage } from "../../platform/log.ts";
 import { makePrivate } from "../../platform/private-files.ts";
@@ -10,6 +20,8 @@ export interface StoreFile {
   path: string;
   /** Creates the folder (mode 0700) and the file (mode 0600) if they do not exist. */
   prepare(): void;
+  /** Creates and removes an empty file beside it, and fails as that does: SQLite does not say why it could not. */
+  tryToCreate(): void;
   /** Removes other users' access to the folder and the files, see `restrictToOwner`. */
   tighten(): PermissionChanges;
   /** Identifies the file, as opposed to others of the same name over time. Undefined when there is none. */
@@ -100,6 +112,12 @@ export const createStoreFile = (path: string): StoreFile => {
           // holds on it, see https://sqlite.org/howtocorrupt.html#posix_advisory_locks_canceled_by_a_separate_thread_doing_close
           if (codeOf(error) !== "EEXIST") throw error;
         }
+      }),
+    tryToCreate: () =>
+      attempt(() => {
+        const probe = `${path}.probe-${process.pid}`;
+        closeSync(openSync(probe, "w", 0o600));
+        unlinkSync(probe);
       }),
     tighten: () => restrictToOwner(path),
     identity: () => attempt(identity),

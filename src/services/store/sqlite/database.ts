@@ -45,6 +45,8 @@ export type OpenDatabase = (path: string, how?: "alone") => Database;
  * - `unshared`: the file system gives programs no memory to share, which a write-ahead log needs
  * - `unlockable`: the file system has no locks, without which processes would damage the file
  * - `busy`: another process has locked the file
+ * - `contested`: no lock could be had for ten seconds, in which SQLite kept this process waiting: too many others were at it, or
+ *   the file system has lost its locks
  * - `other`: anything else, such as a failing disk
  */
 export type FaultKind =
@@ -56,6 +58,7 @@ export type FaultKind =
   | "unshared"
   | "unlockable"
   | "busy"
+  | "contested"
   | "other";
 
 /** The error that all database code throws. */
@@ -78,18 +81,18 @@ const KINDS: Readonly<Record<number, FaultKind>> = {
   11: "damaged", // SQLITE_CORRUPT
   13: "full", // SQLITE_FULL
   14: "unopenable", // SQLITE_CANTOPEN
-  15: "busy", // SQLITE_PROTOCOL: too many processes at the lock at once
+  15: "contested", // SQLITE_PROTOCOL
   26: "damaged", // SQLITE_NOTADB
 };
 
-/** SQLite's extended result codes of failures that the file system has for good. */
+/** SQLite's extended result codes that say more than the primary ones. All but the first are of failures for good. */
 const EXTENDED_KINDS: Readonly<Record<number, FaultKind>> = {
+  4874: "full", // SQLITE_IOERR_SHMSIZE: the index of a write-ahead log could not be made large enough
   2058: "unlockable", // SQLITE_IOERR_UNLOCK
   2314: "unlockable", // SQLITE_IOERR_RDLOCK
   3594: "unlockable", // SQLITE_IOERR_CHECKRESERVEDLOCK
   3850: "unlockable", // SQLITE_IOERR_LOCK
   4618: "unshared", // SQLITE_IOERR_SHMOPEN
-  4874: "unshared", // SQLITE_IOERR_SHMSIZE
   5130: "unshared", // SQLITE_IOERR_SHMLOCK
   5386: "unshared", // SQLITE_IOERR_SHMMAP
 };
