@@ -13,6 +13,8 @@ export interface WorktreePaths {
   changes: string;
   /** The same as a patch that `git apply` takes. */
   patch: string;
+  /** The same of a task that worked on another server, until there is a worktree of it here. */
+  received: string;
   /** What is being applied to a person's tree, see `placing-journal.ts`. It is there while that is under way, and after a crash. */
   applying: string;
   /** The same once all of it is applied, until the worktree goes. */
@@ -31,6 +33,7 @@ export const pathsOf = (root: string, id: string): WorktreePaths => {
     record: join(folder, "worktree.json"),
     changes: join(folder, "changes.json"),
     patch: join(folder, "changes.patch"),
+    received: join(folder, "received.patch"),
     applying: join(folder, "applying.json"),
     applied: join(folder, "applied.json"),
   };

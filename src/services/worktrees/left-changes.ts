@@ -85,12 +85,16 @@ export const findLeftWorktree = (
   return { task, paths, record, base: record.base };
 };
 
-/** Returns what git answered. @throws NotDone with git's own words after `what` when git failed */
+/** True where git failed, or the disk did, which may be full or read-only. */
+const isOfGitOrDisk = (error: unknown): error is Error =>
+  error instanceof GitError || (error instanceof Error && "syscall" in error);
+
+/** Returns what git answered. @throws NotDone with git's own words after `what` when git failed, or the system's when it did */
 export const askGit = async <T>(what: string, asked: Promise<T>): Promise<T> => {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof GitError) throw new NotDone(`${what}: ${toSingleLine(error.message)}.`);
+    if (isOfGitOrDisk(error)) throw new NotDone(`${what}: ${toSingleLine(error.message)}.`);
     throw error;
   }
 };
@@ -139,7 +143,8 @@ const useWorktree = async <T>(
   now: WorktreeUse["now"],
   work: (record: WorktreeRecord, cutOff: CutOff | undefined) => Promise<T>,
 ): Promise<T> => {
-  const release = lock(paths, now());
+  const what = `The changes of task ${named(task)} can be neither applied nor discarded now`;
+  const release = await askGit(what, (async () => lock(paths, now()))());
   if (!release) throw new NotDone(`The changes of task ${named(task)} are being applied or discarded already.`);
   let cutOff: CutOff | undefined;
   try {

@@ -6,7 +6,7 @@ import { repositoriesIn, requireCommit } from "./git/commit.ts";
 import type { WorkingTree } from "./git/git.ts";
 import { hiddenByTask, leftOutOf } from "./git/left-out.ts";
 import { takeSnapshot, takeTaskSnapshot } from "./git/snapshot.ts";
-import { treeAt } from "./git/working-tree.ts";
+import { findTree, treeAt } from "./git/working-tree.ts";
 import { addWorktree, keepBase, removeWorktree } from "./git/worktree.ts";
 import { type WorktreeRecord, writeRecord } from "./record.ts";
 import { runSetup } from "./setup.ts";
@@ -74,7 +74,7 @@ export const makeWorktree = async (
     writeRecord(paths, made);
     return made;
   } catch (error) {
-    await removeWorktree(source, paths.tree);
+    await removeWorktree(from, paths.tree);
     throw error;
   }
 };
@@ -101,5 +101,5 @@ export const dropWorktree = async (
   gone: NonNullable<WorktreeRecord["gone"]>,
 ): Promise<void> => {
   writeRecord(paths, { ...record, gone });
-  await removeWorktree(record.source, paths.tree);
+  await removeWorktree(await findTree(record.source), paths.tree);
 };

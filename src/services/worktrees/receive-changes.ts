@@ -8,7 +8,7 @@ import { place } from "./git/placing.ts";
 import { forgetPlaced } from "./git/placing-journal.ts";
 import { entriesBetween } from "./git/placing-plan.ts";
 import { takeSnapshot } from "./git/snapshot.ts";
-import { withObjects, withTemporaryFolder } from "./git/working-tree.ts";
+import { findTree, withObjects, withTemporaryFolder } from "./git/working-tree.ts";
 import { keepBase, removeWorktree } from "./git/worktree.ts";
 import { makeWorktree, type WorktreePlan } from "./make-worktree.ts";
 import { treesOf } from "./read-changes.ts";
@@ -46,7 +46,8 @@ export const makeWithChanges = async (plan: WorktreePlan): Promise<WorktreeRecor
  * was done before.
  * @param before the record of the worktree that was made of its changes in the run before; undefined where there is none
  * @param whileLocked does what no other process may do to the worktree at the same time
- * @throws Error where the commit cannot be had, or the patch does not fit it; the patch is kept in any case
+ * @throws Error where the commit cannot be had, or the patch does not fit it; the patch is kept then in `paths.received`, if the
+ * disk takes it
  */
 export const receiveChanges = async (
   plan: Omit<WorktreePlan, "setup"> & { commit: string },
@@ -57,13 +58,13 @@ export const receiveChanges = async (
   const { paths } = plan;
   const known = readRecord(paths);
   if (known?.base !== undefined && existsSync(paths.patch)) return known;
-  const draft = await keepPatch(paths, patch);
+  await keepPatch(paths, patch);
   return whileLocked(async () => {
-    if (known) await removeWorktree(known.source, paths.tree);
+    if (known) await removeWorktree(await findTree(known.source), paths.tree);
     return makeWorktree({ ...plan, setup: undefined }, async (made) => {
-      await applyPatch(paths, made, draft);
+      await applyPatch(paths, made, paths.received);
       const record = await countFromApplied(paths, made, before);
-      await rename(draft, paths.patch);
+      await rename(paths.received, paths.patch);
       return record;
     });
   });
@@ -86,9 +87,8 @@ const countFromApplied = async (
   return { ...made, base };
 };
 
-const keepPatch = async ({ folder }: WorktreePaths, patch: Uint8Array): Promise<string> => {
+const keepPatch = async ({ folder, received }: WorktreePaths, patch: Uint8Array): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const file = `${folder}/received.patch`;
-  await writeFile(file, patch, { mode: 0o600 });
-  return file;
+  await writeFile(`${received}.new`, patch, { mode: 0o600 });
+  await rename(`${received}.new`, received);
 };

@@ -1,6 +1,6 @@
 // ADR-244, ADR-246, ADR-247 in docs/decisions.md
 import { existsSync, realpathSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { hasEnded, type Task, type Worktree, type WorktreeChanges } from "../../task.ts";
 import type { Host } from "../host/host.ts";
@@ -46,7 +46,7 @@ export interface Worktrees extends ChangeCounts {
   }): Promise<Outcome<Worktree>>;
   /**
    * Makes one of what a task changed on another server, where that is not done yet. A failure says why there is none; the
-   * patch is kept even then, where it says.
+   * patch is kept even then, where it says: here, or on the other server.
    */
   receive(request: ReceivedChanges): Promise<Outcome<Worktree>>;
   /** Reads what a task that has ended left changed, as a patch; undefined where that is nothing. @throws Error */
@@ -181,7 +181,10 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
       const id = newId();
       const made = await queues.run(id, () => make(id, { ...request, taskId: undefined }));
       if (!made.ok) {
-        await remove(id);
+        // Nobody else knows of it, and where the disk is full, its lock could not be taken.
+        await rm(pathsOf(root, id).folder, { recursive: true, force: true }).catch((error) =>
+          log.error("a worktree could not be removed", { id, reason: errorMessage(error) }),
+        );
         return made;
       }
       // As OpenCode names it, which follows symbolic links.
@@ -202,7 +205,10 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
           counts.expect({ ...task, worktree });
           return { ok: true, value: worktree };
         } catch (error) {
-          return fail(own`${quoteLine(errorMessage(error))}; the patch is in ${quoteLine(paths.folder)}`);
+          const why = own`${quoteLine(errorMessage(error))}`;
+          return existsSync(paths.received) || existsSync(paths.patch)
+            ? fail(own`${why}; the patch is in ${quoteLine(paths.folder)}`)
+            : fail(own`${why}; the patch stays on the server that worked on it`);
         }
       }),
     patchOf: async (task) => {

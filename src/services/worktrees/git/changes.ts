@@ -1,4 +1,5 @@
 // ADR-256 in docs/decisions.md
+import { open, rename, rm } from "node:fs/promises";
 import type { ChangedFile } from "../../../task.ts";
 import { gitOnObjects, items, type ObjectsRepository } from "./git.ts";
 
@@ -25,10 +26,26 @@ export const changesBetween = async (objects: ObjectsRepository, from: string, t
   return files.sort((one, other) => (one.path < other.path ? -1 : 1));
 };
 
-/** Writes the difference between two commits or trees into a file, as `git apply` takes it. @throws GitError */
+/**
+ * Writes the difference between two commits or trees into a file, as `git apply` takes it: all of it, or the file stays as it
+ * was. Git does not notice when a disk is full where it is to write into a file by itself.
+ * @throws GitError, and Error where the file cannot be written
+ */
 export const writePatch = async (objects: ObjectsRepository, from: string, to: string, file: string): Promise<void> => {
-  const form = ["--patch", "--binary", "--src-prefix=a/", "--dst-prefix=b/", `--output=${file}`];
-  await gitOnObjects(objects, [...DIFF, ...form, from, to]);
+  const form = ["--patch", "--binary", "--src-prefix=a/", "--dst-prefix=b/"];
+  const draft = `${file}.new`;
+  try {
+    const output = await open(draft, "w", 0o600);
+    try {
+      await gitOnObjects(objects, [...DIFF, ...form, from, to], { output: output.fd });
+    } finally {
+      await output.close();
+    }
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
 };
 
 /** Returns the tree that a patch makes of a commit. @throws GitError where it does not fit */

@@ -1,4 +1,4 @@
-import { git, items, lineOf, type WorkingTree } from "./git.ts";
+import { GitError, git, items, lineOf, type WorkingTree } from "./git.ts";
 
 /** The mode of an entry that is a repository of its own. */
 export const REPOSITORY = "160000";
@@ -15,9 +15,15 @@ export const isPublished = async (tree: WorkingTree, commit: string): Promise<bo
     await git(tree, ["for-each-ref", "--count=1", "--format=%(refname)", `--contains=${commit}`, "refs/remotes"]),
   ) !== "";
 
-/** True where the repository has the commit. @throws GitError */
+/**
+ * What lists a commit and all that is in it, and fails where anything is missing: a git that was killed while it fetched may
+ * have stored the commit alone. What a partial clone has yet to fetch is not missing.
+ */
+const LIST_WHOLE = ["rev-list", "--objects", "--no-walk", "--quiet", "--exclude-promisor-objects"];
+
+/** True where the repository has the commit, with all of its files. @throws GitError */
 export const has = async (tree: WorkingTree, commit: string): Promise<boolean> =>
-  (await git(tree, ["cat-file", "-e", `${commit}^{commit}`], { answers: [1, 128] })).code === 0;
+  (await git(tree, [...LIST_WHOLE, `${commit}^{commit}`], { answers: [1, 128] })).code === 0;
 
 const fetch = (tree: WorkingTree, ...from: string[]) =>
   git(tree, ["fetch", "--quiet", "--no-recurse-submodules", "--no-auto-maintenance", ...from]);
@@ -25,7 +31,12 @@ const fetch = (tree: WorkingTree, ...from: string[]) =>
 /** Sees to it that a commit is there: one that is not is fetched from the remotes. @throws GitError where none has it */
 export const requireCommit = async (tree: WorkingTree, commit: string): Promise<void> => {
   if (await has(tree, commit)) return;
-  await fetch(tree, "--all");
+  try {
+    await fetch(tree, "--all");
+  } catch (error) {
+    // Another remote may be away, or a branch of one be locked for good, by a git that was killed.
+    if (!(error instanceof GitError) || !(await has(tree, commit))) throw error;
+  }
   if (await has(tree, commit)) return;
   await fetch(tree, "origin", commit);
 };

@@ -58,9 +58,12 @@ export interface GitAnswer {
 /** Milliseconds after which a git command is stopped. Ten thousand files take 0.6 s to write (measured). */
 const TIME_LIMIT_MS = 120_000;
 
+/** Milliseconds from the request to end to the end by force. */
+const GRACE_MS = 1_000;
+
 /**
- * Milliseconds without output after which the answer of a git command that has ended is complete: a program that it has left
- * running, such as an ssh connection to be shared, may hold its outputs open.
+ * Milliseconds after which the answer of a git command that has ended is complete: a program that it has left running, such as
+ * an ssh connection to be shared, may hold its outputs open, and write to them.
  */
 const OUTPUT_GRACE_MS = 1_000;
 
@@ -112,9 +115,18 @@ const run = ({
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
     let whyStopped = "";
+    const signalAll = (signal: NodeJS.Signals) => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, signal);
+      } catch {
+        // All of them have ended.
+      }
+    };
     const limit = setTimeout(() => {
       whyStopped = `git ${args[0]} was stopped after ${timeLimitMs / 1000} s`;
-      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+      // Git removes its lock files first, which would be in the way of a person's own git.
+      signalAll("SIGTERM");
+      setTimeout(signalAll, GRACE_MS, "SIGKILL");
     }, timeLimitMs);
     let rest: NodeJS.Timeout | undefined;
     const settle = (code: number | null, signal: NodeJS.Signals | null) => {
@@ -126,12 +138,8 @@ const run = ({
       if (!isAnswer) return reject(new GitError(sentenceOf(Buffer.concat(stderr).toString()), code));
       resolve({ code, stdout: Buffer.concat(stdout) });
     };
-    const collect = (pieces: Buffer[]) => (piece: Buffer) => {
-      pieces.push(piece);
-      rest?.refresh();
-    };
-    child.stdout?.on("data", collect(stdout));
-    child.stderr?.on("data", collect(stderr));
+    child.stdout?.on("data", (piece) => stdout.push(piece));
+    child.stderr?.on("data", (piece) => stderr.push(piece));
     // Git may end before it has read everything: its exit code says what became of it.
     child.stdin?.on("error", () => undefined);
     if (typeof input === "object") child.stdin?.end(Buffer.from(input.map((item) => `${item}\0`).join(""), "latin1"));
@@ -141,7 +149,8 @@ const run = ({
     });
     child.on("exit", (code, signal) => {
       clearTimeout(limit);
-      rest = setTimeout(() => settle(code, signal), OUTPUT_GRACE_MS);
+      // All that git wrote has been read one turn later, also where this process has stood still until now.
+      rest = setTimeout(() => setImmediate(settle, code, signal), OUTPUT_GRACE_MS);
     });
     child.on("close", settle);
   });

@@ -53,9 +53,49 @@ export const treeAt = async (directory: string): Promise<WorkingTree> => {
   return { top, gitDir, commonDir, objectFormat, settings: await settingsFor(gitDir) };
 };
 
+/**
+ * The same of a directory whose repository may be gone: undefined then.
+ * @throws GitError when git could not be asked
+ */
+export const findTree = async (directory: string): Promise<WorkingTree | undefined> => {
+  if (!existsSync(directory)) return undefined;
+  try {
+    return await treeAt(directory);
+  } catch (error) {
+    if (error instanceof GitError && error.code !== undefined) return undefined;
+    throw error;
+  }
+};
+
 /** Where a folder really is, which it may be no more; its own name is never followed. */
 const placeOf = async (path: string): Promise<string> =>
   join(await realpath(dirname(path)).catch(() => dirname(path)), basename(path));
+
+/** Why a worktree of ours is locked, in the words that git is given first of all. */
+export const lockReason = (path: string): string => `opencode-taskchart ${path}`;
+
+const linesOf = async (file: string): Promise<string | undefined> =>
+  (await readFile(file, "utf8").catch(() => undefined))?.replace(/\r?\n$/, "");
+
+/**
+ * Returns the folders in which a repository keeps what it knows of a worktree at a path: none or one, and any that a git which
+ * was killed had begun.
+ */
+export const entriesOf = async ({ commonDir }: WorkingTree, path: string): Promise<string[]> => {
+  const entries = join(commonDir, "worktrees");
+  const place = await placeOf(path);
+  const found: string[] = [];
+  for (const name of existsSync(entries) ? await readdir(entries) : []) {
+    const entry = join(entries, name);
+    const file = await linesOf(join(entry, "gitdir"));
+    const isOfPath =
+      file === undefined || file === ""
+        ? (await linesOf(join(entry, "locked"))) === lockReason(path)
+        : (await placeOf(dirname(resolve(entry, file)))) === place;
+    if (isOfPath) found.push(entry);
+  }
+  return found;
+};
 
 /**
  * Finds the working tree of a worktree by what its repository says of it.
@@ -63,17 +103,13 @@ const placeOf = async (path: string): Promise<string> =>
  * @param path the folder of the worktree
  * @throws GitError when the repository has no worktree there
  */
-export const worktreeAt = async ({ commonDir, objectFormat }: WorkingTree, path: string): Promise<WorkingTree> => {
-  const entries = join(commonDir, "worktrees");
-  const place = await placeOf(path);
-  for (const name of existsSync(entries) ? await readdir(entries) : []) {
-    const gitDir = join(entries, name);
-    const file = await readFile(join(gitDir, "gitdir"), "utf8").catch(() => undefined);
-    if (file === undefined || (await placeOf(dirname(resolve(gitDir, file.replace(/\r?\n$/, ""))))) !== place) continue;
-    if (!(await lstat(place).catch(() => undefined))?.isDirectory()) throw new GitError(`${path} is no folder`);
-    return { top: place, gitDir, commonDir, objectFormat, settings: await settingsFor(dirname(place)) };
-  }
-  throw new GitError(`the repository in ${commonDir} has no worktree at ${path}`);
+export const worktreeAt = async (source: WorkingTree, path: string): Promise<WorkingTree> => {
+  const { commonDir, objectFormat } = source;
+  const [gitDir] = await entriesOf(source, path);
+  if (gitDir === undefined) throw new GitError(`the repository in ${commonDir} has no worktree at ${path}`);
+  const top = await placeOf(path);
+  if (!(await lstat(top).catch(() => undefined))?.isDirectory()) throw new GitError(`${path} is no folder`);
+  return { top, gitDir, commonDir, objectFormat, settings: await settingsFor(dirname(top)) };
 };
 
 /** Gives `work` a repository of ours over the objects of a tree's repository. It is removed afterwards. */

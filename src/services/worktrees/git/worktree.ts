@@ -2,7 +2,7 @@
 import { rm, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { GitError, git, items, type WorkingTree } from "./git.ts";
-import { treeAt, worktreeAt } from "./working-tree.ts";
+import { entriesOf, lockReason, worktreeAt } from "./working-tree.ts";
 
 /** A ref that only its own worktree sees. It keeps the commit that the worktree began with. */
 const BASE = "refs/worktree/taskchart-base";
@@ -39,14 +39,14 @@ export const addWorktree = async (
   freeBytes = freeBytesAt,
 ): Promise<WorkingTree> => {
   await requireRoom(source, commit, await freeBytes(dirname(path)));
-  const lock = ["--lock", "--reason", "opencode-taskchart"];
+  const lock = ["--lock", "--reason", lockReason(path)];
   try {
     await git(source, ["worktree", "add", "--quiet", "--detach", "--no-guess-remote", ...lock, path, commit]);
     const made = await worktreeAt(source, path);
     await keepBase(made, commit);
     return made;
   } catch (error) {
-    await removeWorktree(source.top, path);
+    await removeWorktree(source, path);
     throw error;
   }
 };
@@ -57,18 +57,13 @@ export const keepBase = async (tree: WorkingTree, commit: string): Promise<void>
 };
 
 /**
- * Removes a worktree with all that is in it, even where its folder or its repository is gone. The folder goes first: git
- * would look into its `.git`, which may be the agent's.
- * @param top a folder of a person's tree of the same repository
- * @throws Error when the folder cannot be removed
+ * Removes a worktree with all that is in it, and what its repository knows of it. Without git, which knows no worktree that it
+ * was killed in making, and would look into the folder's `.git`, which may be the agent's. The folder goes last: as long as it
+ * is there, whoever finds it removes the rest.
+ * @param source a working tree of the same repository; undefined where that is gone
+ * @throws Error when something of it cannot be removed
  */
-export const removeWorktree = async (top: string, path: string): Promise<void> => {
-  await rm(path, { recursive: true, force: true, maxRetries: 3, retryDelay: 100 });
-  try {
-    // Twice: once for its changes, once for its lock.
-    await git(await treeAt(top), ["worktree", "remove", "--force", "--force", path]);
-  } catch (error) {
-    // Its repository is gone, or does not know it, or no longer.
-    if (!(error instanceof GitError)) throw error;
-  }
+export const removeWorktree = async (source: WorkingTree | undefined, path: string): Promise<void> => {
+  for (const folder of [...(source ? await entriesOf(source, path) : []), path])
+    await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 100 });
 };

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } 
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { hiddenByTask } from "../../../../src/services/worktrees/git/left-out.ts";
+import { findTree } from "../../../../src/services/worktrees/git/working-tree.ts";
 import { removeWorktree } from "../../../../src/services/worktrees/git/worktree.ts";
 import { newRepository, type Repository, repositoryAt, temporaryFolder } from "../../../fakes/repository.ts";
 import { apply, branchOff, type Tree } from "./branch-off.ts";
@@ -78,7 +79,7 @@ test.each(TAMPERED)("%s: nothing that it names runs, and the changes are counted
   expect(paths.some((path) => path.split("/").includes(".git"))).toBe(false);
   await expect(apply(home, tree)).resolves.toMatchObject({ ok: true });
   expect(home.read("a.txt") + home.read("inner/b.txt")).toBe("2\nb\n");
-  await removeWorktree(home.top, tree.top);
+  await removeWorktree(await findTree(home.top), tree.top);
   expect(home.git("worktree", "list").trim().split("\n")).toHaveLength(1);
   expect(existsSync(mark)).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isAlive } from "../../../../src/services/platform/process-identity.ts";
@@ -27,10 +27,27 @@ test("a program that a filter leaves running, with git's own output for errors, 
   process.kill(pid());
 });
 
-test("git is stopped at its time limit with what it has started", async () => {
-  const { tree, pid } = await withFilter((file) => `echo $$ > ${file}; exec sleep 600`);
-  await expect(git(tree, HASH, { timeLimitMs: 2_000 })).rejects.toThrow(
-    new GitError("git hash-object was stopped after 2 s"),
+test("nor does one that goes on writing to it", async () => {
+  const { tree, pid } = await withFilter(
+    (file) => `(while :; do echo busy >&2; sleep 0.1; done) > /dev/null & echo $! > ${file}; tr 1 2`,
   );
+  expect(lineOf(await git(tree, HASH))).toMatch(/^[0-9a-f]{40}$/);
+  expect(isAlive(pid())).toBe(true);
+  process.kill(pid());
+});
+
+test("git is stopped at its time limit with what it has started, and leaves no lock", async () => {
+  const { tree, pid } = await withFilter((file) => `echo $$ > ${file}; exec sleep 600`);
+  writeFileSync(join(tree.top, "a.txt"), "2\n");
+  await expect(git(tree, ["add", "a.txt"], { timeLimitMs: 2_000 })).rejects.toThrow(
+    new GitError("git add was stopped after 2 s"),
+  );
+  await expect.poll(() => isAlive(pid())).toBe(false);
+  expect(existsSync(join(tree.gitDir, "index.lock"))).toBe(false);
+});
+
+test("what does not end then is ended by force", async () => {
+  const { tree, pid } = await withFilter((file) => `echo $$ > ${file}; trap "" TERM; while :; do sleep 0.1; done`);
+  await expect(git(tree, HASH, { timeLimitMs: 1_000 })).rejects.toThrow("git hash-object was stopped after 1 s");
   await expect.poll(() => isAlive(pid())).toBe(false);
 });

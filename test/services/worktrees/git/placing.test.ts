@@ -2,10 +2,8 @@ import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
-  lstatSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -17,6 +15,7 @@ import { expect, test } from "vitest";
 import { forgetPlaced, recover } from "../../../../src/services/worktrees/git/placing-journal.ts";
 import { newRepository, type Repository, temporaryFolder } from "../../../fakes/repository.ts";
 import { apply, branchOff, type Tree } from "./branch-off.ts";
+import { treeOfFiles } from "./tree-of-files.ts";
 
 const CHILD = new URL("apply-child.ts", import.meta.url).pathname;
 
@@ -45,18 +44,6 @@ const begin = async () => {
   return { home, tree };
 };
 
-/** All that is in a tree of files, but for its git directory: each file's mode and bytes. */
-const standing = (top: string, below = ""): string[] =>
-  readdirSync(join(top, below), { withFileTypes: true })
-    .flatMap((entry) => {
-      const path = join(below, entry.name);
-      if (path === ".git") return [];
-      if (entry.isDirectory()) return [`${path}/`, ...standing(top, path)];
-      const text = entry.isSymbolicLink() ? readlinkSync(join(top, path)) : readFileSync(join(top, path), "latin1");
-      return [`${path} ${lstatSync(join(top, path)).mode.toString(8)} ${text}`];
-    })
-    .sort();
-
 const run = async (home: Repository, tree: Tree, killedBefore?: number, limits = "") => {
   const { base, journal } = tree;
   const given = JSON.stringify({ top: home.top, base, end: await tree.end(), journal, killedBefore });
@@ -68,8 +55,8 @@ const leftovers = (home: Repository) => readdirSync(home.path(".git")).filter((n
 
 test("a process that is killed before any step leaves the tree as it was, or as it is to be, to the next one", async () => {
   const { home, tree } = await begin();
-  const before = standing(home.top);
-  const expected = standing(tree.top);
+  const before = treeOfFiles(home.top);
+  const expected = treeOfFiles(tree.top);
   let killed = 0;
   for (let step = 1; ; step += 1) {
     const ended = await run(home, tree, step);
@@ -77,23 +64,23 @@ test("a process that is killed before any step leaves the tree as it was, or as 
     killed += 1;
     const cutOff = await recover(tree.journal);
     if (cutOff?.became === "finished") {
-      expect(standing(home.top)).toEqual(expected);
+      expect(treeOfFiles(home.top)).toEqual(expected);
       await expect(apply(home, tree)).resolves.toEqual({ ok: true, files: [] });
       home.git("checkout", "--quiet", ".");
       home.git("clean", "--quiet", "-fd");
     } else expect(cutOff).toMatchObject({ became: "undone", tree: home.top, left: [] });
-    expect(standing(home.top)).toEqual(before);
+    expect(treeOfFiles(home.top)).toEqual(before);
     expect(leftovers(home)).toEqual([]);
     expect(existsSync(tree.journal.applying)).toBe(false);
   }
   // Before and after writing, once for each thing that is put in place, and before and after that is noted.
   expect(killed).toBeGreaterThan(10);
-  expect(standing(home.top)).toEqual(expected);
+  expect(treeOfFiles(home.top)).toEqual(expected);
 });
 
 test("where a process was killed while it undid that, the next one goes on", async () => {
   const { home, tree } = await begin();
-  const before = standing(home.top);
+  const before = treeOfFiles(home.top);
   const whole = await run(home, tree);
   const { steps } = JSON.parse(whole.stdout);
   forgetPlaced(tree.journal);
@@ -106,7 +93,7 @@ test("where a process was killed while it undid that, the next one goes on", asy
   renameSync(join(staging, "old", String(at), "a.txt"), home.path("a.txt"));
   rmSync(home.path("z.txt"));
   await expect(recover(tree.journal)).resolves.toMatchObject({ became: "undone", left: [] });
-  expect(standing(home.top)).toEqual(before);
+  expect(treeOfFiles(home.top)).toEqual(before);
   await expect(recover(tree.journal)).resolves.toBeUndefined();
 });
 
@@ -130,11 +117,11 @@ test("where a file cannot be written to its end, as on a full disk, nothing is c
   const tree = await branchOff(home);
   tree.write({ "a.txt": "2\n", "big.bin": "y".repeat(500_000), "z.txt": "z\n" });
   await tree.end();
-  const before = standing(home.top);
+  const before = treeOfFiles(home.top);
   // Objects are compressed: only the file itself is larger than what may be written.
   const ended = await run(home, tree, undefined, "ulimit -f 400;");
   expect(ended.stdout).toContain("GitError: git checkout-index was stopped by SIGXFSZ");
-  expect(standing(home.top)).toEqual(before);
+  expect(treeOfFiles(home.top)).toEqual(before);
   expect(leftovers(home)).toEqual([]);
   expect(existsSync(tree.journal.applying)).toBe(false);
   await expect(apply(home, tree)).resolves.toMatchObject({ ok: true });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { GitError } from "../../../../src/services/worktrees/git/git.ts";
 import { takeSnapshot } from "../../../../src/services/worktrees/git/snapshot.ts";
-import { treeAt } from "../../../../src/services/worktrees/git/working-tree.ts";
+import { findTree, treeAt } from "../../../../src/services/worktrees/git/working-tree.ts";
 import { addWorktree, removeWorktree } from "../../../../src/services/worktrees/git/worktree.ts";
 import { newRepository, repositoryAt, temporaryFolder } from "../../../fakes/repository.ts";
 
@@ -104,11 +104,11 @@ test("a worktree whose folder somebody removed is forgotten by git as well, and 
   const home = newRepository({ "a.txt": "1" });
   const copy = await copyOf(home.top);
   rmSync(copy.top, { recursive: true });
-  await removeWorktree(home.top, copy.top);
+  await removeWorktree(await findTree(home.top), copy.top);
   expect(home.git("worktree", "list").trim().split("\n")).toHaveLength(1);
   const other = await copyOf(home.top);
   rmSync(home.top, { recursive: true });
-  await removeWorktree(home.top, other.top);
+  await removeWorktree(await findTree(home.top), other.top);
   expect(() => lstatSync(other.top)).toThrow("ENOENT");
 });
 
