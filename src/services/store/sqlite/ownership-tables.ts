@@ -1,4 +1,5 @@
 import type { NoticePrompt } from "../../../machines/outbox/events.ts";
+import { createHeardOwners } from "../heard-owners.ts";
 import {
   IN_MEMORY,
   isGone,
@@ -123,10 +124,12 @@ export const createOwnershipTables = (
   const takePrompt = database.prepare("UPDATE prompt SET owner = ? WHERE seq = ?");
   const takeLaunch = database.prepare("UPDATE launch SET owner = ? WHERE message = ?");
 
+  const heard = createHeardOwners(me);
+
   const livingOthers = (check: LeaseCheck): KnownOwner[] =>
     selectOwners
       .all()
-      .map(toKnownOwner)
+      .map((row) => heard.hear(toKnownOwner(row), check))
       .filter((owner) => owner.id !== me.id && !isGone(owner, me, check, running));
 
   const withMe = (others: readonly KnownOwner[]): string[] => [me.id, ...others.map(({ id }) => id)];
@@ -162,7 +165,7 @@ export const createOwnershipTables = (
     otherSupervisor: (taskId: string, check: LeaseCheck): OtherSupervisor | undefined => {
       const row = ownerOf.get(taskId);
       if (!row || row.id === me.id) return undefined;
-      const owner = toKnownOwner(row);
+      const owner = heard.hear(toKnownOwner(row), check);
       if (isGone(owner, me, check, running)) return undefined;
       const { pid, heartbeatAt } = owner;
       return { pid, heartbeatAt, freeAt: heartbeatAt + patienceWith(owner, me, running) };

@@ -99,6 +99,8 @@ const openTakenOver = async () => {
     tasks: [first, second],
     /** The other process takes both over, and both end there. */
     takeOver: async () => {
+      // Of a process of another machine, only what is seen of it counts: so it must have been looked at before.
+      expect(other.isAlone()).toBe(false);
       for (let passed = 0; passed <= LEASE_MS; passed += HEARTBEAT_MS) {
         await clock.advance(HEARTBEAT_MS);
         other.heartbeat(clock.now());
