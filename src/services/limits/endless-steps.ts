@@ -1,6 +1,6 @@
 // ADR-264 in docs/decisions.md
 import type { HostEvent, MessageInfo } from "../../machines/host-events.ts";
-import { isWithoutEnd, STEPS_WITHOUT_END } from "../runtime/run-outcome.ts";
+import { isWithoutCall, STEPS_WITHOUT_END } from "../runtime/run-outcome.ts";
 
 /** The steps of a turn, as far as they count. */
 interface Turn {
@@ -10,11 +10,14 @@ interface Turn {
   counted: string | undefined;
   /** True once the step under way has called a tool. */
   callsTools: boolean;
-  /** Steps in a row without a tool call and without an end that the host knows. */
+  /** Steps in a row without a tool call. */
   steps: number;
 }
 
-/** Sees turns that would never end: the host asks their model again and again, for the provider does not say why it stopped. */
+/**
+ * Sees turns that would never end: the host asks their model again and again, for the provider does not say why it stopped, or
+ * because the clock was set back, after which the host takes an older message for the newest one.
+ */
 export interface EndlessSteps {
   /** Takes an event of a session. Returns true with each step of a turn that has taken too many without an end. */
   onHostEvent(event: HostEvent): boolean;
@@ -35,7 +38,7 @@ export const createEndlessSteps = (): EndlessSteps => {
   const onStep = (sessionID: string, message: MessageInfo): boolean => {
     const turn = turnOf(sessionID, message);
     if (message.completedAt === undefined || turn.counted === message.id) return false;
-    const isEndless = !turn.callsTools && isWithoutEnd(message);
+    const isEndless = !turn.callsTools && isWithoutCall(message);
     turn.counted = message.id;
     turn.steps = isEndless ? turn.steps + 1 : 0;
     turn.callsTools = false;

@@ -25,28 +25,39 @@ export const createAlarm = (
   /** What the timer is set to. */
   let ringsAt = NEVER;
   let callOff: () => void = () => undefined;
+  let seenAt = clock.now();
 
-  const ticksDue = (): SupervisorEvent[] => {
-    const at = clock.now();
-    const event = { type: "TICK", at } as const;
+  /** Returns the time. Where it is not yet what it must be, the clock was set back: no chart waits longer for that. */
+  const look = (atLeast = seenAt): number => {
+    const now = clock.now();
+    if (now < atLeast) for (const deadlines of [tasks, outboxes]) deadlines.bringForward(atLeast - now);
+    seenAt = now;
+    return now;
+  };
+
+  /** Where the clock was set back, it is the time that a chart waits for: it looks at nothing else. */
+  const ticksDue = (now: number): SupervisorEvent[] => {
+    const tick = (deadline: number) => ({ type: "TICK", at: Math.max(now, deadline) }) as const;
     return [
-      ...tasks.due(at).map((id) => ({ type: "TASK", id, event }) as const),
-      ...outboxes.due(at).map((id) => ({ type: "OUTBOX", id, event }) as const),
+      ...tasks.due(now).map(({ id, deadline }) => ({ type: "TASK", id, event: tick(deadline) }) as const),
+      ...outboxes.due(now).map(({ id, deadline }) => ({ type: "OUTBOX", id, event: tick(deadline) }) as const),
     ];
   };
 
   const ring = () => {
+    const now = look(Math.max(seenAt, ringsAt));
     ringsAt = NEVER;
-    onDue(ticksDue());
+    onDue(ticksDue(now));
   };
 
   return {
     set: () => {
+      const now = look();
       const next = Math.min(tasks.earliest() ?? NEVER, outboxes.earliest() ?? NEVER);
       if (isStopped || next === ringsAt) return;
       callOff();
       ringsAt = next;
-      if (next !== NEVER) callOff = clock.after(Math.max(0, next - clock.now()), ring);
+      if (next !== NEVER) callOff = clock.after(Math.max(0, next - now), ring);
     },
     stop: () => {
       isStopped = true;

@@ -70,6 +70,7 @@ export const createObservedAnswers = (): ObservedAnswers => {
         messages: [newest],
         messageID,
         storedAt: undefined,
+        readAt: Number.POSITIVE_INFINITY,
         hostError: undefined,
       });
       // If this message has no text, an earlier one may have it.

@@ -15,6 +15,8 @@ export interface RunObservation {
   messageID: string;
   /** When the host stored the prompt, epoch milliseconds. While that is unknown, only an answer to that very prompt counts. */
   storedAt: number | undefined;
+  /** When the messages were read, by the host's clock; epoch milliseconds. */
+  readAt: number;
   /** The newest instruction that followed the prompt, and when the host stored it: the answer must have taken it in, too. */
   instruction?: { messageID: string; storedAt: number | undefined } | undefined;
   /** Until when failures and aborts are those of an earlier attempt, epoch milliseconds. They do not count. */
@@ -53,8 +55,8 @@ const UNFINISHED_REASONS: readonly (string | undefined)[] = [undefined, "tool-ca
 const CONTENT_FILTER = "content-filter";
 
 /**
- * After how many steps in a row without a tool call, and without an end that the host knows, a run is ended. The first ones
- * may have been a slip of the provider; the host would ask its model again for ever.
+ * After how many steps in a row without a tool call a run is ended. The first ones may have been a slip of the provider; the
+ * host would ask its model again for ever.
  */
 export const STEPS_WITHOUT_END = 3;
 
@@ -71,16 +73,27 @@ const isNewerPrompt = (promptID: string, { messageID, storedAt, messages }: Answ
   return prompt && prompt.createdAt !== storedAt ? prompt.createdAt > storedAt : promptID > messageID;
 };
 
-/** True when the message answers the prompt, or a later one and began when the prompt was stored, so that it takes both in. */
+/**
+ * True when the message answers the prompt, or a later one and began when the prompt was stored, so that it takes both in. What
+ * seems to be of the future was there before the clock was set back, and answers nothing of now.
+ */
 export const isAnswer = (
   { role, promptID, isSummary, createdAt }: MessageInfo,
-  { messageID, storedAt, messages }: Pick<RunObservation, "messageID" | "storedAt"> & { messages: MessageInfo[] },
+  {
+    messageID,
+    storedAt,
+    readAt,
+    messages,
+  }: Pick<RunObservation, "messageID" | "storedAt" | "readAt"> & { messages: MessageInfo[] },
 ): boolean =>
   role === "assistant" &&
   !isSummary &&
   promptID !== undefined &&
   (promptID === messageID ||
-    (storedAt !== undefined && createdAt >= storedAt && isNewerPrompt(promptID, { messageID, storedAt, messages })));
+    (storedAt !== undefined &&
+      createdAt >= storedAt &&
+      createdAt <= readAt &&
+      isNewerPrompt(promptID, { messageID, storedAt, messages })));
 
 /** True for a message that somebody stopped. An abort during the host's own retries leaves neither an error nor a finish reason. */
 export const isAborted = (message: MessageInfo): message is MessageInfo & { completedAt: number } =>
@@ -100,11 +113,14 @@ const isFinal = (step: Step): boolean =>
 export const isWithoutEnd = (step: Step): boolean =>
   hasCompleted(step) && UNFINISHED_REASONS.includes(step.finish) && step.tools === undefined;
 
-/** The newest steps in a row that answer the same message and have no end. What was cut off after them does not count. */
-const stepsWithoutEnd = (answers: HostMessage[]): HostMessage[] => {
+/** True for a step after which a turn ends, or is to be ended where the next ones are the same. */
+export const isWithoutCall = (step: Step): boolean => isFinal(step) || isWithoutEnd(step);
+
+/** The newest steps in a row that answer the same message and are so. What was cut off after them does not count. */
+const newestSteps = (answers: HostMessage[], areSo: (step: Step) => boolean): HostMessage[] => {
   const newest = answers.findLastIndex(hasCompleted);
   const beforeThem = answers.findLastIndex(
-    (step, index) => index <= newest && !(isWithoutEnd(step) && step.promptID === answers[newest]?.promptID),
+    (step, index) => index <= newest && !(areSo(step) && step.promptID === answers[newest]?.promptID),
   );
   return answers.slice(beforeThem + 1, newest + 1);
 };
@@ -120,8 +136,8 @@ const isOurs = (promptID: string | undefined, { messageID, instruction }: RunObs
 const isToPerson = ({ promptID }: HostMessage, observation: RunObservation): boolean =>
   !isOurs(promptID, observation) && observation.messages.some(({ id, text }) => id === promptID && text !== "");
 
-const takesIn = (message: HostMessage, { instruction, messages }: RunObservation): boolean =>
-  instruction === undefined || isAnswer(message, { ...instruction, messages });
+const takesIn = (message: HostMessage, { instruction, messages, readAt }: RunObservation): boolean =>
+  instruction === undefined || isAnswer(message, { ...instruction, messages, readAt });
 
 /**
  * Returns the message that shows how the run stands: the newest one. But where a person spoke to the agent after it had
@@ -202,10 +218,17 @@ const FILTERED: HostError = {
  * the newest assistant message answers its prompt and the newest instruction after it, and has finished. (A user message
  * after it may be a note that starts no turn.)
  */
-export const determineRunOutcome = (observation: RunObservation): RunOutcome => {
+export const determineRunOutcome = (read: RunObservation): RunOutcome => {
+  const observation = { ...read, messages: inOrder(read) };
   const outcome = outcomeOf(observation);
   if (outcome.is === "answered" || outcome.is === "failed") return outcome;
   return { ...outcome, lastStepAt: lastStepAt(observation) };
+};
+
+/** The host sorts by time: where its clock was set back, what it had stored before that comes after what is new. */
+const inOrder = ({ messages, readAt }: RunObservation): HostMessage[] => {
+  const earlier = messages.filter(({ createdAt }) => createdAt > readAt);
+  return earlier.length === 0 ? messages : [...earlier, ...messages.filter((message) => !earlier.includes(message))];
 };
 
 /** When the newest finished step of the run ended, epoch milliseconds; the model may have been interrupted after it. */
@@ -219,7 +242,12 @@ const outcomeOf = (observation: RunObservation): RunOutcome => {
   const newest = messages.findLast(({ role, isSummary }) => role === "assistant" && !isSummary);
   const answers =
     newest && isAnswer(newest, observation) ? messages.filter((message) => isAnswer(message, observation)) : [];
-  const endless = stepsWithoutEnd(answers);
+  const ends = newestSteps(answers, isFinal);
+  const end = ends.at(-1);
+  if (end && ends.length >= STEPS_WITHOUT_END && takesIn(end, observation)) {
+    return answered(end, { result: end.text, incomplete: incompletenessOf(end, observation) }, observation);
+  }
+  const endless = newestSteps(answers, isWithoutEnd);
   const lastOfThem = endless.at(-1);
   if (lastOfThem && endless.length >= STEPS_WITHOUT_END) {
     return takesIn(lastOfThem, observation) ? endedWithoutReason(endless, answers, observation) : { is: "unseen" };

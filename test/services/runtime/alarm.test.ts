@@ -4,11 +4,15 @@ import { createAlarm } from "../../../src/services/runtime/alarm.ts";
 import { createDeadlines } from "../../../src/services/runtime/deadlines.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
+const HOUR = 3_600_000;
+
 const setUp = () => {
   const clock = createVirtualClock(0);
   let timers = 0;
+  let offset = 0;
   const counting = {
     ...clock,
+    now: () => clock.now() + offset,
     after: (ms: number, fire: () => void) => {
       timers += 1;
       return clock.after(ms, fire);
@@ -24,7 +28,7 @@ const setUp = () => {
     }
     alarm.set();
   });
-  return { clock, ...deadlines, alarm, rung, timers: () => timers };
+  return { clock, ...deadlines, alarm, rung, timers: () => timers, setClock: (ms: number) => (offset += ms) };
 };
 
 test("it rings at the earliest deadline, for all charts that are due, and then at the next", async () => {
@@ -83,4 +87,32 @@ test("once stopped it never rings", async () => {
   alarm.set();
   await clock.advance(100);
   expect(rung).toEqual([]);
+});
+
+test("a clock that is set back holds nothing up: what was to come in a second comes in a second, at the time it waited for", async () => {
+  const { clock, tasks, outboxes, alarm, rung, setClock } = setUp();
+  await clock.advance(10_000);
+  tasks.set("ses_1", 11_000);
+  outboxes.set("ses_parent", 12_000);
+  alarm.set();
+  setClock(-HOUR);
+  await clock.advance(1_000);
+  expect(rung).toEqual([[{ type: "TASK", id: "ses_1", event: { type: "TICK", at: 11_000 } }]]);
+  await clock.advance(1_000);
+  expect(rung.slice(1)).toEqual([[{ type: "OUTBOX", id: "ses_parent", event: { type: "TICK", at: 12_000 } }]]);
+});
+
+test("nor where another deadline is set after that: none waits longer than it was to", async () => {
+  const { clock, tasks, alarm, rung, setClock } = setUp();
+  await clock.advance(10_000);
+  tasks.set("ses_1", 70_000);
+  alarm.set();
+  setClock(-HOUR);
+  await clock.advance(1_000);
+  tasks.set("ses_2", 11_500 - HOUR);
+  alarm.set();
+  await clock.advance(500);
+  await clock.advance(60_000);
+  expect(rung.flat().map((tick) => "id" in tick && tick.id)).toEqual(["ses_2", "ses_1"]);
+  expect(clock.pending()).toBe(0);
 });

@@ -17,7 +17,9 @@ test("the earliest deadline is that of all that are set, however they were moved
         expect(deadlines.earliest() ?? Number.POSITIVE_INFINITY).toBe(earliest);
       }
       const due = [...expected].filter(([, at]) => at <= now).map(([id]) => id);
-      expect(deadlines.due(now).sort()).toEqual(due.sort());
+      const found = deadlines.due(now);
+      expect(found.map(({ id }) => id).sort()).toEqual(due.sort());
+      for (const { id, deadline } of found) expect(deadline).toBe(expected.get(id));
     }),
     { seed },
   );
@@ -45,4 +47,23 @@ test("all deadlines are looked at only when the chart with the earliest one has 
   } finally {
     looks.mockRestore();
   }
+});
+
+test("what is brought forward comes earlier, and keeps the deadline that it was given until it is given another one", () => {
+  const deadlines = createDeadlines();
+  deadlines.set("a", 100);
+  deadlines.set("b", 130);
+  deadlines.bringForward(60);
+  expect([deadlines.earliest(), deadlines.due(40)]).toEqual([40, [{ id: "a", deadline: 100 }]]);
+  deadlines.set("a", 90);
+  deadlines.set("c", 80);
+  expect([deadlines.earliest(), deadlines.due(80)]).toEqual([
+    70,
+    [
+      { id: "b", deadline: 130 },
+      { id: "c", deadline: 80 },
+    ],
+  ]);
+  deadlines.set("b", undefined);
+  expect(deadlines.earliest()).toBe(80);
 });

@@ -41,6 +41,7 @@ const see = (given: Partial<RunObservation>) =>
     messages: [user(PROMPT), assistant()],
     messageID: PROMPT,
     storedAt: 1,
+    readAt: 1_000,
     hostError: undefined,
     ...given,
   });
@@ -124,7 +125,7 @@ test("a compaction's summary is not the result, though the answer has no text of
   const summary = assistant({ isSummary: true, text: "What was said so far." });
   const messages = [user(PROMPT), summary, assistant({ id: "msg_4", text: "" })];
   expect(see({ messages })).toEqual({ is: "answered", completedAt: 9, result: "", isPromptKnown: true });
-  expect(isAnswer(summary, { messages, messageID: PROMPT, storedAt: 1 })).toBe(false);
+  expect(isAnswer(summary, { messages, messageID: PROMPT, storedAt: 1, readAt: 1_000 })).toBe(false);
 });
 
 test("an answer is the end, though the conversation was compacted after it", () => {
@@ -392,5 +393,43 @@ describe("a fault of the host", () => {
 
   test("says nothing where the run was answered after it", () => {
     expect(see({ hostError: locked })).toMatchObject({ is: "answered" });
+  });
+});
+
+describe("where the clock was set back, which sorts what is new before what is old,", () => {
+  const [before, now] = [5_000, 500];
+  const old = { createdAt: before, completedAt: before + 1 };
+
+  test("an answer of before is none to a prompt of now", () => {
+    const messages = [
+      { ...user("msg_4"), createdAt: now },
+      { ...user(PROMPT), createdAt: before },
+      assistant({ ...old, text: "of the run before" }),
+    ];
+    const seen = { messages, messageID: "msg_4", storedAt: now };
+    expect(see({ ...seen, readAt: now + 1 })).toEqual({ is: "unanswered" });
+    // Nor is it later, when the clock shows that time again.
+    expect(see({ ...seen, storedAt: before + 10, readAt: before + 20 })).toEqual({ is: "unanswered" });
+  });
+
+  test("an answer of now to the prompt of before is the end", () => {
+    const messages = [
+      assistant({ createdAt: now, completedAt: now + 1, text: "after the tools" }),
+      { ...user(PROMPT), createdAt: before },
+      step({ ...old, id: "msg_4" }),
+    ];
+    expect(see({ messages, storedAt: before, readAt: now + 2 })).toMatchObject({
+      is: "answered",
+      result: "after the tools",
+    });
+  });
+
+  test("of answers that the host asked for again and again, the newest one is the result, though its turn was aborted", () => {
+    const again = ["first", "second", "third"].map((text, index) =>
+      assistant({ id: `msg_${index + 5}`, createdAt: now + index, completedAt: now + index, text }),
+    );
+    const cutOff = assistant({ id: "msg_8", createdAt: now + 3, completedAt: now + 4, finish: undefined, text: "" });
+    const messages = [...again, cutOff, { ...user(PROMPT), createdAt: before }, step({ ...old, id: "msg_4" })];
+    expect(see({ messages, storedAt: before, readAt: now + 5 })).toMatchObject({ is: "answered", result: "third" });
   });
 });

@@ -148,13 +148,17 @@ export const createOutboxEffects = ({
     const storedAt = stored.ok ? stored.value.createdAt : storedAtOf(messageID, newest.value);
     if (storedAt === undefined) return { type: "CHECKED", at, messageID, storedAt, standing: "unanswered" };
     const answers = newest.value.filter((message) =>
-      isAnswer(message, { messageID, storedAt, messages: newest.value }),
+      isAnswer(message, { messageID, storedAt, readAt: at, messages: newest.value }),
     );
     const isBusy = busy.value.has(parentSessionID);
     // An unfinished answer of an idle parent was cut off when its process ended.
     const isAnswered = answers.some(({ completedAt }) => isBusy || completedAt !== undefined);
     const newestAnswer = newest.value.findLast(({ role, isSummary }) => role === "assistant" && !isSummary);
-    const wasStopped = newestAnswer !== undefined && isAborted(newestAnswer) && newestAnswer.completedAt > storedAt;
+    const wasStopped =
+      newestAnswer !== undefined &&
+      isAborted(newestAnswer) &&
+      newestAnswer.completedAt > storedAt &&
+      newestAnswer.completedAt <= at;
     // A busy parent that has the message will come to it: it reads its messages anew at every step.
     const otherwise = isBusy ? "pending" : wasStopped ? "stopped" : "unanswered";
     const standing = isAnswered ? "answered" : otherwise;

@@ -203,6 +203,7 @@ export const createTaskEffects = ({
     // An error that the host reported since then is a new one, though no new message shows it.
     const isNewError = hostError !== undefined && hostError.name !== ABORTED;
     const earlierUntil = isNewError ? Math.max(modelLeftAt, abortedAt) : modelLeftAt;
+    const readAt = clock.now();
     const outcomeOf = (messages: HostMessage[]) => {
       const stored = (id: string, message: HostResult<HostMessage> | undefined) => ({
         messageID: id,
@@ -211,6 +212,7 @@ export const createTaskEffects = ({
       return determineRunOutcome({
         ...stored(messageID, prompt),
         instruction: instructionID === undefined ? undefined : stored(instructionID, instruction),
+        readAt,
         hostError,
         earlierUntil,
         messages,
