@@ -33,7 +33,7 @@ export const runSchedule = async (
   schedule: Schedule,
   { check = () => undefined, situations }: Pick<ChaosOptions, "check" | "situations"> = {},
 ): Promise<Outcome> => {
-  const shared = createSharedParts(schedule);
+  const shared = createSharedParts(schedule, situations?.note);
   const world = createSimulation(schedule, shared, 0, situations);
   const others = Array.from({ length: (schedule.processes ?? 1) - 1 }, (_, index) =>
     createSimulation(schedule, shared, index + 1, situations),

@@ -2,6 +2,7 @@ import type { Prompt } from "../../src/machines/task/events.ts";
 import { NOTICE_GIVEN_UP } from "../../src/services/delivery/notices.ts";
 import type { HostMessage } from "../../src/services/host/messages.ts";
 import type { Store } from "../../src/services/store/store.ts";
+import { hasEnded, type Task } from "../../src/task.ts";
 import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";
 import { createStage } from "../fakes/stage.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
@@ -40,10 +41,14 @@ export const createSimulation = (
 ): Simulation => {
   const { recovery, slots, toolset = "tasks", onParentCancel = "cancel" } = settings;
   const { lifetime = Number.POSITIVE_INFINITY, limits = USUAL_LIMITS } = settings;
-  const { clock, ids, storage, tracks, deliveries, abandonedRuns, slotWatch, faults, fault, ownership } = shared;
+  const { clock, clocks, ids, storage, tracks, deliveries, abandonedRuns, slotWatch, faults, fault, ownership } =
+    shared;
+  const machineClock = clocks.of(place);
   const sequence = shared.sequence.of(place);
   // What a stopped process has under way does not go on.
-  const hostClock = ownership ? { now: clock.now, after: (...given: AfterArgs) => lifeClock().after(...given) } : clock;
+  const hostClock = ownership
+    ? { now: machineClock.now, after: (...given: AfterArgs) => lifeClock().after(...given) }
+    : clock;
   const host = createFakeHost(hostClock, ids, shared.sessions);
   if (typeof settings.parentsTake === "number") host.repliesAfter(settings.parentsTake);
   /** How many calls each process lives for; without end once everything is to come to rest. */
@@ -51,6 +56,7 @@ export const createSimulation = (
   const begin = (): CountedProcess => {
     const begun = createCountedProcess();
     begun.dieAfter(longest);
+    begun.whenOver(() => storage.leaves?.(owner, machineClock.now()));
     return begun;
   };
   let life = begin();
@@ -61,11 +67,23 @@ export const createSimulation = (
   /** What this process had at work when it woke, though another one has taken it over, and has not been stopped here yet. */
   const toBeStopped = new Set<string>();
   let owner = "";
-  const lifeClock = () => life.clock(clock);
+  const lifeClock = () => life.clock(machineClock);
   const usage = createUsageCounts(tracks, limits);
   const supervisorChanged = () => {
     tracks.supervisorChanged();
     abandonedRuns.supervisorChanged();
+  };
+
+  /** While a process cannot use the file, it may have older copies of what another one supervises, or has removed. */
+  const seeNewer = (stored: Task[]) => {
+    for (const task of stored) {
+      const { sessionID, resumeCount } = task;
+      const seen = tracks.of(sessionID);
+      const isOlder =
+        seen &&
+        (resumeCount < seen.resumeCount || (resumeCount === seen.resumeCount && hasEnded(seen) && !hasEnded(task)));
+      if (!isOlder && !tracks.isGone(sessionID)) tracks.see(task);
+    }
   };
 
   const wire = createEventStream((event, fault) => {
@@ -85,7 +103,9 @@ export const createSimulation = (
       const [first] = args;
       if (name === "prompt") {
         // A notice may be sent because the last task of a batch ended, or was removed, at this very moment.
-        tracks.seeStored(wholeTasks(stage.store));
+        const stored = wholeTasks(stage.store);
+        if (storage.trouble?.isUnderWay()) seeNewer(stored);
+        else tracks.seeStored(stored);
         const prompt = first as Prompt;
         deliveries.prompted(prompt);
         // What another process clears while this one delivers its end is stored as nobody's any more.
@@ -126,7 +146,10 @@ export const createSimulation = (
   const openStore = (of: VirtualClock) => {
     // Whatever starts in a process ends with it.
     const process = life;
-    const store = slotWatch.watch(storage.boot(of, ownership ? () => !process.isOver() : undefined), slotProcess);
+    const store = slotWatch.watch(
+      storage.boot(of, ownership ? () => !process.isOver() : undefined, place),
+      slotProcess,
+    );
     owner = storage.newestOwner();
     const adopt: Store["adopt"] = (...given) => {
       const work = store.adopt(...given);
@@ -139,7 +162,7 @@ export const createSimulation = (
       undelivered: (tasks) => undelivered({ host, tracks, deliveries, abandonedRuns }, tasks),
     });
     const noted = { ...swept, adopt };
-    return ownership ? ownership.watch(noted) : noted;
+    return ownership ? ownership.watch(noted, place) : noted;
   };
   const gateCommands = createGateCommands(limits.gate, lifeClock);
   let { isHeadless } = limits;
@@ -151,7 +174,7 @@ export const createSimulation = (
       outboxes(observation);
       sometimes(observation);
     },
-    clock,
+    clock: machineClock,
     ids,
     host: linked,
     life,
@@ -192,6 +215,8 @@ export const createSimulation = (
     const current = life;
     stage.engine.subscribe((task) => {
       if (current.isOver()) return;
+      // A process that cannot use the file does not hear what another one has removed.
+      if (storage.trouble?.isUnderWay() && tracks.isGone(task.sessionID)) return;
       if (tracks.of(task.sessionID)?.state !== task.state) {
         sequence.note(task.sessionID, task.state === task.status ? task.status : `${task.state}`);
       }
@@ -202,6 +227,9 @@ export const createSimulation = (
 
   const world: Simulation = {
     clock,
+    machineClock,
+    clocks,
+    note: situations.note,
     host,
     stage,
     storage,
@@ -213,7 +241,10 @@ export const createSimulation = (
       place: ownership ? place : undefined,
       isOver: () => life.isOver(),
     }),
-    api: shared.apiRequests.of(stage, { now: clock.now, after: (...given: AfterArgs) => lifeClock().after(...given) }),
+    api: shared.apiRequests.of(stage, {
+      now: machineClock.now,
+      after: (...given: AfterArgs) => lifeClock().after(...given),
+    }),
     apiRequests: shared.apiRequests,
     tracks,
     deliveries,
@@ -225,12 +256,13 @@ export const createSimulation = (
     usage,
     limits,
     limitWatch,
-    unreminded: () => reminderWatch.missing(life),
+    unreminded: () => (clocks.areOff() ? [] : reminderWatch.missing(life)),
     ownership,
     owner: () => owner,
     life: () => life,
     freeze: () => {
       sequence.note("engine,host", "OpenCode is stopped");
+      storage.leaves?.(owner, machineClock.now());
       frozenSince ??= clock.now();
       // Another process may take over what this one was about to stop.
       abandonedRuns.supervisorChanged();
@@ -293,6 +325,7 @@ export const createSimulation = (
       attend();
     },
     quit: async (lingers) => {
+      storage.leaves?.(owner, machineClock.now());
       world.agents.part();
       sequence.note("engine,host", `OpenCode is quit, opens the directory again, and ends after ${lingers} ms`);
       const quitting = life;
@@ -316,6 +349,8 @@ export const createSimulation = (
       await world.reboot(0);
     },
     look: () => {
+      // What another process could not write yet, this one does not see.
+      if (storage.trouble?.isUnderWay()) return;
       const stored = wholeTasks(stage.store);
       limitWatch.look(stored);
       requestWatch.look(stored);

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import type { Toolset } from "../../src/options.ts";
 import type { OnParentCancel } from "../../src/tools/subtasks/toolset.ts";
 import { changed } from "./changed-schedule.ts";
+import { clockOff, sceneOfFiles, stepsOfFiles } from "./drawn-file-steps.ts";
 import { stepsOfOne, stepsOfSeveral } from "./drawn-steps.ts";
 import { encounters } from "./encounters.ts";
 import { limits, USUAL_LIMITS } from "./limits.ts";
@@ -13,6 +14,9 @@ import type { Step } from "./steps.ts";
 import { fromSome, type Kinds } from "./swarm.ts";
 
 const NO_LIMIT = 10_000;
+
+/** Milliseconds: longer than any schedule. */
+const NEVER = 1_000_000_000;
 
 /** Which tools the agents of a schedule have: mostly the default. */
 const tools = {
@@ -75,6 +79,23 @@ export const schedulesOfSeveral: fc.Arbitrary<Schedule> = fc.record({
   steps: steps(stepsOfSeveral, sceneOfSeveral, { every: 12, maxLength: 26 }),
 });
 
+/**
+ * Generates schedules of several processes that each have a connection of their own to a file, and clocks that may be wrong.
+ * While a file cannot be written, slots are those of each process alone: they are not limited here.
+ */
+export const schedulesOfFiles: fc.Arbitrary<Schedule> = fc.record({
+  store: fc.constant("file" as const),
+  processes: fc.constantFrom(2, 2, 3),
+  clocksOff: fc.option(fc.array(clockOff, { minLength: 3, maxLength: 3 }), { nil: undefined }),
+  recovery: fc.constantFrom("continue", "continue", "continue", "fail"),
+  slots: fc.constant(NO_LIMIT),
+  parentsTake,
+  lifetime: fc.constantFrom(undefined, undefined, undefined, 60),
+  // Silence is measured by clocks that are wrong here.
+  limits: fc.constant({ ...USUAL_LIMITS, toolCalls: NO_LIMIT, repeat: NO_LIMIT, stale: NEVER }),
+  steps: steps(stepsOfFiles, sceneOfFiles, { every: 9, maxLength: 26 }),
+});
+
 /** Generates schedules that differ in a few steps from one that comes to something rare. */
 export const schedulesLikeRareOnes: fc.Arbitrary<Schedule> = fc
   .tuple(fc.constantFrom(...kept), fc.constantFrom(...kept))
@@ -82,12 +103,13 @@ export const schedulesLikeRareOnes: fc.Arbitrary<Schedule> = fc
 
 /** Generates schedules that owe nothing to those that were kept. */
 export const newSchedules: fc.Arbitrary<Schedule> = fc.oneof(
-  { weight: 4, arbitrary: schedulesOfOne },
-  { weight: 4, arbitrary: schedulesOfEncounters },
+  { weight: 5, arbitrary: schedulesOfOne },
+  { weight: 5, arbitrary: schedulesOfEncounters },
   { weight: 2, arbitrary: schedulesOfSeveral },
+  { weight: 2, arbitrary: schedulesOfFiles },
 );
 
-/** Generates schedules. */
+/** Generates schedules: one in ten is of files. */
 export const schedules: fc.Arbitrary<Schedule> = fc.oneof(
   { weight: 5, arbitrary: newSchedules },
   { weight: 2, arbitrary: schedulesLikeRareOnes },

@@ -75,7 +75,7 @@ export const checkMoment = (worlds: readonly Simulation[]): void => {
 
 /** Every delivered notice was also shown to a model. */
 const unread = (world: Simulation): string[] => {
-  const { host, deliveries, tracks, ownership } = world;
+  const { host, deliveries, tracks, ownership, clocks } = world;
   return host.sessionIDs().flatMap((id) => {
     if (!isListening(world, id)) return [];
     const { messages } = host.at(id);
@@ -87,7 +87,7 @@ const unread = (world: Simulation): string[] => {
       // A model step is shown all messages that exist when it begins, whichever message it answers.
       const wasShown = messages.some(
         ({ role, createdAt, isSummary }, at) =>
-          role === "assistant" && !isSummary && at > place && createdAt >= stored.createdAt,
+          role === "assistant" && !isSummary && at > place && (clocks.areOff() || createdAt >= stored.createdAt),
       );
       return wasShown ? [] : `${messageID} lies unread in ${id}`;
     });
@@ -96,16 +96,17 @@ const unread = (world: Simulation): string[] => {
 
 /** A completed task was answered, and no prompt was answered twice. */
 const misjudged = (worlds: readonly [Simulation, ...Simulation[]], stored: Task[]): string[] => {
-  const [{ host, ownership }] = worlds;
+  const [{ host, ownership, clocks }] = worlds;
   // A process that has lost a task may fail to stop it.
   const mayBeTwoAnswers = ownership !== undefined && worlds.some(({ calls }) => calls.struck.has("abort"));
   return stored
     .filter(({ sessionID }) => host.sessionIDs().includes(sessionID))
     .flatMap(({ sessionID, status, result }) => {
       const { messages, madeAt } = host.at(sessionID);
-      // A fork begins with copies of older messages.
+      // A fork begins with copies of older messages. Where clocks are wrong, times do not show which they are.
       const spoken = messages.filter(
-        ({ role, isSummary, createdAt }) => role === "assistant" && !isSummary && createdAt >= madeAt,
+        ({ role, isSummary, createdAt }) =>
+          role === "assistant" && !isSummary && (clocks.areOff() || createdAt >= madeAt),
       );
       // A provider that never says why it stops has answered when its turn was ended for that.
       const answers = spoken.filter(({ finish }) => finish === "stop" || finish === "unknown");
@@ -115,7 +116,7 @@ const misjudged = (worlds: readonly [Simulation, ...Simulation[]], stored: Task[
         const next = spoken[at + 1];
         // Of two processes that worked on the session, the one that had lost the task was stopped, or ended.
         const isStopped = next?.finish === undefined && (next?.createdAt ?? 0) < completedAt;
-        return finish !== "stop" || next?.promptID !== promptID || isStopped;
+        return finish !== "stop" || next?.promptID !== promptID || isStopped || clocks.areOff();
       });
       return [
         ...(isTrue ? [] : [`${sessionID} is completed with "${result}", which nobody answered`]),

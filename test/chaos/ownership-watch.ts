@@ -1,11 +1,13 @@
 import type { Prompt } from "../../src/machines/task/events.ts";
 import type { Store } from "../../src/services/store/store.ts";
+import type { Clocks } from "./clocks.ts";
+import type { FileSituation } from "./file-situations.ts";
 import type { Storage, StoredOwner } from "./storage.ts";
 
 /** Watches processes that share a store: only the one that supervises a task writes it, and sends for it. */
 export interface OwnershipWatch {
-  /** Wraps the store of the owner that was booted last. */
-  watch(store: Store): Store;
+  /** Wraps the store of the owner that was booted last, which is the process with this number. */
+  watch(store: Store, place: number): Store;
   /** Looks at a prompt that the process with this owner sends. */
   prompted(owner: string, prompt: Prompt): void;
   /** Who supervises the task, as it is stored; undefined where nobody does. */
@@ -20,27 +22,53 @@ export interface OwnershipWatch {
 /** Milliseconds for which nobody takes the tasks of a living process that gives no sign of life (README: 15 s). */
 const LEASE = 15_000;
 
+/** Milliseconds between two heartbeats. */
+const HEARTBEAT = 3_000;
+
 /** Milliseconds within which they are taken after that: two heartbeats until one judges others, and one to the next look. */
 const TAKEN_WITHIN = 12_000;
 
+/** `now` returns the true time, and the clocks are those of the processes; `note` is given what has occurred. */
 export const createOwnershipWatch = (
   storage: Storage,
   now: () => number,
+  clocks: Clocks,
   fault: (words: string) => void,
+  note: (situation: FileSituation) => void,
 ): OwnershipWatch => {
   /** When an owner was first seen to be dead. */
   const deaths = new Map<string, number>();
+  /** On which machine each owner is. */
+  const places = new Map<string, number>();
+  const areElsewhere = clocks.machineOf(0) !== clocks.machineOf(1);
 
-  const freeSince = ({ id, heartbeatAt }: StoredOwner): number => {
-    if (storage.isAlive(id)) return heartbeatAt + LEASE;
+  /** When its last heartbeat was in truth. */
+  const beatAt = ({ id, heartbeatAt }: StoredOwner): number => clocks.of(places.get(id) ?? 0).whenItShowed(heartbeatAt);
+
+  /** True for an owner that was silent for a lease; be it by the clock that it shares with who looks, and that was set meanwhile. */
+  const isFree = (owner: StoredOwner, at: number): boolean => {
+    const silent = now() - beatAt(owner);
+    return silent > LEASE || (!areElsewhere && silent > 2 * HEARTBEAT && at - owner.heartbeatAt > LEASE);
+  };
+
+  const freeSince = (owner: StoredOwner): number => {
+    const { id } = owner;
+    // Where its process cannot be looked at, the lease alone says whether it lives; it is looked at with each heartbeat.
+    // One that closed the store has taken its row away.
+    const hasRow = owner.heartbeatAt > 0;
+    // Whoever's clock is set judges nobody by what it noted before that.
+    const heardAt = Math.max(beatAt(owner), clocks.setAt());
+    if (areElsewhere && hasRow) return heardAt + HEARTBEAT + LEASE;
+    if (storage.isAlive(id)) return heardAt + LEASE;
     const at = deaths.get(id) ?? now();
     deaths.set(id, at);
     return at;
   };
 
   return {
-    watch: (store) => {
+    watch: (store, place) => {
       const me = storage.newestOwner();
+      places.set(me, place);
       return {
         ...store,
         commit: (change) => {
@@ -59,7 +87,11 @@ export const createOwnershipWatch = (
           const work = store.adopt(at, wants);
           for (const { task } of work.tasks) {
             const owner = before.get(task.sessionID);
-            if (!owner || !storage.isAlive(owner.id) || at - owner.heartbeatAt > LEASE) continue;
+            if (owner && Math.abs(at - owner.heartbeatAt) > LEASE && now() - beatAt(owner) <= 2 * LEASE) {
+              const way = owner.heartbeatAt > at ? "ahead" : "behind";
+              note(`a process takes over from one whose clock is ${way} by more than a lease`);
+            }
+            if (!owner || !storage.isAlive(owner.id) || isFree(owner, at)) continue;
             fault(`${me} took ${task.sessionID} from ${owner.id}, which lives and whose lease holds`);
           }
           return work;
@@ -68,14 +100,17 @@ export const createOwnershipWatch = (
     },
     prompted: (owner, { sessionID, messageID, noReply }) => {
       // A note for a person: which of them are told of a request is no matter of the store.
-      if (noReply) return;
+      if (noReply || storage.trouble?.isUnderWay()) return;
       const owners = [...storage.ownersOfPrompt(messageID), storage.supervisors().get(sessionID)?.id];
       if (!owners.includes(owner)) fault(`${owner} sends ${messageID} to ${sessionID}, which is not its to send`);
     },
     supervisorOf: (taskId) => storage.supervisors().get(taskId)?.id,
     checkNoneAbandoned: (awakeSince) => {
+      if (storage.trouble?.isUnderWay()) return;
       for (const [taskId, owner] of storage.supervisors()) {
-        const since = Math.max(awakeSince, freeSince(owner));
+        // Whoever begins to look hears of a process of another machine for a lease before it judges it.
+        const looks = areElsewhere ? awakeSince + HEARTBEAT + LEASE : awakeSince;
+        const since = Math.max(looks, freeSince(owner), storage.trouble?.overAt() ?? 0);
         if (now() - since > TAKEN_WITHIN) fault(`${taskId} is left to ${owner.id}, which gives no sign of life`);
       }
     },

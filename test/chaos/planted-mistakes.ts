@@ -464,4 +464,34 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     code: "  !context.isReceiptIncomplete;",
     mistake: "  true;",
   },
+  {
+    name: "a record that was read is kept though another process has written since",
+    file: "src/services/store/sqlite/task-tables.ts",
+    code: "SELECT data_version || ' ' || total_changes() AS version",
+    mistake: "SELECT total_changes() AS version",
+  },
+  {
+    name: "a process of another machine is judged by the clock of that machine",
+    file: "src/services/store/heard-owners.ts",
+    code: "clockOf(owner) === clockOf(me) ? Math.min(owner.heartbeatAt, at) : at",
+    mistake: "Math.min(owner.heartbeatAt, at)",
+  },
+  {
+    name: "a change that could not be written counts as written",
+    file: "src/services/store/resilient/write-buffer.ts",
+    code: "    disown(store.commit({ records, journal, prompts: lists }, origins));\n    tasks.markSaved();",
+    mistake: "    tasks.markSaved();\n    disown(store.commit({ records, journal, prompts: lists }, origins));",
+  },
+  {
+    name: "a process that started while the file was locked never opens it",
+    file: "src/services/store/resilient/reconnect.ts",
+    code: "connection ??= connector.connect();",
+    mistake: 'if (!connection) throw new Error("it is not open");',
+  },
+  {
+    name: "an answer from before the clock was set back acknowledges a notice",
+    file: "src/services/runtime/run-outcome.ts",
+    code: "      createdAt <= readAt &&\n",
+    mistake: "",
+  },
 ];

@@ -12,6 +12,7 @@ export const processSteps = {
   crash: (world, { down }) => world.reboot(down),
   dieSoon: (world, { points }) => world.life().dieAfter(points),
   close: async (world, { aborts }) => {
+    world.storage.leaves?.(world.owner(), world.machineClock.now());
     world.agents.part();
     for (const { sessionID } of aborts ? world.agents.open() : []) world.agents.abort(sessionID);
     for (const sessionID of aborts ? busy(world) : []) world.host.abortByPerson(sessionID);
@@ -28,6 +29,7 @@ export const processSteps = {
   freeze: (world) => world.freeze(),
   wake: (world) => world.wake(),
   pause: async (world, { ms }) => {
+    world.storage.leaves?.(world.owner(), world.machineClock.now());
     world.life().pause();
     await world.clock.advance(ms);
     world.wasPaused(ms);

@@ -14,7 +14,19 @@ export interface Finding {
 export const reportOf = ({
   seed,
   path,
-  schedule: { store, processes = 1, recovery, slots, toolset, onParentCancel, parentsTake, lifetime, limits, steps },
+  schedule: {
+    store,
+    processes = 1,
+    clocksOff,
+    recovery,
+    slots,
+    toolset,
+    onParentCancel,
+    parentsTake,
+    lifetime,
+    limits,
+    steps,
+  },
   faults,
   diagram,
 }: Finding): string =>
@@ -24,6 +36,7 @@ export const reportOf = ({
     `Again: npm run chaos -- --seed ${seed} --path "${path}"`,
     "",
     ...(processes === 1 ? [] : [`${processes} processes.`]),
+    ...(clocksOff === undefined ? [] : [`Clocks are off by: ${clocksOff.join(", ")} ms.`]),
     `Store: ${store}. Recovery: ${recovery}. Slots: ${slots}.`,
     ...(toolset === undefined ? [] : [`Toolset: ${toolset}. On the cancellation of a parent: ${onParentCancel}.`]),
     ...(parentsTake === undefined ? [] : [`The models of people's sessions take: ${parentsTake} ms.`]),

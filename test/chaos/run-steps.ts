@@ -5,7 +5,13 @@ import { stepActions } from "./step-actions.ts";
 import { type Step, wordsOf } from "./steps.ts";
 
 /** What still happens to a process that is stopped. */
-const HAPPENS_TO_STOPPED: ReadonlySet<Step["do"]> = new Set(["goTo", "wake", "crash", "time", "garble", "strike"]);
+const HAPPENS_TO_STOPPED: ReadonlySet<Step["do"]> = new Set([
+  ...(["goTo", "wake", "crash", "time", "garble", "strike"] as const),
+  ...(["lockFile", "fillDisk", "checkpoint", "setClock"] as const),
+]);
+
+/** What removes tasks: while the file cannot be written, the process that supervises one of them does not hear of it. */
+const REMOVES: ReadonlySet<Step["do"]> = new Set(["clear", "clearAll", "deleteChild", "deleteParent", "meddle"]);
 
 const act = (world: Simulation, step: Step): Promise<void> | void =>
   (stepActions[step.do] as (world: Simulation, step: Step) => Promise<void> | void)(world, step);
@@ -25,6 +31,7 @@ export const runSteps = async (
     if (!world) return;
     if (world.life().isOver()) await world.reboot(0);
     if (world.isFrozen() && !HAPPENS_TO_STOPPED.has(step.do)) continue;
+    if (REMOVES.has(step.do) && world.storage.trouble?.isUnderWay()) continue;
     world.sequence.note("engine,host", `step ${index + 1}, ${wordsOf(step)}`);
     await act(world, step);
     await settled();

@@ -6,8 +6,13 @@ import type { Step } from "./steps.ts";
 /** The steps that happen to an engine, its host and its store, and the settings they start with. */
 export interface Schedule {
   store: "memory" | "file";
-  /** How many OpenCode processes share the store. Default: 1. */
+  /** How many OpenCode processes share the store; if that is a file, each by a connection of its own. Default: 1. */
   processes?: number | undefined;
+  /**
+   * How many milliseconds each process's clock is off: each is on a machine of its own. Default: all are on one machine, whose
+   * clock is right until it is set.
+   */
+  clocksOff?: number[] | undefined;
   recovery: "continue" | "fail";
   /** How many tasks may be at work at once. */
   slots: number;

@@ -8,6 +8,8 @@ import type { Simulation } from "./simulation.ts";
 /** Removes all faults: from now on everything works. */
 const removeFaults = (world: Simulation) => {
   const { host, wire, calls } = world;
+  world.storage.trouble?.end();
+  world.clocks.catchUp();
   world.wake();
   world.life().wake();
   world.liveOn();

@@ -7,7 +7,10 @@ import { PARENT } from "../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
 import { type AbandonedRuns, createAbandonedRuns } from "./abandoned-runs.ts";
 import { type ApiRequests, createApiRequests } from "./api.ts";
+import { type Clocks, createClocks } from "./clocks.ts";
 import { createDeliveries, type Deliveries } from "./deliveries.ts";
+import { createFileOfProcesses } from "./file-of-processes.ts";
+import type { FileSituation } from "./file-situations.ts";
 import { USUAL_LIMITS } from "./limits.ts";
 import { createTaskObservations, type TaskObservations } from "./observations.ts";
 import { createOwnershipWatch, type OwnershipWatch } from "./ownership-watch.ts";
@@ -22,7 +25,9 @@ export const USER_SESSIONS = [PARENT, "ses_second", "ses_third"];
 
 /** What the OpenCode processes of a schedule share: the time, the sessions, the store, and what was seen of the tasks. */
 export interface SharedParts {
+  /** The true time. */
   clock: VirtualClock;
+  clocks: Clocks;
   ids: Ids;
   log: Log;
   sessions: SessionFile<FakeSession>;
@@ -59,13 +64,17 @@ export const isFault = (line: string): boolean => {
   );
 };
 
-export const createSharedParts = ({
-  store,
-  processes = 1,
-  slots,
-  limits = USUAL_LIMITS,
-  parentsTake,
-}: Pick<Schedule, "store" | "processes" | "slots" | "limits" | "parentsTake">): SharedParts => {
+export const createSharedParts = (
+  {
+    store,
+    processes = 1,
+    slots,
+    limits = USUAL_LIMITS,
+    parentsTake,
+    clocksOff,
+  }: Pick<Schedule, "store" | "processes" | "slots" | "limits" | "parentsTake" | "clocksOff">,
+  note: (situation: FileSituation) => void = () => undefined,
+): SharedParts => {
   const sequence = createSequence();
   const faults: string[] = [];
   const fault = (words: string) => {
@@ -83,13 +92,19 @@ export const createSharedParts = ({
     if (isFault(line)) fault(`the log says: ${line}`);
   };
   const log: Log = { info: write, error: write };
-  const storage = store === "file" ? createFileStorage(log) : createMemoryStorage();
+  const clocks = createClocks(clock, clocksOff);
+  const storageOf = (): Storage => {
+    if (store === "memory") return createMemoryStorage();
+    return processes > 1 ? createFileOfProcesses(log, clock, clocks.machineOf, note) : createFileStorage(log);
+  };
+  const storage = storageOf();
   const stores: (() => Store)[] = [];
   const isAttended = (taskId: string) => stores.some((open) => open().isAttended(taskId));
   const tracks = createTaskObservations(fault, clock.now, isAttended);
   const abandonedRuns = createAbandonedRuns(clock.now, fault);
   return {
     clock,
+    clocks,
     ids,
     log,
     sessions,
@@ -99,7 +114,7 @@ export const createSharedParts = ({
     abandonedRuns,
     sequence,
     slotWatch: createSlotWatch({ total: slots, ...limits.concurrency }, clock.now, fault),
-    ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, fault) : undefined,
+    ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, clocks, fault, note) : undefined,
     copies: new Set(),
     stopped: new Set(),
     apiRequests: createApiRequests(fault),

@@ -5,9 +5,11 @@ import type { AbandonedRuns } from "./abandoned-runs.ts";
 import type { Agents } from "./agents.ts";
 import type { Api, ApiRequests } from "./api.ts";
 import type { Calls } from "./calls.ts";
+import type { Clocks, MachineClock } from "./clocks.ts";
 import type { CountedProcess } from "./counted-process.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { EventStream } from "./event-stream.ts";
+import type { FileSituation } from "./file-situations.ts";
 import type { LimitWatch } from "./limit-watch.ts";
 import type { Limits } from "./limits.ts";
 import type { TaskObservations } from "./observations.ts";
@@ -19,7 +21,13 @@ import type { UsageCounts } from "./usage-counts.ts";
 
 /** The plugin on a fake host, with the faults between them and a record of everything that was seen. */
 export interface Simulation {
+  /** The true time. */
   clock: VirtualClock;
+  /** The clock that the plugin and its host read. */
+  machineClock: MachineClock;
+  clocks: Clocks;
+  /** Notes what has occurred to the file, or to the clocks. */
+  note(situation: FileSituation): void;
   /** The host itself: calls made here meet no fault. */
   host: FakeHost;
   stage: Stage;

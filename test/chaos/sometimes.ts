@@ -6,6 +6,7 @@ import type { TaskEvent } from "../../src/machines/task/events.ts";
 import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import type { Inspect, InspectedRef } from "../../src/services/runtime/actor-system.ts";
 import { nameOfTransition, transitionsOf } from "../model/transitions.ts";
+import { FILE_SITUATIONS, type FileSituation } from "./file-situations.ts";
 import { unreached } from "./rare-schedules.ts";
 
 /*
@@ -88,6 +89,8 @@ const CHARTS = { task: taskMachine, outbox: outboxMachine } as const;
 export interface Situations {
   /** Returns an observer of the charts of one process. */
   watch(): Inspect;
+  /** Notes what has occurred to the file that processes share, or to their clocks. */
+  note(situation: FileSituation): void;
   /** Notes that the schedule is over. */
   endSchedule(): void;
   /** In how many schedules each has occurred, by name. */
@@ -115,6 +118,7 @@ export const createSituations = (): Situations => {
         transitionsOf(machine).map(({ name }) => `${chart}: ${name}`),
       ),
       ...Object.keys({ ...MEETINGS_OF_TASKS, ...MEETINGS_OF_OUTBOXES }),
+      ...FILE_SITUATIONS,
     ].map((name) => [name, 0]),
   );
   let inThisSchedule = new Set<string>();
@@ -151,6 +155,7 @@ export const createSituations = (): Situations => {
         else meet(MEETINGS_OF_TASKS, before, observation.event);
       };
     },
+    note: (situation) => void inThisSchedule.add(situation),
     endSchedule: () => {
       for (const name of inThisSchedule) counts.set(name, (counts.get(name) ?? 0) + 1);
       inThisSchedule = new Set();

@@ -118,7 +118,12 @@ export type Step =
   | { do: "goTo"; process: number }
   /** Stops the process, as SIGSTOP does, until it wakes. */
   | { do: "freeze" }
-  | { do: "wake" };
+  | { do: "wake" }
+  // The file that several processes have open, and the clock of the machine that this one is on.
+  | { do: "lockFile"; after: number; ms: number }
+  | { do: "fillDisk"; ms: number }
+  | { do: "checkpoint" }
+  | { do: "setClock"; ms: number };
 
 /** Formats a step, such as `read task=2 whole=task timeout=500 answer=stored`. */
 export const wordsOf = ({ do: name, ...fields }: Step): string =>

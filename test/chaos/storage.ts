@@ -14,13 +14,24 @@ import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.
 import type { Store } from "../../src/services/store/store.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
 import { FOLDER } from "../services/store/folder.ts";
+import type { FileTrouble } from "./file-trouble.ts";
 
 const openDatabase = loadSqlite();
 
 /** The store of successive processes. */
 export interface Storage {
-  /** Opens the store for the next process, which lives for as long as `isAlive` says. Without that, earlier ones count as dead. */
-  boot(clock: VirtualClock, isAlive?: () => boolean): Store;
+  /**
+   * Opens the store for the next process, which lives for as long as `isAlive` says; without that, earlier ones count as dead.
+   * `place` is its number among those that share the store.
+   */
+  boot(clock: VirtualClock, isAlive?: () => boolean, place?: number): Store;
+  /**
+   * Is notified when the process of an owner has ended, or is stopped: what it had not written would be lost with it, or be
+   * done again by who takes over, as is promised. So it happens when all is written. `at` is epoch milliseconds by its own clock.
+   */
+  leaves?(owner: string, at: number): void;
+  /** Where each process has a connection of its own: what happens to their file. */
+  trouble?: FileTrouble;
   /** The id of the owner that was booted last. */
   newestOwner(): string;
   /** True for an owner whose process has not ended; it may be stopped. */
@@ -46,7 +57,7 @@ export interface StoredOwner {
 }
 
 /** Describes a process with this process's pid and another start time: earlier ones then count as gone. */
-const ownerOf = (life: number, pid: number = process.pid): Owner => ({
+export const ownerOf = (life: number, pid: number = process.pid): Owner => ({
   id: `life ${life}`,
   pid,
   machine: "here",
@@ -56,19 +67,19 @@ const ownerOf = (life: number, pid: number = process.pid): Owner => ({
   takesOverAfter: LEASE_MS,
 });
 
-const originIn = (database: Database, taskId: string): TaskInput | undefined =>
+export const originIn = (database: Database, taskId: string): TaskInput | undefined =>
   readJournal(database, taskId)?.origin ?? undefined;
 
-const launchesIn = (database: Database): number =>
+export const launchesIn = (database: Database): number =>
   database.prepare<{ count: number }>("SELECT COUNT(*) AS count FROM launch").get()?.count ?? 0;
 
-const slotsIn = (database: Database): string[] =>
+export const slotsIn = (database: Database): string[] =>
   database
     .prepare<{ task: string }>("SELECT task FROM slot")
     .all()
     .map(({ task }) => task);
 
-const prepareOwners = (database: Database) => {
+export const prepareOwners = (database: Database) => {
   const selectSupervised = database.prepare<{ task: string; id: string; heartbeatAt: number }>(
     `SELECT task.id AS task, owner AS id, ifnull(beat_at, 0) AS heartbeatAt
      FROM task LEFT JOIN owner ON owner.id = task.owner WHERE owner IS NOT NULL`,

@@ -12,6 +12,8 @@ export interface FakeProcess {
   points: string[];
   isOver(): boolean;
   die(): void;
+  /** Calls `then` when it has died. */
+  whenOver(then: () => void): void;
   /** Makes the process die at the `points`-th point from now. */
   dieAfter(points: number): void;
   /** Stops the process, as SIGSTOP does: timers that fire and answers that come wait until it wakes. */
@@ -46,18 +48,23 @@ export const createFakeProcess = (lastPoint = Number.POSITIVE_INFINITY): FakePro
   /** Calls that wait for the paused process to continue; undefined while it runs. */
   let asleep: (() => void)[] | undefined;
   const whenAwake = (then: () => void) => (asleep ? asleep.push(then) : then());
+  const dead: (() => void)[] = [];
+  const die = () => {
+    if (over) return;
+    over = true;
+    for (const then of dead) then();
+  };
   const pass = (point: string): boolean => {
     if (over) return false;
     points.push(point);
-    over = points.length >= last;
+    if (points.length >= last) die();
     return !over;
   };
   return {
     points,
     isOver: () => over,
-    die: () => {
-      over = true;
-    },
+    die,
+    whenOver: (then) => void dead.push(then),
     dieAfter: (more) => {
       last = points.length + more;
     },

@@ -68,11 +68,12 @@ test("each of a hundred runs of one task in one process is delivered once, and i
   const database = loadSqlite()(disk.path);
   const journal = readJournal(database, id);
   database.close();
-  if (!journal?.origin) throw new Error("the task has no whole journal");
+  const stored = stage.store.get(id)?.snapshot;
+  if (!journal?.origin || !stored) throw new Error("the task has no whole journal");
   const replayed = replay(journal.origin, journal.events);
   expect(journal.events.filter(({ type }) => type === "RESUME")).toHaveLength(RUNS);
   expect(replayed.steps.filter(({ refused }) => refused !== undefined)).toEqual([]);
-  expect(differences(replayed.snapshot, stage.store.get(id)?.snapshot)).toEqual([]);
+  expect(differences(replayed.snapshot, stored)).toEqual([]);
 });
 
 test("a process that lives through a hundred runs of a task keeps nothing of those that are over: no listener, entry or timer", async () => {

@@ -150,7 +150,9 @@ const storeUnknown = (file: SharedFile, taskId: string) => {
   const database = openDatabase(file.path);
   database.transaction(() => {
     database
-      .prepare("UPDATE task SET snapshot = json_set(snapshot, '$.context.mood', json('{\"is\":\"calm\"}')) WHERE id = ?")
+      .prepare(
+        "UPDATE task SET snapshot = json_set(snapshot, '$.context.mood', json('{\"is\":\"calm\"}')) WHERE id = ?",
+      )
       .run(taskId);
     database
       .prepare("INSERT INTO journal (task, event) SELECT seq, ?2 FROM task WHERE id = ?1")
@@ -191,7 +193,11 @@ test("a task of a newer version without a new schema goes on in an older one: wh
   expect(stage.notices()).toHaveLength(1);
   const [row] = file.rows<{ snapshot: string }>("SELECT snapshot FROM task");
   expect(JSON.parse(row?.snapshot ?? "").context.mood).toEqual({ is: "calm" });
-  const types = stores.at(-1)?.journal(id).map(({ type }) => String(type)) ?? [];
+  const types =
+    stores
+      .at(-1)
+      ?.journal(id)
+      .map(({ type }) => String(type)) ?? [];
   expect(types.filter((type) => type === "MOOD_SEEN")).toHaveLength(1);
   expect(types.indexOf("MOOD_SEEN")).toBeLessThan(types.indexOf("ADOPTED"));
   stage.engine.stop();

@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Owner } from "../ownership.ts";
+import type { KnownOwner, Owner } from "../ownership.ts";
 import type { TaskRecord } from "../store.ts";
 import { type Database, DatabaseError, databaseError, type OpenDatabase } from "./database.ts";
 import type { LogIdentity, StoreFile } from "./database-file.ts";
@@ -46,12 +46,14 @@ export interface ConnectorDeps {
   owner: Owner;
   clock: Clock;
   log: Log;
+  /** Returns whether a process of this machine is alive. Default: asks the system; only tests need another. */
+  running?: ((process: KnownOwner) => boolean) | undefined;
 }
 
 /** The most files that a process sets aside. If new files are damaged again and again, the disk is broken. */
 const MAX_DAMAGED_FILES = 3;
 
-export const createConnector = ({ file, openDatabase, owner, clock, log }: ConnectorDeps): Connector => {
+export const createConnector = ({ file, openDatabase, owner, clock, log, running }: ConnectorDeps): Connector => {
   let damaged = 0;
   let recordInMemory: (taskId: string) => TaskRecord | undefined = () => undefined;
   /** The damaged rows that were logged: each is logged once. */
@@ -122,7 +124,7 @@ export const createConnector = ({ file, openDatabase, owner, clock, log }: Conne
     try {
       migrate(database, undefined, journal);
       reportJournal(journal);
-      const store = createSqliteStore({ database, owner, now: clock.now, onDamaged });
+      const store = createSqliteStore({ database, owner, now: clock.now, onDamaged, running });
       if (file.identity() !== identity) throw new DatabaseError("busy", "it was replaced while it was opened");
       return { store, identity, log: file.log() };
     } catch (error) {

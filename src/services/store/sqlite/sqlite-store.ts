@@ -42,7 +42,7 @@ export interface SqliteStoreDeps {
   /** Epoch milliseconds. */
   now: () => number;
   /** Returns whether a process of this machine is alive. Default: asks the system; only tests need another. */
-  running?: (process: KnownOwner) => boolean;
+  running?: ((process: KnownOwner) => boolean) | undefined;
   /** Handles damaged rows. Default: treats the first one as damage of the whole file. */
   onDamaged?: OnDamaged;
 }
