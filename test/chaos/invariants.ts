@@ -84,10 +84,14 @@ const unread = (world: Simulation): string[] => {
       const stored = messages[place];
       // What a process clears while another one delivers its end is not delivered on.
       if (!stored || (ownership && deliveries.tasksIn(messageID).every(tracks.isGone))) return [];
-      // A model step is shown all messages that exist when it begins, whichever message it answers.
+      // A model step is shown all messages that exist when it begins, whichever message it answers. One that was cut off does
+      // not count where the message was sent again after that, as its time shows.
       const wasShown = messages.some(
-        ({ role, createdAt, isSummary }, at) =>
-          role === "assistant" && !isSummary && at > place && (clocks.areOff() || createdAt >= stored.createdAt),
+        ({ role, createdAt, finish, isSummary }, at) =>
+          role === "assistant" &&
+          !isSummary &&
+          at > place &&
+          (clocks.areOff() || finish === "stop" || createdAt >= stored.createdAt),
       );
       return wasShown ? [] : `${messageID} lies unread in ${id}`;
     });

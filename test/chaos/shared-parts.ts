@@ -113,7 +113,10 @@ export const createSharedParts = (
     deliveries: createDeliveries({ host, tracks, abandonedRuns, isHeadless: limits.isHeadless, fault }),
     abandonedRuns,
     sequence,
-    slotWatch: createSlotWatch({ total: slots, ...limits.concurrency }, clock.now, fault),
+    // Until when a provider refuses is a time of the process's own clock.
+    slotWatch: createSlotWatch({ total: slots, ...limits.concurrency }, clock.now, (words) => {
+      if (!clocks.areOff()) fault(words);
+    }),
     ownership: processes > 1 ? createOwnershipWatch(storage, clock.now, clocks, fault, note) : undefined,
     copies: new Set(),
     stopped: new Set(),
