@@ -60,7 +60,7 @@ const Snapshot = z.object({
     checkId: z.number(),
     result: z.string().optional(),
     error: Failure.optional(),
-    gate: z.object({ answer: z.string() }).optional(),
+    receipt: z.object({ run: z.number() }).optional(),
     instructions: z.array(Message).optional(),
     userRequests: z.array(z.object({ id: z.string() })),
     waiters: z.array(z.string()),

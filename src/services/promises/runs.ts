@@ -1,4 +1,4 @@
-import { isAnswer, isOfLiveRun, type Run } from "./account.ts";
+import { isAnswer, isOfLiveRun, type Run, type Step } from "./account.ts";
 import { at, type Breach, inSnapshot, type JournalPromise } from "./promise.ts";
 
 const nameOf = ({ index }: Run): string => `run ${index}`;
@@ -30,6 +30,29 @@ const stoppingBeginsNothing: JournalPromise = {
       return steps
         .filter((step) => step.number > number && GOES_ON.test(step.event.type))
         .map((step) => at(step, `goes on with a run that is being stopped since event ${number} (${event.type})`));
+    }),
+};
+
+/** What ends a run that is being stopped: its session has stopped or is gone, or what stops it has failed. */
+const ENDS_STOPPING = new Set(["STOPPED", "NOT_STOPPED", "SESSION_DELETED", "SUPERVISION_FAILED"]);
+
+/** Whether a run was at work here when it was to stop: one in the queue has nothing to stop, another server its own log. */
+const wasAtWork = ({ steps, stopping }: Run): boolean =>
+  stopping !== undefined &&
+  steps.some(({ number, event }) => number < stopping.number && event.type === "SLOT_GRANTED");
+
+const stopConfirmed: JournalPromise = {
+  name: "stop-confirmed",
+  says: "A run that is stopped at work is over when its session has stopped, is gone or does not stop; no other run is stopped.",
+  breaches: ({ runs }) =>
+    runs.flatMap((run): Breach[] => {
+      const { stopping, ending, steps } = run;
+      const stopped = steps.find(({ event }) => event.type === "STOPPED");
+      if (stopped && (!stopping || stopped.number < stopping.number))
+        return [at(stopped, `stops ${nameOf(run)}, which nobody had asked for`)];
+      return !stopping || !ending || !wasAtWork(run) || ENDS_STOPPING.has(ending.event.type)
+        ? []
+        : [at(ending, `ends ${nameOf(run)}, which event ${stopping.number} stops, before its session has stopped`)];
     }),
 };
 
@@ -105,27 +128,36 @@ const limitEnds: JournalPromise = {
     }),
 };
 
+/** The steps that bring a run's receipt: on another server it is written with the end. */
+const receiptsOf = ({ steps }: Run): Step[] =>
+  steps.filter(({ event: { type, receipt } }) => type === "RECEIPT_WRITTEN" || (type === "REMOTE_ENDED" && receipt));
+
 const oneReceipt: JournalPromise = {
   name: "one-receipt",
-  says: "Each run has one receipt, which is its own.",
-  breaches: ({ runs }) =>
-    runs.flatMap((run) => {
-      let first = run.steps.find(({ event }) => event.type === "REMOTE_ENDED" && event.receipt !== undefined);
-      return run.steps
-        .filter(({ event }) => event.type === "RECEIPT_WRITTEN")
-        .flatMap((step): Breach[] => {
-          const before = first;
-          first ??= step;
-          if (step.event.receipt?.run !== run.index)
-            return [at(step, `writes the receipt of run ${step.event.receipt?.run} in ${nameOf(run)}`)];
-          return before ? [at(step, `writes a second receipt of ${nameOf(run)}: event ${before.number} has it`)] : [];
-        });
-    }),
+  says: "Each run has one receipt, which is its own, and the snapshot has that of the newest run.",
+  breaches: ({ runs, newest, journal }) => {
+    const written = runs.flatMap((run) => {
+      const [first, ...more] = receiptsOf(run);
+      return [
+        ...receiptsOf(run)
+          .filter(({ event: { type, receipt } }) => type === "RECEIPT_WRITTEN" && receipt?.run !== run.index)
+          .map((step) => at(step, `writes the receipt of run ${step.event.receipt?.run} in ${nameOf(run)}`)),
+        ...more.map((step) => at(step, `writes a second receipt of ${nameOf(run)}: event ${first?.number} has it`)),
+      ];
+    });
+    const [has, stored] = [receiptsOf(newest).length > 0, journal.snapshot.context.receipt !== undefined];
+    if (has === stored) return written;
+    return [
+      ...written,
+      inSnapshot(`${nameOf(newest)} has ${has ? "a" : "no"} receipt, and ${stored ? "one" : "none"} is stored`),
+    ];
+  },
 };
 
 export const RUNS: readonly JournalPromise[] = [
   endedStays,
   stoppingBeginsNothing,
+  stopConfirmed,
   completedByAnswer,
   resultIsAnswer,
   cancelHolds,

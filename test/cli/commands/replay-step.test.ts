@@ -39,7 +39,7 @@ describe("--until", () => {
     const [, ...parts] = out.split("\n\n");
     expect(parts[0]).toBe("Before event 4 of 7, CHECKED_ANSWERED.");
     expect(parts[1]).toMatch(/^State\n {2}lifecycle {2}running\n {2}run {8}verifying\n {2}notice {5}none\n/);
-    expect(parts[1]).toMatch(/\n {2}context {4}run 0 msg_ses_counting [^]*checkId 1/);
+    expect(parts[1]).toMatch(/\n {2}context {4}run 0 msg_ses_counting [\s\S]*checkId 1/);
     expect(parts[2]).toBe("Asked for\n  check 1  by event 3, HOST_IDLE, 100ms before");
     expect(parts[3]).toMatch(/^Possible\n/);
     expect(parts[3]).toMatch(/\n {2}CHECKED_BUSY {2,}run verifying → working\n/);

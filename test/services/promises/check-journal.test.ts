@@ -236,6 +236,19 @@ const BREAKING: Record<string, [says: string, written: readonly Written[], aroun
     ],
     ["2 goes on with a run that is being stopped since event 1 (CANCEL)", ["CANCEL", "SLOT_GRANTED"], RUNNING],
   ],
+  "stop-confirmed": [
+    ["3 stops run 0, which nobody had asked for", [...AT_WORK, "STOPPED", receipt(0), ...NOTICE], ended("cancelled")],
+    [
+      "4 ends run 0, which event 3 stops, before its session has stopped",
+      [...AT_WORK, "CANCEL", "TICK", receipt(0), ...NOTICE],
+      ended("cancelled"),
+    ],
+    [
+      "3 ends run 0, which event 3 stops, before its session has stopped",
+      [...AT_WORK, beyond, receipt(0), ...NOTICE],
+      ended("error", { error: LIMIT }),
+    ],
+  ],
   "completed-by-answer": [
     ["3 completes run 0 without an answer", [...AT_WORK, "HOST_IDLE", receipt(0), ...NOTICE]],
     ["3 completes a run without its gate", [...AT_WORK, answer(1), receipt(0), ...NOTICE], GATED],
@@ -272,6 +285,8 @@ const BREAKING: Record<string, [says: string, written: readonly Written[], aroun
   "one-receipt": [
     ["6 writes a second receipt of run 0: event 5 has it", [...DONE.slice(0, 5), receipt(0)]],
     ["5 writes the receipt of run 1 in run 0", [...DONE.slice(0, 4), receipt(1)]],
+    ["run 0 has no receipt, and one is stored", DONE.slice(0, 4), { context: { receipt: { run: 0 } } }],
+    ["run 0 has a receipt, and none is stored", DONE, { context: { receipt: undefined } }],
   ],
   "sends-bounded": [
     [

@@ -38,6 +38,7 @@ export const journalOf = (written: readonly Written[], { facts, value, context }
         facts: ownFacts,
         run,
         checkId: Math.max(0, ...events.flatMap(({ checkId }) => checkId ?? [])),
+        receipt: events.slice(newest ? events.indexOf(newest) : 0).findLast(({ receipt }) => receipt)?.receipt,
         result: events.findLast(({ type }) => type === "CHECKED_ANSWERED")?.result,
         userRequests: [],
         waiters: [],
