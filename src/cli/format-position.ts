@@ -1,4 +1,5 @@
 import type { TaskContext } from "../machines/task/events.ts";
+import type { Walk } from "../machines/task/replay.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import type { AskedFor } from "../services/replay/asked-for.ts";
 import type { Position } from "../services/replay/positions.ts";
@@ -70,4 +71,13 @@ export const formatPosition = (
     "",
     ...table("Possible", possible.map(possibleLine(at)), "nothing", terminal),
   ];
+};
+
+/** Says at which event a replay stops, and which others have its name. */
+export const stopLine = ({ steps }: Pick<Walk, "steps">, before: number, numbers: readonly number[]): string => {
+  const next = steps[before];
+  if (!next) return `After the last of ${steps.length} events.`;
+  const others = numbers.filter((number) => number !== before + 1);
+  const more = others.length === 0 ? "" : ` Others with that name: ${others.join(", ")}.`;
+  return `Before event ${before + 1} of ${steps.length}, ${toSingleLine(next.event.type)}.${more}`;
 };

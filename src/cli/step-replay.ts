@@ -2,20 +2,11 @@ import type { Walk } from "../machines/task/replay.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { findEvent, positionAfter } from "../services/replay/positions.ts";
 import { CommandError } from "./command.ts";
-import { formatPosition } from "./format-position.ts";
+import { formatPosition, stopLine } from "./format-position.ts";
 import { formatSteps } from "./format-replay.ts";
 import { type Terminal, wrap } from "./terminal.ts";
 
 const HELP = "Enter or n: next event · b: back · u <event>: until that event · s: state · q: quit · h: help";
-
-/** Says at which event a replay stops, and which others have its name. */
-export const stopLine = ({ steps }: Pick<Walk, "steps">, before: number, numbers: readonly number[]): string => {
-  const next = steps[before];
-  if (!next) return `After the last of ${steps.length} events.`;
-  const others = numbers.filter((number) => number !== before + 1);
-  const more = others.length === 0 ? "" : ` Others with that name: ${others.join(", ")}.`;
-  return `Before event ${before + 1} of ${steps.length}, ${toSingleLine(next.event.type)}.${more}`;
-};
 
 /** What a line of the input does: where the replay goes on, and what is printed; undefined to end. */
 interface Done {
@@ -25,13 +16,13 @@ interface Done {
 
 /**
  * Goes through a journal event by event, as the lines of the input say: those of a person at a terminal, or of a script.
- * @param taken how many events are taken at the beginning
+ * @param begin the event before which it begins; undefined for the first one
  * @param atEnd formats what is said when the last event is taken
- * @throws CommandError where a script has a line that is no command
+ * @throws CommandError where there is no such event, or a script has a line that is no command
  */
 export const stepThrough = async (
   walked: Walk,
-  taken: number,
+  begin: string | undefined,
   terminal: Terminal,
   atEnd: () => string[],
 ): Promise<void> => {
@@ -94,10 +85,12 @@ export const stepThrough = async (
     return `${terminal.style("bold", `${at}/${steps.length}`)} ${dim(next ? `next ${toSingleLine(next)}` : "the end")} › `;
   };
 
+  const found = begin === undefined ? { before: 0 } : findEvent(walked, begin);
+  if ("wrong" in found) throw new CommandError(toSingleLine(found.wrong));
   const input = terminal.openInput();
   try {
     if (terminal.isInteractive) terminal.print(...help, "");
-    for (let at = taken; ; ) {
+    for (let at = found.before; ; ) {
       const line = await input.read(promptAt(at));
       const done = line === undefined ? undefined : obey(at, line);
       if (!done) return;

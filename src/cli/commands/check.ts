@@ -1,89 +1,4 @@
-import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { checkJournal, JOURNAL_PROMISES } from "../../services/promises/check-journal.ts";
-import { parse, type RecordedJournal } from "../../services/promises/exported-journal.ts";
-import { type CommandContext, CommandError, command, EXIT, examples, printJson } from "../command.ts";
-import { originLine, readExported } from "../exported-file.ts";
-import { isKept, promiseLines, verdictLine } from "../format-check.ts";
-import { withJournals } from "../task-database.ts";
-import { count, type Terminal } from "../terminal.ts";
-
-/** What came of checking a journal; nothing is checked of one that does not begin at the launch. */
-const resultOf = (journal: RecordedJournal) => {
-  const promises = checkJournal(journal);
-  return { taskId: journal.taskId, isComplete: promises !== undefined, isKept: promises && isKept(promises), promises };
-};
-
-const headerLines = ({ taskId, snapshot }: RecordedJournal, terminal: Terminal): string[] => {
-  const { description, agent } = snapshot.context.facts;
-  return [
-    terminal.style("bold", toSingleLine(description)),
-    toSingleLine(`${taskId}: ${snapshot.value.lifecycle}, agent ${agent}`),
-  ];
-};
-
-const checkFile = (path: string, { terminal, end }: CommandContext, json: boolean) => {
-  const file = readExported(path, parse);
-  const { journal } = file;
-  const result = resultOf(journal);
-  if (!result.isComplete) end(EXIT.incomplete);
-  else if (!result.isKept) end(EXIT.found);
-  if (json) return printJson(terminal, result);
-  terminal.print(...headerLines(journal, terminal), originLine(file), "");
-  if (!result.promises)
-    return terminal.print("The journal does not start at the task's launch, so that nothing can be said of it.");
-  terminal.print(
-    ...promiseLines(result.promises, journal, terminal),
-    "",
-    verdictLine(result.promises, journal, terminal),
-  );
-};
-
-/** Checks one journal after the other: all of them at once may be more than fits into memory. */
-const checkStored = async (data: string | undefined, { terminal, end }: CommandContext, json: boolean) => {
-  const checked = await withJournals(data, (journals) =>
-    journals.launchedBetween(0, Number.MAX_SAFE_INTEGER).flatMap(({ id }) => {
-      const journal = journals.journal(id);
-      if (!journal) return [];
-      const result = resultOf(journal);
-      return { result, journal: result.isKept === false ? journal : undefined };
-    }),
-  );
-  const broken = checked.filter(({ result }) => result.isKept === false);
-  if (broken.length > 0) end(EXIT.found);
-  if (json) {
-    return printJson(
-      terminal,
-      checked.map(({ result }) => result),
-    );
-  }
-  for (const { result, journal } of broken) {
-    if (!journal || !result.promises) continue;
-    const lines = promiseLines(
-      result.promises.filter(({ breaches }) => breaches.length > 0),
-      journal,
-      terminal,
-    );
-    terminal.print(...headerLines(journal, terminal), ...lines, "");
-  }
-  terminal.print(
-    ...sumLines(checked.map(({ result }) => result)).map((line) =>
-      terminal.style(broken.length === 0 ? "green" : "red", line),
-    ),
-  );
-};
-
-/** Says what became of checking several journals. */
-const sumLines = (results: readonly ReturnType<typeof resultOf>[]): string[] => {
-  const whole = results.filter(({ isComplete }) => isComplete);
-  const broken = whole.filter(({ isKept }) => !isKept).length;
-  const partial = results.length - whole.length;
-  return [
-    broken === 0
-      ? `All ${JOURNAL_PROMISES.length} promises are kept: ${count(whole.length, "journal")}.`
-      : `A promise is broken in ${broken} of ${count(whole.length, "journal")}.`,
-    ...(partial === 0 ? [] : [`Not checked: ${count(partial, "journal")} without the task's launch.`]),
-  ];
-};
+import { type CommandContext, CommandError, command, examples } from "../command.ts";
 
 /** `opencode-taskchart check`: holds journals against what is promised of every journal. */
 export const checkCommand = (context: CommandContext) =>
@@ -103,7 +18,7 @@ ${examples(["check task.json", "an exported journal"], ["check --all", "all that
     .action(async (path, { all = false, json = false, data }) => {
       if (path !== undefined && (all || data !== undefined))
         throw new CommandError("A file cannot be combined with --all or --data.");
-      if (path !== undefined) return checkFile(path, context, json);
+      if (path !== undefined) return (await import("../check-journals.ts")).checkFile(path, context, json);
       if (!all) throw new CommandError('Give a file written by the command "export", or --all for all stored tasks.');
-      await checkStored(data, context, json);
+      await (await import("../check-journals.ts")).checkStored(data, context, json);
     });

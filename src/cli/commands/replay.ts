@@ -1,10 +1,9 @@
 import { statusOf } from "../../machines/task/machine.ts";
 import type { Journal } from "../../machines/task/replay.ts";
-import { type Walk, walk } from "../../machines/task/replay.ts";
+import { walk } from "../../machines/task/replay.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { differences } from "../../services/replay/differences.ts";
 import { parse } from "../../services/replay/export-file.ts";
-import { findEvent, positionAfter } from "../../services/replay/positions.ts";
 import { formatUsage } from "../../services/text/usage.ts";
 import type { Usage } from "../../task.ts";
 import {
@@ -18,11 +17,9 @@ import {
   taskIdOf,
 } from "../command.ts";
 import { originLine, readExported } from "../exported-file.ts";
-import { formatPosition } from "../format-position.ts";
 import { compareReplay, formatSteps } from "../format-replay.ts";
-import { stepThrough, stopLine } from "../step-replay.ts";
 import { journalOf, withJournals } from "../task-database.ts";
-import { type Terminal, wrap } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 
 const headerLines = ({ taskId, snapshot }: Journal, terminal: Terminal): string[] => {
   const { facts, run } = snapshot.context;
@@ -44,36 +41,6 @@ interface Wanted {
   /** Whether it goes on event by event. */
   step: boolean;
 }
-
-/** Prints where the task stood before an event. */
-const showPosition = (
-  walked: Walk,
-  { taskId }: Journal,
-  until: string,
-  { terminal }: CommandContext,
-  json: boolean,
-) => {
-  const found = findEvent(walked, until);
-  if ("wrong" in found) throw new CommandError(toSingleLine(found.wrong));
-  const { before, numbers } = found;
-  const position = positionAfter(walked, before);
-  const { regions, snapshot, askedFor, possible, next } = position;
-  if (json) {
-    const state = { taskId, taken: before, next: next?.event, regions, context: snapshot.context };
-    return printJson(terminal, {
-      ...state,
-      askedFor,
-      possible: possible.map(({ which, step }) => ({ which, ...step })),
-    });
-  }
-  const events = walked.steps.map(({ event }) => event);
-  terminal.print(
-    ...wrap(stopLine(walked, before, numbers), terminal.columns),
-    "",
-    ...formatPosition(position, events, terminal),
-    ...(next ? ["", terminal.style("bold", "Next"), ...formatSteps(walked.steps, terminal, before, before + 1)] : []),
-  );
-};
 
 /** Prints the steps of the journal and the comparison with the stored snapshot, or what else is wanted of it. */
 const show = async (journal: Journal, more: string[], context: CommandContext, { json, until, step }: Wanted) => {
@@ -97,11 +64,13 @@ const show = async (journal: Journal, more: string[], context: CommandContext, {
     return lines;
   };
   if (step) {
-    const found = until === undefined ? { before: 0 } : findEvent(walked, until);
-    if ("wrong" in found) throw new CommandError(toSingleLine(found.wrong));
-    return stepThrough(walked, found.before, terminal, compare);
+    const { stepThrough } = await import("../step-replay.ts");
+    return stepThrough(walked, until, terminal, compare);
   }
-  if (until !== undefined) return showPosition(walked, journal, until, context, json);
+  if (until !== undefined) {
+    const { showPosition } = await import("../show-position.ts");
+    return showPosition(walked, journal, until, context, json);
+  }
   const lines = compare();
   if (json) {
     const found = differences(replayed.snapshot, snapshot);
