@@ -201,12 +201,35 @@ test("a start does not wait for the status API, and one that is disposed of befo
 const STARTS = "asyncagents-task › HTTP Status API Server › Server starts on plugin init";
 
 test(`${STARTS}: it is served before a tool call is processed`, async () => {
-  const { tool: tools, dispose } = start({}, { directory: "/calling" }).hooks;
+  const answers = { "GET /session/ses_1/message": [] };
+  const { tool: tools, dispose } = start({}, { directory: "/calling", answers }).hooks;
   const announced = () => existsSync(join(folder, "opencode-taskchart", "server.json"));
   expect(announced()).toBe(false);
   await tools.asyncagents_list?.execute({}, { sessionID: "ses_1" } as never);
   expect(announced()).toBe(true);
   await dispose();
+});
+
+const DISABLED = "asyncagents-task › HTTP Status API Server › Server is disabled via environment variable";
+
+test(`${DISABLED}: the tools are all there, and work`, async () => {
+  const enabled = start({}, { directory: "/enabled" }).hooks;
+  const names = Object.keys(enabled.tool);
+  await enabled.dispose();
+  vi.stubEnv("ASYNCAGENTS_API_ENABLED", "false");
+  try {
+    const { tool: tools, dispose } = start(
+      {},
+      { directory: "/disabled", answers: { "GET /session/ses_idle/message": [] } },
+    ).hooks;
+    expect(Object.keys(tools)).toEqual(names);
+    const list = await tools.asyncagents_list?.execute({}, { sessionID: "ses_idle" } as never);
+    expect(list).toBe("No background tasks found");
+    expect(existsSync(join(folder, "opencode-taskchart", "server.json"))).toBe(false);
+    await dispose();
+  } finally {
+    vi.stubEnv("ASYNCAGENTS_API_ENABLED", undefined);
+  }
 });
 
 test("a status API that cannot be loaded is logged, and everything else works", async () => {

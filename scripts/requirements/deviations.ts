@@ -1,4 +1,4 @@
-import type { SpecificationName } from "./specifications.ts";
+import { type SpecificationName, TASKS, WITH_LIMITS, WITH_NOTICES } from "./specifications.ts";
 
 /** What the product does otherwise than specifications say, or how it reads words that can be read in two ways. */
 export interface Deviation {
@@ -10,9 +10,6 @@ export interface Deviation {
   text: string;
 }
 
-const TASKS = ["asyncagents-task", "superagents-task", "background-task"] as const;
-const WITH_NOTICES = ["asyncagents-task", "superagents-task"] as const;
-const WITH_LIMITS = ["superagents-task", "background-task"] as const;
 const API = ["asyncagents-task"] as const;
 const ELISHA = ["elisha-task-domain"] as const;
 const SUBTASKS = ["subagents-and-subtasks"] as const;

@@ -11,6 +11,19 @@ export const SPECIFICATIONS = [
 
 export type SpecificationName = (typeof SPECIFICATIONS)[number];
 
+/** The three specifications of one tool contract, each with the prefix that it names the tools by. */
+export const PREFIXES = {
+  "asyncagents-task": "asyncagents",
+  "superagents-task": "superagents",
+  "background-task": "background",
+} as const satisfies Partial<Record<SpecificationName, string>>;
+
+export const TASKS = ["asyncagents-task", "superagents-task", "background-task"] as const;
+/** The oldest of the line says nothing of how a notice reads. */
+export const WITH_NOTICES = ["asyncagents-task", "superagents-task"] as const;
+/** The two that say word for word how much a fork inherits, and which resumes are rejected. */
+export const WITH_LIMITS = ["superagents-task", "background-task"] as const;
+
 export interface Requirement {
   /** As a test's title names it. */
   name: string;
@@ -60,9 +73,10 @@ export const requirementsIn = (text: string): Requirement[] => {
   return sections.filter(({ hasText }) => hasText).map(({ heading }) => ({ name: heading, heading, scenarios: [] }));
 };
 
+/** Returns where a specification stands. */
+export const fileOf = (name: SpecificationName): URL =>
+  new URL(`../../docs/specifications/${name}.md`, import.meta.url);
+
 /** Reads all specifications. */
 export const readSpecifications = (): Specification[] =>
-  SPECIFICATIONS.map((name) => {
-    const file = new URL(`../../docs/specifications/${name}.md`, import.meta.url);
-    return { name, requirements: requirementsIn(readFileSync(file, "utf8")) };
-  });
+  SPECIFICATIONS.map((name) => ({ name, requirements: requirementsIn(readFileSync(fileOf(name), "utf8")) }));

@@ -1,5 +1,5 @@
 import type { Concurrency } from "../../src/machines/task/slot-queue.ts";
-import type { Toolset } from "../../src/options.ts";
+import { readOptions, type Toolset } from "../../src/options.ts";
 import type { EngineOptions } from "../../src/services/engine/services.ts";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
 import { createFleet, type FleetMembership } from "../../src/services/fleet/fleet.ts";
@@ -85,6 +85,7 @@ export interface StageOptions {
   /** Default: no limit that a test could come to. */
   concurrency?: Partial<Concurrency>;
   maxResultChars?: number;
+  /** Default: as the options have it. */
   fork?: ForkLimits;
   /** A function is asked by each process. */
   isHeadless?: boolean | (() => boolean);
@@ -138,7 +139,7 @@ export const createStage = ({
   maxDepth = 3,
   concurrency = {},
   maxResultChars = 10_000,
-  fork = { maxToolResultChars: 1_500, maxTokens: 100_000 },
+  fork = readOptions({}).options.fork,
   isHeadless: headless = false,
   attentionTimeout,
   seenThrough = "terminal",

@@ -4,7 +4,7 @@ import { createDisk } from "../fakes/disk.ts";
 import { refused, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
-import { watched } from "../fakes/watched.ts";
+import { atOnce, watched } from "../fakes/watched.ts";
 
 const rule = (section: string, name: string, show: () => Promise<void>) =>
   test(`elisha-task-domain › ${section} › ${name}`, show);
@@ -31,7 +31,7 @@ const only = (stage: Stage) => {
 
 /** Launches a task in the background, and resolves with its id. */
 const background = async (stage: Stage, args = {}): Promise<string> => {
-  const { task_id } = await answered(stage, "elisha_task", { ...GOOD, ...args, async: true });
+  const { task_id } = await atOnce(answered(stage, "elisha_task", { ...GOOD, ...args, async: true }));
   await settled();
   return task_id ?? "";
 };
@@ -159,7 +159,7 @@ rule(PARAMETERS, "a waiting call waits on while the task waits for a person", as
 rule(PARAMETERS, "elisha_task_output does not wait by default", async () => {
   const stage = elisha();
   const id = await background(stage);
-  expect(await answered(stage, "elisha_task_output", { task_id: id })).toEqual({
+  expect(await atOnce(answered(stage, "elisha_task_output", { task_id: id }))).toEqual({
     status: "running",
     task_id: id,
     agent: "general",

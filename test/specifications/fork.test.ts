@@ -1,13 +1,17 @@
+import type { Message, ToolPart } from "@opencode-ai/sdk/v2";
+import { estimateTokenCount } from "tokenx";
 import { expect } from "vitest";
+import { TASKS, WITH_LIMITS } from "../../scripts/requirements/specifications.ts";
+import { readOptions } from "../../src/options.ts";
 import type { HostMessage } from "../../src/services/host/messages.ts";
+import { toForkedMessage, withText } from "../../src/services/host/opencode-messages.ts";
+import { planFork } from "../../src/services/launch/fork-plan.ts";
 import { formatMessage } from "../../src/services/text/transcript.ts";
 import { refused } from "../fakes/fake-host.ts";
 import { PARENT, type Stage } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
-import { ALL, scenario } from "./scenario.ts";
-
-/** The two that say word for word how much a fork inherits. */
-const WITH_LIMITS = ["superagents-task", "background-task"] as const;
+import { atOnce } from "../fakes/watched.ts";
+import { scenario } from "./scenario.ts";
 
 const FORK = { description: "go on", prompt: "Go on from here.", agent: "general", fork: true };
 
@@ -29,46 +33,55 @@ const converse = (stage: Stage, ...texts: (string | { toolResult: string })[]) =
   });
 };
 
+/** Of two such messages one is too much for a fork. */
+const LONG = "word ".repeat(60_000);
+
 const launchFork = async (stage: Stage): Promise<string> => {
   const whole = await stage.callWhole("task", FORK);
   await settled();
   return String(whole.metadata?.sessionId);
 };
 
-scenario(ALL, "Background Task Creation", "Launch forked background task", async (stage) => {
-  converse(stage, "What is this?", { toolResult: "x".repeat(5_000) });
+scenario(TASKS, "Background Task Creation", "Launch forked background task", async (stage) => {
+  converse(stage, "an old question", LONG, "one more", LONG, "What is this?", { toolResult: "x".repeat(5_000) });
   const id = await launchFork(stage);
   expect(stage.host.calls).toContain("fork");
-  expect(stage.host.at(id).messages[1]?.text).toContain("5000 characters originally");
+  const texts = stage.host.at(id).messages.map(({ text }) => text);
+  expect(texts[0]).toBe("one more");
+  expect(texts[3]).toContain("5000 characters originally");
   expect(stage.task(id)).toMatchObject({ isForked: true, status: "running" });
 });
 
 const exclusive = async (stage: Stage) => {
   const id = await stage.complete("12");
   const made = stage.host.sessionIDs().length;
-  await expect(stage.call("task", { resume: id, prompt: "more", fork: true })).rejects.toThrow(
-    /fork and resume are mutually exclusive/,
-  );
+  const both = { resume: id, description: "both", agent: "general", prompt: "more", fork: true };
+  const asked: unknown[] = [];
+  const ask = async (request: unknown) => void asked.push(request);
+  await expect(stage.call("task", both, { ask })).rejects.toThrow(/fork and resume are mutually exclusive/);
+  expect(asked).toEqual([]);
   expect(stage.host.sessionIDs()).toHaveLength(made);
   expect(stage.task(id)).toMatchObject({ status: "completed", resumeCount: 0 });
 };
 
-scenario(ALL, "Background Task Creation", "Validate mutually exclusive modes", exclusive);
+scenario(TASKS, "Background Task Creation", "Validate mutually exclusive modes", exclusive);
 
 const INHERITANCE = "Fork Context Inheritance";
 
-scenario(ALL, INHERITANCE, "Launch forked background task", async (stage) => {
-  converse(stage, "What is this?", "A shop.", "And the tests?", { toolResult: "y".repeat(2_000) });
+scenario(TASKS, INHERITANCE, "Launch forked background task", async (stage) => {
+  const recent = ["What is this?", "A shop.", "And the tests?"];
+  converse(stage, "an old question", LONG, "one more", LONG, ...recent, { toolResult: "y".repeat(2_000) }, "now", "…");
   const before = structuredClone(stage.host.at(PARENT).messages);
-  const whole = await stage.callWhole("task", FORK, { messageID: "msg_003" });
+  const whole = await atOnce(stage.callWhole("task", FORK, { messageID: "msg_009" }));
   const id = String(whole.metadata?.sessionId);
   expect(whole.output).toContain(id);
   expect(stage.task(id)).toMatchObject({ isForked: true, status: "running", agent: "general" });
   await settled();
   const child = stage.host.at(id);
   expect(child.forkOf).toBe(PARENT);
+  const cut = `${"y".repeat(1_500)}\n[Truncated: 2000 characters originally]`;
   const texts = child.messages.map(({ text }) => text);
-  expect(texts.slice(0, 3)).toEqual(["What is this?", "A shop.", "And the tests?"]);
+  expect(texts.slice(0, 7)).toEqual(["one more", LONG, ...recent, cut, "now"]);
   expect(child.prompts.map(({ noReply = false }) => noReply)).toEqual([true, false]);
   expect(child.prompts[0]?.parts[0]?.text).toContain("may be truncated");
   expect(child.prompts[1]).toMatchObject({ agent: "general", model: { modelID: "m1" } });
@@ -83,18 +96,33 @@ scenario(WITH_LIMITS, INHERITANCE, "Fork with context truncation", async (stage)
   expect(messages[3]?.text).toBe("short");
 });
 
+scenario(WITH_LIMITS, INHERITANCE, "Fork with context truncation: its call stays as it is", async () => {
+  const state = { status: "completed", title: "a.ts", metadata: {}, time: { start: 1, end: 2 } } as const;
+  const call: ToolPart = {
+    ...{ id: "prt_1", sessionID: "ses_1", messageID: "msg_1", type: "tool", callID: "call_1", tool: "read" },
+    state: { ...state, input: { filePath: "a.ts" }, output: "z".repeat(4_000) },
+  };
+  const message = toForkedMessage({ info: { id: "msg_1", role: "assistant" } as Message, parts: [call] });
+  const { cuts } = planFork([message], readOptions({}).options.fork);
+  const output = `${"z".repeat(1_500)}\n[Truncated: 4000 characters originally]`;
+  expect(cuts.map(({ part }) => withText(part))).toEqual([{ ...call, state: { ...call.state, output } }]);
+});
+
 scenario(WITH_LIMITS, INHERITANCE, "Fork with token limit enforcement", async (stage) => {
-  const long = "word ".repeat(30_000);
-  converse(stage, "first", long, "second", long, "third", long, "fourth", long, "fifth", "newest");
+  const long = "word ".repeat(20_000);
+  const turns = (...asked: string[]) => asked.flatMap((question) => [question, long]);
+  converse(stage, ...turns("1", "2", "3", "4", "5", "6", "7"), "8", "newest");
   const id = await launchFork(stage);
-  const texts = stage.host.at(id).messages.map(({ text }) => text.slice(0, 20));
-  expect(texts).not.toContain("first");
-  expect(texts).toContain("fifth");
-  expect(texts).toContain("newest");
+  const texts = stage.host.at(id).messages.map(({ text }) => text);
+  const kept = [...turns("4", "5", "6", "7"), "8", "newest"];
+  expect(texts.slice(0, kept.length)).toEqual(kept);
+  const tokens = (some: string[]) => some.reduce((sum, text) => sum + estimateTokenCount(text), 0);
+  expect(tokens(kept)).toBeLessThanOrEqual(100_000);
+  expect(tokens([...turns("3"), ...kept])).toBeGreaterThan(100_000);
   expect(stage.host.at(id).prompts[0]?.parts[0]?.text).toMatch(/The oldest \d+ messages are left out/);
 });
 
-scenario(ALL, INHERITANCE, "Reject fork with resume", exclusive);
+scenario(TASKS, INHERITANCE, "Reject fork with resume", exclusive);
 
 const indicated = async (stage: Stage) => {
   const forked = await launchFork(stage);
@@ -104,8 +132,8 @@ const indicated = async (stage: Stage) => {
   expect(list).not.toContain(`${plain} (forked)`);
 };
 
-scenario(ALL, INHERITANCE, "Fork indicator in task list", indicated);
-scenario(ALL, "Task List Resume Indicator", "Show forked indicator", indicated);
+scenario(TASKS, INHERITANCE, "Fork indicator in task list", indicated);
+scenario(TASKS, "Task List Resume Indicator", "Show forked indicator", indicated);
 
 scenario(["superagents-task"], INHERITANCE, "Fork context role label format", async (stage) => {
   converse(stage, "What is this?", "A shop.");
@@ -129,10 +157,11 @@ scenario(["superagents-task"], INHERITANCE, "Fork context tool call display", as
   expect(call(long)).toBe(`Agent:\n[Tool: read] ${JSON.stringify(long).slice(0, 200)}…`);
 });
 
-scenario(ALL, "Fork Preamble Injection", "Preamble content", async (stage) => {
+scenario(TASKS, "Fork Preamble Injection", "Preamble content", async (stage) => {
   const id = await launchFork(stage);
   const [preamble, launch] = stage.host.at(id).prompts;
   expect(preamble?.noReply).toBe(true);
+  expect(preamble?.parts.map(({ synthetic }) => synthetic)).toEqual([true]);
   expect(preamble?.parts[0]?.text).toMatch(/context may be truncated/);
   expect(preamble?.parts[0]?.text).toMatch(/Read files again if you need their complete content/);
   expect(launch?.noReply ?? false).toBe(false);

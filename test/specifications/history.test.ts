@@ -6,6 +6,15 @@ import { scenario } from "./scenario.ts";
 
 const HISTORY = "Task History Persistence";
 
+/** Where the chart of a task stands that has ended so, and whose parent is owed nothing. */
+const AT_REST = (status: string) => [
+  `lifecycle.${status}`,
+  "run.idle",
+  "notice.none",
+  "attention.none",
+  "steering.none",
+];
+
 scenario(
   ["asyncagents-task"],
   HISTORY,
@@ -22,6 +31,12 @@ scenario(
     expect(stage.engine.list({})).toEqual(before.map(entryOf));
     await settled();
     expect(await stage.call("list")).toContain(completed);
+    const api = await serve(stage);
+    expect((await api.get("/v1/tasks")).body).toMatchObject({
+      total: 2,
+      tasks: [{ sessionID: failed }, { sessionID: completed }],
+    });
+    await api.stop();
   },
   { onDisk: true },
 );
@@ -48,15 +63,38 @@ scenario(
   HISTORY,
   "Task detail accessible for completed tasks after restart",
   async (stage) => {
-    const id = await stage.complete("There are 12.");
+    const result = "There are 12. ".repeat(500);
+    const launchedAt = stage.clock.now();
+    const completed = await stage.launch();
+    stage.host.emit({ type: "toolCall", sessionID: completed, callID: "c1", tool: "read", stage: "stored" });
     await stage.clock.advance(1_000);
-    const before = stage.task(id);
+    stage.host.finish(completed, result);
+    await stage.clock.advance(1_000);
+    await stage.call("output", { task_id: completed });
+    const failed = await stage.launch();
+    stage.host.fail(failed, { name: "APIError", message: "overloaded" });
+    await stage.clock.advance(5_000);
+    const at = (ms: number) => new Date(launchedAt + ms).toISOString();
+    const times = { startedAt: at(0), completedAt: at(1_000), resultRetrievedAt: at(2_000) };
+    const known = [
+      { status: "completed", result, progress: { toolCalls: 1, lastTools: ["read"] }, ...times },
+      { status: "error", error: { name: "APIError", message: "overloaded" }, startedAt: at(2_000) },
+    ];
+    const before = [completed, failed].map(stage.task);
     await stage.restart();
     const api = await serve(stage);
-    const { status, body } = await api.get(`/v1/tasks/${id}`);
-    expect(status).toBe(200);
-    const states = ["lifecycle.completed", "run.idle", "notice.none", "attention.none", "steering.none"];
-    expect(body).toEqual({ ...before, states, allowed: ["RESUME", "RESULT_READ"] });
+    const after = await Promise.all([completed, failed].map((id) => api.get(`/v1/tasks/${id}`)));
+    expect(after.map(({ status }) => status)).toEqual([200, 200]);
+    for (const [index, { body }] of after.entries()) {
+      const { states, allowed, ...task } = body as Record<string, unknown>;
+      expect({ states, allowed }).toEqual(
+        index === 0
+          ? { states: AT_REST("completed"), allowed: ["RESUME", "RESULT_READ"] }
+          : { states: AT_REST("error"), allowed: ["RESULT_READ"] },
+      );
+      expect(task).toMatchObject(known[index] ?? {});
+      expect(task).toEqual(before[index]);
+    }
     await api.stop();
   },
   { onDisk: true },

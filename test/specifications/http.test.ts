@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { portsToTry } from "../../src/services/http/server/listener.ts";
 import { startStatusServer } from "../../src/services/http/server/status-server.ts";
 import { createFakeSource } from "../fakes/status-source.ts";
 import { createVirtualClock } from "../fakes/virtual-clock.ts";
@@ -38,8 +39,20 @@ const discovered = (folder: string) => JSON.parse(readFileSync(join(folder, "ser
 
 const API = "HTTP Status API Server";
 
-scenario(API, "Server starts on plugin init", async ({ server, json }) => {
-  expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
+/** Whether something listens there. */
+const isServed = (address: string, port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, address);
+    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+
+test(`asyncagents-task › ${API} › Server starts on plugin init`, async () => {
+  const port = await occupy(0);
+  const { server, json } = await serve({ env: { ASYNCAGENTS_API_PORT: String(port) } });
+  expect(server).toMatchObject({ port, url: `http://127.0.0.1:${port}` });
+  // Another address of loopback stands for all addresses that are not 127.0.0.1.
+  expect(await isServed("127.0.0.2", port)).toBe(false);
   expect(await json("/v1/health")).toMatchObject({ status: "ok" });
 });
 
@@ -48,6 +61,13 @@ test(`asyncagents-task › ${API} › Server retries next port on collision`, as
   const served = await serve({ env: { ASYNCAGENTS_API_PORT: String(first) } });
   expect(served.server.port).toBeGreaterThanOrEqual(first + 2);
   expect(served.server.port).toBeLessThan(first + 10);
+});
+
+test(`asyncagents-task › ${API} › Server retries next port on collision: ten of them, from the configured one on`, () => {
+  const log = { info: () => undefined, error: () => undefined };
+  const tenFrom = (first: number) => Array.from({ length: 10 }, (_, index) => first + index);
+  expect(portsToTry({}, log)).toEqual([...tenFrom(5_165), 0]);
+  expect(portsToTry({ ASYNCAGENTS_API_PORT: "6000" }, log)).toEqual([...tenFrom(6_000), 0]);
 });
 
 test(`asyncagents-task › ${API} › Server retries next port on collision: with another server of ours`, async () => {
@@ -138,6 +158,10 @@ scenario(LIST, "Paginates with limit and offset", async ({ source, json }) => {
   expect(page).toMatchObject({ total: 35, limit: 10, offset: 20 });
   expect(idsOf(page)).toEqual(Array.from({ length: 10 }, (_, index) => `ses_${String(15 - index).padStart(4, "0")}`));
   expect(idsOf(await json("/v1/tasks?limit=10&offset=30"))).toHaveLength(5);
+  source.launchAll(Array.from({ length: 170 }, () => ({})));
+  const most = await json("/v1/tasks?limit=1000");
+  expect(most).toMatchObject({ total: 205, limit: 200 });
+  expect(idsOf(most)).toHaveLength(200);
 });
 
 scenario(LIST, "Returns total count alongside results", async ({ source, json }) => {
@@ -150,9 +174,12 @@ scenario(LIST, "Returns total count alongside results", async ({ source, json })
 const DETAIL = "Task Detail API";
 
 scenario(DETAIL, "Returns full task object for valid ID", async ({ source, json }) => {
-  const { sessionID } = source.launch({ parentTaskId: "ses_above" });
+  const prompt = "Count. ".repeat(1_000);
+  const { sessionID } = source.launch({ parentTaskId: "ses_above", prompt });
   const ended = source.end(sessionID, "error");
-  expect(await json(`/v1/tasks/${sessionID}`)).toEqual(ended);
+  const task = await json(`/v1/tasks/${sessionID}`);
+  expect(task).toMatchObject({ prompt, parentTaskId: "ses_above", status: "error", error: { message: "overloaded" } });
+  expect(task).toEqual(ended);
 });
 
 scenario(DETAIL, "Returns 404 for unknown ID", async ({ source, json }) => {
@@ -191,11 +218,13 @@ scenario(GROUPS, "Returns group with all member tasks and aggregate stats", asyn
     return sessionID;
   };
   source.launch();
-  const members = [member(1), member(2), member(3), member(4), member(5)];
-  const [completed = "", failed = "", cancelled = "", resumed = ""] = members;
+  const members = [member(1), member(2)];
+  await clock.advance(1_000);
+  for (let calls = 3; calls <= 10; calls += 1) members.push(member(calls));
+  const [resumed = "", cancelled = "", failed = "", alsoFailed = "", ...completed] = members;
   await clock.advance(60_000);
-  source.end(completed);
-  source.end(failed, "error");
+  for (const id of completed.slice(0, 3)) source.end(id);
+  for (const id of [failed, alsoFailed]) source.end(id, "error");
   source.end(cancelled, "cancelled");
   source.change(resumed, { status: "resumed", completedAt: undefined });
   await clock.advance(30_000);
@@ -203,15 +232,15 @@ scenario(GROUPS, "Returns group with all member tasks and aggregate stats", asyn
   expect(idsOf({ tasks })).toEqual(members);
   expect(figures).toEqual({
     batchId: "release 1/2",
-    completed: 1,
-    running: 2,
-    error: 1,
+    completed: 3,
+    running: 4,
+    error: 2,
     cancelled: 1,
-    total: 5,
-    completionRate: 0.2,
-    totalToolCalls: 15,
+    total: 10,
+    completionRate: 0.3,
+    totalToolCalls: 55,
     usage: { tokens: 0, cost: 0 },
-    duration: 90_000,
+    duration: 91_000,
   });
 });
 
@@ -303,12 +332,13 @@ const HEALTH = "Health and Stats Endpoints";
 
 scenario(HEALTH, "Health endpoint returns ok status with uptime", async ({ source, json, clock, folder }) => {
   source.launch();
+  source.end(source.launch().sessionID);
   await clock.advance(12_500);
   expect(await json("/v1/health")).toEqual({
     status: "ok",
     uptime: 12.5,
     version: "1.2.3",
-    taskCount: 1,
+    taskCount: 2,
     pid: process.pid,
     startedAt: discovered(folder).startedAt,
   });
@@ -316,10 +346,12 @@ scenario(HEALTH, "Health endpoint returns ok status with uptime", async ({ sourc
 
 scenario(HEALTH, "Stats endpoint returns counts by status and agent", async ({ source, json }) => {
   source.launch();
+  source.launch();
   source.end(source.launch({ agent: "explore" }).sessionID);
+  source.end(source.launch().sessionID, "error");
   expect(await json("/v1/stats")).toMatchObject({
-    byStatus: { running: 1, completed: 1, error: 0, cancelled: 0, resumed: 0 },
-    byAgent: { general: 1, explore: 1 },
+    byStatus: { running: 2, completed: 1, error: 1, cancelled: 0, resumed: 0 },
+    byAgent: { general: 3, explore: 1 },
   });
 });
 
@@ -407,7 +439,5 @@ test(`asyncagents-task › ${DISCOVERY} › server.json deleted on graceful shut
 scenario(DISCOVERY, "server.json enables external tool discovery", async ({ folder }) => {
   const { url, port } = discovered(folder);
   expect(await (await fetch(`${url}/v1/health`)).json()).toMatchObject({ status: "ok" });
-  const socket = connect(port, "127.0.0.1");
-  await new Promise<void>((resolve) => socket.once("connect", resolve));
-  socket.destroy();
+  expect(await isServed("127.0.0.1", port)).toBe(true);
 });

@@ -1,39 +1,32 @@
 import { expect } from "vitest";
-import type { Stage } from "../fakes/stage.ts";
+import { WITH_NOTICES } from "../../scripts/requirements/specifications.ts";
+import { isDevelopment } from "../../src/services/platform/environment.ts";
 import { settled } from "../fakes/virtual-clock.ts";
-import { scenario, WITH_NOTICES } from "./scenario.ts";
+import { endOtherBatch, newestOf } from "./notice-parts.ts";
+import { scenario } from "./scenario.ts";
 
 const FORMAT = "Silent System Hints in Notifications";
 
-/** The one notice that the parent got: its visible and its hidden part. */
-const onlyNotice = (stage: Stage): { visible: string; hidden: string } => {
-  const notices = stage.notices();
-  expect(notices).toHaveLength(1);
-  const [visible, hidden] = notices[0] ?? [];
-  expect(notices[0]).toHaveLength(2);
-  expect(visible?.synthetic ?? false).toBe(false);
-  expect(hidden?.synthetic).toBe(true);
-  return { visible: visible?.text ?? "", hidden: hidden?.text ?? "" };
-};
-
 scenario(WITH_NOTICES, FORMAT, "Task completion notification format", async (stage, prefix) => {
+  await endOtherBatch(stage);
   const id = await stage.launch({ description: "find the bug" });
   await stage.launch({ description: "another" });
   await stage.clock.advance(65_000);
   stage.host.finish(id, "It is in a.ts.");
   await settled();
-  const { visible, hidden } = onlyNotice(stage);
+  const { visible, hidden } = newestOf(2, stage);
   expect(visible).toBe('✓ **Agent "find the bug" finished in 1m 5s.**\nTask Progress: 1/2\nResult: "It is in a.ts."');
   expect(hidden).toContain(`${prefix}_output(task_id="${id}")`);
   expect(hidden).toContain("It is in a.ts.");
 });
 
 scenario(WITH_NOTICES, FORMAT, "Task failure notification format", async (stage, prefix) => {
+  await endOtherBatch(stage);
   const id = await stage.launch({ description: "find the bug" });
   await stage.clock.advance(1_500);
   stage.host.fail(id, { name: "APIError", message: "invalid api key" });
   await settled();
-  const { visible, hidden } = onlyNotice(stage);
+  const { visible, hidden } = newestOf(2, stage);
   expect(visible).toBe(
     '✗ **Agent "find the bug" failed in 1.5s.**\nTask Progress: 1/1\nError: "APIError: invalid api key"',
   );
@@ -42,11 +35,12 @@ scenario(WITH_NOTICES, FORMAT, "Task failure notification format", async (stage,
 });
 
 scenario(WITH_NOTICES, FORMAT, "Task cancellation notification format", async (stage, prefix) => {
+  await endOtherBatch(stage);
   const id = await stage.launch({ description: "find the bug" });
   await stage.clock.advance(2_000);
   await stage.call("cancel", { task_id: id });
   await settled();
-  const { visible, hidden } = onlyNotice(stage);
+  const { visible, hidden } = newestOf(2, stage);
   expect(visible).toBe('⊘ **Agent "find the bug" cancelled after 2s.**\nTask Progress: 1/1');
   expect(hidden).toContain(`Use ${prefix}_output tools to see agent responses.`);
 });
@@ -58,7 +52,7 @@ scenario(WITH_NOTICES, HINTS, "Hidden hint when tasks still running", async (sta
   await stage.launch();
   stage.host.finish(id, "done");
   await settled();
-  const { hidden } = onlyNotice(stage);
+  const { hidden } = newestOf(1, stage);
   expect(hidden.split("\n")).toEqual(
     expect.arrayContaining([
       `If you need results immediately, use ${prefix}_output(task_id="${id}").`,
@@ -92,9 +86,9 @@ scenario(
   async (stage) => {
     stage.host.finish(await stage.launch(), "done");
     await settled();
-    expect(onlyNotice(stage).visible).toMatch(/\[hint attached\]$/);
+    expect(newestOf(1, stage).visible).toMatch(/\[hint attached\]$/);
   },
-  { development: true },
+  { development: isDevelopment({ NODE_ENV: "development" }) },
 );
 
 scenario(
@@ -104,7 +98,7 @@ scenario(
   async (stage) => {
     stage.host.finish(await stage.launch(), "done");
     await settled();
-    expect(onlyNotice(stage).visible).not.toContain("hint attached");
+    expect(newestOf(1, stage).visible).not.toContain("hint attached");
   },
-  { development: false },
+  { development: isDevelopment({ NODE_ENV: "production" }) },
 );

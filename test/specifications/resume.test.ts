@@ -1,17 +1,12 @@
 import { expect } from "vitest";
-import type { Stage } from "../fakes/stage.ts";
+import { TASKS, WITH_LIMITS, WITH_NOTICES } from "../../scripts/requirements/specifications.ts";
+import { missing } from "../fakes/fake-host.ts";
 import { settled } from "../fakes/virtual-clock.ts";
-import { ALL, scenario, WITH_NOTICES } from "./scenario.ts";
+import { atOnce } from "../fakes/watched.ts";
+import { endOtherBatch, newestOf } from "./notice-parts.ts";
+import { scenario } from "./scenario.ts";
 
-/** The two that say word for word which resumes are rejected. */
-const WITH_REJECTIONS = ["superagents-task", "background-task"] as const;
-
-const newest = (stage: Stage): { visible: string; hidden: string } => {
-  const [visible, hidden] = stage.notices().at(-1) ?? [];
-  return { visible: visible?.text ?? "", hidden: hidden?.text ?? "" };
-};
-
-scenario(ALL, "Task Status Management", "Track resumed status", async (stage) => {
+scenario(TASKS, "Task Status Management", "Track resumed status", async (stage) => {
   const id = await stage.complete("There are 12.");
   await stage.call("task", { resume: id, prompt: "And how many are tests?" });
   expect(stage.task(id).status).toBe("resumed");
@@ -24,11 +19,13 @@ scenario(ALL, "Task Status Management", "Track resumed status", async (stage) =>
 
 const RESUMPTION = "Task Conversation Resumption";
 
-scenario(ALL, RESUMPTION, "Resume completed task with follow-up prompt", async (stage) => {
+scenario(TASKS, RESUMPTION, "Resume completed task with follow-up prompt", async (stage) => {
   const id = await stage.complete("There are 12.");
   stage.host.calls.length = 0;
-  const answer = await stage.call("task", { resume: id, prompt: "And how many are tests?" });
-  expect(stage.host.calls[0]).toBe("session");
+  stage.host.failNext("session", missing);
+  await expect(stage.call("task", { resume: id, prompt: "Are you there?" })).rejects.toThrow("does not exist any more");
+  expect(stage.host.calls).toEqual(["session"]);
+  const answer = await atOnce(stage.call("task", { resume: id, prompt: "And how many are tests?" }));
   expect(answer).toContain(id);
   expect(stage.task(id).status).toBe("resumed");
   await settled();
@@ -38,18 +35,18 @@ scenario(ALL, RESUMPTION, "Resume completed task with follow-up prompt", async (
   expect(child.messages.map(({ text }) => text)).toEqual(["Find it.", "There are 12.", "And how many are tests?", ""]);
 });
 
-scenario(WITH_REJECTIONS, RESUMPTION, "Resume completion notification", async (stage) => {
+scenario(WITH_LIMITS, RESUMPTION, "Resume completion notification", async (stage) => {
   const id = await stage.complete("There are 12.");
   await stage.call("task", { resume: id, prompt: "And how many are tests?" });
   await settled();
-  stage.host.finish(id, "5 of them.");
+  const response = Array.from({ length: 40 }, (_, line) => `Test ${line} is in a.ts.`);
+  stage.host.finish(id, response.join("\n"));
   await settled();
-  expect(stage.notices()).toHaveLength(2);
-  expect(newest(stage).hidden).toContain("5 of them.");
+  expect(newestOf(2, stage).hidden.split("\n")).toEqual(expect.arrayContaining(response.map((line) => `> ${line}`)));
   expect(stage.task(id).status).toBe("completed");
 });
 
-scenario(ALL, RESUMPTION, "Wait for resume response", async (stage) => {
+scenario(TASKS, RESUMPTION, "Wait for resume response", async (stage) => {
   const id = await stage.complete("There are 12.");
   await stage.call("task", { resume: id, prompt: "And how many are tests?" });
   const answer = stage.call("output", { task_id: id, block: true });
@@ -59,7 +56,7 @@ scenario(ALL, RESUMPTION, "Wait for resume response", async (stage) => {
   expect(await answer).not.toContain("There are 12.");
 });
 
-scenario(WITH_REJECTIONS, RESUMPTION, "Reject resume of non-completed task", async (stage) => {
+scenario(WITH_LIMITS, RESUMPTION, "Reject resume of non-completed task", async (stage) => {
   const running = await stage.launch();
   const failed = await stage.launch();
   stage.host.fail(failed, { name: "APIError", message: "401" });
@@ -79,7 +76,7 @@ scenario(WITH_REJECTIONS, RESUMPTION, "Reject resume of non-completed task", asy
   }
 });
 
-scenario(WITH_REJECTIONS, RESUMPTION, "Reject concurrent resume", async (stage) => {
+scenario(WITH_LIMITS, RESUMPTION, "Reject concurrent resume", async (stage) => {
   const id = await stage.complete("There are 12.");
   await stage.call("task", { resume: id, prompt: "first" });
   await expect(stage.call("task", { resume: id, prompt: "second" })).rejects.toThrow(/is currently being resumed/);
@@ -88,7 +85,7 @@ scenario(WITH_REJECTIONS, RESUMPTION, "Reject concurrent resume", async (stage) 
   expect(stage.host.at(id).prompts).toHaveLength(2);
 });
 
-scenario(ALL, RESUMPTION, "Handle expired session on resume", async (stage, prefix) => {
+scenario(TASKS, RESUMPTION, "Handle expired session on resume", async (stage, prefix) => {
   const id = await stage.complete("There are 12.");
   stage.host.delete(id);
   await settled();
@@ -98,7 +95,7 @@ scenario(ALL, RESUMPTION, "Handle expired session on resume", async (stage, pref
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "There are 12.", resumeCount: 0 });
 });
 
-scenario(ALL, "Resume Count Tracking", "Increment resume count", async (stage) => {
+scenario(TASKS, "Resume Count Tracking", "Increment resume count", async (stage) => {
   const id = await stage.complete("There are 12.");
   for (const count of [1, 2]) {
     await stage.call("task", { resume: id, prompt: "more" });
@@ -110,7 +107,7 @@ scenario(ALL, "Resume Count Tracking", "Increment resume count", async (stage) =
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "answer 2" });
 });
 
-scenario(ALL, "Task List Resume Indicator", "Show resumed indicator", async (stage) => {
+scenario(TASKS, "Task List Resume Indicator", "Show resumed indicator", async (stage) => {
   const id = await stage.complete("There are 12.");
   await stage.call("task", { resume: id, prompt: "more" });
   expect(await stage.call("list")).toContain(`${id} (resumed)`);
@@ -123,27 +120,28 @@ scenario(ALL, "Task List Resume Indicator", "Show resumed indicator", async (sta
 const FORMAT = "Silent System Hints in Notifications";
 
 scenario(WITH_NOTICES, FORMAT, "Resume completion notification format", async (stage, prefix) => {
+  await endOtherBatch(stage);
   const id = await stage.complete("There are 12.");
   await stage.clock.advance(60_000);
   await stage.call("task", { resume: id, prompt: "more" });
   await stage.clock.advance(2_500);
   stage.host.finish(id, "13");
   await settled();
-  expect(stage.notices().at(-1)).toHaveLength(2);
-  expect(newest(stage).visible).toBe(
-    '✓ **Resume #1 completed in 2.5s.**\nTask Progress: 1/1\nAgent "find it". Result: "13"',
-  );
-  expect(newest(stage).hidden).toContain(`Use ${prefix}_output tools to see agent responses.`);
+  const { visible, hidden } = newestOf(3, stage);
+  expect(visible).toBe('✓ **Resume #1 completed in 2.5s.**\nTask Progress: 1/1\nAgent "find it". Result: "13"');
+  expect(hidden).toContain(`Use ${prefix}_output tools to see agent responses.`);
 });
 
 scenario(WITH_NOTICES, FORMAT, "Resume failure notification format", async (stage) => {
+  await endOtherBatch(stage);
   const id = await stage.complete("There are 12.");
   await stage.call("task", { resume: id, prompt: "more" });
   await stage.clock.advance(2_500);
   stage.host.fail(id, { name: "APIError", message: "out of credit" });
   await settled();
-  expect(newest(stage).visible).toBe(
+  const { visible, hidden } = newestOf(3, stage);
+  expect(visible).toBe(
     '✗ **Resume #1 failed in 2.5s.**\nTask Progress: 1/1\nAgent "find it". Error: "APIError: out of credit"',
   );
-  expect(newest(stage).hidden).toContain("APIError: out of credit");
+  expect(hidden).toContain("APIError: out of credit");
 });

@@ -1,19 +1,9 @@
 import { test } from "vitest";
+import { PREFIXES } from "../../scripts/requirements/specifications.ts";
 import { createDisk } from "../fakes/disk.ts";
 import { createStage, type Stage, type StageOptions } from "../fakes/stage.ts";
 
-/** The three specifications of one tool contract, each with the prefix that it names the tools by. */
-const PREFIXES = {
-  "asyncagents-task": "asyncagents",
-  "superagents-task": "superagents",
-  "background-task": "background",
-} as const;
-
 type Specification = keyof typeof PREFIXES;
-
-export const ALL: readonly Specification[] = ["asyncagents-task", "superagents-task", "background-task"];
-/** The oldest of the line says nothing of how a notice reads. */
-export const WITH_NOTICES: readonly Specification[] = ["asyncagents-task", "superagents-task"];
 
 /** One scenario of a requirement, shown under the prefix of each specification that has it. */
 export const scenario = (

@@ -121,9 +121,13 @@ rule(FLOW, "two levels: the inner end is delivered to the inner parent, the oute
 rule(UIP, "what a child asks belongs to the child's task", async () => {
   const stage = subtasks();
   const { id } = await begin(stage);
+  const other = await begin(stage, {}, { callID: "call_2" });
   stage.host.emit(asked(id));
+  expect(stage.task(other.id).attention).toBeUndefined();
   expect(stage.task(id).attention).toMatchObject({ kind: "permission", what: "bash: rm -rf dist" });
   expect(stage.store.journal(id).map(({ type }) => type)).toContain("REQUEST_ASKED");
+  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  expect(stage.task(id).attention).toBeUndefined();
 });
 
 const blocksUntilTheChildEnds = async () => {
