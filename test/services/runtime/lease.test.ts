@@ -110,12 +110,12 @@ test("a task is lost that goes on elsewhere, or was removed there; not one that 
   expect(ids.map(runtime.isLost)).toEqual([false, false, true, true]);
 });
 
-test("a message is wanted as long as its task wants it, and the process runs", () => {
+test("an instruction is being sent as long as its task wants it, and the process runs", () => {
   const { runtime, send } = setUp();
   send({ type: "STEER", messageID: "msg_3", partID: "prt_3", prompt: "Only the tests." });
-  const wanted = () => ["msg_3", "msg_other"].map((id) => runtime.wantsSent("ses_1", id));
-  expect(wanted()).toEqual([true, false]);
-  expect(runtime.wantsSent("ses_2", "msg_3")).toBe(false);
+  expect(runtime.instructionBeingSent("ses_1")).toBe("msg_3");
+  expect(runtime.runBeingSent("ses_1")).toBeUndefined();
+  expect(runtime.instructionBeingSent("ses_2")).toBeUndefined();
   runtime.stop();
-  expect(wanted()).toEqual([false, false]);
+  expect(runtime.instructionBeingSent("ses_1")).toBeUndefined();
 });
