@@ -16,10 +16,7 @@ export interface Gates {
 export const createGates = (runCommand: RunCommand): Gates => {
   const running = new Map<string, AbortController>();
 
-  const stop = (taskId: string) => {
-    running.get(taskId)?.abort();
-    running.delete(taskId);
-  };
+  const stop = (taskId: string) => running.get(taskId)?.abort();
 
   return {
     run: async (taskId, { command, timeout: timeoutMs }, directory) => {
@@ -28,13 +25,12 @@ export const createGates = (runCommand: RunCommand): Gates => {
       running.set(taskId, stopper);
       const { signal } = stopper;
       const end = await runCommand({ command, directory, timeoutMs, signal });
-      if (signal.aborted) return undefined;
-      running.delete(taskId);
-      return end;
+      if (running.get(taskId) === stopper) running.delete(taskId);
+      return signal.aborted ? undefined : end;
     },
     stop,
     stopAll: () => {
-      for (const taskId of [...running.keys()]) stop(taskId);
+      for (const taskId of running.keys()) stop(taskId);
     },
   };
 };
