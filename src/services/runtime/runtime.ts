@@ -103,16 +103,15 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
       const prompts = pendingPrompts(outbox);
       const before = storedPrompts.get(parentSessionID) ?? [];
       if (prompts.length === before.length && prompts.every((prompt, index) => prompt === before[index])) return [];
-      if (prompts.length === 0) storedPrompts.delete(parentSessionID);
-      else storedPrompts.set(parentSessionID, prompts);
+      storedPrompts.set(parentSessionID, prompts);
       return { parentSessionID, prompts };
     });
 
   /** The store keeps no prompt with the end of a task that another process owns. */
   const keepStored = (parentSessionID: string, refused: string[]) => {
-    const given = storedPrompts.get(parentSessionID);
-    const kept = given?.filter(({ runs }) => runs.every(({ taskId }) => !refused.includes(taskId)));
-    if (kept) storedPrompts.set(parentSessionID, kept);
+    const given = storedPrompts.get(parentSessionID) ?? [];
+    const kept = given.filter(({ runs }) => runs.every(({ taskId }) => !refused.includes(taskId)));
+    storedPrompts.set(parentSessionID, kept);
   };
 
   /** Stores the steps. Returns the tasks as they are now, and the ids of those that another process owns. */
@@ -182,8 +181,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
   const reportEffectFault = (effect: Effect, reason: string) => {
     log.error(`a fault in the effect "${effect.type}"`, { reason });
     const event = effects.onFault(effect, clock.now(), reason);
-    if (event?.type === "TASK") send(event.id, event.event);
-    else if (event) dispatch(event);
+    if (event) dispatch(event);
   };
 
   /** A chart threw, which is a fault of ours: its task ends with an error, from the snapshot that is stored. */
@@ -403,7 +401,6 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     renewLease: () => void (isStopped || renewLease()),
     forget: (forgotten) => {
       forget(forgotten);
-      flush();
       for (const task of forgotten) bus.emit("taskChanged", task);
     },
     subscribe: (listener) => bus.on("taskChanged", listener),
@@ -415,9 +412,6 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
   };
 };
 
-const isEmpty = ({ launched, steps, effects, outboxes, idleOutboxes }: Transitions & { effects: Effect[] }): boolean =>
-  launched.length === 0 &&
-  steps.length === 0 &&
-  effects.length === 0 &&
-  outboxes.size === 0 &&
-  idleOutboxes.length === 0;
+/** A task that is launched asks for a slot, or takes the step of having one. */
+const isEmpty = ({ steps, effects, outboxes }: Transitions & { effects: Effect[] }): boolean =>
+  steps.length === 0 && effects.length === 0 && outboxes.size === 0;

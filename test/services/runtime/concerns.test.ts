@@ -135,7 +135,10 @@ test("a task says why it would refuse something, be it at work, at rest, elsewhe
   const { runtime, store, other } = setUp();
   const resume = { type: "RESUME", at: START, messageID: "msg_2", partID: "prt_2", prompt: "more" } as const;
   expect(runtime.refusalReason("ses_1", { type: "CANCEL", at: START })).toBeUndefined();
+  const { get } = store;
+  store.get = () => undefined;
   expect(runtime.refusalReason("ses_1", resume)).toMatch(/running/);
+  store.get = get;
   const rested = scriptTask("ses_rested");
   store.commit(rested.whole());
   expect(runtime.refusalReason("ses_rested", resume)).toBeUndefined();
@@ -157,7 +160,9 @@ test("a task that another version stored ends in an error, and takes nothing at 
     return { ...record, snapshot: { ...record.snapshot, value: { ...record.snapshot.value, run: "dreaming" } } };
   };
   expect(runtime.restore(unknown(live) as never)).toBe(false);
-  expect(log.errors).toEqual([expect.stringContaining("a task cannot continue")]);
+  expect(log.errors).toEqual([
+    'a task cannot continue {"taskId":"ses_live","reason":"this version does not know the state in which the task was stored"}',
+  ]);
   expect(runtime.snapshotOf("ses_live")?.value.lifecycle).toBe("error");
   expect(runtime.snapshotOf("ses_live")?.context.error?.message).toBe(
     "A fault in opencode-taskchart: this version does not know the state in which the task was stored",
@@ -181,6 +186,27 @@ test("a task at rest that another version stored stays as it is, whatever is sen
   expect(store.get("ses_rested")).toEqual(before);
   expect(runtime.snapshotOf("ses_rested")).toBeUndefined();
   expect([log.errors, other.claim("ses_rested")]).toEqual([[], true]);
+});
+
+test("a parent without a notice under way has no pending prompt, be it known or not", () => {
+  const { runtime } = setUp();
+  expect([PARENT, "ses_elsewhere"].map(runtime.pendingPrompt)).toEqual([undefined, undefined]);
+});
+
+test("a live task has a receipt once its run has ended", () => {
+  const { runtime, end } = setUp();
+  expect([runtime.receiptOf("ses_1"), runtime.receiptOf("ses_unknown")]).toEqual([undefined, undefined]);
+  end();
+  expect(runtime.receiptOf("ses_1")).toMatchObject({ run: 0 });
+});
+
+test("a parent's outbox goes with its last task, also where a call delivers the end", () => {
+  const { runtime, send, end } = setUp();
+  send({ type: "WAIT_BEGAN", call: "call_1" });
+  end();
+  send({ type: "WAIT_DELIVERED", call: "call_1" });
+  expect(runtime.liveTasks()).toEqual([]);
+  expect(runtime.concerns({ type: "deleted", sessionID: PARENT })).toBe(false);
 });
 
 test("of live tasks there is a list", () => {

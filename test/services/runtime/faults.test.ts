@@ -60,7 +60,7 @@ test.each<[string, Effects["perform"]]>([
 
 test("an effect of an outbox that throws is made up for by the outbox", async () => {
   const reads: string[] = [];
-  const { runtime, launch, log } = setUp((effect) => {
+  const { clock, runtime, launch, log } = setUp((effect) => {
     if (effect.type !== "readParent") return undefined;
     reads.push(effect.parentSessionID);
     return failWith("no adapter")();
@@ -74,6 +74,8 @@ test("an effect of an outbox that throws is made up for by the outbox", async ()
     runtime.send("ses_1", { at: START, ...event });
   expect(reads).toEqual([PARENT]);
   expect(log.errors).toEqual(['a fault in the effect "readParent" {"reason":"no adapter"}']);
+  await clock.advance(2_000);
+  expect(reads).toEqual([PARENT, PARENT]);
 });
 
 test("an outbox that breaks is replaced by one that is given the ends it owed, but for those that a call waits for", () => {
@@ -112,25 +114,30 @@ test("an answer that the charts break on is logged", async () => {
   const { launch, log } = setUp(async () => ({ type: "RESTORE", snapshot: null }) as never);
   launch();
   await settled();
-  expect(log.errors.filter((line) => line.startsWith('a fault after the effect "'))).not.toEqual([]);
+  expect(log.errors).toContainEqual(
+    expect.stringMatching(/^a fault after the effect "sendPrompt" \{"reason":"Cannot read.*"\}$/),
+  );
 });
 
 test("a fault in what is known of an effect without the host ends the run, and is logged", () => {
+  const performed: string[] = [];
   const know = (effect: Effect) => (effect.type === "requestSlot" ? failWith("no queue")() : undefined);
-  const { launch, log, failure } = setUp(undefined, { know });
+  const { launch, log, failure } = setUp((effect) => void performed.push(effect.type), { know });
   launch();
+  expect(performed).not.toContain("requestSlot");
   expect(log.errors[0]).toBe('a fault in the effect "requestSlot" {"reason":"no queue"}');
   expect(failure()).toBe("A fault in opencode-taskchart: no queue");
 });
 
 test("a chart with a deadline has something to do when it is over", async () => {
-  const { clock, runtime, launch, state } = setUp();
+  const { clock, store, runtime, launch, state } = setUp();
   launch();
   const error = { name: "Unreachable", kind: "host", message: "connection refused" } as const;
   runtime.send("ses_1", { type: "PROMPT_REFUSED", at: START, error, retryable: true });
   expect(state()).toBe("backingOff");
   await clock.advance(60_000);
   expect(state()).toBe("sending");
+  expect(store.get("ses_1")?.task.state).toBe("running.sending");
 });
 
 test("a task that is forgotten is dropped, and its listeners are called", () => {
@@ -143,6 +150,21 @@ test("a task that is forgotten is dropped, and its listeners are called", () => 
   expect(runtime.liveTasks()).toEqual([]);
   expect(changed).toEqual(["ses_1 running.sending"]);
   expect(runtime.awaitsTasks(PARENT)).toBe(false);
+  expect(runtime.concerns({ type: "deleted", sessionID: PARENT })).toBe(false);
+});
+
+test("what is known of an effect without the host is not asked of it", () => {
+  const performed: string[] = [];
+  const { launch, state } = setUp((effect) => void performed.push(effect.type));
+  launch();
+  expect([state(), performed]).toEqual(["sending", ["sendPrompt"]]);
+});
+
+test("a fault in an effect whose answer nobody waits for is only logged", () => {
+  const { launch, log, state } = setUp(failWith("no adapter"), { onFault: () => undefined });
+  launch();
+  expect(state()).toBe("sending");
+  expect(log.errors).toEqual(['a fault in the effect "sendPrompt" {"reason":"no adapter"}']);
 });
 
 test("an observer that throws is told nothing more, is logged once, and disturbs no task", () => {

@@ -21,9 +21,12 @@ const setUp = () => {
   const [store, other] = [memory.boot(clock), memory.boot(clock)];
   const log = createRecordingLog();
   const asked: string[] = [];
+  const bus = createEventBus<EngineEvents>(log);
+  const losses: unknown[] = [];
+  bus.on("tasksLost", (tasks) => void losses.push(tasks));
   const runtime = createRuntime({
     ...{ clock: steppingClock, store, log },
-    bus: createEventBus<EngineEvents>(log),
+    bus,
     progress: createProgressLog(),
     effects: createFakeEffects((effect) => {
       asked.push(effect.type);
@@ -41,7 +44,7 @@ const setUp = () => {
   };
   const send = (event: object) => runtime.send("ses_1", { at: clock.now(), ...event } as TaskEvent);
   return {
-    ...{ clock, store, other, runtime, asked, heartbeats, send },
+    ...{ clock, store, other, runtime, asked, heartbeats, losses, send },
     lose: () => void lost.push("ses_1"),
     setClockBack: (ms: number) => {
       stepBack = ms;
@@ -59,13 +62,17 @@ test("the lease is renewed by the first event after it, and then not for as long
 });
 
 test("a heartbeat renews the lease", async () => {
-  const { clock, runtime, heartbeats, send } = setUp();
+  const { clock, runtime, heartbeats, losses, send } = setUp();
   await clock.sleep(LEASE_MS);
   runtime.heartbeat();
   await clock.sleep(LEASE_MS);
   send({ type: "HOST_IDLE" });
   runtime.renewLease();
   expect(heartbeats).toEqual([START + LEASE_MS]);
+  await clock.sleep(1);
+  runtime.renewLease();
+  expect(heartbeats).toEqual([START + LEASE_MS, START + 2 * LEASE_MS + 1]);
+  expect(losses).toEqual([]);
 });
 
 test("a clock that was set back by more than the lease says nothing of how long ago the heartbeat was", () => {
@@ -99,6 +106,7 @@ test("work that asks whether a task is still this process's looks first what was
   await clock.sleep(LEASE_MS + 1);
   runtime.stop();
   runtime.renewLease();
+  runtime.dispatch({ type: "HOST", at: clock.now(), event: { type: "idle", sessionID: "ses_1" } });
   expect([runtime.isStillOurs("ses_1"), heartbeats.length]).toEqual([false, 1]);
 });
 

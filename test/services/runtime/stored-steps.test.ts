@@ -54,7 +54,8 @@ const setUp = () => {
 };
 
 const read = { type: "PARENT_READ", sender: { agent: "build", model: undefined }, othersRun: false };
-const prompt = { messageID: "msg_n", parts: [], runs: [{ taskId: "ses_1", run: 0 }], toasts: [] };
+const toasts = [{ message: "done", variant: "success" } as const];
+const prompt = { messageID: "msg_n", parts: [], runs: [{ taskId: "ses_1", run: 0 }], toasts };
 
 test("a task is stored and published with what is counted of it", () => {
   const { store, progress, launch, end, published } = setUp();
@@ -100,7 +101,7 @@ test("what is counted of a task is forgotten once it is at rest, or was removed"
 });
 
 test("nothing is stored for a step of an outbox that changes no prompt", () => {
-  const { changes, launch, end, tell } = setUp();
+  const { changes, launch, end, tell, log } = setUp();
   launch("ses_1");
   end("ses_1");
   changes.length = 0;
@@ -110,9 +111,23 @@ test("nothing is stored for a step of an outbox that changes no prompt", () => {
   expect(changes.map(({ prompts }) => prompts)).toEqual([[{ parentSessionID: PARENT, prompts: [prompt] }]]);
   changes.length = 0;
   tell({ type: "SENT", messageID: "msg_n" });
+  // Its toasts are shown once.
+  const shown = { ...prompt, toasts: [] };
+  expect(changes.map(({ prompts }) => prompts)).toEqual([[{ parentSessionID: PARENT, prompts: [shown] }]]);
+  changes.length = 0;
+  tell({ type: "PARENT_BUSY" });
   expect(changes).toEqual([]);
   tell({ type: "PARENT_ANSWERED", promptID: "msg_n", createdAt: START });
   expect(changes.flatMap(({ prompts }) => prompts)).toEqual([{ parentSessionID: PARENT, prompts: [] }]);
+  expect(log.errors).toEqual([]);
+});
+
+test("a notice that was taken over is stored no more once it was read, though no task of it lives here", () => {
+  const { runtime, changes, tell } = setUp();
+  runtime.dispatch({ type: "ADOPT_PROMPTS", at: START, parentSessionID: PARENT, prompts: [{ ...prompt, toasts: [] }] });
+  changes.length = 0;
+  tell({ type: "CHECKED", messageID: "msg_n", standing: "answered" });
+  expect(changes.map(({ prompts }) => prompts)).toEqual([[{ parentSessionID: PARENT, prompts: [] }]]);
 });
 
 test("the steps of one event are stored together, each task once, as it is after them", () => {
