@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, connect as openSocket, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -32,6 +32,8 @@ export interface NatsServer {
   start(): Promise<void>;
   /** Ends it, removes what it has stored, starts it and sets up the fleet anew. */
   wipe(): Promise<void>;
+  /** Copies all that it has stored, for which it is ended and started again. Returns how to set it back to that. */
+  copy(): Promise<() => Promise<void>>;
   /** Does something with its streams. */
   manage<T>(work: (jsm: JetStreamManager) => Promise<T>): Promise<T>;
   /** Ends it for good. */
@@ -94,6 +96,7 @@ export const startNats = async (
   writeFileSync(configured, configuration);
   const keeping = hasJetStream ? ["-js", "-sd", store] : [];
   let child: ChildProcess | undefined;
+  let copies = 0;
   const full: FleetSettings = { lease: 2_000, keep: 86_400_000, replicas: 1, ...settings };
 
   const start = async () => {
@@ -137,6 +140,19 @@ export const startNats = async (
       rmSync(store, { recursive: true, force: true });
       await start();
       await setUpIfWanted();
+    },
+    copy: async () => {
+      copies += 1;
+      const copy = join(folder, `copy-${copies}`);
+      await kill();
+      cpSync(store, copy, { recursive: true });
+      await start();
+      return async () => {
+        await kill();
+        rmSync(store, { recursive: true });
+        cpSync(copy, store, { recursive: true });
+        await start();
+      };
     },
     manage: (work) => manage(url, work),
     stop: async () => {

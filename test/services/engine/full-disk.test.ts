@@ -59,7 +59,9 @@ for (const [situation, begun] of Object.entries(SITUATIONS)) {
       expect(after, told).toEqual([1, 1]);
       expect(stored, told).toEqual(["completed", "completed"]);
       const outage = said.filter((line) => !line.startsWith("Other users of this machine"));
-      if (outage.length > 0) expect(outage, told).toEqual([FULL, OVER]);
+      // What little room there is may do for one change, and not for the next.
+      expect(outage, told).toEqual(outage.map((_, index) => (index % 2 === 0 ? FULL : OVER)));
+      expect(outage.length % 2, told).toBe(0);
     }
     // The smallest and the largest amount show that the disk was full, and that it was not.
     expect(all[0]?.said.join()).toContain(FULL);

@@ -1,0 +1,178 @@
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { Bus } from "../../../src/services/fleet/bus.ts";
+import { findLog } from "../../../src/services/fleet/log-of-run.ts";
+import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
+import { systemClock } from "../../../src/services/platform/clock.ts";
+import { describeWithNats, type NatsServer, startNats } from "../../fakes/nats-server.ts";
+import { PATIENCE_MS } from "../../patience.ts";
+import { createFleet, LEASE, type Server, texts, workOf } from "./servers.ts";
+
+const ALL = process.env.CRASH_POINTS === "all";
+
+/** Milliseconds. A machine that is busy stands still for a second at times. */
+const SHORT_LEASE = 4_000;
+
+/** How often a run may be begun, see `servers.ts`. */
+const ATTEMPTS = 2;
+
+/** Until when a run has come: it is not launched; ordered; claimed, and at work; ended in the log; received. */
+const MOMENTS = ["before", "ordered", "claimed", "ended", "received"] as const;
+type Moment = (typeof MOMENTS)[number];
+
+/** The calls to an engine that change or read what it has. */
+const CALLS = new Set(["append", "read", "offer", "isOffered", "take", "hold", "holder", "limits", "drop"]);
+
+/** Has `before` done before each of those calls. */
+const interrupted = (bus: Bus, before: () => Promise<void>): Bus =>
+  new Proxy(bus, {
+    get: (target, name) => {
+      const member = Reflect.get(target, name);
+      if (typeof member !== "function" || !CALLS.has(String(name))) return member;
+      return async (...given: unknown[]) => {
+        await before();
+        return member(...given);
+      };
+    },
+  });
+
+/** Whole plugins in simulated time, which share a real engine in real time: theirs is the faster one. */
+const begin = async (beforeCall: (engine: NatsServer) => Promise<void> = async () => undefined) => {
+  const engine = await startNats({ lease: SHORT_LEASE });
+  onTestFinished(engine.stop);
+  const noLog = { info: () => undefined, error: () => undefined };
+  const buses: Bus[] = [];
+  const newBus = (name: string) => {
+    const bus = createNatsBus({ url: engine.url, credentials: undefined }, name, systemClock, noLog);
+    buses.push(bus);
+    onTestFinished(() => bus.close());
+    return bus;
+  };
+  /** Everybody has found the engine again. */
+  const reached = () =>
+    vi.waitFor(
+      async () => {
+        for (const bus of buses) expect((await bus.read({ home: "srv_home", task: "none", run: 0 })).is).toBe("read");
+      },
+      { timeout: PATIENCE_MS, interval: 20 },
+    );
+  const { add, clock } = createFleet();
+  const until = (check: () => unknown) =>
+    vi.waitFor(
+      async () => {
+        await clock.advance(500);
+        await check();
+      },
+      { timeout: PATIENCE_MS, interval: 20 },
+    );
+  const connect = (name: string) => interrupted(newBus(name), () => beforeCall(engine));
+  const home = add("srv_home", { bus: () => connect("srv_home") });
+  const workers: Server[] = [];
+  const addWorker = (id: string) => {
+    const worker = add(id, { work: 1, bus: () => connect(id) });
+    workers.push(worker);
+    return worker;
+  };
+  const observer = newBus("observer");
+  const logOf = (task: string) => findLog(observer, { home: "srv_home", task, run: 0 });
+  /** All who have the run in hand come to its end. */
+  const finishAll = () => {
+    for (const { host, store } of workers) {
+      for (const { sessionID } of store.list({})) if (host.at(sessionID).busy) host.finish(sessionID, "found");
+    }
+  };
+  return { engine, reached, home, workers, addWorker, until, logOf, finishAll, clock };
+};
+type World = Awaited<ReturnType<typeof begin>>;
+
+/** The parent is told of the end once; nobody works on it any more; it was begun as often as it may; and all agree on its end. */
+const expectOnce = async ({ home, workers, until, finishAll, clock }: World, id: string) => {
+  await until(() => {
+    finishAll();
+    expect(texts(home)).toHaveLength(1);
+  });
+  await until(() => {
+    finishAll();
+    expect(workers.flatMap(workOf)).toEqual([]);
+  });
+  await clock.advance(10 * LEASE);
+  expect(texts(home)).toHaveLength(1);
+  expect(texts(home)[0]).toContain("found");
+  expect(home.task(id)).toMatchObject({ status: "completed", result: "found" });
+  const begun = workers.flatMap(({ store }) => store.list({}).map(({ sessionID }) => store.get(sessionID)?.task));
+  expect(begun.length).toBeGreaterThan(0);
+  expect(begun.length).toBeLessThanOrEqual(ATTEMPTS);
+  expect(begun.filter((task) => task?.status === "completed").length).toBeGreaterThan(0);
+};
+
+/** Plays a run, and does something at each moment of it. */
+const play = async (world: World, doAt: (moment: Moment) => Promise<void>): Promise<string> => {
+  const { home, addWorker, until, logOf, finishAll, reached } = world;
+  const at = async (moment: Moment) => {
+    await doAt(moment);
+    await reached();
+  };
+  await at("before");
+  let id = "";
+  void home.launch({ agent: "explore", prompt: "Find it." }).then((launched) => {
+    id = launched;
+  });
+  await until(() => expect(home.task(id).state).toBe("running.fleet.ordered"));
+  await at("ordered");
+  const worker = addWorker("srv_1");
+  await until(() => expect(workOf(worker)).toHaveLength(1));
+  await until(() => expect(home.task(id).state).toBe("running.fleet.away"));
+  await at("claimed");
+  home.life.pause();
+  await until(async () => {
+    finishAll();
+    expect((await logOf(id))?.ended).toBeDefined();
+  });
+  await at("ended");
+  home.life.wake();
+  // Where the engine has forgotten an end that its home had not read, the run is begun anew.
+  await until(() => {
+    finishAll();
+    expect(texts(home)).toHaveLength(1);
+    expect(workOf(worker)).toEqual([]);
+  });
+  await at("received");
+  return id;
+};
+
+/** From which moment the copy is, and at which the engine is set back to it. */
+const PAIRS = MOMENTS.flatMap((copied, index) => MOMENTS.slice(index + 1).map((setBack) => [copied, setBack] as const));
+const SOME: readonly (typeof PAIRS)[number][] = [
+  ["before", "claimed"],
+  ["ordered", "ended"],
+];
+
+describeWithNats("NATS with JetStream, as it fails", () => {
+  test.each(ALL ? PAIRS : SOME)(
+    "set back to a copy from when the run was %s, once it is %s",
+    async (copied, setBack) => {
+      const world = await begin();
+      let back: (() => Promise<void>) | undefined;
+      const id = await play(world, async (moment) => {
+        if (moment === copied) back = await world.engine.copy();
+        if (moment === setBack) await back?.();
+      });
+      await expectOnce(world, id);
+    },
+  );
+
+  test.each(ALL ? Array.from({ length: 40 }, (_, index) => index + 1) : [8])(
+    "killed before call %i of its servers, and started again",
+    async (at) => {
+      let calls = 0;
+      const world = await begin(async (engine) => {
+        calls += 1;
+        if (calls !== at) return;
+        await engine.kill();
+        await engine.start();
+      });
+      const id = await play(world, async () => undefined);
+      expect(calls).toBeGreaterThanOrEqual(at);
+      await expectOnce(world, id);
+    },
+  );
+});
