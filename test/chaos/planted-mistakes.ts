@@ -488,10 +488,4 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     code: "connection ??= connector.connect();",
     mistake: 'if (!connection) throw new Error("it is not open");',
   },
-  {
-    name: "an answer from before the clock was set back acknowledges a notice",
-    file: "src/services/runtime/run-outcome.ts",
-    code: "      createdAt <= readAt &&\n",
-    mistake: "",
-  },
 ];
