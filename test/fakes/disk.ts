@@ -1,7 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Journal } from "../../src/machines/task/replay.ts";
 import type { Database } from "../../src/services/store/sqlite/database.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
+import { readJournal } from "../../src/services/store/sqlite/journal-reader.ts";
 import { migrate, migrations } from "../../src/services/store/sqlite/migrations.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
@@ -89,9 +91,15 @@ const inMemory = (): Database => {
   return database;
 };
 
+/** A shared database in memory. */
+export interface Memory extends Shared {
+  /** Returns the journal of a task as it is stored; undefined where there is no such task. */
+  journal(taskId: string): Journal | undefined;
+}
+
 /** Creates a shared database in memory. */
-export const createMemory = (): Shared => {
+export const createMemory = (): Memory => {
   // All processes share one connection, so closing it is ignored.
   const database = { ...inMemory(), close: () => undefined };
-  return sharing(() => database);
+  return { ...sharing(() => database), journal: (taskId) => readJournal(database, taskId) };
 };

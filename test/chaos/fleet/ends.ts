@@ -1,4 +1,5 @@
 import { hasEnded } from "../../../src/task.ts";
+import { brokenPromises } from "../../fakes/broken-promises.ts";
 import { type FleetWorld, ownTasks, runOf, whyNotQuiet } from "./fleet-world.ts";
 import { deliveries, endsOf } from "./watches.ts";
 
@@ -12,7 +13,20 @@ export const beingCancelled = ({ homes, cancelled }: FleetWorld): string[] =>
     }),
   );
 
-/** Checks that each task has ended as its agent said, that its parent was told once, and that nothing is left. */
+/** Checks every journal of every server: those of tasks launched there, and of those that it works on for others. */
+const checkJournals = ({ servers, fault }: FleetWorld) => {
+  for (const { id, stage, memory } of servers) {
+    for (const { sessionID } of stage.store.list({})) {
+      const journal = memory.journal(sessionID);
+      for (const words of journal ? brokenPromises(journal) : []) fault(`${id}: ${words}`);
+    }
+  }
+};
+
+/**
+ * Checks that each task has ended as its agent said, that its parent was told once, that journals keep what is promised, and
+ * that nothing is left.
+ */
 export const checkEnd = (world: FleetWorld) => {
   const { homes, answers, fault } = world;
   for (const home of homes) {
@@ -29,6 +43,7 @@ export const checkEnd = (world: FleetWorld) => {
       if (times !== ends) fault(`of ${name}, which has ended ${ends} times, ${times} ends were delivered`);
     }
   }
+  checkJournals(world);
   const left = whyNotQuiet(world);
   if (left !== undefined) fault(`not all is quiet: ${left}`);
 };

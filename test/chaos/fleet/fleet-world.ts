@@ -2,7 +2,7 @@ import { isAtRest } from "../../../src/machines/task/machine.ts";
 import type { Order, RunName } from "../../../src/services/fleet/messages.ts";
 import type { TaskRecord } from "../../../src/services/store/store.ts";
 import type { Task } from "../../../src/task.ts";
-import { createMemory } from "../../fakes/disk.ts";
+import { createMemory, type Memory } from "../../fakes/disk.ts";
 import { createMemoryEngine, type MemoryEngine } from "../../fakes/memory-bus.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock.ts";
@@ -19,6 +19,7 @@ export const PATIENCE = 300_000;
 export interface Server {
   id: string;
   stage: Stage;
+  memory: Memory;
   line: Line;
   /** The names of the runs that its agents were seen to work on last, by the tasks here. */
   runs: Map<string, string>;
@@ -93,16 +94,17 @@ export const createFleetWorld = ({ homes, workers, homesWork }: FleetSchedule): 
         obstacle: async () => undefined,
       },
     });
+    const memory = createMemory();
     const stage = createStage({
       clock,
-      openStore: createMemory().boot,
+      openStore: memory.boot,
       fleet: membership,
       worktrees: {
         make: async () => ({ ok: true, value: { id: "worktree", directory: "/", isShared: true } }),
         prepare: async () => ({ ok: true, value: undefined }),
       },
     });
-    return { id, stage, line, runs: new Map() };
+    return { id, stage, memory, line, runs: new Map() };
   };
   const launching = Array.from({ length: homes }, (_, index) => add(`home_${index + 1}`, homesWork ? 1 : 0));
   const working = workers.map((slots, index) => add(`worker_${index + 1}`, slots));
