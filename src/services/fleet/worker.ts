@@ -34,7 +34,7 @@ export interface FleetWorkerDeps {
 
 /** The side of the server that works for others. */
 export interface FleetWorker {
-  /** Attends to the runs that a process before this one has begun. */
+  /** Attends to the runs that a process before this one has begun. No order is taken before the first time. */
   takeOver(): void;
   /** Says why a task of another server's cannot be resumed here; undefined where it can. */
   obstacleToResume: Workplace["obstacleToResume"];
@@ -49,7 +49,7 @@ const INTERRUPTED: TaskError = {
   message: "The servers that worked on the task ended before it was done, as often as it may be begun.",
 };
 
-/** Creates the worker's side, which begins to take orders at once. */
+/** Creates the worker's side. */
 export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
   const { bus, server, pool, slots, workplace, clock, log, newId } = deps;
   /** The runs that are attended to here, by the id of their task. Those that have not ended take a slot each. */
@@ -62,6 +62,8 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
   };
   /** Orders that are being taken up, and runs that are being begun. */
   let taking = 0;
+  /** False until it is known which runs a process before this one has begun: they have slots. */
+  let isReady = false;
   let isStopped = false;
   /** Where runs wait whose conversations are here. */
   const ownPool = poolOfServer(pool, server.id);
@@ -259,7 +261,7 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
   const look = async () => {
     isLooking = true;
     try {
-      while (wanted.size > 0 && slotsLeft() > 0 && !isStopped) {
+      while (isReady && wanted.size > 0 && slotsLeft() > 0 && !isStopped) {
         const isAll = wanted.has("all");
         const some = PRIORITIES.filter((priority) => wanted.has(priority));
         wanted.clear();
@@ -311,6 +313,9 @@ export const createFleetWorker = (deps: FleetWorkerDeps): FleetWorker => {
       for (const [taskId, run] of workplace.open()) {
         if (!runs.has(taskId)) takeOver(taskId, run);
       }
+      if (isReady) return;
+      isReady = true;
+      lookForOrders();
     },
     obstacleToResume: async (name) => (isDrained ? "it takes no more orders" : workplace.obstacleToResume(name)),
     atWork: () => slots - slotsLeft(),

@@ -399,6 +399,19 @@ describe("a server that works for others", () => {
     await until(() => expect(home.task(id).state).toBe("running.fleet.away"));
   });
 
+  test("takes no order above its slots when it starts again: it looks first what the process before it has begun", async () => {
+    const { home, worker, there, engine, clock, until } = await away(1);
+    await home.launch({ agent: "explore", prompt: "Wait." });
+    await until(() => expect(engine.orders()).toBe(2));
+    await worker.restart();
+    const later = clock.now() + 2 * LEASE;
+    // Worktrees are made in real time: a second task needs some to begin.
+    await until(() => expect(clock.now()).toBeGreaterThan(later));
+    expect(workOf(worker)).toEqual([there]);
+    worker.host.finish(there, "found");
+    await until(() => expect(workOf(worker).filter((id) => id !== there)).toHaveLength(1));
+  });
+
   test("does not begin what it works on a second time when it has slept for longer than the lease", async () => {
     const { add, until, clock } = createFleet();
     const [home, worker] = [add("srv_home"), add("srv_1", { work: 2 })];
