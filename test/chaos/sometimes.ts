@@ -8,6 +8,7 @@ import type { Inspect, InspectedRef } from "../../src/services/runtime/actor-sys
 import { nameOfTransition, transitionsOf } from "../model/transitions.ts";
 import { FILE_SITUATIONS, type FileSituation } from "./file-situations.ts";
 import { unreached } from "./rare-schedules.ts";
+import { createTally, type Tally } from "./tally.ts";
 
 /*
  * What random schedules must have come to: a promise about a situation that never occurs is not tried at all. Each transition
@@ -86,15 +87,11 @@ const MEETINGS_OF_OUTBOXES: Record<string, (before: OutboxSnapshot, event: Outbo
 const CHARTS = { task: taskMachine, outbox: outboxMachine } as const;
 
 /** Counts in how many schedules each situation has occurred. */
-export interface Situations {
+export interface Situations extends Omit<Tally, "note"> {
   /** Returns an observer of the charts of one process. */
   watch(): Inspect;
   /** Notes what has occurred to the file that processes share, or to their clocks. */
   note(situation: FileSituation): void;
-  /** Notes that the schedule is over. */
-  endSchedule(): void;
-  /** In how many schedules each has occurred, by name. */
-  counts(): ReadonlyMap<string, number>;
 }
 
 /** What other tests come to: these schedules have neither fleets nor worktrees. */
@@ -112,16 +109,14 @@ export const isExpected = (name: string): boolean => isPlayed(name) && !unreache
 
 /** Creates counters of all transitions of the charts of a task and of an outbox, and of what meets in them. */
 export const createSituations = (): Situations => {
-  const counts = new Map<string, number>(
-    [
-      ...Object.entries(CHARTS).flatMap(([chart, machine]) =>
-        transitionsOf(machine).map(({ name }) => `${chart}: ${name}`),
-      ),
-      ...Object.keys({ ...MEETINGS_OF_TASKS, ...MEETINGS_OF_OUTBOXES }),
-      ...FILE_SITUATIONS,
-    ].map((name) => [name, 0]),
-  );
-  let inThisSchedule = new Set<string>();
+  const tally = createTally([
+    ...Object.entries(CHARTS).flatMap(([chart, machine]) =>
+      transitionsOf(machine).map(({ name }) => `${chart}: ${name}`),
+    ),
+    ...Object.keys({ ...MEETINGS_OF_TASKS, ...MEETINGS_OF_OUTBOXES }),
+    ...FILE_SITUATIONS,
+  ]);
+  const { note } = tally;
 
   const meet = <Snapshot, Event>(
     meetings: Record<string, (before: Snapshot, event: Event) => boolean>,
@@ -129,7 +124,7 @@ export const createSituations = (): Situations => {
     event: unknown,
   ) => {
     for (const [name, occurs] of Object.entries(meetings)) {
-      if (!inThisSchedule.has(name) && occurs(before as Snapshot, event as Event)) inThisSchedule.add(name);
+      if (occurs(before as Snapshot, event as Event)) note(name);
     }
   };
 
@@ -141,7 +136,7 @@ export const createSituations = (): Situations => {
         const chart = parentOfOutbox(id) === undefined ? "task" : "outbox";
         if (observation.type === "@xstate.microstep") {
           for (const definition of observation._transitions) {
-            if (definition.source.machine.id === chart) inThisSchedule.add(`${chart}: ${nameOfTransition(definition)}`);
+            if (definition.source.machine.id === chart) note(`${chart}: ${nameOfTransition(definition)}`);
           }
         }
         if (observation.type !== "@xstate.snapshot") return;
@@ -155,11 +150,6 @@ export const createSituations = (): Situations => {
         else meet(MEETINGS_OF_TASKS, before, observation.event);
       };
     },
-    note: (situation) => void inThisSchedule.add(situation),
-    endSchedule: () => {
-      for (const name of inThisSchedule) counts.set(name, (counts.get(name) ?? 0) + 1);
-      inThisSchedule = new Set();
-    },
-    counts: () => counts,
+    ...tally,
   };
 };
