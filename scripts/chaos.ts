@@ -5,6 +5,8 @@ import { isDeepStrictEqual, parseArgs, promisify } from "node:util";
 import { type FoundFault, findFaults, runRandomSchedules } from "../test/chaos/chaos.ts";
 import { findFleetFaults, runRandomFleets } from "../test/chaos/fleet/fleet-chaos.ts";
 import { fleetMistakes } from "../test/chaos/fleet/planted-mistakes.ts";
+import { isExpectedAtNight } from "../test/chaos/fleet/seldom.ts";
+import { createFleetSituations } from "../test/chaos/fleet/situations.ts";
 import { plantedMistakes } from "../test/chaos/planted-mistakes.ts";
 import { searchForRare } from "../test/chaos/search.ts";
 
@@ -25,11 +27,11 @@ const { values } = parseArgs({
 });
 
 const chaos = values.fleet
-  ? { run: runRandomFleets, find: findFleetFaults, mistakes: fleetMistakes, runs: 10_000 }
-  : { run: runRandomSchedules, find: findFaults, mistakes: plantedMistakes, runs: 100_000 };
+  ? { run: runRandomFleets, find: findFleetFaults, mistakes: fleetMistakes, runs: 10_000, planted: 2_000 }
+  : { run: runRandomSchedules, find: findFaults, mistakes: plantedMistakes, runs: 100_000, planted: 5_000 };
 const seed = values.seed === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(values.seed);
-const runs =
-  values.path === undefined ? Number(values.runs ?? (values.planted || values.reach ? 5_000 : chaos.runs)) : 1;
+const usual = values.planted || values.reach ? chaos.planted : chaos.runs;
+const runs = values.path === undefined ? Number(values.runs ?? usual) : 1;
 if (!Number.isInteger(seed) || !Number.isInteger(runs) || runs < 1) {
   throw new Error(
     "Usage: npm run chaos -- [--fleet] [--runs 100000] [--seed 1] [--path 12:0:3], or npm run chaos -- [--fleet] --planted [--only words] [--runs 5000] [--seed 1], or npm run chaos -- --reach [--runs 5000] [--seed 1]",
@@ -59,21 +61,30 @@ const search = async (): Promise<boolean> => {
   return report === undefined;
 };
 
-/** The faults of schedules without any mistake, in JSON. */
-const faultsWithout = async (): Promise<string> => {
-  const faults = await chaos.find(runs, seed, () => false);
+/** How many schedules come to what is too rare for the tests to wait for. */
+const ENOUGH = 2_000;
+
+/** The faults of schedules without any mistake, in JSON; and the situations to which enough of them have not come. */
+const faultsWithout = async (): Promise<{ known: string; missing: string[] }> => {
+  const situations = createFleetSituations();
+  const faults = await chaos.find(runs, seed, () => false, situations);
   if (faults.length === 0) console.log(`${runs} schedules without a mistake, seed ${seed}: all invariants held.`);
   for (const { schedule, fault } of faults) console.log(`a fault in schedule ${schedule} without a mistake: ${fault}`);
-  return JSON.stringify(faults);
+  const isWaited = values.fleet && runs >= ENOUGH;
+  const missing = [...situations.counts()].flatMap(([name, count]) =>
+    isWaited && count === 0 && isExpectedAtNight(name) ? name : [],
+  );
+  for (const name of missing) console.log(`${runs} schedules have not come to this: ${name}`);
+  return { known: JSON.stringify(faults), missing };
 };
 
 /**
  * Plants one mistake after the other, each in a process of its own. A fault that is there without it does not count.
- * Resolves to whether the schedules found them all.
+ * Resolves to whether the schedules found them all, and came to all that they are to come to.
  */
 const searchPlanted = async (): Promise<boolean> => {
   const chosen = chaos.mistakes.filter(({ name }) => name.includes(values.only ?? ""));
-  const known = await faultsWithout();
+  const { known, missing } = await faultsWithout();
   let missed = 0;
   for (const { name } of chosen) {
     const { stdout } = await promisify(execFile)(
@@ -94,7 +105,7 @@ const searchPlanted = async (): Promise<boolean> => {
   console.log(
     `${chosen.length - missed} of ${chosen.length} planted mistakes found within ${runs} schedules, ${Math.round(seconds())} s, seed ${seed}`,
   );
-  return missed === 0;
+  return missed === 0 && missing.length === 0;
 };
 
 /** Writes what comes to rare situations. Resolves to whether no invariant was violated on the way. */

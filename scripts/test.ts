@@ -39,6 +39,7 @@ const LONG: Stage[] = [
   { name: "random schedules", script: "chaos", args: ["--runs", "20000"] },
   { name: "random schedules of fleets", script: "chaos", args: ["--fleet", "--runs", "5000"] },
   { name: "planted mistakes", script: "chaos", args: ["--planted", "--seed", "8"] },
+  { name: "planted mistakes of fleets", script: "chaos", args: ["--fleet", "--planted", "--seed", "8"] },
   // Writes what it found: the next night goes on with what this one did not reach.
   { name: "mutation", script: "mutate", args: ["--changed", "--minutes", "60", "--write"] },
 ];

@@ -17,6 +17,7 @@ import {
   readQuestion,
 } from "../../src/services/fleet/questions.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
+import type { Claim } from "../../src/task.ts";
 
 /** The engine of a fleet, in memory. */
 export interface MemoryEngine {
@@ -35,10 +36,16 @@ export interface MemoryEngine {
   lose(type: Entry["type"], times: number): void;
   /** How many orders are queued or taken. */
   orders(): number;
+  /** The orders that are queued or taken, and when each can be taken next, epoch milliseconds. */
+  queue(): { order: Order; from: number }[];
   /** The names of the holds that somebody has. */
   holds(): string[];
+  /** Who has a hold; undefined where nobody has. */
+  holderOf(name: string): string | undefined;
   /** What stands in the log of each run, by the names of runs. */
   logs(): [name: string, entries: Entry[]][];
+  /** What stands in the log of a run, with its places. */
+  placesIn(log: string): { at: Claim; entry: Entry }[];
   /** Says how many tasks of a model may be at work, by `provider/model`. */
   limit(limits: Readonly<Record<string, number | null>>): void;
   /** Says which servers are to take no more orders. */
@@ -93,6 +100,8 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
     lost.set(name, times - 1);
     return AWAY;
   };
+  const placesIn = (log: string) =>
+    (logs.get(log) ?? []).map((placed) => ({ at: { epoch, seq: placed.seq }, entry: placed.entry }));
   const next = () => {
     seq += 1;
     return seq;
@@ -176,14 +185,7 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
           logs.set(keyOf(log), [...entries, { seq: at.seq, entry }]);
           return { is: "stored", at } as const;
         }),
-      read: (log) =>
-        call("read", () => ({
-          is: "read" as const,
-          entries: (logs.get(keyOf(log)) ?? []).map((placed) => ({
-            at: { epoch, seq: placed.seq },
-            entry: placed.entry,
-          })),
-        })),
+      read: (log) => call("read", () => ({ is: "read" as const, entries: placesIn(keyOf(log)) })),
       onEntryAt: (home, listener) => subscribe(onEntry, { home, listener }),
       onEntryIn: (log, listener) =>
         subscribe(onEntry, { home: log.home, listener: (changed) => keyOf(changed) === keyOf(log) && listener() }),
@@ -278,8 +280,11 @@ export const createMemoryEngine = (clock: Clock, lease = 60_000): MemoryEngine =
     loseAnswer: (name, times = 1) => lost.set(name, times),
     lose: (type, times) => lostEntries.set(type, times),
     orders: () => orders.length,
+    queue: () => orders.map(({ order, from }) => ({ order, from })),
     holds: () => [...holds.keys()].filter((name) => holdOf(name) !== undefined),
+    holderOf: (name) => holdOf(name)?.holder,
     logs: () => [...logs].map(([name, entries]) => [name, entries.map(({ entry }) => entry)]),
+    placesIn,
     drain: (servers) => {
       drained = servers;
     },

@@ -122,7 +122,7 @@ export interface StageOptions {
   /** Returns each process's place in a fleet. Default: none. */
   fleet?: () => Omit<FleetMembership, "clock" | "log">;
   /** Makes worktrees. Default: git does. */
-  worktrees?: Pick<Worktrees, "make" | "prepare">;
+  worktrees?: Partial<Worktrees>;
   /** Observes everything that the machines do. */
   inspect?: Inspect;
   /** Creates the ids of all processes and of the host: two generators could order what one millisecond brings either way. */

@@ -107,7 +107,7 @@ export interface EngineDeps {
   /** Receives all that XState observes of the charts. Undefined: nothing is observed. */
   inspect?: Inspect | undefined;
   /** Makes the worktrees. Default: git does. */
-  worktrees?: Pick<Worktrees, "make" | "prepare"> | undefined;
+  worktrees?: Partial<Worktrees> | undefined;
 }
 
 /** The options of the plugin that an engine needs. */

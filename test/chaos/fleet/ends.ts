@@ -1,6 +1,10 @@
+import { unpackPatch } from "../../../src/services/fleet/patches.ts";
+import type { TaskRecord } from "../../../src/services/store/store.ts";
 import { hasEnded } from "../../../src/task.ts";
 import { brokenPromises } from "../../fakes/broken-promises.ts";
-import { type FleetWorld, ownTasks, runOf, whyNotQuiet } from "./fleet-world.ts";
+import { PARENT } from "../../fakes/stage.ts";
+import { type FleetWorld, ownTasks, runOf, type Server, whyNotQuiet } from "./fleet-world.ts";
+import { readPlaces } from "./log-reading.ts";
 import { deliveries, endsOf } from "./watches.ts";
 
 /** The tasks that are being cancelled, and have not ended, with their states. */
@@ -46,4 +50,46 @@ export const checkEnd = (world: FleetWorld) => {
   checkJournals(world);
   const left = whyNotQuiet(world);
   if (left !== undefined) fault(`not all is quiet: ${left}`);
+  for (const { id, stage } of world.servers) {
+    // Sessions below which the tasks of other servers are have no agent.
+    const told = stage.host
+      .sessionIDs()
+      .find(
+        (session) => /^Tasks of another/.test(stage.host.at(session).title ?? "") && stage.notices(session).length > 0,
+      );
+    if (told !== undefined) fault(`${id} gives a notice to ${told}, where nobody waits for one`);
+  }
+  for (const home of homes) for (const record of home.records.all()) checkOutcome(world, home, record);
+};
+
+/** Errors that say that something else failed than the agent. */
+const OF_TROUBLE: ReadonlySet<string> = new Set([
+  ...["ServerLost", "NotWithdrawn", "ServerAway", "Interrupted", "OrderRefused", "InterruptedAgain"],
+]);
+
+/** Checks that the end of a task's newest run is the one that its server has said, and that it fits what happened. */
+const checkOutcome = (world: FleetWorld, home: Server, { task, snapshot }: TaskRecord) => {
+  const { engine, fault, received } = world;
+  const { sessionID, status, result, error } = task;
+  if (!task.fleet || task.parentSessionID !== PARENT) return;
+  const [run, name] = [runOf(home, task), `${sessionID} of ${home.id}`];
+  if (status === "cancelled" && !world.cancelTried.has(run)) fault(`${name} is cancelled, though nobody wants that`);
+  const isOfAgent = error === undefined || error.name === "APIError";
+  if (!isOfAgent && !(OF_TROUBLE.has(error.name) && world.hasTrouble))
+    fault(`${name} fails: ${error.name}, ${error.message}`);
+  const { ended } = readPlaces(engine.placesIn(run));
+  // A home that could not close a run has given it up.
+  if (!ended?.claim || world.forgotAt > 0 || error?.name === "NotWithdrawn") return;
+  if (ended.outcome !== status || (ended.result ?? "") !== (result ?? "") || ended.error?.name !== error?.name)
+    fault(
+      `${name} is ${status} with ${result ?? error?.name}; its server says ${ended.outcome} with ${ended.result ?? ended.error?.name}`,
+    );
+  if (ended.steps && ended.steps.toolCalls !== task.progress.toolCalls)
+    fault(`${name} has called ${task.progress.toolCalls} tools; its server says ${ended.steps.toolCalls}`);
+  const { worktree } = snapshot.context.remote ?? {};
+  if (task.agent === "explore" && ended.patch === undefined && ended.outcome === "completed")
+    fault(`${name} has changed something, which its server does not say`);
+  const changed = ended.patch && Buffer.from(unpackPatch(ended.patch)).toString();
+  if (changed !== undefined && received.get(worktree?.id ?? "") !== changed)
+    fault(`${name} lacks what its server says: ${changed}`);
 };

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { type FoundFault, findFaultsIn } from "../chaos.ts";
+import { fleetSchedules } from "./drawn-steps.ts";
 import { runFleetSchedule } from "./run-schedule.ts";
-import { type FleetSchedule, fleetSchedules, wordsOf } from "./steps.ts";
+import type { FleetSituations } from "./situations.ts";
+import { type FleetSchedule, wordsOf } from "./steps.ts";
 
 export interface FleetChaosOptions {
   runs: number;
@@ -10,6 +12,8 @@ export interface FleetChaosOptions {
   path?: string | undefined;
   /** Called after each schedule, including those that are run to shrink a failing one. */
   onPlayed?: (outcome: { faults: readonly string[] }) => void;
+  /** Counts what occurs. */
+  situations?: FleetSituations;
 }
 
 /** Writes what a developer needs to reproduce a fault: the command, the steps, and what happened. */
@@ -35,9 +39,10 @@ export const runRandomFleets = async ({
   seed,
   path,
   onPlayed,
+  situations,
 }: FleetChaosOptions): Promise<string | undefined> => {
   const property = fc.asyncProperty(fleetSchedules, async (schedule) => {
-    const outcome = await runFleetSchedule(schedule);
+    const outcome = await runFleetSchedule(schedule, { situations });
     onPlayed?.(outcome);
     if (outcome.faults.length > 0) throw new Error(outcome.faults[0]);
   });
@@ -53,5 +58,11 @@ export const findFleetFaults = (
   runs: number,
   seed: number,
   isLast: (found: FoundFault) => boolean,
+  situations?: FleetSituations,
 ): Promise<FoundFault[]> =>
-  findFaultsIn({ schedules: fleetSchedules, play: (schedule) => runFleetSchedule(schedule) }, runs, seed, isLast);
+  findFaultsIn(
+    { schedules: fleetSchedules, play: (schedule) => runFleetSchedule(schedule, { situations }) },
+    runs,
+    seed,
+    isLast,
+  );

@@ -1,13 +1,19 @@
+import type { PermissionRule } from "../../../src/machines/host-events.ts";
 import { isAtRest } from "../../../src/machines/task/machine.ts";
-import type { Order, RunName } from "../../../src/services/fleet/messages.ts";
+import type { Entry, Order, RunName } from "../../../src/services/fleet/messages.ts";
+import { limitKey } from "../../../src/services/fleet/permits.ts";
+import { sleep } from "../../../src/services/platform/clock.ts";
+import type { Inspect } from "../../../src/services/runtime/actor-system.ts";
 import type { TaskRecord } from "../../../src/services/store/store.ts";
-import type { Task } from "../../../src/task.ts";
+import type { OrderedRun, Task } from "../../../src/task.ts";
 import { createMemory, type Memory } from "../../fakes/disk.ts";
 import { createMemoryEngine, type MemoryEngine } from "../../fakes/memory-bus.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock.ts";
 import { createLine, type Line } from "./line.ts";
-import { type FleetSchedule, LEASE } from "./steps.ts";
+import { createRecords, type Records } from "./records.ts";
+import type { Meeting, ToRuns } from "./situation-names.ts";
+import { type EngineCall, type FleetSchedule, LEASE, type Trouble } from "./steps.ts";
 
 /** How often a run may be begun. */
 export const ATTEMPTS = 2;
@@ -15,12 +21,26 @@ export const ATTEMPTS = 2;
 /** Milliseconds for which an order waits for a server. */
 export const PATIENCE = 300_000;
 
+/** What the agents of those who launch are denied. */
+export const DENIED: PermissionRule = { permission: "webfetch", pattern: "*", action: "deny" };
+
+/** Milliseconds that it takes to make a worktree of what was changed. */
+const RECEIVED_WITHIN = 1_000;
+
+/** Milliseconds within which servers know what people have set for the fleet. */
+const KNOWN_WITHIN = 20_000;
+
 /** A server of the fleet: the whole plugin, on a host and a line of its own. */
 export interface Server {
   id: string;
   stage: Stage;
   memory: Memory;
   line: Line;
+  /** How many runs of others it works on at once. */
+  work: number;
+  records: Records;
+  /** When its process started. */
+  startedAt: number;
   /** The names of the runs that its agents were seen to work on last, by the tasks here. */
   runs: Map<string, string>;
 }
@@ -43,34 +63,78 @@ export interface Taking {
   at: number;
 }
 
+/** Is told what happens in a fleet. */
+export interface FleetObserver {
+  /** Observes the charts of all servers. */
+  inspect: Inspect;
+  onTrouble(call: EngineCall, is: Trouble): void;
+  onWritten(world: FleetWorld, log: RunName, entry: Entry): void;
+  /** Called at least every 5 s, with the agents that are at work. */
+  look(world: FleetWorld, works: readonly Work[]): void;
+  /** `which` are the runs that it happens to. Default: all. */
+  onRuns(world: FleetWorld, what: ToRuns, which?: (run: string) => boolean): void;
+  onMeeting(what: Meeting): void;
+}
+
 /** A fleet that is simulated: all that happens in it, happens in this process, on a clock that is moved by hand. */
 export interface FleetWorld {
   clock: VirtualClock;
   engine: MemoryEngine & { isAway(): boolean };
+  /** Sets the engine back to the newest copy that was made since it was set up. */
+  setBack(): void;
   servers: readonly Server[];
   homes: readonly Server[];
   limits: Record<string, number | null>;
-  /** When the engine was set up anew, the last time. */
-  wipedAt: number;
+  /** When each limit was set last. */
+  limitedAt: Map<string, number>;
+  /** When the engine forgot something, the last time. */
+  forgotAt: number;
+  /** The servers that are to take no more orders, and since when. */
+  drained: Map<Server, number>;
+  /** Milliseconds that servers take to begin a run: now, and at most so far. */
+  beginTakes: number;
+  beginTook: number;
   /** What agents said at the end of each run, by its name. */
   answers: Map<string, string[]>;
-  /** The runs that were to be cancelled. */
+  /** The runs that were to be cancelled, and were asked to be, by their homes. */
   cancelled: Set<string>;
+  /** The tasks that somebody tried to cancel, by their homes and ids. */
+  cancelTried: Set<string>;
+  /** What has failed that is no agent: calls by their names, and the kinds of other steps. */
+  troubles: Set<string>;
+  readonly hasTrouble: boolean;
+  /** True once hints may have been missed. */
+  hasBeenDeaf: boolean;
   /** The newest taking of a run by a server. */
-  takingOf(work: Work): Taking | undefined;
+  takingOf(work: Pick<Work, "server" | "run">): Taking | undefined;
+  /** The server that took the order of a run last, and has not given it back. */
+  takerOf(run: string): string | undefined;
+  /** What was changed, by the ids of the worktrees that homes have made of it. */
+  received: ReadonlyMap<string, string>;
+  /** Told of each entry that comes into a log. */
+  whenWritten: ((log: RunName, entry: Entry) => void)[];
+  situations: FleetObserver | undefined;
   /** Numbers things. */
   next(): number;
   faults: string[];
   fault(words: string): void;
 }
 
-const nameOf = ({ home, task, run }: RunName): string => `${home}.${task}.${run}`;
+/** Names a run in the whole fleet. */
+export const nameOf = ({ home, task, run }: RunName): string => `${home}.${task}.${run}`;
 
 /** Creates a fleet without any task. */
-export const createFleetWorld = ({ homes, workers, homesWork }: FleetSchedule): FleetWorld => {
+export const createFleetWorld = (
+  { homes, workers, homesWork }: FleetSchedule,
+  situations?: FleetObserver,
+): FleetWorld => {
   const clock = createVirtualClock();
   const engine = createMemoryEngine(clock, LEASE);
   const takings = new Map<string, Taking>();
+  const troubles = new Set<string>();
+  const takers = new Map<string, string>();
+  const received = new Map<string, string>();
+  let setBack: () => void = () => undefined;
   const faults: string[] = [];
   let isAway = false;
   let count = 0;
@@ -79,12 +143,33 @@ export const createFleetWorld = ({ homes, workers, homesWork }: FleetSchedule): 
     if (!faults.includes(words)) faults.push(words);
   };
   const onTaken = (id: string) => (order: Order) => {
-    const { key } = order;
+    const key = limitKey(order.model);
     const most = world.limits[key] ?? Number.POSITIVE_INFINITY;
-    takings.set(`${id} ${nameOf(order)}`, { key, most, at: clock.now() });
+    // A server that has read the limits before this one was set takes an order that was queued before that.
+    const isKnown = order.key !== "" || clock.now() - (world.limitedAt.get(key) ?? clock.now()) > KNOWN_WITHIN;
+    takings.set(`${id} ${nameOf(order)}`, { key: isKnown ? key : "", most, at: clock.now() });
+    const server = world.servers.find((one) => one.id === id);
+    const since = server && isReached(world, server) ? world.drained.get(server) : undefined;
+    if (since !== undefined && clock.now() - since > KNOWN_WITHIN && [...troubles].every((one) => one === "drain"))
+      fault(`${id} takes an order, though it is to take no more`);
+    takers.set(nameOf(order), id);
+    if (order.key === "" && key in world.limits) situations?.onMeeting("permitLater");
   };
   const add = (id: string, work: number): Server => {
-    const line = createLine(onTaken(id));
+    const line = createLine(clock, {
+      onTaken: onTaken(id),
+      onGivenBack: (order) => {
+        if (takers.get(nameOf(order)) === id) takers.delete(nameOf(order));
+      },
+      onOutrun: (hold) => {
+        if (hold.startsWith("limit.")) situations?.onMeeting("noPermit");
+      },
+      onTrouble: (call, is) => situations?.onTrouble(call, is),
+      onWritten: (log, entry) => {
+        situations?.onWritten(world, log, entry);
+        for (const listener of world.whenWritten) listener(log, entry);
+      },
+    });
     const membership = () => ({
       ...{ bus: line.connect(engine.connect()), server: { id, label: id }, pool: "project", project: "project", work },
       ...{ offer: ["explore", "general"], attempts: ATTEMPTS, patience: PATIENCE, version: "0.1.0" },
@@ -94,17 +179,34 @@ export const createFleetWorld = ({ homes, workers, homesWork }: FleetSchedule): 
         obstacle: async () => undefined,
       },
     });
-    const memory = createMemory();
+    const [memory, records] = [createMemory(), createRecords()];
     const stage = createStage({
       clock,
-      openStore: memory.boot,
+      openStore: (of) => records.watch(memory.boot(of)),
       fleet: membership,
       worktrees: {
-        make: async () => ({ ok: true, value: { id: "worktree", directory: "/", isShared: true } }),
+        make: async () => {
+          if (world.beginTakes > 0) await sleep(clock, world.beginTakes);
+          return { ok: true, value: { id: "worktree", directory: "/", isShared: true } };
+        },
         prepare: async () => ({ ok: true, value: undefined }),
+        // Each run of such an agent changes something.
+        patchOf: async ({ sessionID, agent, resumeCount }) =>
+          agent === "explore" ? Buffer.from(`what ${id}/${sessionID} changed in run ${resumeCount}`) : undefined,
+        receive: async ({ id: changes, patch }) => {
+          await sleep(clock, RECEIVED_WITHIN);
+          const text = Buffer.from(patch).toString();
+          const others = [...received].filter(([other, same]) => other !== changes && same === text);
+          if (others.length > 0) fault(`${text}, and ${id} makes two worktrees of that`);
+          received.set(changes, text);
+          return { ok: true, value: { id: changes, directory: "/", isShared: true } };
+        },
+        putAway: () => undefined,
       },
+      ...(situations ? { inspect: situations.inspect } : {}),
     });
-    return { id, stage, memory, line, runs: new Map() };
+    stage.host.at(PARENT).permission = [DENIED];
+    return { id, stage, memory, line, work, records, startedAt: clock.now(), runs: new Map() };
   };
   const launching = Array.from({ length: homes }, (_, index) => add(`home_${index + 1}`, homesWork ? 1 : 0));
   const working = workers.map((slots, index) => add(`worker_${index + 1}`, slots));
@@ -123,16 +225,47 @@ export const createFleetWorld = ({ homes, workers, homesWork }: FleetSchedule): 
       },
       wipe: () => {
         isAway = false;
-        world.wipedAt = clock.now();
+        world.forgotAt = clock.now();
+        situations?.onRuns(world, "wiped");
+        setBack = () => undefined;
         engine.wipe();
+      },
+      copy: () => {
+        const back = engine.copy();
+        setBack = () => {
+          world.forgotAt = clock.now();
+          situations?.onRuns(world, "setBack");
+          back();
+        };
+        return setBack;
+      },
+      loseOrders: () => {
+        world.forgotAt = clock.now();
+        situations?.onRuns(world, "ordersLost");
+        engine.loseOrders();
       },
     },
     servers: [...launching, ...working],
     homes: launching,
     limits: {},
-    wipedAt: Number.NEGATIVE_INFINITY,
+    setBack: () => setBack(),
+    forgotAt: Number.NEGATIVE_INFINITY,
+    drained: new Map(),
+    beginTakes: 0,
+    beginTook: 0,
+    limitedAt: new Map(),
+    hasBeenDeaf: false,
     answers: new Map(),
     cancelled: new Set(),
+    cancelTried: new Set(),
+    troubles,
+    get hasTrouble() {
+      return troubles.size > 0;
+    },
+    received,
+    whenWritten: [],
+    situations,
+    takerOf: (run) => takers.get(run),
     takingOf: ({ server, run }) => takings.get(`${server.id} ${run}`),
     next: () => {
       count += 1;
@@ -147,28 +280,37 @@ export const createFleetWorld = ({ homes, workers, homesWork }: FleetSchedule): 
 /** True while the process of a server runs: it was neither ended nor stopped. */
 export const isUp = ({ stage: { life } }: Server): boolean => !life.isOver() && !life.isPaused();
 
-/** True while a server runs and reaches the engine. */
+/** True while a server runs and reaches the engine, which answers all that it asks. Hints may be missed. */
 export const isReached = (world: FleetWorld, server: Server): boolean =>
-  isUp(server) && !server.line.isCut() && !world.engine.isAway();
+  isUp(server) && !server.line.isCut() && !server.line.isBad() && !world.engine.isAway();
 
 /** Names the newest run of a task that was launched on a server. */
 export const runOf = ({ id }: Server, { sessionID, resumeCount }: Task): string =>
   nameOf({ home: id, task: sessionID, run: resumeCount });
 
-/** Names the run that an agent of a server works on, in the whole fleet. */
-const workedOn = (server: Server, { task, snapshot }: TaskRecord): string => {
+/** Whose run a task works on; undefined where that is its own server's. */
+export const orderOf = ({ snapshot }: Pick<TaskRecord, "snapshot">): OrderedRun | undefined => {
   const { facts, run } = snapshot.context;
-  const order = run.index === 0 ? facts.order : run.order;
-  return order ? nameOf(order) : runOf(server, task);
+  return run.index === 0 ? facts.order : run.order;
 };
+
+/** Names the run that an agent of a server works on, in the whole fleet. */
+const workedOn = (server: Server, record: TaskRecord): string => {
+  const order = orderOf(record);
+  return order ? nameOf(order) : runOf(server, record.task);
+};
+
+/** What a server has stored of a task. */
+export const recordOf = ({ records }: Server, taskId: string): TaskRecord | undefined =>
+  records.all().find(({ task }) => task.sessionID === taskId);
 
 /** The agents that are at work. */
 export const atWork = (world: FleetWorld): Work[] =>
   world.servers.filter(isUp).flatMap((server) => {
-    const { host, store } = server.stage;
+    const { host } = server.stage;
     return host.sessionIDs().flatMap((taskId) => {
       if (taskId === PARENT || !host.at(taskId).busy) return [];
-      const record = store.get(taskId);
+      const record = recordOf(server, taskId);
       if (record) server.runs.set(taskId, workedOn(server, record));
       const run = server.runs.get(taskId);
       return run === undefined ? [] : [{ server, taskId, run }];
@@ -176,18 +318,17 @@ export const atWork = (world: FleetWorld): Work[] =>
   });
 
 /** The tasks that were launched on a server for its own agents. */
-export const ownTasks = ({ stage: { store } }: Server): Task[] =>
-  store.list({ parentSessionID: PARENT }).flatMap(({ sessionID }) => store.get(sessionID)?.task ?? []);
+export const ownTasks = ({ records }: Server): Task[] =>
+  records.all().flatMap(({ task }) => (task.parentSessionID === PARENT ? task : []));
 
 /** Says what is still to be done in the fleet; undefined where that is nothing. */
 export const whyNotQuiet = (world: FleetWorld): string | undefined => {
   const { servers, engine } = world;
-  for (const { id, stage } of servers) {
-    for (const { sessionID } of stage.store.list({})) {
-      const record = stage.store.get(sessionID);
-      if (record && !isAtRest(record.snapshot)) return `${sessionID} of ${id} is ${stage.engine.get(sessionID)?.state}`;
-      const open = record?.snapshot.context.userRequests ?? [];
-      if (open.length > 0) return `${sessionID} of ${id} asks, though it has ended`;
+  for (const { id, stage, records } of servers) {
+    for (const { task, snapshot } of records.all()) {
+      const { sessionID } = task;
+      if (!isAtRest(snapshot)) return `${sessionID} of ${id} is ${stage.engine.get(sessionID)?.state}`;
+      if (snapshot.context.userRequests.length > 0) return `${sessionID} of ${id} asks, though it has ended`;
     }
     const busy = stage.host.sessionIDs().filter((sessionID) => stage.host.at(sessionID).busy);
     if (busy.length > 0) return `${busy.join(", ")} of ${id} still work`;

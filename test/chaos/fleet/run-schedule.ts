@@ -1,9 +1,9 @@
-import type { Bus } from "../../../src/services/fleet/bus.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { beingCancelled, checkEnd } from "./ends.ts";
 import { atWork, createFleetWorld, type FleetWorld, isUp, ownTasks, PATIENCE, whyNotQuiet } from "./fleet-world.ts";
+import type { FleetSituations } from "./situations.ts";
 import { act, answerThere, finish, restart } from "./step-actions.ts";
-import { ANSWERED, type FleetSchedule, LEASE, wordsOf } from "./steps.ts";
+import { type FleetSchedule, LEASE, wordsOf } from "./steps.ts";
 import { createWatches } from "./watches.ts";
 
 /** The outcome of a schedule. */
@@ -16,6 +16,9 @@ export interface FleetOutcome {
 
 /** Milliseconds within which a task that is cancelled has ended, once all goes well: it is recalled for 70 s, then closed. */
 const CANCELLED_WITHIN = 130_000;
+
+/** Milliseconds within which servers that start take orders. */
+const READY_WITHIN = 1_000;
 
 /** Milliseconds between two looks at what must hold. */
 const LOOK_EVERY = 5_000;
@@ -38,8 +41,11 @@ const stateOf = (world: FleetWorld): string => {
 };
 
 /** Everything is there again, and goes well from now on. */
-const bringBack = async ({ engine, servers }: FleetWorld) => {
-  for (const call of ANSWERED) engine.loseAnswer(call satisfies keyof Bus, 0);
+const bringBack = async (world: FleetWorld) => {
+  const { engine, servers } = world;
+  world.beginTakes = 0;
+  world.drained.clear();
+  engine.drain([]);
   if (engine.isAway()) engine.bringBack();
   for (const server of servers) {
     server.line.mend();
@@ -49,9 +55,15 @@ const bringBack = async ({ engine, servers }: FleetWorld) => {
   }
 };
 
+const isUnderWay = (world: FleetWorld): boolean =>
+  world.faults.length === 0 && (atWork(world).length > 0 || beingCancelled(world).length > 0);
+
 /** Runs a schedule until its end or its first fault. */
-export const runFleetSchedule = async (schedule: FleetSchedule, { isTold = false } = {}): Promise<FleetOutcome> => {
-  const world = createFleetWorld(schedule);
+export const runFleetSchedule = async (
+  schedule: FleetSchedule,
+  { isTold = false, situations }: { isTold?: boolean; situations?: FleetSituations | undefined } = {},
+): Promise<FleetOutcome> => {
+  const world = createFleetWorld(schedule, situations);
   const { clock, faults } = world;
   const { look } = createWatches(world);
   const begunAt = clock.now();
@@ -70,7 +82,7 @@ export const runFleetSchedule = async (schedule: FleetSchedule, { isTold = false
     await bringBack(world);
     tell("all goes well from here on");
     // Agents at work go on: whoever has lost a run must stop by itself.
-    await pass(CANCELLED_WITHIN);
+    for (let ms = 0; ms < CANCELLED_WITHIN && isUnderWay(world); ms += LOOK_EVERY) await pass(LOOK_EVERY);
     for (const task of beingCancelled(world)) world.fault(`${task}, though it was cancelled`);
     for (let ms = 0; ms < QUIET_WITHIN && faults.length === 0 && whyNotQuiet(world) !== undefined; ms += ROUND) {
       for (const work of atWork(world)) {
@@ -84,6 +96,8 @@ export const runFleetSchedule = async (schedule: FleetSchedule, { isTold = false
     checkEnd(world);
   };
   try {
+    // Servers see first what processes before them have left.
+    await clock.advance(READY_WITHIN);
     for (const step of schedule.steps) {
       if (step.do === "time") await pass(step.ms);
       else {
@@ -100,6 +114,7 @@ export const runFleetSchedule = async (schedule: FleetSchedule, { isTold = false
   } finally {
     for (const { stage } of world.servers) stage.life.die();
     await settled();
+    situations?.endSchedule();
   }
   return { faults, story };
 };

@@ -1,7 +1,20 @@
+import { hasEnded } from "../../../src/task.ts";
 import { PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
-import { atWork, type FleetWorld, isUp, ownTasks, runOf, type Server, type Work } from "./fleet-world.ts";
-import type { FleetStep } from "./steps.ts";
+import { pick, preferred } from "../choosing.ts";
+import {
+  atWork,
+  type FleetWorld,
+  isReached,
+  isUp,
+  ownTasks,
+  recordOf,
+  runOf,
+  type Server,
+  type Work,
+} from "./fleet-world.ts";
+import { inHand } from "./phases.ts";
+import type { FleetStep, Who } from "./steps.ts";
 
 type Actions = {
   [Do in Exclude<FleetStep["do"], "time">]: (
@@ -10,9 +23,8 @@ type Actions = {
   ) => Promise<void> | void;
 };
 
-const pick = <T>(among: readonly T[], number: number): T | undefined => among[number % Math.max(1, among.length)];
-
-const asks = ({ server: { stage }, taskId }: Work): boolean => [...stage.host.openRequests.values()].includes(taskId);
+export const asks = ({ server: { stage }, taskId }: Work): boolean =>
+  [...stage.host.openRequests.values()].includes(taskId);
 
 /** An agent that asks waits for the answer. */
 const free = (world: FleetWorld): Work[] => atWork(world).filter((work) => !asks(work));
@@ -31,16 +43,24 @@ export const answerThere = ({ server: { stage }, taskId: sessionID }: Work) => {
   }
 };
 
-export const restart = async ({ stage }: Server) => {
-  if (stage.life.isOver()) await stage.restart();
+export const restart = async (server: Server) => {
+  const { stage } = server;
+  if (!stage.life.isOver()) return;
+  await stage.restart();
+  server.startedAt = stage.clock.now();
 };
 
 /** Reports what a call to a server fails with, as long as that is not its death. */
-const watch = async (world: FleetWorld, { stage: { life } }: Server, call: () => Promise<unknown>) => {
+const watch = async <T>(
+  world: FleetWorld,
+  { stage: { life } }: Server,
+  call: () => Promise<T>,
+): Promise<T | undefined> => {
   try {
-    await call();
+    return await call();
   } catch (error) {
     if (!life.isOver()) world.fault(`a call failed: ${error}`);
+    return undefined;
   }
 };
 
@@ -48,103 +68,209 @@ const watch = async (world: FleetWorld, { stage: { life } }: Server, call: () =>
 const launched = ({ homes }: FleetWorld) =>
   homes.filter(isUp).flatMap((home) => ownTasks(home).map((task) => ({ home, task })));
 
+type Launched = ReturnType<typeof launched>[number];
+
+/** True for a task that is completed, and its parent knows of that. */
+const isResumable = ({ home, task: { sessionID, status } }: Launched): boolean =>
+  status === "completed" && recordOf(home, sessionID)?.snapshot.value.notice === "none";
+
+/** All servers: the one last that took an order last, and goes on. */
+const byTaking = (world: FleetWorld): Server[] => {
+  const tookAt = (server: Server) =>
+    Math.max(0, ...inHand(world).flatMap((one) => (one.server === server ? (world.takingOf(one)?.at ?? 0) : [])));
+  const order = (server: Server) => (isUp(server) ? tookAt(server) : -1);
+  return world.servers.toSorted((one, other) => order(one) - order(other));
+};
+
+/** The servers to which a step happens. */
+const chosen = (world: FleetWorld, { who, server: number }: { who: Who; server: number }): Server[] => {
+  const { servers, homes } = world;
+  const one = (among: Server[]) => {
+    const server = pick(among, number);
+    return server ? [server] : [];
+  };
+  switch (who) {
+    case "any":
+      return one([...servers]);
+    case "workers":
+      return servers.filter(({ work }) => work > 0);
+    case "home":
+      return one(preferred([...homes], (home) => ownTasks(home).some((task) => !hasEnded(task) && task.fleet)));
+    case "worker":
+      return one(preferred(byTaking(world), (server) => inHand(world).some((run) => run.server === server)));
+  }
+};
+
+/** Has something happen to each of them. */
+const each =
+  <Step extends { who: Who; server: number }>(does: (server: Server, step: Step, world: FleetWorld) => void) =>
+  (world: FleetWorld, step: Step) => {
+    for (const server of chosen(world, step)) does(server, step, world);
+  };
+
 /** The action of each kind of step. */
 const actions: Actions = {
   launch: async (world, { home: number, agent }) => {
-    const home = pick(world.homes, number);
+    const home = pick([...world.homes], number);
     if (!home || !isUp(home)) return;
     const description = `job ${world.next()} of ${home.id}`;
-    void watch(world, home, () => home.stage.launch({ agent, description }));
+    const prompt = `Prompt ${world.next()}.`;
+    void watch(world, home, () => home.stage.launch({ agent, description, prompt }));
     await settled();
   },
   finish: (world, { work }) => {
-    const chosen = pick(free(world), work);
-    if (chosen) finish(world, chosen);
+    const one = pick(free(world), work);
+    if (one) finish(world, one);
   },
   fail: (world, { work }) => {
-    const chosen = pick(free(world), work);
-    chosen?.server.stage.host.fail(chosen.taskId, { name: "APIError", message: "the model's provider says no" });
+    const one = pick(free(world), work);
+    one?.server.stage.host.fail(one.taskId, { name: "APIError", message: "the model's provider says no" });
+  },
+  callTool: (world, { work }) => {
+    const one = pick(free(world), work);
+    if (!one) return;
+    const [sessionID, id] = [one.taskId, world.next()];
+    const { host } = one.server.stage;
+    host.emit({ type: "toolCall", sessionID, callID: `call_${id}`, tool: "bash", input: `${id}`, stage: "stored" });
+    host.emit({ type: "step", sessionID, partID: `prt_${id}`, tokens: 100, cost: 0 });
   },
   ask: (world, { work }) => {
-    const chosen = pick(free(world), work);
-    if (!chosen) return;
+    const one = pick(free(world), work);
+    if (!one) return;
     const request = { kind: "permission", what: "bash: make", since: world.clock.now(), always: ["make"] } as const;
-    chosen.server.stage.host.emit({
+    one.server.stage.host.emit({
       type: "asked",
-      sessionID: chosen.taskId,
+      sessionID: one.taskId,
       request: { ...request, always: [...request.always], id: `per_${world.next()}` },
     });
   },
   answerAtHome: (world, { task }) => {
     const asking = launched(world).filter(({ task: { attention } }) => attention?.requests?.[0] !== undefined);
-    const chosen = pick(asking, task);
-    const requestId = chosen?.task.attention?.requests?.[0]?.id;
-    if (!chosen || !requestId) return;
-    const { home, task: asked } = chosen;
-    void watch(world, home, () => home.stage.engine.answer(asked.sessionID, { requestId, reply: "once" }));
+    const one = pick(asking, task);
+    const requestId = one?.task.attention?.requests?.[0]?.id;
+    if (!one || !requestId) return;
+    const { home, task: asked } = one;
+    const run = runOf(home, asked);
+    const isForgetful = () => world.forgotAt > 0;
+    void watch(world, home, () => home.stage.engine.answer(asked.sessionID, { requestId, reply: "once" })).then(
+      (answered) => {
+        const isSaid = world.engine
+          .placesIn(run)
+          .some(({ entry }) => entry.type === "replied" && entry.requestId === requestId);
+        if (answered?.ok && asked.server && !isSaid && !isForgetful())
+          world.fault(`the reply to ${requestId} was taken, and stands in no log of ${run}`);
+      },
+    );
   },
   answerThere: (world, { work }) => {
-    const chosen = pick(atWork(world).filter(asks), work);
-    if (chosen) answerThere(chosen);
+    const one = pick(atWork(world).filter(asks), work);
+    if (one) answerThere(one);
   },
   cancel: (world, { task: number }) => {
-    const chosen = pick(
+    const one = pick(
       launched(world).filter(({ task: { completedAt } }) => completedAt === undefined),
       number,
     );
-    if (!chosen) return;
-    const { home, task } = chosen;
+    if (!one) return;
+    const { home, task } = one;
+    const run = runOf(home, task);
+    world.cancelTried.add(run);
+    world.situations?.onRuns(world, "cancelled", (other) => other === run);
     void watch(world, home, () => home.stage.engine.cancel([task.sessionID]));
     // A process that dies just then has not taken it.
-    if (/recalling|closing|stopping/.test(home.stage.engine.get(task.sessionID)?.state ?? ""))
-      world.cancelled.add(runOf(home, task));
+    if (/recalling|closing|stopping/.test(home.stage.engine.get(task.sessionID)?.state ?? "")) world.cancelled.add(run);
   },
   resume: async (world, { task: number }) => {
-    const chosen = pick(
-      launched(world).filter(({ task: { status } }) => status === "completed"),
+    const one = pick(
+      preferred(
+        launched(world).filter(({ task: { status } }) => status === "completed"),
+        isResumable,
+      ),
       number,
     );
-    if (!chosen) return;
-    const { home, task } = chosen;
+    if (!one) return;
+    const { home, task } = one;
     const request = { parentSessionID: PARENT, taskId: task.sessionID, prompt: `Question ${world.next()}?` };
     const { signal } = new AbortController();
-    void watch(world, home, () => home.stage.engine.resume({ ...request, agent: undefined, signal }));
+    const server = world.servers.find(({ id }) => id === task.server?.id);
+    if (server && (!isUp(server) || world.drained.has(server))) world.situations?.onMeeting("resumedAway");
+    void watch(world, home, () => home.stage.engine.resume({ ...request, agent: undefined, signal })).then(
+      (resumed) => {
+        // No session is deleted here.
+        if (resumed?.ok === false && /not there any more/.test(resumed.reason))
+          world.fault(`the conversation of ${task.sessionID} of ${home.id} is lost: ${resumed.reason}`);
+        const isThere = server && isReached(world, server) && isReached(world, home) && !world.drained.has(server);
+        if (resumed?.ok === false && isThere && isResumable(one) && !world.hasTrouble)
+          world.fault(
+            `${task.sessionID} of ${home.id} cannot be resumed, though ${server.id} is there: ${resumed.reason}`,
+          );
+      },
+    );
     await settled();
   },
   limit: (world, { model, most }) => {
     // A limit that never was is not lifted.
     if (most === null && !(model in world.limits)) return;
+    if (most === null && world.engine.queue().some(({ order }) => order.key === model))
+      world.situations?.onMeeting("lifted");
+    const underIt = atWork(world).filter((work) => world.takingOf(work)?.key === model).length;
+    if (most !== null && underIt > most) world.situations?.onMeeting("tooMany");
     world.limits = { ...world.limits, [model]: most };
+    world.limitedAt.set(model, world.clock.now());
     world.engine.limit(world.limits);
   },
-  die: ({ servers }, { server }) => pick(servers, server)?.stage.life.die(),
-  dieAfter: ({ servers }, { server, calls }) => pick(servers, server)?.stage.life.dieAfter(calls),
+  drain: (world, step) => {
+    for (const server of chosen(world, step)) world.drained.set(server, world.drained.get(server) ?? world.clock.now());
+    world.engine.drain([...world.drained.keys()].map(({ id }) => id));
+  },
+  undrain: (world) => {
+    world.drained.clear();
+    world.engine.drain([]);
+  },
+  die: each(({ stage }) => stage.life.die()),
+  dieAfter: each(({ stage }, { calls }: { who: Who; server: number; calls: number }) => stage.life.dieAfter(calls)),
   restart: async ({ servers }, { server }) => {
-    const chosen = pick(
+    const one = pick(
       servers.filter(({ stage }) => stage.life.isOver()),
       server,
     );
-    if (chosen) await restart(chosen);
+    if (one) await restart(one);
   },
-  pause: ({ servers }, { server }) => pick(servers.filter(isUp), server)?.stage.life.pause(),
-  wake: ({ servers }, { server }) => {
-    const asleep = servers.filter(({ stage: { life } }) => life.isPaused() && !life.isOver());
-    pick(asleep, server)?.stage.life.wake();
+  pause: each(({ stage }) => stage.life.pause()),
+  wake: ({ servers }) => {
+    for (const { stage } of servers) if (!stage.life.isOver()) stage.life.wake();
   },
-  unplug: ({ servers }, { server }) => pick(servers, server)?.line.cut(),
-  plug: ({ servers }, { server }) => {
-    const cut = servers.filter(({ line }) => line.isCut());
-    pick(cut, server)?.line.mend();
+  unplug: each(({ line }) => line.cut()),
+  plug: ({ servers }) => {
+    for (const { line } of servers) if (line.isCut()) line.mend();
+  },
+  strike: each(({ line }, { call, is, times }: Extract<FleetStep, { do: "strike" }>) => line.strike(call, is, times)),
+  deafen: each(({ line }, { ms }: Extract<FleetStep, { do: "deafen" }>, world) => {
+    world.hasBeenDeaf = true;
+    line.deafen(ms);
+  }),
+  beginSlowly: (world, { ms }) => {
+    world.beginTakes = ms;
+    world.beginTook = Math.max(world.beginTook, ms);
   },
   cutOff: ({ engine }) => engine.cutOff(),
   bringBack: ({ engine }) => {
     if (engine.isAway()) engine.bringBack();
   },
   wipe: ({ engine }) => engine.wipe(),
+  copy: ({ engine }) => void engine.copy(),
+  setBack: (world) => world.setBack(),
   loseOrders: ({ engine }) => engine.loseOrders(),
-  loseAnswers: ({ engine }, { call, times }) => engine.loseAnswer(call, times),
 };
 
+/** Steps in which nothing fails but agents. */
+const UNTROUBLED: ReadonlySet<FleetStep["do"]> = new Set<FleetStep["do"]>([
+  ...(["launch", "finish", "fail", "callTool", "ask", "answerAtHome", "answerThere", "cancel", "resume"] as const),
+  ...(["limit", "undrain", "restart", "wake", "plug", "bringBack", "copy", "deafen", "beginSlowly", "time"] as const),
+]);
+
 /** Has a step happen, but for time that passes. */
-export const act = (world: FleetWorld, step: Exclude<FleetStep, { do: "time" }>): Promise<void> | void =>
-  (actions[step.do] as (world: FleetWorld, step: FleetStep) => Promise<void> | void)(world, step);
+export const act = (world: FleetWorld, step: Exclude<FleetStep, { do: "time" }>): Promise<void> | void => {
+  if (!UNTROUBLED.has(step.do)) world.troubles.add(step.do === "strike" ? step.call : step.do);
+  return (actions[step.do] as (world: FleetWorld, step: FleetStep) => Promise<void> | void)(world, step);
+};

@@ -1,30 +1,44 @@
-import fc from "fast-check";
-import type { Bus } from "../../../src/services/fleet/bus.ts";
-import { fromSome, type Kinds } from "../swarm.ts";
+import type { Entry } from "../../../src/services/fleet/messages.ts";
 
-/** The calls to the engine whose answers may be lost. */
-export const ANSWERED = [
-  "append",
-  "read",
-  "offer",
-  "isOffered",
-  "take",
-  "hold",
-  "holder",
-  "drop",
-  "limits",
-  "ask",
-] as const;
+/** What a server asks of the engine, each with its own fate: entries of a log apart by their type, and what is done with an order. */
+export type EngineCall =
+  | `append ${Entry["type"]}`
+  | ("read" | "offer" | "isOffered" | "take" | "renew" | "done" | "putBack")
+  | ("hold" | "holder" | "drop" | "limits" | "ask");
+
+export const ENGINE_CALLS: readonly EngineCall[] = [
+  ...["append claimed", "append asked", "append replied", "append ended", "append recalled", "append received"],
+  ...["read", "offer", "isOffered", "take", "renew", "done", "putBack"],
+  ...["hold", "holder", "drop", "limits", "ask"],
+] as EngineCall[];
+
+/** What becomes of a call: it does not arrive, or its answer does not; it arrives late, or its answer does; it is refused. */
+export type Trouble = "lostThere" | "lostBack" | "lateThere" | "lateBack" | "refused";
+
+export const TROUBLES: readonly Trouble[] = ["lostThere", "lostBack", "lateThere", "lateBack", "refused"];
 
 /**
- * One step of a schedule of a fleet. Numbers select among what is there at that moment (modulo its count); where nothing is,
- * the step does nothing. Times are milliseconds.
+ * The server to which something happens: any; one whose own run is in the fleet; one that has a run of another one in hand; each
+ * of those that work for others.
+ */
+export type Who = "any" | "home" | "worker" | "workers";
+
+interface OfServer {
+  who: Who;
+  server: number;
+}
+
+/**
+ * One step of a schedule of a fleet. Numbers select among what is there at that moment: modulo its count, and from the end
+ * where they are negative. Where nothing is, the step does nothing. Times are milliseconds.
  */
 export type FleetStep =
   // Agents.
   | { do: "launch"; home: number; agent: "explore" | "general" }
   | { do: "finish"; work: number }
   | { do: "fail"; work: number }
+  /** It ends a step in which it has called a tool. */
+  | { do: "callTool"; work: number }
   | { do: "ask"; work: number }
   // People.
   | { do: "answerAtHome"; task: number }
@@ -32,22 +46,33 @@ export type FleetStep =
   | { do: "cancel"; task: number }
   | { do: "resume"; task: number }
   | { do: "limit"; model: string; most: number | null }
+  /** A server is to take no more orders, or is again. */
+  | ({ do: "drain" } & OfServer)
+  | { do: "undrain" }
   // Servers.
-  | { do: "die"; server: number }
+  | ({ do: "die" } & OfServer)
   /** It dies at one of its next calls. */
-  | { do: "dieAfter"; server: number; calls: number }
+  | ({ do: "dieAfter"; calls: number } & OfServer)
   | { do: "restart"; server: number }
-  | { do: "pause"; server: number }
-  | { do: "wake"; server: number }
+  | ({ do: "pause" } & OfServer)
+  | { do: "wake" }
   /** It reaches the engine no more, and goes on. */
-  | { do: "unplug"; server: number }
-  | { do: "plug"; server: number }
+  | ({ do: "unplug" } & OfServer)
+  | { do: "plug" }
+  /** Its next calls of that name meet with trouble. */
+  | ({ do: "strike"; call: EngineCall; is: Trouble; times: number } & OfServer)
+  /** For so long it hears no hint, and nobody hears those that it gives. */
+  | ({ do: "deafen"; ms: number } & OfServer)
+  /** From now on it takes so long to begin a run. */
+  | { do: "beginSlowly"; ms: number }
   // The engine.
   | { do: "cutOff" }
   | { do: "bringBack" }
   | { do: "wipe" }
+  /** Copies what the engine has; it is set back to the newest copy. */
+  | { do: "copy" }
+  | { do: "setBack" }
   | { do: "loseOrders" }
-  | { do: "loseAnswers"; call: keyof Bus; times: number }
   | { do: "time"; ms: number };
 
 /** The servers of a fleet, and what happens to them. */
@@ -61,73 +86,6 @@ export interface FleetSchedule {
 }
 
 export const LEASE = 60_000;
-
-const some = fc.nat({ max: 7 });
-
-const time = fc.oneof(
-  fc.integer({ min: 1, max: 3_000 }),
-  fc.constantFrom(5_000, 20_000, 30_000, LEASE, LEASE + 5_000, 2 * LEASE, 3 * LEASE),
-);
-
-const kinds: Kinds<FleetStep> = {
-  needed: [
-    [
-      7,
-      fc.record({
-        do: fc.constant("launch" as const),
-        home: some,
-        agent: fc.constantFrom("explore" as const, "general" as const),
-      }),
-    ],
-    [9, fc.record({ do: fc.constant("time" as const), ms: time })],
-    [4, fc.record({ do: fc.constant("finish" as const), work: some })],
-  ],
-  optional: [
-    [1, fc.record({ do: fc.constant("fail" as const), work: some })],
-    [3, fc.record({ do: fc.constant("ask" as const), work: some })],
-    [3, fc.record({ do: fc.constant("answerAtHome" as const), task: some })],
-    [1, fc.record({ do: fc.constant("answerThere" as const), work: some })],
-    [3, fc.record({ do: fc.constant("cancel" as const), task: some })],
-    [6, fc.record({ do: fc.constant("resume" as const), task: some })],
-    [
-      3,
-      fc.record({
-        do: fc.constant("limit" as const),
-        model: fc.constantFrom("fake/small", "fake/small", "fake/m1"),
-        most: fc.constantFrom(1, 1, 2, null),
-      }),
-    ],
-    [3, fc.record({ do: fc.constant("die" as const), server: some })],
-    [3, fc.record({ do: fc.constant("dieAfter" as const), server: some, calls: fc.integer({ min: 1, max: 30 }) })],
-    [4, fc.record({ do: fc.constant("restart" as const), server: some })],
-    [3, fc.record({ do: fc.constant("pause" as const), server: some })],
-    [3, fc.record({ do: fc.constant("wake" as const), server: some })],
-    [3, fc.record({ do: fc.constant("unplug" as const), server: some })],
-    [3, fc.record({ do: fc.constant("plug" as const), server: some })],
-    [2, fc.record({ do: fc.constant("cutOff" as const) })],
-    [3, fc.record({ do: fc.constant("bringBack" as const) })],
-    [1, fc.record({ do: fc.constant("wipe" as const) })],
-    [1, fc.record({ do: fc.constant("loseOrders" as const) })],
-    [
-      4,
-      fc.record({
-        do: fc.constant("loseAnswers" as const),
-        call: fc.constantFrom<keyof Bus>(...ANSWERED),
-        times: fc.integer({ min: 1, max: 4 }),
-      }),
-    ],
-  ],
-};
-
-const steps = fromSome(kinds, (step) => fc.array(step, { minLength: 2, maxLength: 18, size: "max" }));
-
-/** Generates schedules: one or two servers that launch, and two or three that work. */
-export const fleetSchedules: fc.Arbitrary<FleetSchedule> = fc.record({
-  homes: fc.constantFrom(1, 1, 2),
-  workers: fc.array(fc.constantFrom(1, 1, 2), { minLength: 2, maxLength: 3 }),
-  homesWork: fc.constantFrom(false, false, false, true),
-  steps,
-});
 
 /** Says what happens in a step. */
 export const wordsOf = ({ do: what, ...how }: FleetStep): string =>

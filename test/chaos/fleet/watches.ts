@@ -1,6 +1,17 @@
 import { lifecyclePath } from "../../../src/machines/task/machine.ts";
 import { PARENT } from "../../fakes/stage.ts";
-import { ATTEMPTS, atWork, type FleetWorld, isReached, ownTasks, type Server, type Work } from "./fleet-world.ts";
+import {
+  ATTEMPTS,
+  atWork,
+  type FleetWorld,
+  isReached,
+  ownTasks,
+  recordOf,
+  type Server,
+  type Work,
+} from "./fleet-world.ts";
+import { createLogWatch } from "./log-watch.ts";
+import { createSteadyWatch } from "./steady-watch.ts";
 import { LEASE } from "./steps.ts";
 
 /** Milliseconds until a server that has lost a run has stopped it: it looks three times in a lease. */
@@ -12,8 +23,8 @@ const MAY_LAPSE = LEASE / 2;
 /** Milliseconds within which a server that reaches the engine has renewed what it holds. */
 const RENEWED_WITHIN = 25_000;
 
-/** Milliseconds within which a home shows that a server works on a run: it looks twice in a lease, and may have to order it. */
-const SHOWN_WITHIN = 2 * LEASE + 10_000;
+/** Milliseconds within which a home shows that a server works on a run: both look again, one after the other. */
+const SHOWN_WITHIN = LEASE + 40_000;
 
 /** How the state of a run begins that a server works on, or is asked to stop. */
 const SHOWN = /^\w+\.fleet\.(away|recalling|closing)/;
@@ -32,8 +43,8 @@ const DESCRIPTION = /job \d+ of \w+/g;
 const ANSWER = /answer \d+/g;
 
 /** How many runs of a task have ended. */
-export const endsOf = ({ stage }: Server, taskId: string): number => {
-  const { run, completedAt } = stage.store.get(taskId)?.snapshot.context ?? {};
+export const endsOf = (server: Server, taskId: string): number => {
+  const { run, completedAt } = recordOf(server, taskId)?.snapshot.context ?? {};
   return run ? run.index + (completedAt === undefined ? 0 : 1) : 0;
 };
 
@@ -47,8 +58,12 @@ export const deliveries = ({ stage }: Server): Map<string, number> => {
   return times;
 };
 
-const checkDeliveries = ({ homes, fault }: FleetWorld) => {
+const checkDeliveries = ({ homes, fault }: FleetWorld, seen: Map<Server, number>) => {
   for (const home of homes) {
+    // Nothing else changes how often ends were delivered, and ends are never taken back.
+    const prompts = home.stage.host.at(PARENT).parts.size;
+    if (seen.get(home) === prompts) continue;
+    seen.set(home, prompts);
     const delivered = deliveries(home);
     for (const { description, sessionID } of ownTasks(home)) {
       const [times = 0, ends] = [delivered.get(description), endsOf(home, sessionID)];
@@ -72,6 +87,10 @@ const checkAttempts = ({ engine, fault }: FleetWorld) => {
 /** Creates the watches of a fleet. */
 export const createWatches = (world: FleetWorld): Watches => {
   const { clock, servers } = world;
+  const steady = createSteadyWatch(world);
+  const logs = createLogWatch(world);
+  world.whenWritten.push(logs.onWritten);
+  const deliveriesSeen = new Map<Server, number>();
   let lookedAt = clock.now();
   /** Since when a server does not reach the engine for long enough to renew anything, and when it came back, if it did. */
   const outages = new Map<Server, { since: number; until: number | undefined }>();
@@ -116,7 +135,7 @@ export const createWatches = (world: FleetWorld): Watches => {
   };
 
   /** For how long an agent has worked on a run, while its server and its home reached the engine. */
-  const steady = new Map<string, number>();
+  const working = new Map<string, number>();
 
   /** A run that a server works on is shown so at home, even if that server was away for a while. */
   const checkShown = (works: readonly Work[]) => {
@@ -125,24 +144,24 @@ export const createWatches = (world: FleetWorld): Watches => {
     for (const work of works) {
       const [homeId, task = "", run] = work.run.split(".");
       const home = world.homes.find(({ id }) => id === homeId);
-      const snapshot = home?.stage.store.get(task)?.snapshot;
+      const snapshot = home && recordOf(home, task)?.snapshot;
       if (!home || home === work.server || !snapshot || String(snapshot.context.run.index) !== run) continue;
       if (!isReached(world, home) || !isReached(world, work.server)) continue;
       const instance = instanceOf(work);
       now.add(instance);
-      const ms = (steady.get(instance) ?? 0) + passed;
-      steady.set(instance, ms);
+      const ms = (working.get(instance) ?? 0) + passed;
+      working.set(instance, ms);
       if (ms > SHOWN_WITHIN && snapshot.context.completedAt === undefined && !SHOWN.test(lifecyclePath(snapshot)))
         world.fault(`${instance} works on ${work.run}, and its home shows it as ${lifecyclePath(snapshot)}`);
     }
-    for (const instance of steady.keys()) if (!now.has(instance)) steady.delete(instance);
+    for (const instance of working.keys()) if (!now.has(instance)) working.delete(instance);
   };
 
   /** True for work whose permit may have been lost. */
   const isExcused = ({ server }: Work, takenAt: number): boolean => {
     const outage = outages.get(server);
     const mayHaveLapsed = takenAt <= (lapsedAt.get(server) ?? 0) || (outage !== undefined && mayLapse(outage));
-    return mayHaveLapsed || takenAt <= world.wipedAt;
+    return mayHaveLapsed || takenAt <= world.forgotAt;
   };
 
   const checkLimits = (works: readonly Work[]) => {
@@ -164,8 +183,11 @@ export const createWatches = (world: FleetWorld): Watches => {
       checkTogether(works);
       checkShown(works);
       checkLimits(works);
-      checkDeliveries(world);
+      checkDeliveries(world, deliveriesSeen);
       checkAttempts(world);
+      world.situations?.look(world, works);
+      logs.look();
+      steady.look(works, clock.now() - lookedAt);
       lookedAt = clock.now();
     },
   };
