@@ -38,6 +38,7 @@ const LONG: Stage[] = [
   { name: "crashes", script: "test:crash", needs: "build" },
   { name: "random schedules", script: "chaos", args: ["--runs", "20000"] },
   { name: "random schedules of fleets", script: "chaos", args: ["--fleet", "--runs", "5000"] },
+  { name: "lines of the specifications", script: "requirements", args: ["--mutate"] },
   { name: "planted mistakes", script: "chaos", args: ["--planted", "--seed", "8"] },
   { name: "planted mistakes of fleets", script: "chaos", args: ["--fleet", "--planted", "--seed", "8"] },
   // Writes what it found: the next night goes on with what this one did not reach.

@@ -1,4 +1,7 @@
+import { entries } from "../../test/specifications/lines/entries.ts";
+import type { Entry } from "../../test/specifications/lines/entry.ts";
 import { DEVIATIONS, type Deviation } from "./deviations.ts";
+import { type Line, readLines } from "./lines.ts";
 import { findShowingTests, type ShowingTest } from "./showing-tests.ts";
 import { readSpecifications, type Specification } from "./specifications.ts";
 import { WITHOUT_TEST, type WithoutTest } from "./without-test.ts";
@@ -9,6 +12,9 @@ export interface Coverage {
   tests: readonly ShowingTest[];
   withoutTest: readonly WithoutTest[];
   deviations: readonly Deviation[];
+  /** The lines of the specifications, and how each is violated. */
+  lines: readonly Line[];
+  entries: readonly Entry[];
 }
 
 /** Reads the specifications, and lists the tests that show them. */
@@ -17,4 +23,6 @@ export const collectCoverage = async (): Promise<Coverage> => ({
   tests: await findShowingTests(),
   withoutTest: WITHOUT_TEST,
   deviations: DEVIATIONS,
+  lines: readLines(),
+  entries,
 });

@@ -15,12 +15,14 @@ export interface ShowingTest {
   shows: string;
   /** Path in the repository. */
   file: string;
+  /** Its full name, in which the names of suites come first. */
+  name: string;
 }
 
 const TITLE = new RegExp(`(?:^| > )(${SPECIFICATIONS.join("|")}) › (.+?) › (.+)$`, "s");
 
 /** The requirement in a test's full name, in which the names of suites come first; undefined if there is none. */
-export const readTitle = (name: string): Omit<ShowingTest, "file"> | undefined => {
+export const readTitle = (name: string): Omit<ShowingTest, "file" | "name"> | undefined => {
   const [, specification, requirement, shows] = TITLE.exec(name) ?? [];
   const known = SPECIFICATIONS.find((one) => one === specification);
   return known && requirement && shows ? { specification: known, requirement, shows } : undefined;
@@ -59,7 +61,7 @@ export const findShowingTests = async (): Promise<ShowingTest[]> => {
   return listed
     .flatMap(({ name, file }) => {
       const title = readTitle(name);
-      return title ? [{ ...title, file: relative(root, file) }] : [];
+      return title ? [{ ...title, name, file: relative(root, file) }] : [];
     })
     .toSorted((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0));
 };

@@ -3,6 +3,8 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Coverage, collectCoverage } from "../../scripts/requirements/coverage.ts";
 import { findGaps } from "../../scripts/requirements/gaps.ts";
+import { findLineGaps } from "../../scripts/requirements/line-gaps.ts";
+import { linesIn } from "../../scripts/requirements/lines.ts";
 import { requirementsPage } from "../../scripts/requirements/page.ts";
 import { readTitle } from "../../scripts/requirements/showing-tests.ts";
 import { requirementsIn } from "../../scripts/requirements/specifications.ts";
@@ -19,6 +21,10 @@ describe("the requirements of this repository", () => {
 
   test("are shown by tests, each and every scenario, unless a reason says why not", () => {
     expect(findGaps(coverage)).toEqual([]);
+  });
+
+  test("are violated line by line by mistakes that can be planted, each for a test that there is", () => {
+    expect(findLineGaps(coverage)).toEqual([]);
   });
 
   test("are listed in docs/requirements.md as they are", () => {
@@ -69,11 +75,13 @@ describe("what is missing is named:", () => {
       { name: "elisha-task-domain", requirements: [{ name: "B", heading: "B", scenarios: [] }] },
     ],
     tests: [
-      { specification: "background-task", requirement: "A", shows: "one: in time", file: "test/a.test.ts" },
-      { specification: "background-task", requirement: "A", shows: "one more", file: "test/a.test.ts" },
-      { specification: "elisha-task-domain", requirement: "B", shows: "whatever", file: "test/b.test.ts" },
+      { specification: "background-task", requirement: "A", shows: "one: in time", file: "test/a.test.ts", name: "a" },
+      { specification: "background-task", requirement: "A", shows: "one more", file: "test/a.test.ts", name: "a" },
+      { specification: "elisha-task-domain", requirement: "B", shows: "whatever", file: "test/b.test.ts", name: "b" },
     ],
     withoutTest: [],
+    lines: [],
+    entries: [],
     deviations: [{ title: "Otherwise", specifications: ["background-task"], requirements: ["A"], text: "It is." }],
   };
   const [ofA, ofAMore, ofB] = coverage.tests;
@@ -105,7 +113,7 @@ describe("what is missing is named:", () => {
   test("a title that no specification has", () => {
     const tests = [
       ...coverage.tests,
-      { specification: "background-task", requirement: "A", shows: "ones", file: "test/c.test.ts" } as const,
+      { specification: "background-task", requirement: "A", shows: "ones", file: "test/c.test.ts", name: "c" } as const,
     ];
     expect(findGaps({ ...coverage, tests })).toEqual([
       'test/c.test.ts: "background-task › A › ones" is in no specification.',
@@ -122,5 +130,91 @@ describe("what is missing is named:", () => {
   test("a deviation from what no specification has", () => {
     const deviations = coverage.deviations.map((one) => ({ ...one, requirements: ["A", "C"] }));
     expect(findGaps({ ...coverage, deviations })).toEqual(["Otherwise: no requirement is called background-task › C."]);
+  });
+});
+
+describe("lines:", () => {
+  const textsIn = (text: string) =>
+    linesIn("background-task", text).map(({ scenario, text: line }) => [scenario, line]);
+
+  test("of a scenario, what follows THEN; of its requirement, the sentences that say SHALL", () => {
+    const text = `# Title
+### Requirement: A
+It SHALL do this (e.g. \`now\`). It may do that. \`That\` SHALL not be done.
+#### Scenario: one
+- **WHEN** it is asked
+- **AND** it can
+- **THEN** it does
+- **AND** the answer contains:
+  - \`this\`
+- **OR** that
+#### Scenario: two
+- **WHEN** it is not asked
+- **THEN** nothing
+`;
+    expect(textsIn(text)).toEqual([
+      [undefined, "It SHALL do this (e.g. `now`)."],
+      [undefined, "`That` SHALL not be done."],
+      ["one", "it does"],
+      ["one", "`this`"],
+      ["one", "that"],
+      ["two", "nothing"],
+    ]);
+  });
+
+  test("of a text without scenarios, sentences, items, rows, fields and arrows, but nothing that only announces them", () => {
+    const text = [
+      ...["## A", "It does this. What it takes:", "- one", "  - and more", "1. first"],
+      ...["| name | purpose |", "| --- | --- |", "| `tool` | Does it |"],
+      ...["```ts", "// tool", "{", "  title: string,  // Short", "}", "```"],
+      ...["```mermaid", "  A-->>B: asks", "```"],
+    ];
+    expect(textsIn(text.join("\n")).map(([, line]) => line)).toEqual([
+      ...["It does this.", "one", "and more", "first", "`tool` Does it", "tool › title: string", "A-->>B: asks"],
+    ]);
+  });
+
+  const line = { specification: "background-task", requirement: "A", scenario: "one", text: "it does" } as const;
+  const test_ = {
+    specification: "background-task",
+    requirement: "A",
+    shows: "one: in time",
+    file: "a",
+    name: "a",
+  } as const;
+  const entry = { ...line, mistake: { file: "src/a.ts", code: "do()", mistake: "" } };
+  const coverage = { lines: [line], entries: [entry], tests: [test_], withoutTest: [] };
+  const read = () => "do();";
+
+  test("one that is violated by a mistake, for a test that there is, lacks nothing", () => {
+    expect(findLineGaps(coverage, read)).toEqual([]);
+  });
+
+  test.each([
+    ["without a mistake", { entries: [] }, "no mistake violates it, and no reason is stated."],
+    ["that no specification has", { lines: [] }, "it is in no specification."],
+    ["whose test there is not", { tests: [] }, "the test that it names does not exist."],
+    [
+      "with a mistake that changes nothing",
+      { entries: [{ ...entry, mistake: { ...entry.mistake, mistake: "do()" } }] },
+      "its mistake changes nothing: do()",
+    ],
+    [
+      "with a mistake whose place is gone",
+      { entries: [{ ...entry, mistake: { ...entry.mistake, code: "undo()" } }] },
+      "src/a.ts does not have this text once, so nothing is planted: undo()",
+    ],
+    [
+      "with a mistake, and a reason to have none",
+      { entries: [entry, { ...line, reason: "It is Elisha's." }] },
+      "it has a mistake, and a reason to have none.",
+    ],
+  ])("one %s is named", (_, changed, what) => {
+    expect(findLineGaps({ ...coverage, ...changed }, read)).toEqual([`background-task › A › one › it does: ${what}`]);
+  });
+
+  test("one of a requirement that has a reason to have no test needs no mistake", () => {
+    const withoutTest = [{ specification: "background-task", requirement: "A", reason: "It is advice." }] as const;
+    expect(findLineGaps({ ...coverage, entries: [], withoutTest }, read)).toEqual([]);
   });
 });
