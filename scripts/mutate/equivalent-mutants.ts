@@ -404,4 +404,79 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     mutation: 'const stage = busy.has(event.effect.sessionID) ? "working" : "";',
     reason: "That a subagent has begun is what none of the other stages says: nothing asks for it.",
   },
+  {
+    file: "src/services/runtime/runtime.ts",
+    code: "return { changed, lost: refused.length > 0 ? [...refused, ...store.heartbeat(clock.now())] : [] };",
+    mutation:
+      'return { changed, lost: refused.length > 0 ? [...refused, ...store.heartbeat(clock.now())] : ["Stryker was here"] };',
+    reason: "No task has that id.",
+  },
+  {
+    file: "src/services/runtime/runtime.ts",
+    code: "return { changed, lost: [] };",
+    mutation: 'return { changed, lost: ["Stryker was here"] };',
+    reason: "No task has that id.",
+  },
+  {
+    file: "src/services/runtime/runtime.ts",
+    code: "return taskId !== undefined && lost.includes(taskId);",
+    mutation: "return true && lost.includes(taskId);",
+    reason: "No lost task has an id that is undefined: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/progress.ts",
+    code: 'begin: (sessionID, at, before = noProgress("")) => {',
+    mutation: 'begin: (sessionID, at, before = noProgress("Stryker was here!")) => {',
+    reason: "Of what was counted before, the time of the last event is not taken.",
+  },
+  {
+    file: "src/services/runtime/progress.ts",
+    code: 'const call = event.type === "toolCall" ? `${event.sessionID} ${event.callID}` : "";',
+    mutation: 'const call = true ? `${event.sessionID} ${event.callID}` : "";',
+    reason: "It is read only of a tool call.",
+  },
+  {
+    file: "src/services/runtime/progress.ts",
+    code: 'const call = event.type === "toolCall" ? `${event.sessionID} ${event.callID}` : "";',
+    mutation: 'const call = event.type === "toolCall" ? `${event.sessionID} ${event.callID}` : "Stryker was here!";',
+    reason: "It is read only of a tool call.",
+  },
+  {
+    file: "src/services/runtime/progress.ts",
+    code: "if (changed.size === 0) return NOTHING;",
+    mutation: "if (false) return NOTHING;",
+    reason: "Only speed depends on it.",
+  },
+  {
+    file: "src/services/runtime/progress.ts",
+    code: "if (progress) taken.set(sessionID, progress);",
+    mutation: "if (true) taken.set(sessionID, progress);",
+    reason: "A child that is forgotten has not changed: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "return prompt && prompt.createdAt !== storedAt ? prompt.createdAt > storedAt : promptID > messageID;",
+    mutation: "return prompt && prompt.createdAt !== storedAt ? prompt.createdAt >= storedAt : promptID > messageID;",
+    reason: "The two differ there, by the condition before.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "return prompt && prompt.createdAt !== storedAt ? prompt.createdAt > storedAt : promptID > messageID;",
+    mutation: "return prompt && prompt.createdAt !== storedAt ? prompt.createdAt > storedAt : promptID >= messageID;",
+    reason: "An answer to the prompt itself counts already.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "(step, index) => index <= newest && !(isWithoutEnd(step) && step.promptID === answers[newest]?.promptID),",
+    mutation:
+      "(step, index) => index <= newest && !(isWithoutEnd(step) && step.promptID === answers[newest].promptID),",
+    reason: "A step up to the newest one means that there is a newest one: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: 'return { is: "failed", completedAt: newest?.completedAt, error, ...(said === undefined ? {} : { said }) };',
+    mutation:
+      'return { is: "failed", completedAt: newest.completedAt, error, ...(said === undefined ? {} : { said }) };',
+    reason: "Steps without an end are three at least: the condition is for the compiler.",
+  },
 ];

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { noProgress, type Overlap } from "../../../src/task.ts";
 
@@ -131,7 +131,7 @@ test("each overlap is taken once by each of those that are to be told", () => {
   expect(log.takeChanged().size).toBe(0);
   expect(log.takeUntold("ses_1", "caller").map(({ path }) => path)).toEqual(["a.ts", "b.ts"]);
   expect(log.of("ses_1")?.overlaps?.map(({ untold }) => untold)).toEqual([[], []]);
-  expect(log.takeUntold("ses_2", "agent")).toEqual([]);
+  expect([log.takeUntold("ses_2", "agent"), log.takeChanged().size]).toEqual([[], 1]);
 });
 
 test("what was observed of a run begins anew with the next one", () => {
@@ -139,6 +139,9 @@ test("what was observed of a run begins anew with the next one", () => {
   const first = log.runOf("ses_1");
   expect(first).toBeDefined();
   expect(log.runOf("ses_1")).toBe(first);
+  const heard = vi.spyOn(first ?? { onHostEvent: () => undefined }, "onHostEvent");
+  log.onHostEvent(call("call_1"), 6);
+  expect(heard).toHaveBeenCalledWith(call("call_1"), 6);
   log.begin("ses_1", 9);
   expect(log.runOf("ses_1")).not.toBe(first);
   expect(log.runOf("ses_2")).toBeUndefined();

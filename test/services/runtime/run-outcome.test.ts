@@ -3,9 +3,11 @@ import type { HostMessage } from "../../../src/services/host/messages.ts";
 import { createIds } from "../../../src/services/platform/ids.ts";
 import {
   determineRunOutcome,
+  isAborted,
   isAnswer,
   type RunObservation,
   STEPS_WITHOUT_END,
+  storedAtOf,
 } from "../../../src/services/runtime/run-outcome.ts";
 
 const PROMPT = "msg_2";
@@ -247,6 +249,33 @@ test("a failure names the model that was asked, where a message shows it", () =>
   expect(outcome).toEqual({ is: "failed", completedAt: 9, error: { ...error, kind: "provider" }, model });
 });
 
+test("the failure of an answer is no step after which the run goes on", () => {
+  const error = { name: "APIError", message: "401" };
+  const outcome = see({ messages: [user(PROMPT), step(), assistant({ completedAt: 20, finish: undefined, error })] });
+  expect(outcome).toEqual({ is: "failed", completedAt: 20, error: { ...error, kind: "provider" } });
+});
+
+test.each<[boolean, string, Partial<HostMessage>]>([
+  [true, "an abort is recorded of", { error: { name: "MessageAbortedError", message: "" } }],
+  [true, "has no reason for its end", { finish: undefined }],
+  [false, "failed otherwise", { finish: undefined, error: { name: "APIError", message: "401" } }],
+  [false, "ended by itself", {}],
+  [false, "is under way", { finish: undefined, completedAt: undefined }],
+])("it is %s that somebody stopped a message that %s", (expected, _, given) => {
+  expect(isAborted(assistant(given))).toBe(expected);
+});
+
+test("when a message was stored is known of those that were read", () => {
+  const messages = [user("msg_1"), { ...user(PROMPT), createdAt: 5 }];
+  expect([PROMPT, "msg_1", "msg_9"].map((id) => storedAtOf(id, messages))).toEqual([5, 1, undefined]);
+});
+
+test("a prompt is known that is ours, or that was read", () => {
+  const answer = assistant({ id: "msg_5", promptID: "msg_4" });
+  expect(see({ messages: [user(PROMPT), user("msg_4"), answer] })).toMatchObject({ isPromptKnown: true });
+  expect(see({ messages: [user(PROMPT), answer] })).toMatchObject({ isPromptKnown: false });
+});
+
 describe("how the answer ended", () => {
   test.each([
     ["stop", {}, undefined],
@@ -273,6 +302,8 @@ describe("how the answer ended", () => {
       said: "At first",
     });
     expect(see({ messages: [user(PROMPT), { ...cut, text: "" }] })).not.toHaveProperty("said");
+    const message = error?.message ?? "The response was blocked by the provider's content filter";
+    expect(see({ messages: [user(PROMPT), cut] })).toMatchObject({ error: { message } });
   });
 });
 
@@ -289,8 +320,9 @@ describe("steps without a tool call and without an end", () => {
   });
 
   test("have all that they said for a result, each text once, in its order", () => {
-    const said = ["There are 12.", "", "There are 12.", "Anything else?"].map((text) => open({ text }));
-    expect(seen(...said)).toMatchObject({ result: "There are 12.\n\nAnything else?" });
+    const texts = ["There are 12.", "", "There are 12.", "Anything else?"];
+    const said = texts.map((text, index) => open({ text, completedAt: 9 + index }));
+    expect(seen(...said)).toMatchObject({ result: "There are 12.\n\nAnything else?", completedAt: 12 });
   });
 
   test("in which nothing was said are a loop, and what was said before them is kept", () => {
