@@ -114,9 +114,7 @@ test("an answer that the charts break on is logged", async () => {
   const { launch, log } = setUp(async () => ({ type: "RESTORE", snapshot: null }) as never);
   launch();
   await settled();
-  expect(log.errors).toContainEqual(
-    expect.stringMatching(/^a fault after the effect "sendPrompt" \{"reason":".+"\}$/),
-  );
+  expect(log.errors).toContainEqual(expect.stringMatching(/^a fault after the effect "sendPrompt" \{"reason":".+"\}$/));
 });
 
 test("a fault in what is known of an effect without the host ends the run, and is logged", () => {
