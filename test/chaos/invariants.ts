@@ -237,12 +237,13 @@ const owedForNothing = ({ stage: { store } }: Simulation, stored: Task[]): strin
   );
 
 /** Every journal keeps what is promised of journals. */
-const broken = ({ storage, stage }: Simulation, stored: Task[]): string[] =>
+const broken = ({ storage, stage, clocks }: Simulation, stored: Task[]): string[] =>
   stored.flatMap(({ sessionID: taskId }) => {
     const origin = storage.origin(taskId);
     const record = stage.store.get(taskId);
     if (!origin || !record) return [];
-    return brokenPromises({ taskId, origin, events: stage.store.journal(taskId), snapshot: record.snapshot });
+    const journal = { taskId, origin, events: stage.store.journal(taskId), snapshot: record.snapshot };
+    return brokenPromises(journal, clocks.areOff() ? ["time-goes-on"] : []);
   });
 
 /** A run that has ended holds no slot, and waits for none. */

@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { chmodSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 
 /** The bits of a file mode that give anybody but the owner access. */
 const OTHERS = 0o077;
@@ -34,12 +35,21 @@ export const makePrivateFolder = (folder: string): boolean => {
   return makePrivate(folder, "folder");
 };
 
+/** The name that a file has while it is written: another one each time, since several processes may write it at once. */
+export const draftOf = (file: string): string => `${file}.${randomUUID()}`;
+
 /**
  * Writes a file, for its owner alone, as a whole: whoever reads it finds the old one or the new one.
  *
- * @param draft the name that it has while it is written: one of its own where several processes may write it at once
+ * @throws when it cannot be written; nothing is left of it then
  */
-export const writeWhole = (file: string, text: string, draft = `${file}.new`): void => {
-  writeFileSync(draft, text, { mode: 0o600 });
-  renameSync(draft, file);
+export const writeWhole = (file: string, text: string): void => {
+  const draft = draftOf(file);
+  try {
+    writeFileSync(draft, text, { mode: 0o600 });
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
 };

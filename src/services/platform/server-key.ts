@@ -54,7 +54,7 @@ export const ensureServerKey = (folder: string): string => {
   if (key !== undefined) return key;
   makePrivateFolder(folder);
   const file = fileIn(folder);
-  writeWhole(file, randomBytes(32).toString("base64url"), `${file}.${process.pid}`);
+  writeWhole(file, randomBytes(32).toString("base64url"));
   // Another process may have made one at the same time: the last one counts.
   return readServerKey(folder) ?? ensureServerKey(folder);
 };

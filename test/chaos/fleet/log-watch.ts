@@ -38,8 +38,9 @@ export const createLogWatch = (world: FleetWorld) => {
     if (all > claims.length) fault(`${name} was claimed after its end`);
     const first = claims.flatMap(({ entry }) => (entry.replaces ? [] : entry.nonce));
     if (new Set(first).size < first.length) fault(`one claim of ${name} is told by nothing from another one`);
+    // A server claims anew what the engine has forgotten, to say how it ended.
     const recalled = entries.findIndex(
-      (entry, place) => entry.type === "claimed" && entries[place - 1]?.type === "recalled",
+      (entry, place) => entry.type === "claimed" && !entry.replaces && entries[place - 1]?.type === "recalled",
     );
     if (recalled >= 0 && readPlaces(places.slice(0, recalled)).isRecalled)
       fault(`${name} was claimed, though it is to stop`);

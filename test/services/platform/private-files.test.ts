@@ -69,8 +69,15 @@ test("a file that is written as a whole replaces the old one, is its owner's alo
   const folder = temporary();
   const file = join(folder, "record.json");
   writeWhole(file, "old");
-  writeWhole(file, "new", `${file}.1234`);
+  writeWhole(file, "new");
   expect(readFileSync(file, "utf8")).toBe("new");
   expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(folder)).toEqual(["record.json"]);
+});
+
+test("a file that cannot be written leaves no draft", () => {
+  const folder = temporary();
+  mkdirSync(join(folder, "record.json"));
+  expect(() => writeWhole(join(folder, "record.json"), "new")).toThrow("EISDIR");
   expect(readdirSync(folder)).toEqual(["record.json"]);
 });

@@ -1,6 +1,7 @@
 // ADR-256 in docs/decisions.md
 import { open, rename, rm } from "node:fs/promises";
 import type { ChangedFile } from "../../../task.ts";
+import { draftOf } from "../../platform/private-files.ts";
 import { gitOnObjects, items, type ObjectsRepository } from "./git.ts";
 
 /** A file that was moved is deleted in one place and added in another. */
@@ -33,7 +34,7 @@ export const changesBetween = async (objects: ObjectsRepository, from: string, t
  */
 export const writePatch = async (objects: ObjectsRepository, from: string, to: string, file: string): Promise<void> => {
   const form = ["--patch", "--binary", "--src-prefix=a/", "--dst-prefix=b/"];
-  const draft = `${file}.new`;
+  const draft = draftOf(file);
   try {
     const output = await open(draft, "w", 0o600);
     try {

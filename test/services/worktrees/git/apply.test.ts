@@ -39,6 +39,18 @@ test("a patch is what git apply takes", async () => {
   expect(home.read("a.txt") + home.read("bytes")).toBe(tree.read("a.txt") + tree.read("bytes"));
 });
 
+test("two that write the same patch at once, as before and after a takeover, both succeed", async () => {
+  const home = newRepository({ "a.txt": text() });
+  const tree = await branchOff(home);
+  tree.write({ "a.txt": text({ 3: "changed" }) });
+  const patch = join(temporaryFolder(), "changes.patch");
+  const end = await tree.end();
+  const write = () => withObjects(tree.own, (objects) => writePatch(objects, tree.base, end, patch));
+  await Promise.all([write(), write(), write(), write()]);
+  home.git("apply", patch);
+  expect(home.read("a.txt")).toBe(tree.read("a.txt"));
+});
+
 test("changes are applied beside the caller's own, in the same file too; what is staged stays staged", async () => {
   const home = newRepository({ "a.txt": text(), "b.txt": "b", "gone.txt": "1", "run.sh": "" });
   home.write({ "b.txt": "staged" });
