@@ -47,6 +47,7 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
 /** The charts of a process in which no task lives. */
 export const NO_TASKS: Charts = {
   isStillOurs: () => false,
+  confirmOurs: () => false,
   isLost: () => false,
   awaitsTasks: () => false,
   awaitsRuns: () => false,

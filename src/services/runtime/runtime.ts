@@ -245,14 +245,17 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     releaseTasks(store.heartbeat(heartbeatAt));
   };
 
-  const renewLease = () => {
-    if (Math.abs(clock.now() - heartbeatAt) <= LEASE_MS) return;
+  const tryHeartbeat = () => {
     try {
       heartbeat();
     } catch (error) {
       // What it was asked before, an event or the alarm, is not to be lost with it.
       log.error("the heartbeat failed", { reason: errorMessage(error) });
     }
+  };
+
+  const renewLease = () => {
+    if (Math.abs(clock.now() - heartbeatAt) > LEASE_MS) tryHeartbeat();
   };
 
   const alarm = createAlarm(clock, actors.deadlines, (ticks) => {
@@ -345,6 +348,11 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     return tasks.has(taskId);
   };
 
+  const confirmOurs = (taskId: string): boolean => {
+    if (!isStopped) tryHeartbeat();
+    return tasks.has(taskId);
+  };
+
   const isLost = (taskId: string): boolean => {
     if (isStillOurs(taskId)) return false;
     const task = store.get(taskId)?.task;
@@ -358,6 +366,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
 
   const charts: Charts = {
     isStillOurs,
+    confirmOurs,
     isLost,
     awaitsTasks: actors.awaitsTasks,
     awaitsRuns,

@@ -117,12 +117,12 @@ export const createTaskEffects = ({
 }: TaskEffectDeps): EffectHandlers<
   "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "endTurn" | "stopSession"
 > => {
-  /** Waits until the message may be sent. False where the task does not want that any more by then. */
-  const maySend = async (sessionID: string, isWanted: () => boolean): Promise<boolean> => {
+  /** Waits until the message may be sent. False where the task does not want that any more by then, or is another process's. */
+  const maySend = async (sessionID: string, charts: Charts, isWanted: () => boolean): Promise<boolean> => {
     const waiting = untilNothingIsTakenBack(sessionID, isWanted);
     if (waiting === undefined) return true;
     await waiting;
-    return isWanted();
+    return charts.confirmOurs(sessionID) && isWanted();
   };
 
   /** Takes back the newest step of a session, where none of its tool calls has come to an end. */
@@ -147,7 +147,7 @@ export const createTaskEffects = ({
     }
     const run = charts.runBeingSent(prompt.sessionID);
     const isWanted = () => run !== undefined && charts.runBeingSent(prompt.sessionID) === run;
-    if (!(await maySend(prompt.sessionID, isWanted))) return undefined;
+    if (!(await maySend(prompt.sessionID, charts, isWanted))) return undefined;
     if (redoesStep) await takeBackStep(prompt.sessionID);
     const sent = await host.prompt(schema ? withSchema(prompt, schema) : prompt);
     await stopWhile(host, clock, prompt.sessionID, () => !charts.isStillOurs(prompt.sessionID));
@@ -163,7 +163,8 @@ export const createTaskEffects = ({
     charts: Charts,
   ): Promise<TaskEvent | undefined> => {
     const { messageID } = instruction;
-    if (!(await maySend(sessionID, () => charts.instructionBeingSent(sessionID) === messageID))) return undefined;
+    if (!(await maySend(sessionID, charts, () => charts.instructionBeingSent(sessionID) === messageID)))
+      return undefined;
     expectInstruction(instruction);
     // The host stores a prompt a moment after it accepted it, and the instruction is to stand behind it.
     const prompt = await host.message(sessionID, runMessageID);
