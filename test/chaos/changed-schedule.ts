@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { stepsOfFiles } from "./drawn-file-steps.ts";
 import { stepsOfOne, stepsOfSeveral } from "./drawn-steps.ts";
 import { happening } from "./encounters.ts";
 import { MOMENT, pass, WHILE } from "./scene-words.ts";
@@ -11,7 +12,13 @@ const MOST_STEPS = 80;
 
 const pauses: Step[][] = [0, 60, MOMENT, 3_000, WHILE].map((ms) => [pass(ms)]);
 
-const insertedIn = ({ processes = 1 }: Schedule): fc.Arbitrary<Step[]> =>
+const isOfFiles = ({ store, processes = 1 }: Schedule): boolean => store === "file" && processes > 1;
+
+/** Draws steps that fit a schedule. Files of several processes have steps of their own, and not all that others have. */
+const insertedIn = (schedule: Schedule): fc.Arbitrary<Step[]> =>
+  isOfFiles(schedule) ? fromAll(stepsOfFiles).map((step): Step[] => [step]) : insertedElsewhere(schedule);
+
+const insertedElsewhere = ({ processes = 1 }: Schedule): fc.Arbitrary<Step[]> =>
   fc.oneof(
     { weight: 3, arbitrary: happening },
     { weight: 3, arbitrary: fc.constantFrom(...pauses) },
@@ -22,7 +29,8 @@ const insertedIn = ({ processes = 1 }: Schedule): fc.Arbitrary<Step[]> =>
   );
 
 /** Draws a schedule that differs from one in a few steps: put in, left out, moved, or followed by the end of another one. */
-export const changed = (schedule: Schedule, other: Schedule): fc.Arbitrary<Schedule> => {
+export const changed = (schedule: Schedule, another: Schedule): fc.Arbitrary<Schedule> => {
+  const other = isOfFiles(schedule) === isOfFiles(another) ? another : schedule;
   const change = fc.record({
     how: fc.constantFrom("insert", "insert", "insert", "remove", "removeSome", "move", "followBy"),
     at: fc.nat(MOST_STEPS),
