@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { checkJournals } from "../fakes/checked-journals.ts";
+import { newHome, taskDatabase } from "./lab/home.ts";
 import { type Lab, pluginsOf, startLab } from "./lab/lab.ts";
 import { toolResults } from "./lab/model-request.ts";
 import { calls, hang, text } from "./lab/reply.ts";
@@ -35,6 +37,7 @@ export const Clock = async () => ({});
 
 let lab: Lab;
 let folder: string;
+let home: string;
 let off = 0;
 
 const setClock = (ms: number) => {
@@ -47,12 +50,14 @@ beforeAll(async () => {
   setClock(0);
   const plugin = join(folder, "clock.js");
   writeFileSync(plugin, clockPlugin(join(folder, "offset")));
-  lab = await startLab({ config: { plugin: [`file://${plugin}`, ...pluginsOf().map(String)] } });
+  home = await newHome();
+  lab = await startLab({ home, config: { plugin: [`file://${plugin}`, ...pluginsOf().map(String)] } });
 });
 
 afterAll(async () => {
   await lab.stop();
-  rmSync(folder, { recursive: true });
+  checkJournals(taskDatabase(home), ["time-goes-on"]);
+  for (const made of [folder, home]) rmSync(made, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 });
 
 /** Sets OpenCode's clock, and waits until it shows the new time. */

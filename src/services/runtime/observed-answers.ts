@@ -70,7 +70,7 @@ export const createObservedAnswers = (): ObservedAnswers => {
         messages: [newest],
         messageID,
         storedAt: undefined,
-        readAt: Number.POSITIVE_INFINITY,
+        earlier: new Set(),
         hostError: undefined,
       });
       // If this message has no text, an earlier one may have it.

@@ -15,8 +15,8 @@ export interface RunObservation {
   messageID: string;
   /** When the host stored the prompt, epoch milliseconds. While that is unknown, only an answer to that very prompt counts. */
   storedAt: number | undefined;
-  /** When the messages were read, by the host's clock; epoch milliseconds. */
-  readAt: number;
+  /** The ids of messages from before the clock was set back: they are older than all others, whatever their times say. */
+  earlier: ReadonlySet<string>;
   /** The newest instruction that followed the prompt, and when the host stored it: the answer must have taken it in, too. */
   instruction?: { messageID: string; storedAt: number | undefined } | undefined;
   /** Until when failures and aborts are those of an earlier attempt, epoch milliseconds. They do not count. */
@@ -75,16 +75,16 @@ const isNewerPrompt = (promptID: string, { messageID, storedAt, messages }: Answ
 
 /**
  * True when the message answers the prompt, or a later one and began when the prompt was stored, so that it takes both in. What
- * seems to be of the future was there before the clock was set back, and answers nothing of now.
+ * was there before the clock was set back answers nothing of now.
  */
 export const isAnswer = (
-  { role, promptID, isSummary, createdAt }: MessageInfo,
+  { id, role, promptID, isSummary, createdAt }: MessageInfo,
   {
     messageID,
     storedAt,
-    readAt,
+    earlier,
     messages,
-  }: Pick<RunObservation, "messageID" | "storedAt" | "readAt"> & { messages: MessageInfo[] },
+  }: Pick<RunObservation, "messageID" | "storedAt" | "earlier"> & { messages: MessageInfo[] },
 ): boolean =>
   role === "assistant" &&
   !isSummary &&
@@ -92,7 +92,7 @@ export const isAnswer = (
   (promptID === messageID ||
     (storedAt !== undefined &&
       createdAt >= storedAt &&
-      createdAt <= readAt &&
+      !earlier.has(id) &&
       isNewerPrompt(promptID, { messageID, storedAt, messages })));
 
 /** True for a message that somebody stopped. An abort during the host's own retries leaves neither an error nor a finish reason. */
@@ -136,8 +136,8 @@ const isOurs = (promptID: string | undefined, { messageID, instruction }: RunObs
 const isToPerson = ({ promptID }: HostMessage, observation: RunObservation): boolean =>
   !isOurs(promptID, observation) && observation.messages.some(({ id, text }) => id === promptID && text !== "");
 
-const takesIn = (message: HostMessage, { instruction, messages, readAt }: RunObservation): boolean =>
-  instruction === undefined || isAnswer(message, { ...instruction, messages, readAt });
+const takesIn = (message: HostMessage, { instruction, messages, earlier }: RunObservation): boolean =>
+  instruction === undefined || isAnswer(message, { ...instruction, messages, earlier });
 
 /**
  * Returns the message that shows how the run stands: the newest one. But where a person spoke to the agent after it had
@@ -226,9 +226,11 @@ export const determineRunOutcome = (read: RunObservation): RunOutcome => {
 };
 
 /** The host sorts by time: where its clock was set back, what it had stored before that comes after what is new. */
-const inOrder = ({ messages, readAt }: RunObservation): HostMessage[] => {
-  const earlier = messages.filter(({ createdAt }) => createdAt > readAt);
-  return earlier.length === 0 ? messages : [...earlier, ...messages.filter((message) => !earlier.includes(message))];
+const inOrder = ({ messages, earlier }: RunObservation): HostMessage[] => {
+  const isEarlier = ({ id }: HostMessage) => earlier.has(id);
+  return messages.some(isEarlier)
+    ? [...messages.filter(isEarlier), ...messages.filter((message) => !isEarlier(message))]
+    : messages;
 };
 
 /** When the newest finished step of the run ended, epoch milliseconds; the model may have been interrupted after it. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HostMessage } from "../../../src/services/host/messages.ts";
 import { createIds } from "../../../src/services/platform/ids.ts";
+import { createEarlierMessages } from "../../../src/services/runtime/earlier-messages.ts";
 import {
   determineRunOutcome,
   isAborted,
@@ -43,7 +44,7 @@ const see = (given: Partial<RunObservation>) =>
     messages: [user(PROMPT), assistant()],
     messageID: PROMPT,
     storedAt: 1,
-    readAt: 1_000,
+    earlier: new Set(),
     hostError: undefined,
     ...given,
   });
@@ -127,7 +128,7 @@ test("a compaction's summary is not the result, though the answer has no text of
   const summary = assistant({ isSummary: true, text: "What was said so far." });
   const messages = [user(PROMPT), summary, assistant({ id: "msg_4", text: "" })];
   expect(see({ messages })).toEqual({ is: "answered", completedAt: 9, result: "", isPromptKnown: true });
-  expect(isAnswer(summary, { messages, messageID: PROMPT, storedAt: 1, readAt: 1_000 })).toBe(false);
+  expect(isAnswer(summary, { messages, messageID: PROMPT, storedAt: 1, earlier: new Set() })).toBe(false);
 });
 
 test("an answer is the end, though the conversation was compacted after it", () => {
@@ -431,6 +432,8 @@ describe("a fault of the host", () => {
 describe("where the clock was set back, which sorts what is new before what is old,", () => {
   const [before, now] = [5_000, 500];
   const old = { createdAt: before, completedAt: before + 1 };
+  const seeAt = (readAt: number, { messages, ...given }: Partial<RunObservation> & Pick<RunObservation, "messages">) =>
+    see({ messages, ...given, earlier: createEarlierMessages()(messages, readAt) });
 
   test("an answer of before is none to a prompt of now", () => {
     const messages = [
@@ -439,9 +442,21 @@ describe("where the clock was set back, which sorts what is new before what is o
       assistant({ ...old, text: "of the run before" }),
     ];
     const seen = { messages, messageID: "msg_4", storedAt: now };
-    expect(see({ ...seen, readAt: now + 1 })).toEqual({ is: "unanswered" });
+    expect(seeAt(now + 1, seen)).toEqual({ is: "unanswered" });
     // Nor is it later, when the clock shows that time again.
-    expect(see({ ...seen, storedAt: before + 10, readAt: before + 20 })).toEqual({ is: "unanswered" });
+    expect(seeAt(before + 20, { ...seen, storedAt: before + 10 })).toEqual({ is: "unanswered" });
+  });
+
+  test("an answer that was of the future once stays one of before when the clock has caught up", () => {
+    const earlierOf = createEarlierMessages();
+    const messages = [
+      { ...user("msg_4"), createdAt: now },
+      { ...user(PROMPT), createdAt: before - 1 },
+      assistant({ ...old, text: "of the run before" }),
+    ];
+    earlierOf(messages, now + 1);
+    const earlier = earlierOf(messages, before + 20);
+    expect(see({ messages, messageID: "msg_4", storedAt: now, earlier })).toEqual({ is: "unanswered" });
   });
 
   test("an answer of now to the prompt of before is the end", () => {
@@ -450,7 +465,7 @@ describe("where the clock was set back, which sorts what is new before what is o
       { ...user(PROMPT), createdAt: before },
       step({ ...old, id: "msg_4" }),
     ];
-    expect(see({ messages, storedAt: before, readAt: now + 2 })).toMatchObject({
+    expect(seeAt(now + 2, { messages, storedAt: before })).toMatchObject({
       is: "answered",
       result: "after the tools",
     });
@@ -462,6 +477,6 @@ describe("where the clock was set back, which sorts what is new before what is o
     );
     const cutOff = assistant({ id: "msg_8", createdAt: now + 3, completedAt: now + 4, finish: undefined, text: "" });
     const messages = [...again, cutOff, { ...user(PROMPT), createdAt: before }, step({ ...old, id: "msg_4" })];
-    expect(see({ messages, storedAt: before, readAt: now + 5 })).toMatchObject({ is: "answered", result: "third" });
+    expect(seeAt(now + 5, { messages, storedAt: before })).toMatchObject({ is: "answered", result: "third" });
   });
 });

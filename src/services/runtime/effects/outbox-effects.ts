@@ -5,6 +5,7 @@ import { isDeleted } from "../../host/host.ts";
 import { whySetAside } from "../../host/set-aside.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
+import { createEarlierMessages } from "../earlier-messages.ts";
 import type { EngineBus } from "../engine-events.ts";
 import type { HostReads } from "../host-reads.ts";
 import { isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../run-outcome.ts";
@@ -69,6 +70,8 @@ export const createOutboxEffects = ({
   | "reportSetAside"
   | "noticeRejected"
 > => {
+  const earlierOf = createEarlierMessages();
+
   /** The event for a parent that was not found; undefined for any other failure. */
   const ifNotFound = ({ kind, message }: HostFailure): OutboxEvent | undefined =>
     kind === "notFound" ? { type: "PARENT_NOT_FOUND", at: clock.now(), message } : undefined;
@@ -147,8 +150,9 @@ export const createOutboxEffects = ({
     }
     const storedAt = stored.ok ? stored.value.createdAt : storedAtOf(messageID, newest.value);
     if (storedAt === undefined) return { type: "CHECKED", at, messageID, storedAt, standing: "unanswered" };
+    const earlier = earlierOf(newest.value, at);
     const answers = newest.value.filter((message) =>
-      isAnswer(message, { messageID, storedAt, readAt: at, messages: newest.value }),
+      isAnswer(message, { messageID, storedAt, earlier, messages: newest.value }),
     );
     const isBusy = busy.value.has(parentSessionID);
     // An unfinished answer of an idle parent was cut off when its process ended.
@@ -158,7 +162,7 @@ export const createOutboxEffects = ({
       newestAnswer !== undefined &&
       isAborted(newestAnswer) &&
       newestAnswer.completedAt > storedAt &&
-      newestAnswer.completedAt <= at;
+      !earlier.has(newestAnswer.id);
     // A busy parent that has the message will come to it: it reads its messages anew at every step.
     const otherwise = isBusy ? "pending" : wasStopped ? "stopped" : "unanswered";
     const standing = isAnswered ? "answered" : otherwise;

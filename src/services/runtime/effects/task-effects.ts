@@ -9,6 +9,7 @@ import type { Ids } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Receipts } from "../../receipts/receipts.ts";
 import { misfitError, misfitPrompt, promptWithSchema } from "../../text/result-schema.ts";
+import { createEarlierMessages } from "../earlier-messages.ts";
 import type { ObservedAnswers } from "../observed-answers.ts";
 import { determineRunOutcome, NEWEST_MESSAGES, type RunOutcome, storedAtOf } from "../run-outcome.ts";
 import {
@@ -117,6 +118,8 @@ export const createTaskEffects = ({
 }: TaskEffectDeps): EffectHandlers<
   "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "endTurn" | "stopSession"
 > => {
+  const earlierOf = createEarlierMessages();
+
   /** Waits until the message may be sent. False where the task does not want that any more by then, or is another process's. */
   const maySend = async (sessionID: string, charts: Charts, isWanted: () => boolean): Promise<boolean> => {
     const waiting = untilNothingIsTakenBack(sessionID, isWanted);
@@ -213,7 +216,7 @@ export const createTaskEffects = ({
       return determineRunOutcome({
         ...stored(messageID, prompt),
         instruction: instructionID === undefined ? undefined : stored(instructionID, instruction),
-        readAt,
+        earlier: earlierOf(messages, readAt),
         hostError,
         earlierUntil,
         messages,
