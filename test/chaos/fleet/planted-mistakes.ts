@@ -186,12 +186,6 @@ export const fleetMistakes: readonly PlantedMistake[] = [
     mistake: "",
   },
   {
-    name: "a reply goes to a task's first run",
-    file: "src/services/fleet/home.ts",
-    code: "return reply(nameOf(facts.sessionID, run.index), requestId, given);",
-    mistake: "return reply(nameOf(facts.sessionID, run.index - run.index), requestId, given);",
-  },
-  {
     name: "a home waits to be told",
     file: "src/services/fleet/home.ts",
     code: "bus.onReached(lookAgain),",
@@ -299,12 +293,6 @@ export const fleetMistakes: readonly PlantedMistake[] = [
     file: "src/services/fleet/worker.ts",
     code: "      taking -= 1;\n      if (isTrue) return;",
     mistake: "      if (isTrue) return;\n      taking -= 1;",
-  },
-  {
-    name: "an order that cannot be taken for a moment is left for long",
-    file: "src/services/fleet/worker.ts",
-    code: "if (!obstacle.isPassing) notForUs.set",
-    mistake: "notForUs.set",
   },
   {
     name: "a server that starts again renews no permit",

@@ -77,12 +77,10 @@ export const AT_NIGHT: ReadonlySet<string> = new Set([
   "a server wakes up while it waits until its end is received",
   "a server is cut off while it waits until its end is received",
   "a server reaches the engine again while it waits until its end is received",
-  "the home of a run dies while a server has its order",
   "the home of a run dies while a server has claimed it",
   "the home of a run dies while a server asks a person",
   "the home of a run dies while a server has its end to write",
   "the home of a run dies while a server waits until its end is received",
-  "the home of a run starts again while a server has its order",
   "the home of a run starts again while a server has claimed it",
   "the home of a run starts again while a server asks a person",
   "the home of a run starts again while a server waits until its end is received",
@@ -150,6 +148,8 @@ export const AT_NIGHT: ReadonlySet<string> = new Set([
 
 /** Those that fewer than six of a thousand schedules come to, or that none has come to yet. The explorations come to many. */
 const RARE: ReadonlySet<string> = new Set([
+  "the home of a run starts again while a server has its order",
+  "the home of a run dies while a server has its order",
   "chart: run.fleet CLOSED #2",
   "chart: run.fleet.ordering ORDER_REFUSED #3",
   "chart: run.fleet.ordering REMOTE_CLAIMED #1",

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { UserRequest } from "../../../src/machines/task/events.ts";
 import { away, LEASE, type Server, texts, workOf } from "./servers.ts";
 
 const PATIENCE = 900_000;
@@ -48,6 +49,17 @@ describe("a task that ran on another server", () => {
     expect(workOf(other)).toEqual([]);
     expect([engine.orders(), engine.holds()]).toEqual([0, []]);
     expect(home.host.at(id).prompts).toHaveLength(0);
+  });
+
+  test("gets the answer to what it asks after it was resumed", async () => {
+    const { home, worker, id, there, until, resume, meanwhile } = await ended();
+    await meanwhile(resume());
+    await until(() => expect(workOf(worker)).toEqual([there]));
+    const request: UserRequest = { id: "per_1", kind: "permission", what: "bash: make", since: 0, always: ["make"] };
+    worker.host.emit({ type: "asked", sessionID: there, request });
+    await until(() => expect(home.task(id).attention).toMatchObject({ what: "bash: make" }));
+    await home.engine.answer(id, { requestId: "per_1", reply: "once" });
+    await until(() => expect(worker.host.answers).toEqual([{ id: "per_1", reply: "once" }]));
   });
 
   test("is resumed again and again", async () => {
