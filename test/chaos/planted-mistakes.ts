@@ -268,7 +268,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: "if (!held) return false;",
     also: {
       file: "src/services/runtime/runtime.ts",
-      code: "if (Math.abs(clock.now() - heartbeatAt) <= LEASE_MS) return;",
+      code: "if (Math.abs(clock.now() - heartbeatAt) > LEASE_MS) tryHeartbeat();",
       mistake: "return;",
     },
   },
