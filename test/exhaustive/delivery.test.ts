@@ -4,7 +4,7 @@ import { taskMachine } from "../../src/machines/task/machine.ts";
 import { transitionsOf } from "../model/transitions.ts";
 import { createDelivery, type Delivery } from "./delivery.ts";
 import type { Family, Mistake } from "./family.ts";
-import { exploredWhole, faultsOfMistake } from "./printed.ts";
+import { EXPLORING_MS, exploredWhole, faultsOfMistake } from "./printed.ts";
 
 /*
  * All ways, to a bound, in which the ends of tasks reach their parent, with two processes. With `EXHAUSTIVE=all`, which the
@@ -66,7 +66,7 @@ const exploreAll = (name: string, family: Family) => {
 
 describe("each end is delivered once, and nothing is stuck:", () => {
   const all = { ...families, ...(process.env.EXHAUSTIVE === "all" ? large : {}) };
-  test.each(Object.entries(all))("%s", (name, family) => {
+  test.each(Object.entries(all))("%s", { timeout: EXPLORING_MS }, (name, family) => {
     const { isComplete, faults } = exploreAll(name, family);
     expect(faults).toEqual([]);
     expect(isComplete).toBe(true);
@@ -144,6 +144,10 @@ const mistakesAround = Object.entries(around).map(([mistake, family]): [string, 
   { ...family, mistake: mistake as Mistake },
 ]);
 
-test.each([...mistakesAround, ...inCharts])("the exploration finds it when %s", (name, family) => {
-  expect(faultsOfMistake(name, createDelivery(family))).not.toEqual([]);
-});
+test.each([...mistakesAround, ...inCharts])(
+  "the exploration finds it when %s",
+  { timeout: EXPLORING_MS },
+  (name, family) => {
+    expect(faultsOfMistake(name, createDelivery(family))).not.toEqual([]);
+  },
+);

@@ -3,7 +3,7 @@ import { outboxMachine } from "../../src/machines/outbox/machine.ts";
 import { taskMachine } from "../../src/machines/task/machine.ts";
 import { createFleet } from "./fleet/fleet.ts";
 import type { FleetFamily, FleetMistake } from "./fleet/world.ts";
-import { exploredWhole, faultsOfMistake } from "./printed.ts";
+import { EXPLORING_MS, exploredWhole, faultsOfMistake } from "./printed.ts";
 
 /*
  * All ways, to a bound, in which a run is ordered, claimed, held and ended in a fleet, with an engine that may forget what is
@@ -30,7 +30,7 @@ const large: Record<string, FleetFamily> = {
 
 describe("a run in the fleet has one end, and nobody waits for ever:", () => {
   const all = { ...families, ...(process.env.EXHAUSTIVE === "all" ? large : {}) };
-  test.each(Object.entries(all))("%s", (name, family) => {
+  test.each(Object.entries(all))("%s", { timeout: EXPLORING_MS }, (name, family) => {
     const { isComplete, faults } = exploredWhole(name, createFleet(family));
     expect(faults).toEqual([]);
     expect(isComplete).toBe(true);
@@ -67,6 +67,10 @@ const mistakesAround = Object.entries(around).map(([mistake, family]): [string, 
   { ...family, mistake: mistake as FleetMistake },
 ]);
 
-test.each([...mistakesAround, ...inChart])("the exploration finds it when %s", (name, family) => {
-  expect(faultsOfMistake(name, createFleet(family))).not.toEqual([]);
-});
+test.each([...mistakesAround, ...inChart])(
+  "the exploration finds it when %s",
+  { timeout: EXPLORING_MS },
+  (name, family) => {
+    expect(faultsOfMistake(name, createFleet(family))).not.toEqual([]);
+  },
+);

@@ -24,3 +24,6 @@ export const faultsOfMistake = <World>(name: string, space: Space<World>): Explo
   for (const { what, trail } of faults) console.log(`${name}: ${what}:\n  ${trail.join("\n  ")}`);
   return faults;
 };
+
+/** Milliseconds that exploring one family may take: the largest takes 24 s of computing, and other work may have the cores. */
+export const EXPLORING_MS = 1_200_000;
