@@ -2,9 +2,9 @@
 import type { MessageInfo } from "../../machines/host-events.ts";
 
 /**
- * Creates what knows the messages that were there before the clock was set back. Those seemed to be of the future when they
- * were read, and stay older than all that came after them when the clock has caught up.
- * @returns a function that takes messages, and when they were read (epoch milliseconds), and returns the ids of all such ones
+ * Creates a memory of the messages that are older than a clock that was set back: when they were read, their times were in the
+ * future. They stay older than all later messages, also once the clock has caught up.
+ * @returns a function that takes messages, and when they were read (epoch milliseconds), and returns the ids of all older ones
  */
 export const createEarlierMessages = () => {
   const known = new Set<string>();

@@ -18,6 +18,18 @@ const written = (stage: Stage, id: string): string[] =>
     .messages.filter(({ role }) => role === "user")
     .map(({ text }) => text.split("\n").at(-1) ?? "");
 
+/** From now on the host stores instructions, and says so only when the returned function is called. */
+const storeSilently = (stage: Stage): (() => void) => {
+  const { storeMessage } = stage.host;
+  const said = Promise.withResolvers<void>();
+  stage.host.storeMessage = async (prompt) => {
+    const stored = await storeMessage(prompt);
+    await said.promise;
+    return stored;
+  };
+  return said.resolve;
+};
+
 test("a child at work is given the instruction in its conversation, in words that say what it is, and its answer to it is the result", async () => {
   const stage = createStage();
   const id = await stage.launch();
@@ -332,14 +344,7 @@ test("the parent's own conversation stays as it is", async () => {
 test("a prompt that waits to be sent again goes out though an instruction is stored before it", async () => {
   const stage = createStage();
   const id = await stage.launch();
-  const { storeMessage } = stage.host;
-  // The host has stored it, and is slow to say so.
-  const late = Promise.withResolvers<void>();
-  stage.host.storeMessage = async (prompt) => {
-    const stored = await storeMessage(prompt);
-    await late.promise;
-    return stored;
-  };
+  const say = storeSilently(stage);
   await stage.call("task", { steer: id, prompt: "Only the tests." });
   await settled();
   stage.host.breakOff(id);
@@ -349,7 +354,7 @@ test("a prompt that waits to be sent again goes out though an instruction is sto
   stage.host.revert(id, messages.at(-1)?.id ?? "");
   await stage.clock.advance(2_000);
   expect(stage.task(id).state).toBe("running.sending");
-  late.resolve();
+  say();
   await settled();
   stage.host.unrevert(id);
   await stage.clock.advance(60_000);
@@ -366,13 +371,7 @@ test("a prompt that waits to be sent again goes out though an instruction is sto
 test("an instruction that waits to be sent once more goes out though a later one is stored before it", async () => {
   const stage = createStage();
   const id = await steered(stage, "first");
-  const { storeMessage } = stage.host;
-  const late = Promise.withResolvers<void>();
-  stage.host.storeMessage = async (prompt) => {
-    const stored = await storeMessage(prompt);
-    await late.promise;
-    return stored;
-  };
+  const say = storeSilently(stage);
   await stage.call("task", { steer: id, prompt: "second" });
   await settled();
   // Its model has seen neither: the host is given the first one again, as soon as nothing is taken back.
@@ -380,7 +379,7 @@ test("an instruction that waits to be sent once more goes out though a later one
   stage.host.revert(id, stage.host.at(id).messages.at(-1)?.id ?? "");
   await stage.clock.advance(2_000);
   expect(stage.task(id).state).toBe("running.sending");
-  late.resolve();
+  say();
   await settled();
   stage.host.unrevert(id);
   await stage.clock.advance(60_000);

@@ -16,7 +16,7 @@ export type EffectOf<Type extends Effect["type"] = Effect["type"]> = {
 export interface Charts {
   /** True while the task lives in this process: it is not at rest, and no other process has taken it over. */
   isStillOurs(taskId: string): boolean;
-  /** The same as the store has it, where another process may have taken the task over or removed it a moment ago. */
+  /** The same, but asks the store first: another process may have taken the task over, or removed it, a moment ago. */
   confirmOurs(taskId: string): boolean;
   /** True for a task that lives in another process, or was removed there: what is at work in its session here, works twice. */
   isLost(taskId: string): boolean;
