@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { chmodSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
 
 /** The bits of a file mode that give anybody but the owner access. */
 const OTHERS = 0o077;
@@ -36,7 +37,7 @@ export const makePrivateFolder = (folder: string): boolean => {
 };
 
 /** The name that a file has while it is written: another one each time, since several processes may write it at once. */
-export const draftOf = (file: string): string => `${file}.${randomUUID()}`;
+const draftOf = (file: string): string => `${file}.${randomUUID()}`;
 
 /**
  * Writes a file, for its owner alone, as a whole: whoever reads it finds the old one or the new one.
@@ -50,6 +51,22 @@ export const writeWhole = (file: string, text: string): void => {
     renameSync(draft, file);
   } catch (error) {
     rmSync(draft, { force: true });
+    throw error;
+  }
+};
+
+/**
+ * The same of a file that `write` writes, under the name that it is given.
+ *
+ * @throws what `write` throws; nothing is left of the file then
+ */
+export const writeWholeWith = async (file: string, write: (draft: string) => Promise<void>): Promise<void> => {
+  const draft = draftOf(file);
+  try {
+    await write(draft);
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
     throw error;
   }
 };

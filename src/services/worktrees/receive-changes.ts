@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { draftOf } from "../platform/private-files.ts";
+import { writeWholeWith } from "../platform/private-files.ts";
 import type { WorktreePaths } from "./folders.ts";
 import { patchedTree } from "./git/changes.ts";
 import { has } from "./git/commit.ts";
@@ -90,12 +90,5 @@ const countFromApplied = async (
 
 const keepPatch = async ({ folder, received }: WorktreePaths, patch: Uint8Array): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const draft = draftOf(received);
-  try {
-    await writeFile(draft, patch, { mode: 0o600 });
-    await rename(draft, received);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
+  await writeWholeWith(received, (draft) => writeFile(draft, patch, { mode: 0o600 }));
 };

@@ -1,7 +1,7 @@
 // ADR-256 in docs/decisions.md
-import { open, rename, rm } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import type { ChangedFile } from "../../../task.ts";
-import { draftOf } from "../../platform/private-files.ts";
+import { writeWholeWith } from "../../platform/private-files.ts";
 import { gitOnObjects, items, type ObjectsRepository } from "./git.ts";
 
 /** A file that was moved is deleted in one place and added in another. */
@@ -34,19 +34,14 @@ export const changesBetween = async (objects: ObjectsRepository, from: string, t
  */
 export const writePatch = async (objects: ObjectsRepository, from: string, to: string, file: string): Promise<void> => {
   const form = ["--patch", "--binary", "--src-prefix=a/", "--dst-prefix=b/"];
-  const draft = draftOf(file);
-  try {
+  await writeWholeWith(file, async (draft) => {
     const output = await open(draft, "w", 0o600);
     try {
       await gitOnObjects(objects, [...DIFF, ...form, from, to], { output: output.fd });
     } finally {
       await output.close();
     }
-    await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
+  });
 };
 
 /** Returns the tree that a patch makes of a commit. @throws GitError where it does not fit */
