@@ -50,6 +50,21 @@ test("the answer to another prompt, and one without words, are left to the host 
   expect(read()).toBeUndefined();
 });
 
+test("a message that called a tool is no answer, whatever reason it gives for its end; the next one without calls is", () => {
+  const { answers, read, message, text } = observed();
+  answers.onHostEvent({ type: "toolCall", sessionID: SESSION, callID: "call_1", tool: "bash", stage: "stored" });
+  expect(read()).toBeUndefined();
+  message({ id: "msg_3" });
+  text("prt_c", "Now there are 13.", "msg_3");
+  expect(read()).toEqual({ completedAt: 9, result: "Now there are 13." });
+});
+
+test("a session that the provider makes wait is at work again", () => {
+  const { read, answers } = observed();
+  answers.onHostEvent({ type: "retrying", sessionID: SESSION, attempt: 1, message: "slow down", until: 20 });
+  expect(read()).toBeUndefined();
+});
+
 test("a message that failed is no answer", () => {
   const { read, message } = observed();
   message({ finish: undefined, error: { name: "APIError", message: "401" } });

@@ -6,6 +6,7 @@ import {
   determineRunOutcome,
   isAborted,
   isAnswer,
+  isWithoutCall,
   type RunObservation,
   STEPS_WITHOUT_END,
   storedAtOf,
@@ -118,6 +119,13 @@ test("an aside behind the answer, which wants none itself, hides nothing", () =>
     is: "answered",
     result: "done",
   });
+});
+
+test("a step is without a tool call where it ended its turn, or the model is asked again though it called nothing", () => {
+  expect(isWithoutCall(assistant())).toBe(true);
+  expect(isWithoutCall(assistant({ finish: "unknown" }))).toBe(true);
+  expect(isWithoutCall(step())).toBe(false);
+  expect(isWithoutCall(assistant({ completedAt: undefined, finish: undefined }))).toBe(false);
 });
 
 test("a compaction's summary is no answer", () => {

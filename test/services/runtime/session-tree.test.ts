@@ -1,15 +1,16 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createSessionTree, type SessionTree } from "../../../src/services/runtime/session-tree.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createFakeHost } from "../../fakes/fake-host.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { scriptTask } from "../store/scripted-task.ts";
 
 const create = (host = createFakeHost(createVirtualClock())): SessionTree =>
   createSessionTree(createMemory().boot(createVirtualClock()), host);
 
-const note = (lineage: SessionTree, sessionID: string, parentID: string) => {
+const note = (lineage: SessionTree, sessionID: string, parentID: string | undefined, isNew = true) => {
   const session = { id: sessionID, parentID, agent: "build", model: undefined, permission: [], title: "" };
-  lineage.onHostEvent({ type: "session", sessionID, session, isNew: true });
+  lineage.onHostEvent({ type: "session", sessionID, session, isNew });
 };
 
 test("a session that was deleted is forgotten, and stands below none any more", () => {
@@ -19,6 +20,56 @@ test("a session that was deleted is forgotten, and stands below none any more", 
   lineage.onHostEvent({ type: "deleted", sessionID: "ses_child" });
   expect(lineage.ancestors("ses_child")).toEqual(["ses_child"]);
   expect(lineage.wasCreatedHere("ses_child")).toBe(false);
+});
+
+test("a task's parent is read from the store once, whatever the host says of its session: a fork has none there", () => {
+  const store = createMemory().boot(createVirtualClock());
+  store.commit(scriptTask("ses_fork", { parentSessionID: "ses_launcher" }).launch());
+  const read = vi.spyOn(store, "get");
+  const tree = createSessionTree(store, createFakeHost(createVirtualClock()));
+  note(tree, "ses_fork", undefined);
+  for (let time = 0; time < 3; time += 1) expect(tree.ancestors("ses_fork")).toEqual(["ses_fork", "ses_launcher"]);
+  expect(read.mock.calls.filter(([id]) => id === "ses_fork")).toHaveLength(1);
+});
+
+test("a child counts as created here once this process saw it being created, and a session without a parent never", () => {
+  const tree = create();
+  note(tree, "ses_seen", "ses_parent");
+  note(tree, "ses_seen", "ses_parent", false);
+  note(tree, "ses_old", "ses_parent", false);
+  note(tree, "ses_person", undefined);
+  expect(["ses_seen", "ses_old", "ses_person", "ses_unknown"].map(tree.wasCreatedHere)).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
+});
+
+test("an event that is neither of a session's shape nor its deletion changes nothing", () => {
+  const tree = create();
+  note(tree, "ses_child", "ses_parent");
+  tree.onHostEvent({ type: "busy", sessionID: "ses_child" });
+  expect(tree.ancestors("ses_child")).toEqual(["ses_child", "ses_parent"]);
+});
+
+test("a session that the host does not show is the last one that is known, and is asked for again", async () => {
+  const host = createFakeHost(createVirtualClock());
+  const tree = create(host);
+  note(tree, "ses_child", "ses_gone");
+  for (let time = 0; time < 2; time += 1) await tree.loadAncestors("ses_child");
+  expect(tree.ancestors("ses_child")).toEqual(["ses_child", "ses_gone"]);
+  expect(host.calls).toEqual(["session", "session"]);
+});
+
+test("sessions that are each other's parents are asked for once each", async () => {
+  const host = createFakeHost(createVirtualClock());
+  host.addSession("ses_a", { parentID: "ses_b" });
+  host.addSession("ses_b", { parentID: "ses_a" });
+  const tree = create(host);
+  await tree.loadAncestors("ses_a");
+  expect(tree.ancestors("ses_a")).toEqual(["ses_a", "ses_b"]);
+  expect(host.calls).toEqual(["session", "session"]);
 });
 
 test("the host is asked once for the sessions above one, however often they are wanted", async () => {
