@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { isNightly } from "./test/nightly.ts";
 import { PATIENCE_MS } from "./test/patience.ts";
 
 /** Files that take long, the longest first (measured, 2 cores): begun last, each would run alone at the end. */
@@ -50,13 +51,28 @@ const ISOLATED = [
   "test/specifications/http.test.ts",
 ];
 
-/**
- * What never runs on Bun, outside these tests: documents, scripts, benches, the drawing of charts, and the board, which runs in
- * browsers. ADR-228 in docs/decisions.md. And explorations: they take long, and nothing in them depends on the runtime.
- */
+/** What never runs on Bun outside these tests, and explorations: they take long, and nothing in them depends on the runtime. */
 const NODE_ALONE = ["bench", "board", "docs", "exhaustive", "scripts", "statecharts"].map(
   (folder) => `test/${folder}/**`,
 );
+
+/**
+ * What depends on the runtime: the SQLite driver, files, sockets and child processes, and tests that go through all of it.
+ * Everything else is the same JavaScript. It runs on Bun at night (docs/decisions/287-bun-runs-what-depends-on-it.md).
+ */
+const ON_BUN = [
+  "test/chaos/chaos.test.ts",
+  "test/contract/**/*.test.ts",
+  "test/model/supervisor.test.ts",
+  "test/services/{host,platform,store}/**/*.test.ts",
+  "test/services/engine/{delivering,restarting,worktrees}.test.ts",
+  "test/services/fleet/{bus,secured}.test.ts",
+  "test/services/worktrees/git/*.test.ts",
+  "test/specifications/task.test.ts",
+];
+
+const isBun = process.versions.bun !== undefined;
+const UNIT_TESTS = isBun && !isNightly ? ON_BUN : ["test/**/*.test.ts"];
 
 /** Milliseconds after which a test counts as hanging: most wait once for something that another process does, or not at all. */
 const LIMITS = {
@@ -83,6 +99,9 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/co
 export default defineConfig({
   test: {
     sequence: { sequencer: SlowFirst },
+    tags: [
+      { name: "gate", description: "Runs in `npm test`: of those in OpenCode and of the pages, one for each promise." },
+    ],
     // Most compute, and some wait for sockets and timers meanwhile: with a worker for each core, a fifth of the time was idle.
     maxWorkers: availableParallelism() + 1,
     projects: [
@@ -90,8 +109,8 @@ export default defineConfig({
         test: {
           ...UNIT,
           name: "unit",
-          include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**", "test/browser/**", ...ISOLATED, ...(process.versions.bun ? NODE_ALONE : [])],
+          include: UNIT_TESTS,
+          exclude: ["test/e2e/**", "test/browser/**", ...ISOLATED, ...(isBun ? NODE_ALONE : [])],
           // A worker loads the modules once for all its files: that is a quarter of the computing of this suite.
           isolate: false,
         },

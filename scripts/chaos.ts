@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs, promisify } from "node:util";
+import { atMost } from "../src/services/platform/at-most.ts";
 import { type FoundFault, findFaults, runRandomSchedules } from "../test/chaos/chaos.ts";
 import { findFleetFaults, runRandomFleets } from "../test/chaos/fleet/fleet-chaos.ts";
 import { fleetMistakes } from "../test/chaos/fleet/planted-mistakes.ts";
@@ -79,14 +81,14 @@ const faultsWithout = async (): Promise<{ known: string; missing: string[] }> =>
 };
 
 /**
- * Plants one mistake after the other, each in a process of its own. A fault that is there without it does not count.
+ * Plants one mistake in each process, and runs as many processes at once as there are cores. A fault that is there without it does not count.
  * Resolves to whether the schedules found them all, and came to all that they are to come to.
  */
 const searchPlanted = async (): Promise<boolean> => {
   const chosen = chaos.mistakes.filter(({ name }) => name.includes(values.only ?? ""));
   const { known, missing } = await faultsWithout();
-  let missed = 0;
-  for (const { name } of chosen) {
+  const inTurn = atMost(availableParallelism());
+  const plant = async (name: string): Promise<FoundFault | undefined> => {
     const { stdout } = await promisify(execFile)(
       process.execPath,
       [
@@ -99,9 +101,11 @@ const searchPlanted = async (): Promise<boolean> => {
       { env: { ...process.env, PLANTED_MISTAKE: name } },
     );
     const [found] = JSON.parse(stdout) as FoundFault[];
-    if (!found) missed += 1;
     console.log(found ? `found in schedule ${found.schedule}: ${name}\n  ${found.fault}` : `NOT FOUND: ${name}`);
-  }
+    return found;
+  };
+  const found = await Promise.all(chosen.map(({ name }) => inTurn(() => plant(name))));
+  const missed = found.filter((one) => !one).length;
   console.log(
     `${chosen.length - missed} of ${chosen.length} planted mistakes found within ${runs} schedules, ${Math.round(seconds())} s, seed ${seed}`,
   );

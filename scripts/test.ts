@@ -8,11 +8,12 @@ import { parseArgs } from "node:util";
 import { closingLines, type StageResult, type VitestReport } from "./test/closing-lines.ts";
 
 /**
- * `npm test`: builds, and runs every suite, also when one before it has failed, so that one run shows all that is wrong.
- * The last lines name what failed. Exits with 1 when anything did.
+ * `npm test`: builds, and runs what a change must pass: the unit suites on Node, the contract of the runtime on Bun, and one
+ * test of each promise in the real OpenCode. Goes on when something fails, so that one run shows all that is wrong. The last
+ * lines name what failed. Exits with 1 when anything did.
  *
- * `npm run nightly`: the same, and then what takes too long for that: every crash, many random schedules,
- * and the mutants of code that has changed since they were tried.
+ * `npm run nightly`: the same suites whole (all on Bun, all in OpenCode, every crash, the larger explorations), and then
+ * what takes too long for any suite. `npm run nightly -- --only planted` runs the stages whose names contain that.
  */
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -33,9 +34,10 @@ const SUITES: Stage[] = [
   { name: "OpenCode and pages", script: "test:host", needs: "build" },
 ];
 
+/** Of the tests in OpenCode and of the pages, `npm test` runs those that show a promise which no other one shows. */
+const PROMISES_ALONE = ["--tags-filter=gate"];
+
 const LONG: Stage[] = [
-  { name: "explorations", script: "test:exhaustive" },
-  { name: "crashes", script: "test:crash", needs: "build" },
   { name: "random schedules", script: "chaos", args: ["--runs", "20000"] },
   { name: "random schedules of fleets", script: "chaos", args: ["--fleet", "--runs", "5000"] },
   { name: "lines of the specifications", script: "requirements", args: ["--mutate"] },
@@ -45,8 +47,9 @@ const LONG: Stage[] = [
   { name: "mutation", script: "mutate", args: ["--changed", "--minutes", "60", "--write"] },
 ];
 
-const { values } = parseArgs({ options: { nightly: { type: "boolean", default: false } } });
-const stages = values.nightly ? [...SUITES, ...LONG] : SUITES;
+const { values } = parseArgs({ options: { nightly: { type: "boolean", default: false }, only: { type: "string" } } });
+const stages = (values.nightly ? [...SUITES, ...LONG] : SUITES).filter(({ name }) => name.includes(values.only ?? ""));
+if (values.nightly) process.env.NIGHTLY = "1";
 
 const reports = mkdtempSync(join(tmpdir(), "taskchart-test-"));
 
@@ -55,7 +58,8 @@ async function run({ name, script, args = [] }: Stage): Promise<StageResult> {
   // To these, what is added at the end is an argument of Vitest.
   const hasReport = ["test:unit", "test:bun", "test:host"].includes(script);
   const reporting = hasReport ? ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`] : [];
-  const command = ["run", "--silent", script, "--", ...args, ...reporting];
+  const chosen = script === "test:host" && !values.nightly ? PROMISES_ALONE : [];
+  const command = ["run", "--silent", script, "--", ...args, ...chosen, ...reporting];
   const stage = spawn("npm", command, { cwd: root, stdio: "inherit" });
   const [code, signal] = (await once(stage, "close")) as [number | null, string | null];
   const report = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as VitestReport) : undefined;

@@ -74,7 +74,9 @@ describeInChromium("the board for everybody", () => {
     expect(await findings(page)).toEqual([]);
   });
 
-  test("the keyboard alone goes through the list, opens a task, its views and its way back", async () => {
+  test("the keyboard alone goes through the list, opens a task, its views and its way back", {
+    tags: "gate",
+  }, async () => {
     const { open } = await start();
     const { page } = await open();
     await until(() => page.locator(".tree .task").count()).toBeGreaterThan(5);

@@ -23,7 +23,9 @@ const start = async () => {
 };
 
 describeInChromium("acting on the board", () => {
-  test("the token leaves the address at once, is kept for this tab only, and is nowhere in the page", async () => {
+  test("the token leaves the address at once, is kept for this tab only, and is nowhere in the page", {
+    tags: "gate",
+  }, async () => {
     const { source, token, url, open } = await start();
     const { sessionID } = source.launch({ description: "guarded" });
     const { page, context } = await open(sessionID);
@@ -53,7 +55,7 @@ describeInChromium("acting on the board", () => {
     await until(() => page.getByRole("button", { name: "Allow once" }).isVisible()).toBe(true);
   });
 
-  test("cancelling asks first, and names the tasks that stop with it, however deep", async () => {
+  test("cancelling asks first, and names the tasks that stop with it, however deep", { tags: "gate" }, async () => {
     const { source, open } = await start();
     const top = source.launch({ description: "the top" });
     const middle = source.launch({ description: "the middle", parentTaskId: top.sessionID });
@@ -158,7 +160,7 @@ describeInChromium("acting on the board", () => {
     await until(() => expired.textContent()).toContain("They were discarded.");
   });
 
-  test("permissions and questions are answered where they are shown", async () => {
+  test("permissions and questions are answered where they are shown", { tags: "gate" }, async () => {
     const { source, open } = await start();
     const since = new Date().toISOString();
     const permission = { id: "per_1", kind: "permission" as const, what: "run make", since, always: ["make *"] };

@@ -88,7 +88,9 @@ describeInChromium("the board", () => {
     expect(await page.getByRole("region", { name: "Fleet" }).count()).toBe(0);
   });
 
-  test("tasks stand by conversation and batch, those that a task launched below it, each marked by its status", async () => {
+  test("tasks stand by conversation and batch, those that a task launched below it, each marked by its status", {
+    tags: "gate",
+  }, async () => {
     const { source, open } = await start();
     const parent = source.launch({ description: "first", batchId: "msg_1", startedAt: "2026-11-23T10:00:00.000Z" });
     source.launch({
@@ -128,7 +130,9 @@ describeInChromium("the board", () => {
     expect(faults).toEqual([]);
   });
 
-  test("what happens shows without a reload: a launch, a request, an end, a task that is cleared", async () => {
+  test("what happens shows without a reload: a launch, a request, an end, a task that is cleared", {
+    tags: "gate",
+  }, async () => {
     const { source, open } = await start();
     const { page } = await open();
     await until(() => page.locator(".empty").textContent()).toContain("No tasks yet");
@@ -176,7 +180,9 @@ describeInChromium("the board", () => {
     await until(() => other.locator(".empty").textContent()).toContain("No task matches");
   });
 
-  test("a task shows what it waits for, its journal, its conversation and its chart, and links to the tasks around it", async () => {
+  test("a task shows what it waits for, its journal, its conversation and its chart, and links to the tasks around it", {
+    tags: "gate",
+  }, async () => {
     const { source, open } = await start();
     const parent = source.launch({ description: "the parent" });
     const { sessionID } = source.launch({
@@ -234,7 +240,7 @@ describeInChromium("the board", () => {
     expect(faults).toEqual([]);
   });
 
-  test("nothing of a task is taken for HTML, whatever it says", async () => {
+  test("nothing of a task is taken for HTML, whatever it says", { tags: "gate" }, async () => {
     const hostile = `<img src=x onerror="window.hit=1"><script>window.hit=1</script></pre>{{nonce}}&lt;b&gt;`;
     const { source, open } = await start();
     const { sessionID } = source.launch({
@@ -278,7 +284,7 @@ describeInChromium("the board", () => {
     expect(faults).toEqual([]);
   });
 
-  test("it says when the connection is lost, and shows what was missed when it is back", async () => {
+  test("it says when the connection is lost, and shows what was missed when it is back", { tags: "gate" }, async () => {
     const port = await occupy(0);
     const folder = temporaryFolder();
     const first = await boardStage({ port, folder });
@@ -426,7 +432,7 @@ describeInChromium("the board", () => {
     expect(other.url()).toBe(`${url}/?agent=explore`);
   });
 
-  test("nothing leaves this machine", async () => {
+  test("nothing leaves this machine", { tags: "gate" }, async () => {
     const { source, url, open } = await start();
     source.launch({ description: "stay here" });
     const { page, requested } = await open("/?task=ses_0001&view=chart");

@@ -29,7 +29,9 @@ const rows = ({ page }: Opened) =>
 const until = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: PATIENCE_MS });
 
 describeInChromium("the live page", () => {
-  test("a launched task appears, and its states light up as it changes: working, completed, delivered", async () => {
+  test("a launched task appears, and its states light up as it changes: working, completed, delivered", {
+    tags: "gate",
+  }, async () => {
     const { stage, open } = await start();
     const opened = await open();
     await until(() => opened.page.locator("#connection").textContent()).toBe(`Live: process ${process.pid}`);
@@ -212,7 +214,9 @@ describeInChromium("the live page", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  test("nothing leaves this machine, and of a conversation only the description of its task is in the page", async () => {
+  test("nothing leaves this machine, and of a conversation only the description of its task is in the page", {
+    tags: "gate",
+  }, async () => {
     const { stage, open } = await start();
     const opened = await open();
     const id = await stage.launch({ description: "shown-description", prompt: "secret-prompt" });

@@ -20,7 +20,7 @@ const folder = () => dataFolder(lab);
 const get = (path: string) => statusApi(lab).get(path);
 const post = (path: string, body?: unknown) => statusApi(lab).post(path, body);
 
-test("a task that an agent launched is listed, with its whole conversation", async () => {
+test("a task that an agent launched is listed, with its whole conversation", { tags: "gate" }, async () => {
   const parent = await lab.session();
   lab.model.when(inChild("count for the page"), text("There are 12."));
   const [id = ""] = await launchFrom(lab, parent, ["count for the page"]);
@@ -56,7 +56,9 @@ test("what happens to a task comes as events, after a snapshot", async () => {
   await listening;
 });
 
-test("a person cancels a task by it, and resumes another; both are delivered to the agent", async () => {
+test("a person cancels a task by it, and resumes another; both are delivered to the agent", {
+  tags: "gate",
+}, async () => {
   const parent = await lab.session();
   lab.model.when(inChild("run for ever"), hang());
   lab.model.when(inChild("answer twice"), text("first"));
@@ -107,7 +109,7 @@ describe("the files that lead to it", () => {
     expect(serverFile(lab).pid).toBe(lab.opencode.pid);
   });
 
-  test("are gone when OpenCode ends with SIGTERM", async () => {
+  test("are gone when OpenCode ends with SIGTERM", { tags: "gate" }, async () => {
     const { pid } = lab.opencode;
     expect(existsSync(instanceOf(pid))).toBe(true);
     await end(pid, "SIGTERM");

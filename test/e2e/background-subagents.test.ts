@@ -46,7 +46,9 @@ const launchLead = async (prompt: string, ...works: string[]) => {
   return { parent, task };
 };
 
-test("a task whose own subagent works in the background has not ended: the answer to that is its result, and it counts", async () => {
+test("a task whose own subagent works in the background has not ended: the answer to that is its result, and it counts", {
+  tags: "gate",
+}, async () => {
   const work = hang();
   lab.model.when(inChild("look everywhere"), work);
   lab.model.when(reported("It is in the attic."), text("Found in the attic."));

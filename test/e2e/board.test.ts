@@ -49,7 +49,9 @@ describeInChromium("the board in the real OpenCode", () => {
     return readFileSync(came, "utf8").trim();
   };
 
-  test("a person sees tasks run, one ask a permission, gives it, and sees it end; nothing of the token stays", async () => {
+  test("a person sees tasks run, one ask a permission, gives it, and sees it end; nothing of the token stays", {
+    tags: "gate",
+  }, async () => {
     const parent = await lab.session();
     const endless = hang();
     const bash = { name: "bash", args: { command: "echo clean", description: "cleans the build" } };

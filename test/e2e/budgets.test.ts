@@ -112,7 +112,7 @@ describe.concurrent("within one OpenCode", () => {
       },
     );
 
-    test("a task that needs more tool calls than its budget has is stopped", IN_TURN, async () => {
+    test("a task that needs more tool calls than its budget has is stopped", { ...IN_TURN, tags: "gate" }, async () => {
       const parent = await lab.session();
       lab.model.when(inChild("try everything"), (request) => calls([bash(`echo ${toolResults(request).length}`)]));
       const [task = ""] = await launchFrom(lab, parent, ["try everything"]);
@@ -184,7 +184,7 @@ describe.concurrent("within one OpenCode", () => {
   });
 });
 
-test("a run that takes too long is stopped, but not while a tool runs", async () => {
+test("a run that takes too long is stopped, but not while a tool runs", { tags: "gate" }, async () => {
   await lab.restart({ plugin: [built, TIME] });
   const parent = await lab.session();
   const runs = "until [ -e may-end ]; do sleep 0.1; done; echo it ran";

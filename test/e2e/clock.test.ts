@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkJournals } from "../fakes/checked-journals.ts";
+import { isNightly } from "../nightly.ts";
 import { newHome, taskDatabase } from "./lab/home.ts";
 import { type Lab, pluginsOf, startLab } from "./lab/lab.ts";
 import { toolResults } from "./lab/model-request.ts";
@@ -59,7 +60,7 @@ const setAndRead = async (ms: number) => {
  * At night: until OpenCode reads a notice after its clock was set back, the notice is sent again after ever longer pauses, and
  * from 13 to 65 s passed here.
  */
-describe.runIf(process.env.CRASH_MOMENTS === "all")("where OpenCode's clock is set back", () => {
+describe.runIf(isNightly)("where OpenCode's clock is set back", () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "taskchart-clock-"));
     setClock(0);

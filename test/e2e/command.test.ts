@@ -95,7 +95,9 @@ const short = (id: string): string => {
   return id.slice("ses_".length, Math.max(length + 1, "ses_".length + 6));
 };
 
-test("list shows what waits for a person first, then what runs, then the queue, and the sums", async () => {
+test("list shows what waits for a person first, then what runs, then the queue, and the sums", {
+  tags: "gate",
+}, async () => {
   const { code, out, error } = await command(["list"]);
   expect({ code, error }).toEqual({ code: 0, error: "" });
   const [head, first, request, , ...rest] = out.split("\n");
@@ -116,7 +118,7 @@ test("as JSON it has the tasks as the API has them", async () => {
   expect(shown).toMatchObject({ sessionID: tasks.works, status: "running", why: "its agent, which is at work" });
 });
 
-test("why says what the queued one waits for, and what answers the one that asks", async () => {
+test("why says what the queued one waits for, and what answers the one that asks", { tags: "gate" }, async () => {
   expect((await command(["why", short(tasks.queued)])).out).toContain("2 of 2 in use, 0 ahead of it");
   expect((await command(["why", short(tasks.asks)])).out).toMatch(
     /answer with: node .* answer per_\w+ <once\|always\|reject>/,
@@ -214,7 +216,7 @@ test.each(["node", "bun"])("replay shows a task while OpenCode runs, on %s", asy
   expect(replayed.out).toContain("The journal replays to the stored snapshot: ");
 });
 
-test("export leaves out what was said, and where; it runs by its name alone", async () => {
+test("export leaves out what was said, and where; it runs by its name alone", { tags: "gate" }, async () => {
   const id = await endedTask();
   const env = { ...process.env, PATH: [BIN, process.env.PATH].join(delimiter) };
   const { stdout: exported } = await run(CLI, ["export", id, "--data", folder], { env });
@@ -223,7 +225,7 @@ test("export leaves out what was said, and where; it runs by its name alone", as
   expect(exported).not.toContain(lab.options.home);
 });
 
-test("doctor looks at the real OpenCode, and finds nothing wrong", async () => {
+test("doctor looks at the real OpenCode, and finds nothing wrong", { tags: "gate" }, async () => {
   const { env, project } = await prepareHome(lab.options);
   const path = [BIN, process.env.PATH].join(delimiter);
   const { stdout } = await run(NODE, [CLI, "doctor", "--json"], { cwd: project, env: { ...env, PATH: path } });
@@ -272,7 +274,7 @@ describe.skipIf(node20 === undefined)("on Node 20", () => {
   });
 });
 
-test("after OpenCode has ended, list and show read the task database, and say so", async () => {
+test("after OpenCode has ended, list and show read the task database, and say so", { tags: "gate" }, async () => {
   const ended = await endedTask();
   await lab.opencode.stop();
   const { code, out, error } = await command(["list"]);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, onTestFailed, test } from "vitest";
+import { isNightly } from "../nightly.ts";
 import { type DrawnPlay, drawPlay, PLAYS } from "./crash/drawn.ts";
 import { expectInvariants, expectNoServer } from "./crash/invariants.ts";
 import { perform } from "./crash/plays.ts";
@@ -13,18 +14,17 @@ import { noticesIn } from "./tasks-and-notices.ts";
  * quit in its terminal interface), and then all must be as if nothing had happened: every task at its end, every result
  * right, no finished step done twice, each end delivered once, no session without a task, and every journal replays.
  *
- * The gate plays a handful with a fixed seed. `CRASH_MOMENTS=all` plays all; `CRASH_SEED` decides when the ends come,
+ * The gate plays a handful with a fixed seed. `NIGHTLY=1` plays all; `CRASH_SEED` decides when the ends come,
  * and is drawn then where it is not given; `CRASH_PLAY` is the number of one play that is played alone.
  */
-const ALL = process.env.CRASH_MOMENTS === "all";
 const ALONE = process.env.CRASH_PLAY;
-const SEED = Number(process.env.CRASH_SEED ?? (ALL ? Date.now() % 1_000_000 : 1));
+const SEED = Number(process.env.CRASH_SEED ?? (isNightly ? Date.now() % 1_000_000 : 1));
 
 /** One while tasks are launched, and two that are killed once more while OpenCode recovers. */
 const HANDFUL = [0, 12, 24];
 
 const everyNumber = Array.from({ length: PLAYS }, (_, number) => number);
-const numbers = ALONE === undefined ? (ALL ? everyNumber : HANDFUL) : [Number(ALONE)];
+const numbers = ALONE === undefined ? (isNightly ? everyNumber : HANDFUL) : [Number(ALONE)];
 
 const inWords = ({ number, name, delay, again }: DrawnPlay): string => {
   const second = again ? `, then ${again.end} ${again.delay} ms after it is back` : "";
@@ -56,7 +56,7 @@ const endAgain = async (lab: Lab, { end, delay }: NonNullable<DrawnPlay["again"]
 };
 
 describe(`ended with seed ${SEED}`, () => {
-  if (ALL && noTerminal !== undefined) test.skip(`killed in place of quit: ${noTerminal}`, () => undefined);
+  if (isNightly && noTerminal !== undefined) test.skip(`killed in place of quit: ${noTerminal}`, () => undefined);
 
   for (const number of numbers) {
     const drawn = drawPlay(SEED, number);

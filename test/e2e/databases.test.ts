@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { isNightly } from "../nightly.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { startOpenCode } from "./lab/opencode.ts";
 import { hang, text } from "./lab/reply.ts";
@@ -29,8 +30,8 @@ const signs = (): number[] => {
   }
 };
 
-/** Both take the same way in the plugin; `CRASH_MOMENTS=all` shows both. */
-const DATABASES = process.env.CRASH_MOMENTS === "all" ? ["other.db", ":memory:"] : ["other.db"];
+/** Both take the same way in the plugin; `NIGHTLY=1` shows both. */
+const DATABASES = isNightly ? ["other.db", ":memory:"] : ["other.db"];
 
 test.each(DATABASES)(
   "an OpenCode whose sessions are in %s takes no task of another database, and removes none: its own OpenCode ends it",

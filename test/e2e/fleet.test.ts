@@ -55,7 +55,9 @@ describeWithNats("A fleet of real servers", () => {
 
   const cancel = (task: string) => statusApi(a).post(`/v1/tasks/${task}/cancel`);
 
-  test("a task that is launched on one server runs on another, its end is delivered once, and the journals of both replay", async () => {
+  test("a task that is launched on one server runs on another, its end is delivered once, and the journals of both replay", {
+    tags: "gate",
+  }, async () => {
     fleet.model.when(inChild("look around"), text("seen from there"));
     const { parent, task } = await launch(a, "look around");
     const notice = await toldOnce(a, parent);
@@ -93,7 +95,7 @@ describeWithNats("A fleet of real servers", () => {
     expect(seenByB?.body).toMatchObject({ isUsed: true, isReached: true, server: { label: "desk" }, servers: [desk] });
   });
 
-  test("what an agent asks on another server is answered at home, and it goes on", async () => {
+  test("what an agent asks on another server is answered at home, and it goes on", { tags: "gate" }, async () => {
     fleet.model.when(inChild("ask first"), running("touch asked.txt", "I was allowed to."));
     const { parent, task } = await launch(a, "ask first");
     const request = async () => (await taskOf(a, task)).attention?.requests?.[0];
@@ -120,7 +122,9 @@ describeWithNats("A fleet of real servers", () => {
     expect((await taskOf(a, task)).progress).toMatchObject({ toolCalls: 1, lastTools: ["bash"] });
   });
 
-  test("what a task changed on another server arrives as a worktree, is applied at home, and that server's checkout stays as it was", async () => {
+  test("what a task changed on another server arrives as a worktree, is applied at home, and that server's checkout stays as it was", {
+    tags: "gate",
+  }, async () => {
     const before = stands(b);
     fleet.model.when(inChild("change it"), running("echo two >> a.txt; echo new > b.txt", "Changed."));
     const { parent, task } = await launch(a, "change it");

@@ -43,7 +43,9 @@ const fork = async (parent: string, prompt: string): Promise<ModelRequest> => {
   );
 };
 
-test("a forked task's model sees the conversation up to the launch, long results cut, with a preamble", async () => {
+test("a forked task's model sees the conversation up to the launch, long results cut, with a preamble", {
+  tags: "gate",
+}, async () => {
   const parent = await lab.session();
   const file = join(lab.opencode.project, "long.txt");
   await writeFile(file, "a line of some length, again and again\n".repeat(150));
@@ -155,7 +157,9 @@ test("what a forked task may not do without a person waits for one, and shows in
   expect((await noticesIn(lab, parent))[0]?.hidden).toContain("cleaned");
 });
 
-test("in opencode run, where nobody could answer, it is rejected at once, and the task ends", async () => {
+test("in opencode run, where nobody could answer, it is rejected at once, and the task ends", {
+  tags: "gate",
+}, async () => {
   lab.model.when(wasAsked("shell it"), (request) => {
     const [launched, read] = toolResults(request);
     if (!launched) return calls([forking("clean in the shell")]);

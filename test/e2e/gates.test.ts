@@ -43,7 +43,9 @@ const afterGate = (id: string) => (request: { sessionID: string; messages: unkno
 
 const untilEnded = (id: string) => lab.until(async () => (await taskOf(id)).completedAt, { what: `${id} has ended` });
 
-test("a gate that fails once gives the agent its output, and then passes: one notice, of the second answer", async () => {
+test("a gate that fails once gives the agent its output, and then passes: one notice, of the second answer", {
+  tags: "gate",
+}, async () => {
   const parent = await lab.session();
   lab.model.when(inChild("make the file"), text("I made it."));
   lab.model.when(
@@ -82,7 +84,7 @@ test("after a crash while the gate runs the answer is checked again, and the end
   expect(await taskOf(id)).toMatchObject({ status: "completed", result: "It works.", receipt: { gate: { exit: 0 } } });
 });
 
-test("a cancelled task ends its gate's command", async () => {
+test("a cancelled task ends its gate's command", { tags: "gate" }, async () => {
   const parent = await lab.session();
   await lab.restart({ plugin: [built, { gate: { agents: { general: "echo $$ > cancelled.pid; sleep 300" } } }] });
   lab.model.when(inChild("be cancelled"), [text("It works."), hang()]);

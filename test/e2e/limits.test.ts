@@ -79,7 +79,9 @@ const act = async (parent: string, word: string, ...steps: ScriptedCall[][]) => 
 describe("with one limit for all", () => {
   setUp(() => startWith(TWO_SLOTS));
 
-  test("of twelve launches never more than two are at work, in the order of the launches, and the others say their place", async () => {
+  test("of twelve launches never more than two are at work, in the order of the launches, and the others say their place", {
+    tags: "gate",
+  }, async () => {
     const parent = await lab.session();
     const held = holdChildren(parent);
     const prompts = Array.from({ length: 12 }, (_, index) => `part ${String(index).padStart(2, "0")}`);
@@ -104,7 +106,7 @@ describe("with one limit for all", () => {
     expectOrder(children, launched);
   });
 
-  test("two processes share a limit", async () => {
+  test("two processes share a limit", { tags: "gate" }, async () => {
     const second = await startLab({ plugin: TWO_SLOTS, home: lab.options.home, model });
     onTestFinished(() => second.stop());
     const labs = [lab, second];
@@ -225,7 +227,9 @@ describe("with limits by provider, by model and by agent", () => {
     },
   );
 
-  test("a crash with a full queue: the next OpenCode has two at work at most, keeps the order, and delivers each end once", async () => {
+  test("a crash with a full queue: the next OpenCode has two at work at most, keeps the order, and delivers each end once", {
+    tags: "gate",
+  }, async () => {
     const parent = await lab.session();
     const held = holdChildren(parent);
     const prompts = Array.from({ length: 8 }, (_, index) => `piece ${index}`);

@@ -72,7 +72,9 @@ const toasted = (words: string, after: ReturnType<typeof newestEvent>) =>
 const asked = (sessionID: string, words: string) => (request: ModelRequest) =>
   request.sessionID === sessionID && request.messages.some((message) => textOf(message).includes(words));
 
-test("what a person took back comes back whole with redo though a task ended meanwhile, and its result follows then", async () => {
+test("what a person took back comes back whole with redo though a task ended meanwhile, and its result follows then", {
+  tags: "gate",
+}, async () => {
   const { parent, task, work } = await withTask();
   lab.model.when("tell me a joke", text("no"));
   await lab.ask(parent, "tell me a joke");
@@ -109,7 +111,9 @@ test("after an undo that outlives OpenCode the result waits, and is in the turn 
   expect(texts).not.toContain("riddle");
 });
 
-test("an archived conversation pays no turn, and has the result in the turn of the person's next message", async () => {
+test("an archived conversation pays no turn, and has the result in the turn of the person's next message", {
+  tags: "gate",
+}, async () => {
   const { parent, task, work } = await withTask();
   await lab.client.session.update({ sessionID: parent, time: { archived: Date.now() } }, { throwOnError: true });
   const before = await idsOf(parent);

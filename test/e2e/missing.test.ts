@@ -40,7 +40,9 @@ describe("after OpenCode was killed and has run without this plugin", () => {
     return () => lab.stop();
   });
 
-  test("a notice to a session whose agent is no more goes to OpenCode's default agent, once", async () => {
+  test("a notice to a session whose agent is no more goes to OpenCode's default agent, once", {
+    tags: "gate",
+  }, async () => {
     waits.release(text("I did."));
     await noticeRequest(lab, parent, outliving);
     await lab.until(() => taskOf(outliving)?.owner === null, { what: "the task is at rest" });

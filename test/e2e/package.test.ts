@@ -88,7 +88,7 @@ const expectOneTask = async (lab: Lab, prompt: string) => {
 };
 
 describe.each(["by name", "packed", "unpacked", "git"] as const)("installed by `opencode plugin`, %s", (how) => {
-  test("the package runs a task, and OpenCode logs no error of it", async () => {
+  test("the package runs a task, and OpenCode logs no error of it", { tags: "gate" }, async () => {
     const home = await install(specs[how]);
     const lab = await startLab({ home, model, plugin: "none", env });
     onTestFinished(lab.stop);
@@ -105,7 +105,7 @@ describe.each(["by name", "packed", "unpacked", "git"] as const)("installed by `
 describe.skipIf(noTerminal !== undefined).each(["by name", "unpacked"] as const)(
   "installed by `opencode plugin`, %s",
   (how) => {
-    test("the panel shows a task", async () => {
+    test("the panel shows a task", { tags: "gate" }, async () => {
       const home = await install(specs[how]);
       model.when("have them counted", [calls([launching("count the folders")]), text("launched")]);
       model.when(inChild("count the folders"), text("Two."));
@@ -130,7 +130,7 @@ test("named in opencode.json alone, with options, the package runs a task", asyn
   expect(await notified(lab, parent, [sessionID])).toHaveLength(1);
 });
 
-test("unpacked, the package is loaded on Node, with nothing beside it", async () => {
+test("unpacked, the package is loaded on Node, with nothing beside it", { tags: "gate" }, async () => {
   const code = `
     const { default: plugin } = await import(${JSON.stringify(`${specs.unpacked}/dist/index.js`)});
     const client = { tui: { showToast: async () => {} }, app: { log: async () => {} } };

@@ -57,7 +57,7 @@ describe.skipIf(noTerminal !== undefined)("in the panel, what tasks changed in t
     await terminal.hides("▏");
   };
 
-  test("applied by a key, after a look at the files", async () => {
+  test("applied by a key, after a look at the files", { tags: "gate" }, async () => {
     await select("shout");
     await terminal.shows("p apply  d discard");
     await terminal.press("p");

@@ -25,7 +25,7 @@ const launched = async () => {
   return { parent, visible: notices[0]?.visible };
 };
 
-test("the built plugin shows no hint indicator in production", async () => {
+test("the built plugin shows no hint indicator in production", { tags: "gate" }, async () => {
   expect((await launched()).visible).toMatch(/Task Progress: 1\/1\nResult: ".*"$/);
 });
 
@@ -46,7 +46,9 @@ describe("where OpenCode's own task tool is turned off", () => {
     expect((await lab.texts(parent)).join("\n")).toContain("The user has specified a rule which prevents you");
   });
 
-  test("the plugin launches tasks with a permission of its own; in development it shows a hint indicator", async () => {
+  test("the plugin launches tasks with a permission of its own; in development it shows a hint indicator", {
+    tags: "gate",
+  }, async () => {
     const config = {
       tools,
       plugin: [[built, { permission: "asyncagents_task" }] as [string, Record<string, unknown>]],
@@ -63,7 +65,9 @@ const LATER = `export default { id: "later", server: async () => ({
   config: async (config) => { config.agent = { ...config.agent, latecomer: { mode: "subagent", prompt: "You are late." } }; },
 }) };`;
 
-test("a wrong option is named in the log and by a toast, and gets its default; the prefix is the user's to choose; agents that a later plugin adds have their subtask tools", async () => {
+test("a wrong option is named in the log and by a toast, and gets its default; the prefix is the user's to choose; agents that a later plugin adds have their subtask tools", {
+  tags: "gate",
+}, async () => {
   const later = join(lab.options.home, "later.js");
   await writeFile(later, LATER);
   const wrong = { maxDepth: "deep", prefx: "x" };

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { isNightly } from "../nightly.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { newHome, removeHome } from "./lab/home.ts";
 import { type Lab, pluginsOf, startLab } from "./lab/lab.ts";
@@ -12,7 +13,7 @@ import { storedTasks } from "./stored.ts";
 import { launching, noticesIn } from "./tasks-and-notices.ts";
 
 /** How often the interface is quit while the task runs: with all moments more often than a task without progress goes on. */
-const QUITS = process.env.CRASH_MOMENTS === "all" ? 5 : 1;
+const QUITS = isNightly ? 5 : 1;
 
 const PROMPT = "a task of many steps";
 

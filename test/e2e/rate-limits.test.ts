@@ -39,7 +39,9 @@ const refusedUntil = async (id: string): Promise<number> => {
   return Date.parse(waiting.until);
 };
 
-test("while a provider refuses one task for now, others on it wait and say so, and those of another provider start", async () => {
+test("while a provider refuses one task for now, others on it wait and say so, and those of another provider start", {
+  tags: "gate",
+}, async () => {
   const parent = await lab.session();
   const slowDown = failure(429, "Rate limit reached for requests", { headers: { "retry-after": "6" } });
   model.when(inChild("go first"), [slowDown, text("first done")]);
@@ -106,7 +108,9 @@ const explored = async (prompt: string) => {
   return { id, parent, notices: await notified(lab, parent, [id]) };
 };
 
-test("a task whose models are refused goes on with the next in the same session, until one takes it", async () => {
+test("a task whose models are refused goes on with the next in the same session, until one takes it", {
+  tags: "gate",
+}, async () => {
   model.when(asked("look around", "m1"), failure(402, "insufficient credits"));
   model.when(asked("look around", "m2"), failure(401, "bad key"));
   model.when(asked("look around", "m3"), text("found by m3"));

@@ -48,7 +48,7 @@ test("a task that claims tests and ran none has a receipt that says so", async (
   expect(await receiptOf(id)).toContain("  No tool was called.\n");
 });
 
-test("a receipt has the files, commands and tests that OpenCode's own tools report", async () => {
+test("a receipt has the files, commands and tests that OpenCode's own tools report", { tags: "gate" }, async () => {
   const parent = await lab.session();
   await writeFile(inProject("there.txt"), "one\ntwo\n");
   lab.model.when(inChild("do some work"), [

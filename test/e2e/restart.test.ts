@@ -51,7 +51,7 @@ test("with recovery: fail, a task that was cut off ends in error, and its parent
   expect(taskOf(id)?.status).toBe("error");
 });
 
-test("what was delivered, and every field of a task, is there after a restart", async () => {
+test("what was delivered, and every field of a task, is there after a restart", { tags: "gate" }, async () => {
   const parent = await lab.session();
   lab.model.when(inChild("a task from before"), text("its answer"));
   const [id = ""] = await launchFrom(lab, parent, ["a task from before"]);
@@ -86,7 +86,9 @@ test("when OpenCode starts its plugins anew in the same process, a running task 
   expect(taskOf(id)).toMatchObject({ status: "completed", result: "It went on." });
 });
 
-test("a damaged file is set aside as it is, which is said, and tasks go on in a new one", async () => {
+test("a damaged file is set aside as it is, which is said, and tasks go on in a new one", {
+  tags: "gate",
+}, async () => {
   const folder = join(lab.options.home, "data", "opencode-taskchart");
   await lab.opencode.stop();
   const garbage = "this is no database ".repeat(1_000);
@@ -151,7 +153,9 @@ describe("two processes in one project", () => {
     return () => other.stop();
   });
 
-  test("when one is killed, the other goes on with its tasks and notifies their parent once", async () => {
+  test("when one is killed, the other goes on with its tasks and notifies their parent once", {
+    tags: "gate",
+  }, async () => {
     const parent = await lab.session();
     const waits = hang();
     lab.model.when(inChild("a task of the killed one"), waits);

@@ -120,7 +120,7 @@ describe("an answer that is not whole", () => {
     expect(await outputOf(parent, id)).toContain("which is not its result:");
   });
 
-  test("since the content filter ended it fails, and what was written of it is kept", async () => {
+  test("since the content filter ended it fails, and what was written of it is kept", { tags: "gate" }, async () => {
     const { notice, task } = await run("write of it", text("At first, ", { finish: "content_filter" }));
     expect(notice).toContain('Error: "ContentFilterError: ');
     expect(notice).toContain("a partial result");
@@ -165,7 +165,7 @@ describe("a person who writes to the agent while it works", () => {
     return { notice: notices[0]?.hidden ?? "", task: await taskOf(id) };
   };
 
-  test("gets an answer of their own, and the agent's report stays the result", async () => {
+  test("gets an answer of their own, and the agent's report stays the result", { tags: "gate" }, async () => {
     const { notice, task } = await askedMeanwhile("report all", "how many of all?", text("The report: all is well."));
     expect(notice).toContain("> The report: all is well.\n</task_result>");
     expect(task).toMatchObject({ status: "completed", result: "The report: all is well." });

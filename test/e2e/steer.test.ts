@@ -53,7 +53,9 @@ const written = async (task: string): Promise<string[]> =>
 
 const A_STEP = calls([{ name: "glob", args: { pattern: "*.none" } }]);
 
-test("an instruction is seen by the child's model at its next step, and its answer to it is the result", async () => {
+test("an instruction is seen by the child's model at its next step, and its answer to it is the result", {
+  tags: "gate",
+}, async () => {
   const { parent, task, step } = await working("count all files");
   lab.model.when(seeing(task, "only the tests"), text("5 tests."));
   expect(await steer(parent, task, ["only the tests"])).toContain(`Task ${task} was given the instruction`);
@@ -97,7 +99,7 @@ test("several instructions are seen in the order in which they were given, each 
   expect(await written(task)).toEqual(["count blue files", "first", "second", "third"]);
 });
 
-test("instructions that race with the child's end are all seen, and the task ends once", async () => {
+test("instructions that race with the child's end are all seen, and the task ends once", { tags: "gate" }, async () => {
   for (const delay of [0, 10, 30, 60]) {
     const prompt = `count files after ${delay} ms`;
     const parent = await lab.session();
@@ -145,7 +147,9 @@ test("a person gives instructions by the status API and by the command", async (
   expect(late).toMatchObject({ status: 409, body: { error: expect.stringContaining("use resume") } });
 });
 
-test("an instruction survives a crash: the run goes on with it, and it is in the conversation once", async () => {
+test("an instruction survives a crash: the run goes on with it, and it is in the conversation once", {
+  tags: "gate",
+}, async () => {
   const { parent, task, step } = await working("count old files");
   await steer(parent, task, ["only the tests"]);
   await lab.until(async () => (await written(task)).length === 2, { what: "the instruction is stored" });

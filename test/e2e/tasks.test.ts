@@ -34,7 +34,7 @@ setUp(async () => {
 const lastAnswer = async (parent: string): Promise<string> =>
   (await lab.texts(parent)).findLast((line) => line.startsWith("tool ")) ?? "";
 
-test("a task goes from launch to notice", async () => {
+test("a task goes from launch to notice", { tags: "gate" }, async () => {
   const parent = await lab.session();
   lab.model.when(inChild("count the files"), text("There are 12 files."));
   const [task] = await launchFrom(lab, parent, ["count the files"]);
@@ -57,7 +57,7 @@ test("a task goes from launch to notice", async () => {
   });
 });
 
-test("a provider's error ends the task in error, once, with the provider's words", async () => {
+test("a provider's error ends the task in error, once, with the provider's words", { tags: "gate" }, async () => {
   const parent = await lab.session();
   lab.model.when(inChild("meet a 401"), failure(401, "no such key"));
   const [task] = await launchFrom(lab, parent, ["meet a 401"]);
@@ -94,7 +94,7 @@ test("an unknown model ends the task in error, though no answer ever begins", as
   expect(notice?.hidden).toContain("Model not found: fake/nowhere.");
 });
 
-test("a cancelled task stops, its parent is notified, and its session works no more", async () => {
+test("a cancelled task stops, its parent is notified, and its session works no more", { tags: "gate" }, async () => {
   const parent = await lab.session();
   lab.model.when(inChild("never end"), hang());
   const [task] = await launchFrom(lab, parent, ["never end"]);
@@ -125,7 +125,7 @@ test("a task that is cancelled in the message that follows its launch leaves not
   for (const child of children.data ?? []) expect(data).not.toHaveProperty(child.id);
 });
 
-test("a person's abort of the child session cancels the task", async () => {
+test("a person's abort of the child session cancels the task", { tags: "gate" }, async () => {
   const parent = await lab.session();
   lab.model.when(inChild("be aborted"), hang());
   const [task] = await launchFrom(lab, parent, ["be aborted"]);
@@ -134,7 +134,7 @@ test("a person's abort of the child session cancels the task", async () => {
   expect(notices.map(({ visible }) => visible)).toEqual([expect.stringContaining("⊘")]);
 });
 
-test("a deleted child session ends its task in error", async () => {
+test("a deleted child session ends its task in error", { tags: "gate" }, async () => {
   const parent = await lab.session();
   lab.model.when(inChild("be deleted"), hang());
   const [task] = await launchFrom(lab, parent, ["be deleted"]);
@@ -144,7 +144,7 @@ test("a deleted child session ends its task in error", async () => {
   expect(notices[0]?.hidden).toContain("SessionGone");
 });
 
-test("a deleted parent takes its tasks with it, and nobody else's", async () => {
+test("a deleted parent takes its tasks with it, and nobody else's", { tags: "gate" }, async () => {
   const [parent, other] = [await lab.session(), await lab.session()];
   const held = hang();
   lab.model.when(inChild("go down"), hang());
@@ -163,7 +163,7 @@ test("a deleted parent takes its tasks with it, and nobody else's", async () => 
   expect((await notified(lab, other, [String(kept)]))[0]?.hidden).toContain("still here");
 });
 
-test("twenty tasks that end together are each delivered once", async () => {
+test("twenty tasks that end together are each delivered once", { tags: "gate" }, async () => {
   const parent = await lab.session();
   const held = hang();
   const prompts = Array.from({ length: 20 }, (_, index) => `crowd ${String(index).padStart(2, "0")}`);
@@ -177,7 +177,7 @@ test("twenty tasks that end together are each delivered once", async () => {
 });
 
 describe("the parent, when a task ends,", () => {
-  test("is busy: it is notified within the turn that it is in", async () => {
+  test("is busy: it is notified within the turn that it is in", { tags: "gate" }, async () => {
     const parent = await lab.session();
     const [child, turn] = [hang(), hang()];
     lab.model.when(inChild("quick one"), child);
@@ -218,7 +218,7 @@ describe("the parent, when a task ends,", () => {
     }
   });
 
-  test("is idle: it is woken, and answers", async () => {
+  test("is idle: it is woken, and answers", { tags: "gate" }, async () => {
     const parent = await lab.session();
     const child = hang();
     lab.model.when(inChild("take a while"), child);
@@ -280,7 +280,7 @@ test("a provider that is down for a moment is tried again by OpenCode, and that 
   expect(notices[0]?.hidden).toContain("now it works");
 });
 
-test("a task that launches one itself ends with what it says once that one has ended", async () => {
+test("a task that launches one itself ends with what it says once that one has ended", { tags: "gate" }, async () => {
   const parent = await lab.session();
   const help = hang();
   lab.model.when(inChild("help out"), help);
@@ -303,7 +303,7 @@ test("a task that launches one itself ends with what it says once that one has e
   expect(notices[0]?.hidden).toContain("with help: 12");
 });
 
-test("a blocking read delivers the result: no notice follows it", async () => {
+test("a blocking read delivers the result: no notice follows it", { tags: "gate" }, async () => {
   const parent = await lab.session();
   const child = hang();
   lab.model.when(inChild("be waited for"), child);
@@ -328,7 +328,9 @@ test("a blocking read delivers the result: no notice follows it", async () => {
   expect(notices[0]?.hidden).toContain(`Task ${later} `);
 });
 
-test("an aborted turn ends its blocking read at once; the task goes on and its result is delivered", async () => {
+test("an aborted turn ends its blocking read at once; the task goes on and its result is delivered", {
+  tags: "gate",
+}, async () => {
   const parent = await lab.session();
   const child = hang();
   lab.model.when(inChild("outlast the turn"), child);
@@ -345,7 +347,7 @@ test("an aborted turn ends its blocking read at once; the task goes on and its r
   expect(notices.map(({ hidden }) => hidden)).toEqual([expect.stringContaining("after all")]);
 });
 
-test("bad input is a clear error to the agent, and the turn goes on", async () => {
+test("bad input is a clear error to the agent, and the turn goes on", { tags: "gate" }, async () => {
   const parent = await lab.session();
   lab.model.when("do it wrong", [
     calls([launching("x", { agent: "wizard" }), ours("cancel"), ours("output", { task_id: "ses_nowhere" })]),
@@ -359,7 +361,7 @@ test("bad input is a clear error to the agent, and the turn goes on", async () =
   expect(lines.at(-1)).toBe("assistant: I see");
 });
 
-test("the five tool definitions add at most 3,000 bytes to a model request", async () => {
+test("the five tool definitions add at most 3,000 bytes to a model request", { tags: "gate" }, async () => {
   const parent = await lab.session();
   await lab.ask(parent, "hello");
   const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
@@ -370,7 +372,7 @@ test("the five tool definitions add at most 3,000 bytes to a model request", asy
   expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThanOrEqual(3_000);
 });
 
-test("opencode run ends with the result, when the agent reads it with block", async () => {
+test("opencode run ends with the result, when the agent reads it with block", { tags: "gate" }, async () => {
   const key = "in one go";
   lab.model.when(inChild("counted in the shell"), text("42 files"));
   lab.model.when(wasAsked(key), (request) => {

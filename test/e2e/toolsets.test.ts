@@ -80,7 +80,9 @@ const isIdle = async (sessionID: string) => {
 };
 
 describe("subtasks", () => {
-  test("each subagent has a tool of its own: configured ones, the host's own, and no primary or hidden ones", async () => {
+  test("each subagent has a tool of its own: configured ones, the host's own, and no primary or hidden ones", {
+    tags: "gate",
+  }, async () => {
     const parent = await lab.session();
     await lab.ask(parent, "which tools are there?");
     const request = await lab.model.waitFor("which tools are there?");
@@ -93,7 +95,9 @@ describe("subtasks", () => {
     expect(names).toEqual(expect.arrayContaining(["elisha_task", "elisha_task_output", "elisha_task_cancel"]));
   });
 
-  test("a configured agent does a subtask; its parent goes on with the result, and no notice comes", async () => {
+  test("a configured agent does a subtask; its parent goes on with the result, and no notice comes", {
+    tags: "gate",
+  }, async () => {
     const parent = await lab.session();
     lab.model.when(inChild("Review the plan."), text("It is good.\n\nIn detail: yes."));
     lab.model.when("have it reviewed", [
@@ -168,7 +172,9 @@ describe("subtasks", () => {
     });
   });
 
-  test("a parent aborted while it waits has its answer, and the subtask is cancelled; nobody is woken", async () => {
+  test("a parent aborted while it waits has its answer, and the subtask is cancelled; nobody is woken", {
+    tags: "gate",
+  }, async () => {
     const parent = await lab.session();
     lab.model.when(inChild("work without end"), hang());
     lab.model.when("wait for ever", [calls([subtask("work without end")]), text("never said")]);
@@ -259,7 +265,9 @@ describe("what holds a task up", () => {
     expect(await hidden()).not.toMatch(/^Task \S+ failed\.$/m);
   });
 
-  test("a permission that a session below a child asks: the task is held up, the person notified, and a cancel rejects it", async () => {
+  test("a permission that a session below a child asks: the task is held up, the person notified, and a cancel rejects it", {
+    tags: "gate",
+  }, async () => {
     const parent = await lab.session();
     lab.model.when(
       (request) => request.parentSessionID !== undefined && lastUserText(request) === "help cleaning",
@@ -365,7 +373,7 @@ test("the plan agent, which OpenCode keeps from general, gets it by none of our 
 describe("elisha", () => {
   const task = (prompt: string, more = {}) => elisha("task", { title: prompt, agent: "general", prompt, ...more });
 
-  test("elisha_task waits for the result, in JSON", async () => {
+  test("elisha_task waits for the result, in JSON", { tags: "gate" }, async () => {
     const parent = await lab.session();
     lab.model.when(inChild("count in JSON"), text("There are 12."));
     lab.model.when("ask elisha", [calls([task("count in JSON")]), text("done")]);
@@ -383,7 +391,9 @@ describe("elisha", () => {
     expect(await noticesIn(lab, parent)).toEqual([]);
   });
 
-  test("async it returns at once; a wait times out, and the task goes on until it is cancelled", async () => {
+  test("async it returns at once; a wait times out, and the task goes on until it is cancelled", {
+    tags: "gate",
+  }, async () => {
     const parent = await lab.session();
     lab.model.when(inChild("think for ever"), hang());
     lab.model.when("ask elisha later", (request) => {

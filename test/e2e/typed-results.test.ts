@@ -51,7 +51,9 @@ const launch = async (parent: string, prompt: string): Promise<string> => {
 
 const userMessages = async (id: string) => (await lab.messages(id)).filter(({ info }) => info.role === "user");
 
-test("an answer that does not fit is given back once, and the result is the JSON of the next one", async () => {
+test("an answer that does not fit is given back once, and the result is the JSON of the next one", {
+  tags: "gate",
+}, async () => {
   const parent = await lab.session();
   lab.model.when(asked("find the files"), text("There is a.ts."));
   lab.model.when(givenBack("find the files"), text('```json\n{ "files": ["a.ts"] }\n```'));

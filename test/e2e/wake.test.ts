@@ -40,7 +40,9 @@ const requestsOf = (sessionID: string) =>
 
 const progress = async (parent: string) => (await noticesIn(lab, parent)).map(({ visible }) => visible.split("\n")[1]);
 
-test("four tasks that end at different times wake the agent once, in one turn, with all four results", async () => {
+test("four tasks that end at different times wake the agent once, in one turn, with all four results", {
+  tags: "gate",
+}, async () => {
   const { parent, held, tasks } = await launchHeld(["find one", "find two", "find three", "find four"]);
   const before = requestsOf(parent);
   for (const index of [2, 0, 3]) {
@@ -59,7 +61,7 @@ test("four tasks that end at different times wake the agent once, in one turn, w
   expect(requestsOf(parent)).toBe(before + 2);
 });
 
-test("an error wakes the agent at once, with what it is owed so far", async () => {
+test("an error wakes the agent at once, with what it is owed so far", { tags: "gate" }, async () => {
   const { parent, held, tasks } = await launchHeld(["do well", "go wrong", "take long"]);
   held[0]?.release(text("well done"));
   await ended(tasks[0]);

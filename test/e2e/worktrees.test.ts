@@ -43,7 +43,9 @@ const launchInWorktrees = async (parent: string, prompts: string[]): Promise<str
   return Promise.all(prompts.map((prompt) => childOf(lab, prompt)));
 };
 
-test("a task in a worktree works on the files as they stand, its changes stay there, and its end is delivered once", async () => {
+test("a task in a worktree works on the files as they stand, its changes stay there, and its end is delivered once", {
+  tags: "gate",
+}, async () => {
   const parent = await lab.session();
   lab.model.when(inChild("write it"), [
     calls([bash("pwd; cat new.txt; echo four >> a.txt; echo b > b.txt")]),
@@ -110,7 +112,7 @@ test("a task in a worktree is cancelled, and its worktree, in which nothing was 
   expect(project.git("worktree", "list").trim().split("\n")).toHaveLength(1);
 });
 
-test("a task in a worktree survives a crash of OpenCode, and its end is delivered once", async () => {
+test("a task in a worktree survives a crash of OpenCode, and its end is delivered once", { tags: "gate" }, async () => {
   const parent = await lab.session();
   lab.model.when(inChild("outlive it"), hang());
   const [task = ""] = await launchInWorktrees(parent, ["outlive it"]);
@@ -168,7 +170,9 @@ test("in opencode run, what a task in a worktree asks is rejected, and the run e
   expect(JSON.stringify(run.events)).toContain("Nobody answered.");
 });
 
-test("three writers of one file, each in a worktree of its own, are applied one after the other, with one conflict", async () => {
+test("three writers of one file, each in a worktree of its own, are applied one after the other, with one conflict", {
+  tags: "gate",
+}, async () => {
   const parent = await lab.session();
   const writers = {
     "write the top": "sed -i 's/^one$/ONE/' a.txt",

@@ -2,13 +2,14 @@ import { describe, expect, test } from "vitest";
 import { outboxMachine } from "../../src/machines/outbox/machine.ts";
 import { taskMachine } from "../../src/machines/task/machine.ts";
 import { transitionsOf } from "../model/transitions.ts";
+import { isNightly } from "../nightly.ts";
 import { createDelivery, type Delivery } from "./delivery.ts";
 import type { Family, Mistake } from "./family.ts";
 import { EXPLORING_MS, exploredWhole, faultsOfMistake } from "./printed.ts";
 
 /*
- * All ways, to a bound, in which the ends of tasks reach their parent, with two processes. With `EXHAUSTIVE=all`, which the
- * nightly command sets, the larger families are explored, too.
+ * All ways, to a bound, in which the ends of tasks reach their parent, with two processes. In the
+ * nightly command, the larger families are explored, too.
  */
 
 const unreliable = { dies: true, standsStill: true, isUnreliable: true };
@@ -65,7 +66,7 @@ const exploreAll = (name: string, family: Family) => {
 };
 
 describe("each end is delivered once, and nothing is stuck:", () => {
-  const all = { ...families, ...(process.env.EXHAUSTIVE === "all" ? large : {}) };
+  const all = { ...families, ...(isNightly ? large : {}) };
   test.each(Object.entries(all))("%s", { timeout: EXPLORING_MS }, (name, family) => {
     const { isComplete, faults } = exploreAll(name, family);
     expect(faults).toEqual([]);

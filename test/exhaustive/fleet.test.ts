@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { outboxMachine } from "../../src/machines/outbox/machine.ts";
 import { taskMachine } from "../../src/machines/task/machine.ts";
+import { isNightly } from "../nightly.ts";
 import { createFleet } from "./fleet/fleet.ts";
 import type { FleetFamily, FleetMistake } from "./fleet/world.ts";
 import { EXPLORING_MS, exploredWhole, faultsOfMistake } from "./printed.ts";
 
 /*
  * All ways, to a bound, in which a run is ordered, claimed, held and ended in a fleet, with an engine that may forget what is
- * newest. With `EXHAUSTIVE=all`, which the nightly command sets, the larger families are explored, too.
+ * newest. In the nightly command, the larger families are explored, too.
  */
 
 const two = { servers: 2, attempts: 2 } as const;
@@ -29,7 +30,7 @@ const large: Record<string, FleetFamily> = {
 };
 
 describe("a run in the fleet has one end, and nobody waits for ever:", () => {
-  const all = { ...families, ...(process.env.EXHAUSTIVE === "all" ? large : {}) };
+  const all = { ...families, ...(isNightly ? large : {}) };
   test.each(Object.entries(all))("%s", { timeout: EXPLORING_MS }, (name, family) => {
     const { isComplete, faults } = exploredWhole(name, createFleet(family));
     expect(faults).toEqual([]);

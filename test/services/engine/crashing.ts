@@ -6,6 +6,7 @@ import { createDisk, type Disk } from "../../fakes/disk.ts";
 import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
+import { isNightly } from "../../nightly.ts";
 import { wholeTasks } from "../store/whole-tasks.ts";
 
 /** What the parent's agent does. A tool call whose process dies resolves to undefined, and the play is over. */
@@ -172,10 +173,9 @@ const dying = async (play: Play, deaths: number[], points: string[]) => {
 
 /**
  * Node tries every fourth point of death, and Bun those in the middle between them: the gate has little time.
- * `CRASH_POINTS=all`: all on either.
+ * `NIGHTLY=1`: all on either.
  */
-const { FIRST, STRIDE } =
-  process.env.CRASH_POINTS === "all" ? { FIRST: 1, STRIDE: 1 } : { FIRST: process.versions.bun ? 3 : 1, STRIDE: 4 };
+const { FIRST, STRIDE } = isNightly ? { FIRST: 1, STRIDE: 1 } : { FIRST: process.versions.bun ? 3 : 1, STRIDE: 4 };
 
 /** Shows of each play that the process may die anywhere in it. */
 export const describePlays = (plays: Record<string, Play>): void => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { onSmallDisk, whyNoSmallDisk } from "../../fakes/small-disk.ts";
+import { isNightly } from "../../nightly.ts";
 import { temporaryFolder } from "../store/folder-and-log.ts";
 import type { Begun, Room, Told } from "./full-disk.ts";
 
@@ -13,7 +14,7 @@ const CHILD = fileURLToPath(new URL("full-disk-child.ts", import.meta.url));
 const WHOLE = 800_000;
 
 /** Bytes between two amounts of room: a disk gives out 4,096 at once. */
-const STEP = process.env.CRASH_POINTS === "all" ? 4_096 : 196_608;
+const STEP = isNightly ? 4_096 : 196_608;
 
 const ROOMS: Room[] = [
   ...Array.from({ length: Math.ceil(WHOLE / STEP) }, (_, index) => ({ bytes: index * STEP })),

@@ -4,10 +4,9 @@ import { findLog } from "../../../src/services/fleet/log-of-run.ts";
 import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { describeWithNats, type NatsServer, startNats } from "../../fakes/nats-server.ts";
+import { isNightly } from "../../nightly.ts";
 import { PATIENCE_MS } from "../../patience.ts";
 import { createFleet, LEASE, type Server, texts, workOf } from "./servers.ts";
-
-const ALL = process.env.CRASH_POINTS === "all";
 
 /** Milliseconds. A machine that is busy stands still for a second at times. */
 const SHORT_LEASE = 4_000;
@@ -147,7 +146,7 @@ const SOME: readonly (typeof PAIRS)[number][] = [
 ];
 
 describeWithNats("NATS with JetStream, as it fails", () => {
-  test.each(ALL ? PAIRS : SOME)(
+  test.each(isNightly ? PAIRS : SOME)(
     "set back to a copy from when the run was %s, once it is %s",
     async (copied, setBack) => {
       const world = await begin();
@@ -160,7 +159,7 @@ describeWithNats("NATS with JetStream, as it fails", () => {
     },
   );
 
-  test.each(ALL ? Array.from({ length: 40 }, (_, index) => index + 1) : [8])(
+  test.each(isNightly ? Array.from({ length: 40 }, (_, index) => index + 1) : [8])(
     "killed before call %i of its servers, and started again",
     async (at) => {
       let calls = 0;

@@ -4,15 +4,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDyingGit, type DyingGit, whyGitCannotDie } from "../../fakes/dying-git.ts";
 import { temporaryFolder } from "../../fakes/repository.ts";
+import { isNightly } from "../../nightly.ts";
 import { play, plays } from "./git-plays.ts";
 
-const ALL = process.env.CRASH_POINTS === "all";
-
-/** The first moment at which git is killed. Without `CRASH_POINTS=all` it is the only one: another one on Bun. */
-const FIRST = ALL ? 1 : process.versions.bun ? 37 : 56;
+/** The first moment at which git is killed. Without `NIGHTLY=1` it is the only one: another one on Bun. */
+const FIRST = isNightly ? 1 : process.versions.bun ? 37 : 56;
 
 describe.skipIf(whyGitCannotDie)(
-  `git is killed (${(whyGitCannotDie ?? ALL) ? "at every moment" : "at one moment"})`,
+  `git is killed (${(whyGitCannotDie ?? isNightly) ? "at every moment" : "at one moment"})`,
   () => {
     let git: DyingGit;
     let folder: string;
@@ -33,7 +32,7 @@ describe.skipIf(whyGitCannotDie)(
           throw new Error(`git was killed at moment ${at}: ${moments.slice(0, at).slice(-3).join(", ")}`, { cause });
         });
         expect(moments).not.toEqual([]);
-        if (!ALL || moments.length < at) break;
+        if (!isNightly || moments.length < at) break;
       }
     });
   },

@@ -5,17 +5,16 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../fakes/repository.ts";
 import { onSmallDisk, whyNoSmallDisk } from "../../fakes/small-disk.ts";
+import { isNightly } from "../../nightly.ts";
 import { plays } from "./git-plays.ts";
 
 const CHILD = fileURLToPath(new URL("failing-disk-child.ts", import.meta.url));
 
-const ALL = process.env.CRASH_POINTS === "all";
-
 /** Bytes that the disk has left: fewer than any of the plays takes, and more. */
-const ROOMS = ALL ? Array.from({ length: 60 }, (_, index) => index * 4_096) : [0, 40_960];
+const ROOMS = isNightly ? Array.from({ length: 60 }, (_, index) => index * 4_096) : [0, 40_960];
 
-/** Those that lost something on a full disk, or what it says about what is kept; all with `CRASH_POINTS=all`. */
-const PLAYS = ALL
+/** Those that lost something on a full disk, or what it says about what is kept; all with `NIGHTLY=1`. */
+const PLAYS = isNightly
   ? Object.keys(plays)
   : ["a worktree is made for a launch", "a worktree goes that was kept for long enough"];
 
@@ -48,7 +47,7 @@ test.for(PLAYS)(
   },
 );
 
-test.for(ALL ? Object.keys(plays) : ["changes are applied"])(
+test.for(isNightly ? Object.keys(plays) : ["changes are applied"])(
   "where %s on a disk that has become read-only, nothing is lost, and it is done once that is over",
   { timeout: 600_000 },
   (name, { skip }) => {
