@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createReadDirectories } from "../src/services/host/read-directories.ts";
+import { createReadDirectories } from "../src/services/host/directories.ts";
 import { createEngineSource } from "../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../src/services/http/open-directories.ts";
 import { createIds } from "../src/services/platform/ids.ts";

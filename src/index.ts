@@ -7,13 +7,13 @@ import { createErrorToasts } from "./error-toasts.ts";
 import { setup } from "./opencode-2.ts";
 import type { PluginHooks } from "./plugin.ts";
 import { type SatelliteDeps, startSatellite } from "./satellite.ts";
-import { createReadDirectories, showsWork } from "./services/host/read-directories.ts";
+import { createReadDirectories, showsWork } from "./services/host/directories.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
-import { dataFolder } from "./services/platform/data-folder.ts";
 import { errorMessage } from "./services/platform/log.ts";
+import { dataFolder } from "./services/platform/private-files.ts";
 import { createDirectoryOpenings } from "./services/recovery/reopened-directories.ts";
-import { homeOf, worktreesFolder } from "./services/worktrees/folders.ts";
-import { createHomes } from "./services/worktrees/homes.ts";
+import { projectOf, worktreesFolder } from "./services/worktrees/folders.ts";
+import { createPluginInstances } from "./services/worktrees/plugin-instances.ts";
 
 const SERVICE = "opencode-taskchart";
 
@@ -34,22 +34,22 @@ const loadPlugin = () => require(`./plugin${extname(fileURLToPath(import.meta.ur
 // One for the process. It outlives the plugin, which OpenCode disposes of and starts again in the same process.
 const openings = createDirectoryOpenings(clock);
 const readDirectories = createReadDirectories(clock);
-const homes = createHomes<PluginHooks, Parameters<PluginHooks["event"]>[0]>();
+const instances = createPluginInstances<PluginHooks, Parameters<PluginHooks["event"]>[0]>();
 
 /** Starts the plugin for one directory: a task's worktree, or any other. */
 const server: Plugin = async (input, given) => {
-  const home = homeOf(worktreesFolder(dataFolder()), input.directory);
-  if (home === undefined) return startHome(input, given);
+  const project = projectOf(worktreesFolder(dataFolder()), input.directory);
+  if (project === undefined) return startInProject(input, given);
   const createTools: SatelliteDeps["createTools"] = (wanted) => loadPlugin().createSatelliteTools(wanted);
   const opened = readDirectories.open(input.directory);
-  return startSatellite({ input, given, home, homes, opened, createTools });
+  return startSatellite({ input, given, project, instances, opened, createTools });
 };
 
 /**
  * Starts the plugin for a directory of a person. OpenCode waits for that before it opens the directory, so only the hooks
  * are given to it here. The code behind them takes longer to load than all else: it is loaded when the first hook needs it.
  */
-const startHome: Plugin = async (input, given) => {
+const startInProject: Plugin = async (input, given) => {
   const opening = openings.open(input.directory);
   const opened = readDirectories.open(input.directory);
   let config: Config | undefined;
@@ -81,7 +81,7 @@ const startHome: Plugin = async (input, given) => {
         given,
         opening,
         configuredAgents: () => config?.agent,
-        isServed: homes.isServed,
+        isServed: instances.isServed,
         readDirectories,
         showError: errorToasts.show,
       });
@@ -99,7 +99,7 @@ const startHome: Plugin = async (input, given) => {
     if (plugin) await plugin.event(event);
     else if (!isClosed) missedEvents.push(event);
   };
-  const leave = homes.open(input.directory, { started, event: take });
+  const leave = instances.open(input.directory, { started, event: take });
 
   return {
     // OpenCode reads this with its first prompt: after the `config` hooks of all plugins, which may add agents.

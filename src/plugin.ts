@@ -11,21 +11,19 @@ import type { EngineOptions } from "./services/engine/services.ts";
 import { createEngine, type Engine } from "./services/engine.ts";
 import type { Fleet } from "./services/fleet/fleet.ts";
 import { createClosableHost, createOpencodeLog } from "./services/host/closable-host.ts";
-import { type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
+import type { ReadDirectories } from "./services/host/directories.ts";
+import { createSessionDirectories } from "./services/host/directories.ts";
+import { completedCallEffect, type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
-import { interfaceOf, isOpencodeRun } from "./services/host/opencode-run.ts";
-import type { ReadDirectories } from "./services/host/read-directories.ts";
-import { completedCallEffect } from "./services/host/tool-call-effects.ts";
-import { createWorkplaces } from "./services/host/workplaces.ts";
+import { interfaceOf, isDevelopment, isOpencodeRun } from "./services/host/this-process.ts";
 import { createDelayedServer } from "./services/http/delayed-server.ts";
 import { createLiveCharts } from "./services/http/live-charts.ts";
 import { createOpenDirectories } from "./services/http/open-directories.ts";
 import type { StatusServer } from "./services/http/server/status-server.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
-import { dataFolder } from "./services/platform/data-folder.ts";
-import { isDevelopment } from "./services/platform/environment.ts";
 import { createIds } from "./services/platform/ids.ts";
 import { errorMessage, type Log } from "./services/platform/log.ts";
+import { dataFolder } from "./services/platform/private-files.ts";
 import { runShellCommand } from "./services/platform/shell-command.ts";
 import type { DirectoryOpening } from "./services/recovery/reopened-directories.ts";
 import { openStore } from "./services/store/open-store.ts";
@@ -95,7 +93,7 @@ export interface PluginHooks extends CalledHooks {
 export interface SatelliteTools {
   given: unknown;
   /** The directory whose engine supervises the worktree's tasks. */
-  home: string;
+  project: string;
   /** Resolves to the plugin in that directory once OpenCode has opened it; to undefined where it cannot be started. */
   plugin(): Promise<PluginHooks | undefined>;
   /** Returns the agents of the worktree's configuration as they are now; unread, so of any shape. */
@@ -104,10 +102,10 @@ export interface SatelliteTools {
 
 const noLog: Log = { info: () => undefined, error: () => undefined };
 
-/** Creates the tools that agents in a task's worktree get: those of the home directory, which each call waits for. */
+/** Creates the tools that agents in a task's worktree get: those of the project's directory, which each call waits for. */
 export const createSatelliteTools = ({
   given,
-  home,
+  project,
   plugin,
   configuredAgents,
 }: SatelliteTools): PluginHooks["tool"] => {
@@ -115,19 +113,19 @@ export const createSatelliteTools = ({
   let found: PluginHooks | undefined;
   const engine = new Proxy({} as Engine, {
     get: (_, name) => {
-      if (!found) throw new Error(`A tool was called before the engine of ${home} was there.`);
+      if (!found) throw new Error(`A tool was called before the engine of ${project} was there.`);
       return Reflect.get(found.engine, name);
     },
   });
   const ready = async () => {
     found = await plugin();
-    if (!found) throw new Error(`${SERVICE} could not be started in ${home}, which this worktree belongs to.`);
+    if (!found) throw new Error(`${SERVICE} could not be started in ${project}, which this worktree belongs to.`);
     await found.ready();
   };
   const deps = { engine, clock, prefix: options.prefix, permission: options.permission, isHeadless: isOpencodeRun() };
-  // What is wrong with the configuration is logged in the home directory, which has the same one.
+  // What is wrong with the configuration is logged in the project's directory, which has the same one.
   const tools = createPluginTools(options, deps, configuredAgents, noLog)();
-  return toOpencodeTools(inDirectory(home, afterReady(ready, tools)));
+  return toOpencodeTools(inDirectory(project, afterReady(ready, tools)));
 };
 
 /**
@@ -146,8 +144,8 @@ export const startPlugin = ({
   const { options, problems } = readOptions(given);
   const isHeadless = isOpencodeRun();
 
-  const workplaces = createWorkplaces();
-  const host = createClosableHost(createOpencodeHost(input, workplaces));
+  const sessionDirectories = createSessionDirectories();
+  const host = createClosableHost(createOpencodeHost(input, sessionDirectories));
   const log = createOpencodeLog(SERVICE, input.client, host);
   const owner = thisProcess(randomUUID(), input.directory, options.timeouts.takeover);
   const visibleLog = showingErrors(log, showError);
@@ -170,7 +168,7 @@ export const startPlugin = ({
     runCommand: runShellCommand,
     loadJsonSchemas: () => import("./services/typed-results/json-schema.ts"),
     directory: input.directory,
-    workplaces,
+    sessionDirectories,
     isServed,
     options: engineOptions(options, isHeadless),
     fleet,

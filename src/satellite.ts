@@ -1,8 +1,8 @@
 // ADR-243 in docs/decisions.md
 import type { Config, Hooks, PluginInput } from "@opencode-ai/plugin";
 import type { PluginHooks, SatelliteTools } from "./plugin.ts";
-import { type OpenedDirectory, showsWork } from "./services/host/read-directories.ts";
-import type { Homes } from "./services/worktrees/homes.ts";
+import { type OpenedDirectory, showsWork } from "./services/host/directories.ts";
+import type { PluginInstances } from "./services/worktrees/plugin-instances.ts";
 
 /** What the plugin is started with in a task's worktree. */
 export interface SatelliteDeps {
@@ -10,41 +10,41 @@ export interface SatelliteDeps {
   /** The options as they stand in the worktree's configuration. */
   given: unknown;
   /** The directory whose engine supervises the worktree's tasks. */
-  home: string;
-  homes: Homes<PluginHooks, Parameters<PluginHooks["event"]>[0]>;
+  project: string;
+  instances: PluginInstances<PluginHooks, Parameters<PluginHooks["event"]>[0]>;
   /** Knows whether the worktree was opened only to read something of it. */
   opened: OpenedDirectory;
   /** Creates the tools that agents in the worktree get. */
   createTools(wanted: SatelliteTools): PluginHooks["tool"];
 }
 
-/** Starts the plugin in a task's worktree: it hands everything to the plugin in the home directory, and has no engine. */
-export const startSatellite = ({ input, given, home, homes, opened, createTools }: SatelliteDeps): Hooks => {
-  const leave = homes.join(input.directory);
+/** Starts the plugin in a task's worktree: it hands everything to the plugin in the project's directory, and has no engine. */
+export const startSatellite = ({ input, given, project, instances, opened, createTools }: SatelliteDeps): Hooks => {
+  const leave = instances.serve(input.directory);
   let config: Config | undefined;
   // Where OpenCode opens the worktree first. Not awaited: OpenCode waits for this instance meanwhile.
-  const openHome = () => {
-    if (!homes.of(home)) input.client.project.current({ query: { directory: home } }).catch(() => undefined);
+  const openProject = () => {
+    if (!instances.of(project)) input.client.project.current({ query: { directory: project } }).catch(() => undefined);
   };
-  if (!opened.isOnlyRead()) openHome();
+  if (!opened.isOnlyRead()) openProject();
   const work = () => {
-    if (opened.isOnlyRead()) openHome();
+    if (opened.isOnlyRead()) openProject();
     opened.use();
   };
-  const started = () => homes.of(home)?.started();
+  const started = () => instances.of(project)?.started();
   return {
-    // OpenCode reads this only once, perhaps before there is a home: then each call waits for it.
+    // OpenCode reads this only once, perhaps before that instance is there: then each call waits for it.
     get tool() {
       work();
-      const plugin = async () => (await homes.whenOpen(home)).started();
-      return createTools({ given, home, plugin, configuredAgents: () => config?.agent });
+      const plugin = async () => (await instances.whenOpen(project)).started();
+      return createTools({ given, project, plugin, configuredAgents: () => config?.agent });
     },
     config: async (configured) => {
       config = configured;
     },
     event: async (event) => {
       if (showsWork(event.event.type)) work();
-      if (!opened.isOnlyRead()) await homes.tell(home, event);
+      if (!opened.isOnlyRead()) await instances.send(project, event);
     },
     "tool.execute.before": async (...args) => started()?.["tool.execute.before"](...args),
     "tool.execute.after": async (...args) => started()?.["tool.execute.after"](...args),

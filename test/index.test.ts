@@ -130,7 +130,7 @@ test("a start that fails is reported once, and leaves OpenCode without the tools
 test("in a worktree of a task it hands events and calls of tools to the plugin in the home directory, and has no engine", async () => {
   const root = join(data, "worktrees");
   mkdirSync(join(root, "1a2b3c4d", "tree"), { recursive: true });
-  writeFileSync(join(root, "1a2b3c4d", "worktree.json"), JSON.stringify({ home: "/project" }));
+  writeFileSync(join(root, "1a2b3c4d", "worktree.json"), JSON.stringify({ project: "/project" }));
   const directory = join(realpathSync(root), "1a2b3c4d", "tree");
   const opened: unknown[] = [];
   const project = { current: async (of: unknown) => void opened.push(of) };

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startPlugin } from "../src/plugin.ts";
-import { createReadDirectories } from "../src/services/host/read-directories.ts";
+import { createReadDirectories } from "../src/services/host/directories.ts";
 import { systemClock } from "../src/services/platform/clock.ts";
 import { createDirectoryOpenings } from "../src/services/recovery/reopened-directories.ts";
 import { PATIENCE_MS } from "./patience.ts";

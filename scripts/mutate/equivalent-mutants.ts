@@ -272,13 +272,13 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "Instructions are sent only where there are some: the condition is for the compiler.",
   },
   {
-    file: "src/machines/task/waiting.ts",
+    file: "src/machines/task/view.ts",
     code: "tasks: blockedCalls ? blockedCalls[0]?.since : waitingSince,",
     mutation: "tasks: blockedCalls ? blockedCalls[0].since : waitingSince,",
     reason: "A list of blocked calls is never empty: the condition is for the compiler.",
   },
   {
-    file: "src/machines/task/waiting.ts",
+    file: "src/machines/task/view.ts",
     code: "const until = refusal ? context.retry?.until : ownDeadline;",
     mutation: "const until = refusal ? context.retry.until : ownDeadline;",
     reason: "Where there is a refusal, there is what was recorded of it: the condition is for the compiler.",

@@ -1,7 +1,7 @@
 import { toSingleLine } from "../services/platform/plain-text.ts";
+import type { Breach } from "../services/promises/account.ts";
 import type { CheckedPromise } from "../services/promises/check-journal.ts";
 import type { RecordedJournal } from "../services/promises/exported-journal.ts";
-import type { Breach } from "../services/promises/promise.ts";
 import { clockTime, count, type Terminal, wrap } from "./terminal.ts";
 
 /** True where a journal keeps everything that is promised. */

@@ -1,8 +1,7 @@
 import type { TaskContext } from "../machines/task/events.ts";
 import type { Walk } from "../machines/task/replay.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
-import type { AskedFor } from "../services/replay/asked-for.ts";
-import type { Position } from "../services/replay/positions.ts";
+import type { AskedFor, Position } from "../services/replay/positions.ts";
 import type { PossibleEvent } from "../services/replay/possible-events.ts";
 import { duration } from "../services/text/duration.ts";
 import { describeEffect, fieldsOf, rowsOf, shown } from "./format-replay.ts";

@@ -1,7 +1,7 @@
 import type { ApiFailure, ApiResult } from "../client/api-result.ts";
 import { createStatusApiClient, type StatusApiClient } from "../client/status-api-client.ts";
-import { dataFolder } from "../services/platform/data-folder.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
+import { dataFolder } from "../services/platform/private-files.ts";
 import { CommandError, EXIT } from "./command.ts";
 
 /** Returns the client of the status API for a data folder; by default the plugin's own. */

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Journal } from "../machines/task/replay.ts";
-import { dataFolder } from "../services/platform/data-folder.ts";
 import { errorMessage } from "../services/platform/log.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
+import { dataFolder } from "../services/platform/private-files.ts";
 import { databaseError, type FaultKind, type OpenDatabase } from "../services/store/sqlite/database.ts";
 import { loadSqlite } from "../services/store/sqlite/driver.ts";
 import { type JournalReader, type NamedTask, openJournalReader } from "../services/store/sqlite/journal-reader.ts";

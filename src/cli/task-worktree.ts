@@ -2,7 +2,7 @@
 import type { ApiResult } from "../client/api-result.ts";
 import type { ApiTask } from "../client/api-types.ts";
 import type { StatusApiClient } from "../client/status-api-client.ts";
-import { dataFolder } from "../services/platform/data-folder.ts";
+import { dataFolder } from "../services/platform/private-files.ts";
 import { worktreesFolder } from "../services/worktrees/folders.ts";
 import { findLeftWorktree, type LeftWorktree, NotDone, type WorktreeUse } from "../services/worktrees/left-changes.ts";
 import { CommandError, taskIdOf } from "./command.ts";

@@ -3,7 +3,7 @@ import type { ListedTask, Task, TaskWithUsage, Usage, WorktreeChanges } from "..
 import type { UserReply } from "../user-request.ts";
 import { createServices, type EngineDeps } from "./engine/services.ts";
 import type { FleetView } from "./fleet/fleet-view.ts";
-import type { ModelMessage } from "./host/messages.ts";
+import type { ModelMessage } from "./host/host.ts";
 import type { Launched } from "./launch/launch.ts";
 import type { LaunchRequest } from "./launch/launch-plan.ts";
 import type { CancelResult, KeptTask } from "./operations/cancel.ts";

@@ -1,6 +1,6 @@
 import type { TuiPlugin } from "@opencode-ai/plugin/tui";
 import { createStatusApiClient } from "../client/status-api-client.ts";
-import { dataFolder } from "../services/platform/data-folder.ts";
+import { dataFolder } from "../services/platform/private-files.ts";
 import { readPanelOptions } from "./options.ts";
 import { createActions } from "./screen/act.ts";
 import { announceOngoing } from "./screen/announce.ts";

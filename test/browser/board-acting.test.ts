@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { countChanges } from "../../src/services/worktrees/count-changes.ts";
 import { pathsOf } from "../../src/services/worktrees/folders.ts";
 import { dropWorktree, makeWorktree } from "../../src/services/worktrees/make-worktree.ts";
+import { countChanges } from "../../src/services/worktrees/read-changes.ts";
 import { readRecord } from "../../src/services/worktrees/record.ts";
 import { newRepository, repositoryAt } from "../fakes/repository.ts";
 import { PATIENCE_MS } from "../patience.ts";
@@ -113,7 +113,7 @@ describeInChromium("acting on the board", () => {
       const plan = {
         paths,
         directory: project.top,
-        home: project.top,
+        project: project.top,
         taskId: `ses_${id}`,
         setup: undefined,
         now: 0,

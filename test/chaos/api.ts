@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { TaskEvent } from "../../src/machines/task/events.ts";
-import { createReadDirectories } from "../../src/services/host/read-directories.ts";
+import { createReadDirectories } from "../../src/services/host/directories.ts";
 import type { ApiTask, SourceResult, StatusSource } from "../../src/services/http/contract/status-source.ts";
 import { createEngineSource } from "../../src/services/http/engine-source.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";

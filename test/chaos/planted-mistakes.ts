@@ -40,13 +40,13 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a task is resumed while the notice of its run is due",
-    file: "src/machines/task/lifecycle.ts",
+    file: "src/machines/task/machine.ts",
     code: 'and([stateIn("#nothingOwed"), not("waitedFor")])',
     mistake: 'not("waitedFor")',
   },
   {
     name: "a task is resumed while a call waits for its end",
-    file: "src/machines/task/lifecycle.ts",
+    file: "src/machines/task/machine.ts",
     code: 'and([stateIn("#nothingOwed"), not("waitedFor")])',
     mistake: 'stateIn("#nothingOwed")',
   },

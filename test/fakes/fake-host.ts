@@ -4,12 +4,12 @@ import type {
   Host,
   HostAgent,
   HostFailure,
+  HostMessage,
   HostModel,
   HostResult,
   NewSession,
   Toast,
 } from "../../src/services/host/host.ts";
-import type { HostMessage } from "../../src/services/host/messages.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
 import type { ModelRef } from "../../src/task.ts";

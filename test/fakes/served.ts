@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createReadDirectories } from "../../src/services/host/read-directories.ts";
+import { createReadDirectories } from "../../src/services/host/directories.ts";
 import { createEngineSource } from "../../src/services/http/engine-source.ts";
 import type { LivePage } from "../../src/services/http/live.ts";
 import { createOpenDirectories } from "../../src/services/http/open-directories.ts";

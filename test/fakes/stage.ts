@@ -4,8 +4,8 @@ import type { EngineOptions } from "../../src/services/engine/services.ts";
 import { createEngine, type Engine } from "../../src/services/engine.ts";
 import { createFleet, type FleetMembership } from "../../src/services/fleet/fleet.ts";
 import { createClosableHost } from "../../src/services/host/closable-host.ts";
-import type { Interface } from "../../src/services/host/opencode-run.ts";
-import { createWorkplaces, type Workplaces } from "../../src/services/host/workplaces.ts";
+import { createSessionDirectories, type SessionDirectories } from "../../src/services/host/directories.ts";
+import type { Interface } from "../../src/services/host/this-process.ts";
 import type { ForkLimits } from "../../src/services/launch/fork-plan.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
 import type { Log } from "../../src/services/platform/log.ts";
@@ -118,7 +118,7 @@ export interface StageOptions {
   directory?: string;
   /** Default: everywhere. */
   isServed?: (directory: string) => boolean;
-  workplaces?: Workplaces;
+  sessionDirectories?: SessionDirectories;
   /** Returns each process's place in a fleet. Default: none. */
   fleet?: () => Omit<FleetMembership, "clock" | "log">;
   /** Makes worktrees. Default: git does. */
@@ -160,7 +160,7 @@ export const createStage = ({
   worktree = {},
   directory = "/project",
   isServed = () => true,
-  workplaces = createWorkplaces(),
+  sessionDirectories = createSessionDirectories(),
   fleet,
   worktrees,
   inspect,
@@ -182,7 +182,7 @@ export const createStage = ({
       host: createClosableHost(now.host(host)),
       opening: openings.open(directory),
       directory,
-      workplaces,
+      sessionDirectories,
       isServed,
       store: now.store(store),
       clock: now.clock(clock),

@@ -2,8 +2,8 @@ import { initialSnapshot, type StoredSnapshot } from "../../src/machines/task/ma
 import { toTask } from "../../src/machines/task/view.ts";
 import type { Engine } from "../../src/services/engine.ts";
 import type { FleetView } from "../../src/services/fleet/fleet-view.ts";
+import { createReadDirectories } from "../../src/services/host/directories.ts";
 import type { Host } from "../../src/services/host/host.ts";
-import { createReadDirectories } from "../../src/services/host/read-directories.ts";
 import type { ApiTask, StatusSource } from "../../src/services/http/contract/status-source.ts";
 import { createEngineSource } from "../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../src/services/http/open-directories.ts";

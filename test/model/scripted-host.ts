@@ -1,6 +1,5 @@
 import type { Prompt } from "../../src/machines/task/events.ts";
-import type { HostResult } from "../../src/services/host/host.ts";
-import type { HostMessage } from "../../src/services/host/messages.ts";
+import type { HostMessage, HostResult } from "../../src/services/host/host.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import { createFakeHost, type FakeHost, unavailable } from "../fakes/fake-host.ts";
 import { PARENT } from "../fakes/stage.ts";

@@ -1,5 +1,5 @@
 import type { AnyEventObject } from "xstate";
-import type { HostMessage } from "../../src/services/host/messages.ts";
+import type { HostMessage } from "../../src/services/host/host.ts";
 import type { InspectionEvent } from "../../src/services/runtime/actor-system.ts";
 import { createDisk } from "../fakes/disk.ts";
 import { createStage, type Stage } from "../fakes/stage.ts";

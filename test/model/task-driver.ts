@@ -1,7 +1,7 @@
 import type { Recovery, TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
 import { lifecyclePath, type StoredSnapshot, type TaskSnapshot } from "../../src/machines/task/machine.ts";
 import type { LimitedRequest } from "../../src/machines/task/slot-queue.ts";
-import type { HostMessage } from "../../src/services/host/messages.ts";
+import type { HostMessage } from "../../src/services/host/host.ts";
 import { STEPS_WITHOUT_END } from "../../src/services/runtime/run-outcome.ts";
 import type { Store, TaskRecord } from "../../src/services/store/store.ts";
 import type { TaskFacts } from "../../src/task.ts";

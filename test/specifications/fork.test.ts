@@ -3,7 +3,7 @@ import { estimateTokenCount } from "tokenx";
 import { expect } from "vitest";
 import { TASKS, WITH_LIMITS } from "../../scripts/requirements/specifications.ts";
 import { readOptions } from "../../src/options.ts";
-import type { HostMessage } from "../../src/services/host/messages.ts";
+import type { HostMessage } from "../../src/services/host/host.ts";
 import { toForkedMessage, withText } from "../../src/services/host/opencode-messages.ts";
 import { planFork } from "../../src/services/launch/fork-plan.ts";
 import { formatMessage } from "../../src/services/text/transcript.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { WITH_NOTICES } from "../../scripts/requirements/specifications.ts";
-import { isDevelopment } from "../../src/services/platform/environment.ts";
+import { isDevelopment } from "../../src/services/host/this-process.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { endOtherBatch, newestOf } from "./notice-parts.ts";
 import { scenario } from "./scenario.ts";

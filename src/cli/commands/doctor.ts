@@ -1,6 +1,6 @@
 import manifest from "../../../package.json" with { type: "json" };
-import { dataFolder } from "../../services/platform/data-folder.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
+import { dataFolder } from "../../services/platform/private-files.ts";
 import type { OpenDatabase } from "../../services/store/sqlite/database.ts";
 import { loadSqlite } from "../../services/store/sqlite/driver.ts";
 import { type CommandContext, command, EXIT, examples, printJson } from "../command.ts";

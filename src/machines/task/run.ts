@@ -1,7 +1,6 @@
 // ADR-006, ADR-113 in docs/decisions.md
 import { and, assertEvent, assign, not, stateIn } from "xstate";
 import { backoff } from "../backoff.ts";
-import { changingModel } from "./changing-model.ts";
 import { isRefusedTooLong } from "./fallback.ts";
 import { fleet } from "./fleet.ts";
 import { gating } from "./gating.ts";
@@ -34,7 +33,7 @@ import {
   writeReceipt,
 } from "./run-transitions.ts";
 import { isAnswerChecked, TASK_LIMITS, taskSetup, wasSent } from "./setup.ts";
-import { stopping } from "./stopping.ts";
+import { changingModel, stopping } from "./stopping.ts";
 
 const AFTER_ACCEPTANCE = "The host is asked once it has accepted the prompt.";
 

@@ -1,6 +1,14 @@
-// ADR-006 in docs/decisions.md
-import { assign } from "xstate";
-import { cancelled, emitStop, endCancelled, recordEventError, stoppedAtLimit } from "./run-transitions.ts";
+import { assertEvent, assign, enqueueActions } from "xstate";
+import { nextModel } from "./fallback.ts";
+import {
+  cancelled,
+  countFailedCheck,
+  emitStop,
+  endCancelled,
+  failAndStop,
+  recordEventError,
+  stoppedAtLimit,
+} from "./run-transitions.ts";
 import { TASK_LIMITS, taskSetup } from "./setup.ts";
 
 /** State of the region `run`: it was cancelled or is beyond a limit, and is aborted until the host confirms that it has stopped. */
@@ -38,6 +46,68 @@ export const stopping = taskSetup.createStateConfig({
       description: "The session still runs, or its prompt has not arrived yet. It is aborted again after a pause.",
       entry: { type: "setDeadline", params: TASK_LIMITS.stopAgainAfter },
       on: { TICK: { guard: "due", target: "aborting" } },
+    },
+  },
+});
+
+/** State of the region `run`: its model is refused. The turn is ended, and then the run queues for the next model. */
+export const changingModel = taskSetup.createStateConfig({
+  id: "changingModel",
+  description: "The model is refused. Its turn is ended, and then the next model of `fallback` goes on.",
+  meta: { waitsFor: "model" },
+  initial: "ending",
+  entry: ["beginWait", assign({ retry: undefined, failedChecks: 0 })],
+  states: {
+    ending: {
+      description: "The turn is being aborted.",
+      entry: enqueueActions(({ context, enqueue }) => {
+        const model = nextModel(context);
+        enqueue.assign({ nextDeadline: undefined });
+        if (model) {
+          const { sessionID } = context.facts;
+          enqueue({ type: "emitEffect", params: { type: "changeModel", sessionID, model } });
+        }
+      }),
+      on: {
+        MODEL_CHANGED: {
+          target: "settling",
+          actions: assign({
+            model: ({ event }) => {
+              assertEvent(event, "MODEL_CHANGED");
+              return event.model;
+            },
+            hostError: undefined,
+            sendAttempts: 0,
+            failedChecks: 0,
+          }),
+        },
+        NOT_STOPPED: [{ guard: "failedChecksLeft", target: "pausing", actions: countFailedCheck }, { ...failAndStop }],
+      },
+    },
+    pausing: {
+      description: "The turn still goes on. It is aborted again after a pause.",
+      entry: { type: "setDeadline", params: TASK_LIMITS.stopAgainAfter },
+      on: { TICK: { guard: "due", target: "ending" } },
+    },
+    settling: {
+      description: "The host may still report the end of that turn. After a moment the run asks for a slot.",
+      entry: [
+        assign({ modelLeftAt: ({ event }) => event.at }),
+        { type: "setDeadline", params: TASK_LIMITS.checkAfterError },
+      ],
+      on: {
+        HOST_ERROR: {
+          guard: "isAbort",
+          target: "#aborted",
+          description: "That turn had ended: a person stopped what came after it.",
+        },
+        TICK: {
+          guard: "due",
+          target: "#queued",
+          description: "The next model has limits of its own. Of those that wait, the oldest come first.",
+          actions: assign({ modelLeftAt: ({ event }) => event.at }),
+        },
+      },
     },
   },
 });

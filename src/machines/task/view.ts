@@ -1,8 +1,93 @@
-import { type Attention, type Progress, shortDescription, type Task } from "../../task.ts";
+import { type Attention, type Progress, shortDescription, type Task, type Waiting, type WaitsFor } from "../../task.ts";
 import type { TaskContext } from "./events.ts";
 import { modelOf } from "./fallback.ts";
 import { lifecyclePath, type StoredSnapshot, statusOf } from "./machine.ts";
-import { waitingOf } from "./waiting.ts";
+import { run } from "./run.ts";
+
+/** Epoch milliseconds since which a run waits for that. Where the chart has kept no time: since the run began. */
+const waitsSince = (what: WaitsFor, context: TaskContext): number => {
+  const { run, queuedUntil, userRequests, blockedCalls, missingSince, abortedAt, retry, waitingSince } = context;
+  const since: Record<WaitsFor, number | undefined> = {
+    slot: waitingSince,
+    acceptance: waitingSince,
+    retry: waitingSince,
+    agent: queuedUntil,
+    provider: retry?.since,
+    model: waitingSince,
+    check: waitingSince,
+    gate: waitingSince,
+    session: missingSince,
+    abort: abortedAt,
+    recovery: waitingSince,
+    stop: waitingSince,
+    fleet: waitingSince,
+    server: waitingSince,
+    person: userRequests[0]?.since,
+    tasks: blockedCalls ? blockedCalls[0]?.since : waitingSince,
+  };
+  return since[what] ?? run.startedAt;
+};
+
+/** What the chart says of a state and of those within it. */
+interface Described {
+  meta?: { waitsFor?: WaitsFor };
+  states?: Readonly<Record<string, object>>;
+}
+
+/** What the innermost state waits for that says it. */
+const waitsForIn = (value: unknown, { states = {} }: Described): WaitsFor | undefined => {
+  const name = typeof value === "object" && value !== null ? (Object.keys(value)[0] ?? "") : String(value);
+  const state: Described | undefined = states[name];
+  if (!state) return undefined;
+  const within = typeof value === "object" && value !== null ? Object.values(value)[0] : undefined;
+  return (within === undefined ? undefined : waitsForIn(within, state)) ?? state.meta?.waitsFor;
+};
+
+/** An agent at work may be in the middle of a tool call that waits for somebody else. */
+const whatAgentWaitsFor = ({ userRequests, blockedCalls }: TaskContext): WaitsFor => {
+  if (userRequests.length > 0) return "person";
+  return blockedCalls === undefined ? "agent" : "tasks";
+};
+
+/** What the provider said when it refused for now. */
+const refusalOf = (what: WaitsFor, context: TaskContext): Waiting["refusal"] => {
+  const { retry } = context;
+  if (what !== "provider" || !retry) return undefined;
+  const { attempt, message } = retry;
+  const model = modelOf(context);
+  return { ...(model ? { provider: model.providerID } : {}), attempt, message };
+};
+
+/** What its agent had asked before its process ended, while it may be about to ask again. */
+const lostRequestsOf = (what: WaitsFor, { lostRequests }: TaskContext): string[] | undefined =>
+  what === "person" || what === "stop" ? undefined : lostRequests?.map((request) => request.what);
+
+/** How many tasks the tool calls of its agent wait for; undefined where none waits, or the wait is for something else. */
+const awaitedTasks = (what: WaitsFor, { blockedCalls }: TaskContext): number | undefined =>
+  what === "tasks" && blockedCalls ? new Set(blockedCalls.flatMap(({ taskIds }) => taskIds)).size : undefined;
+
+/**
+ * Returns what the run under way waits for: what its chart says of the state that it is in. Undefined when no run is under
+ * way, or in a state that this version of the chart does not have.
+ */
+export const waitingOf = ({ value, context }: StoredSnapshot): Waiting | undefined => {
+  const waitsFor = waitsForIn(value.run, run);
+  if (waitsFor === undefined) return undefined;
+  const what = waitsFor === "agent" ? whatAgentWaitsFor(context) : waitsFor;
+  const refusal = refusalOf(what, context);
+  const tasks = awaitedTasks(what, context);
+  const lostRequests = lostRequestsOf(what, context);
+  const ownDeadline = what === waitsFor ? context.nextDeadline : undefined;
+  const until = refusal ? context.retry?.until : ownDeadline;
+  return {
+    for: what,
+    since: new Date(waitsSince(what, context)).toISOString(),
+    ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+    ...(refusal ? { refusal } : {}),
+    ...(tasks === undefined ? {} : { tasks }),
+    ...(lostRequests === undefined ? {} : { lostRequests }),
+  };
+};
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 

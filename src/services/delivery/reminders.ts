@@ -1,5 +1,5 @@
 // ADR-037 in docs/decisions.md
-import type { ModelMessage } from "../host/messages.ts";
+import type { ModelMessage } from "../host/host.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { OwnText } from "../text/own-text.ts";
 import { isTaskReminder } from "../text/task-reminder.ts";

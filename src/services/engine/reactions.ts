@@ -3,7 +3,7 @@ import { hasEnded, type Task } from "../../task.ts";
 import type { NoticeRepair } from "../delivery/notices.ts";
 import type { UserRequests } from "../delivery/user-requests.ts";
 import type { Gates } from "../gates/gates.ts";
-import type { Workplaces } from "../host/workplaces.ts";
+import type { SessionDirectories } from "../host/directories.ts";
 import type { Launches } from "../launch/launch.ts";
 import type { Cancellation } from "../operations/cancel.ts";
 import type { Waits } from "../operations/wait.ts";
@@ -28,7 +28,7 @@ export interface ReactionDeps {
   userRequests: UserRequests;
   gates: Pick<Gates, "stop">;
   worktrees: Pick<Worktrees, "onRunEnded">;
-  workplaces: Workplaces;
+  sessionDirectories: SessionDirectories;
   /** Stops what the sessions of tasks do here that another process works on. */
   lostSessions: Pick<LostSessions, "stop">;
   waits: Pick<Waits, "onTasksLost">;
@@ -41,7 +41,7 @@ export interface ReactionDeps {
  */
 export const subscribeReactions = (deps: ReactionDeps): void => {
   const { bus, runtime, store, log, launches, cancellation, noticeRepair, observedAnswers, userRequests } = deps;
-  const { worktrees, workplaces, gates, lostSessions, waits } = deps;
+  const { worktrees, sessionDirectories, gates, lostSessions, waits } = deps;
   /** Tasks whose run has not ended yet, so that the end of a run is reacted to once. */
   const running = new Set<string>();
 
@@ -60,11 +60,11 @@ export const subscribeReactions = (deps: ReactionDeps): void => {
     const { sessionID, worktree } = task;
     if (!hasEnded(task)) {
       running.add(sessionID);
-      if (worktree) workplaces.enter(sessionID, worktree.directory);
+      if (worktree) sessionDirectories.enter(sessionID, worktree.directory);
       if (runtime.snapshotOf(sessionID)?.hasTag("stopping")) launches.cancelPending(sessionID);
       return;
     }
-    workplaces.leave(sessionID);
+    sessionDirectories.leave(sessionID);
     // Only if the run was under way: what a person begins later in the session of an ended task is theirs.
     if (running.delete(sessionID)) return onRunEnded(task);
   });
@@ -77,7 +77,7 @@ export const subscribeReactions = (deps: ReactionDeps): void => {
     for (const sessionID of lost) {
       log.error("a task was taken over by another process, or removed", { sessionID });
       running.delete(sessionID);
-      workplaces.leave(sessionID);
+      sessionDirectories.leave(sessionID);
       observedAnswers.forget(sessionID);
       gates.stop(sessionID);
     }

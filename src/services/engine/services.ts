@@ -19,9 +19,9 @@ import { withRemoteRequests } from "../fleet/remote-requests.ts";
 import { createStepCounts } from "../fleet/steps.ts";
 import { createGates } from "../gates/gates.ts";
 import { type ClosableHost, createHostAfter } from "../host/closable-host.ts";
-import { createSessionAborter } from "../host/host.ts";
-import type { Interface } from "../host/opencode-run.ts";
-import type { Workplaces } from "../host/workplaces.ts";
+import type { SessionDirectories } from "../host/directories.ts";
+import { createSessionAborter } from "../host/sessions.ts";
+import type { Interface } from "../host/this-process.ts";
 import { createSessionFactory } from "../launch/create-session.ts";
 import type { FallbackRules } from "../launch/fallback-rules.ts";
 import type { ForkLimits } from "../launch/fork-plan.ts";
@@ -75,7 +75,6 @@ import { own, quoteLine } from "../text/own-text.ts";
 import { taskReminder } from "../text/task-reminder.ts";
 import { worktreeLine, worktreeReport } from "../text/worktree.ts";
 import { createTypedResults, type JsonSchemas, type SchemaRules } from "../typed-results/typed-results.ts";
-import { sweepWorktrees } from "../worktrees/sweep.ts";
 import { createWorktrees, type WorktreeOptions, type Worktrees } from "../worktrees/worktrees.ts";
 import { createHostEventRouter } from "./host-event-router.ts";
 import { subscribeReactions } from "./reactions.ts";
@@ -98,7 +97,7 @@ export interface EngineDeps {
   /** The directory whose tasks the engine supervises. */
   directory: string;
   /** The host port's own: the engine says where else its tasks work. */
-  workplaces: Workplaces;
+  sessionDirectories: SessionDirectories;
   /** True where OpenCode has started this plugin in that directory of a worktree. */
   isServed(directory: string): boolean;
   options: EngineOptions;
@@ -160,7 +159,8 @@ export interface EngineOptions {
  * event on the bus. Adoption and housekeeping start their timers here.
  */
 export const createServices = (deps: EngineDeps) => {
-  const { opening, store, clock, ids, log, runCommand, options, inspect, directory, workplaces, isServed } = deps;
+  const { opening, store, clock, ids, log, runCommand, options, inspect, directory, sessionDirectories, isServed } =
+    deps;
   const { loadJsonSchemas, fleet } = deps;
   const { isHeadless, recovery, retention, timeouts, budget, maxDepth } = options;
   const { tools } = options.notice;
@@ -300,7 +300,7 @@ export const createServices = (deps: EngineDeps) => {
     ...charts,
     tools,
     find,
-    workplaces,
+    sessionDirectories,
     prepareWorktree: worktrees.prepare,
     mayResumeElsewhere: async (task, server) =>
       home
@@ -337,7 +337,7 @@ export const createServices = (deps: EngineDeps) => {
     createSession: sessions.create,
     orphanedLaunches,
     worktrees,
-    workplaces,
+    sessionDirectories,
     isServed,
   });
 
@@ -385,7 +385,7 @@ export const createServices = (deps: EngineDeps) => {
     isHeadless,
     onAdopted: (task) => {
       if (!task.worktree) return;
-      if (!hasEnded(task)) workplaces.enter(task.sessionID, task.worktree.directory);
+      if (!hasEnded(task)) sessionDirectories.enter(task.sessionID, task.worktree.directory);
       if (worktrees.changesOf(task) === undefined) worktrees.expect(task);
     },
     loadAncestors,
@@ -411,8 +411,7 @@ export const createServices = (deps: EngineDeps) => {
     retention: () =>
       retention.count === undefined ? retention : { ...retention, uncounted: worktrees.undecidedTasks(directory) },
     runRemoteCommands,
-    sweepWorktrees: () =>
-      void sweepWorktrees({ options: options.worktree, home: directory, worktrees, clock, log, taskOf }),
+    sweepWorktrees: () => void worktrees.sweep(directory, taskOf),
   });
 
   // What connects them.
@@ -432,7 +431,7 @@ export const createServices = (deps: EngineDeps) => {
     userRequests,
     gates,
     worktrees,
-    workplaces,
+    sessionDirectories,
     overlaps,
   };
   const knowledge = {

@@ -1,4 +1,4 @@
-import type { SpokenMessage, SpokenPart } from "../host/messages.ts";
+import type { SpokenMessage, SpokenPart } from "../host/host.ts";
 import { truncate } from "../platform/plain-text.ts";
 import type { Passage } from "../text/transcript.ts";
 import { ANSWER_BYTES, CUT } from "./messages.ts";

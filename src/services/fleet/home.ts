@@ -7,8 +7,8 @@ import { type FleetServer, hasEnded, type Task, type TaskFacts } from "../../tas
 import type { UserReply } from "../../user-request.ts";
 import type { HostResult } from "../host/host.ts";
 import { repeat } from "../platform/clock.ts";
+import { createOneAtATime } from "../platform/concurrency.ts";
 import { errorMessage } from "../platform/log.ts";
-import { createOneAtATime } from "../platform/one-at-a-time.ts";
 import type { Outcome } from "../platform/result.ts";
 import type { RemoteRuns } from "../runtime/effects/fleet-effects.ts";
 import type { Runtime } from "../runtime/runtime.ts";

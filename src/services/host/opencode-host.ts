@@ -1,4 +1,5 @@
 import type { PluginInput } from "@opencode-ai/plugin";
+import { createSessionDirectories, type SessionDirectories } from "./directories.ts";
 import type { Host, HostResult } from "./host.ts";
 import { storedEvents } from "./opencode-events.ts";
 import {
@@ -21,7 +22,6 @@ import {
   mapResult,
   withoutValue,
 } from "./sdk-client.ts";
-import { createWorkplaces, type Workplaces } from "./workplaces.ts";
 
 /** Number of newest messages searched for a tool call. A blocking call is in the newest, unless prompts arrived since. */
 const RECENT_MESSAGES = 20;
@@ -38,12 +38,12 @@ const NO_LIMIT = 1_000_000;
 
 /**
  * Creates the host port over OpenCode. Only the files of this folder know its SDK.
- * @param workplaces the directories, beside the plugin's own, in which sessions of tasks work
+ * @param sessionDirectories the directories, beside the plugin's own, in which sessions of tasks work
  * @throws Error when the plugin's client cannot be taken over.
  */
 export const createOpencodeHost = (
   input: Pick<PluginInput, "client" | "directory">,
-  workplaces: Workplaces = createWorkplaces(),
+  sessionDirectories: SessionDirectories = createSessionDirectories(),
 ): Host => {
   const client = connect(input);
 
@@ -55,7 +55,7 @@ export const createOpencodeHost = (
   /** Where a worktree does not answer, its sessions count as busy, and the others are not held up by it. */
   const busyThere = async (directory: string): Promise<string[]> => {
     const busy = await busyIn(directory);
-    return busy.ok ? busy.value : workplaces.sessionsIn(directory);
+    return busy.ok ? busy.value : sessionDirectories.sessionsIn(directory);
   };
 
   /** Settles a request in the directory of the session that made it, which the request does not say. */
@@ -63,7 +63,7 @@ export const createOpencodeHost = (
     settle: (place: { directory?: string }) => Promise<HostResult<unknown>>,
   ): Promise<HostResult<void>> => {
     let settled = await settle({});
-    for (const directory of workplaces.all()) {
+    for (const directory of sessionDirectories.all()) {
       if (settled.ok || settled.failure.kind !== "notFound") break;
       settled = await settle({ directory });
     }
@@ -157,11 +157,11 @@ export const createOpencodeHost = (
       // A deleted session works on, and is aborted only where its directory is named.
       withoutValue(
         await callSdk((signal) =>
-          client.session.abort({ sessionID, ...inDirectory(workplaces.of(sessionID)) }, { signal }),
+          client.session.abort({ sessionID, ...inDirectory(sessionDirectories.of(sessionID)) }, { signal }),
         ),
       ),
     busy: async () => {
-      const [here, ...there] = await Promise.all([busyIn(undefined), ...workplaces.all().map(busyThere)]);
+      const [here, ...there] = await Promise.all([busyIn(undefined), ...sessionDirectories.all().map(busyThere)]);
       return here.ok ? { ok: true, value: new Set([...here.value, ...there.flat()]) } : here;
     },
     messages: async (sessionID, limit) =>

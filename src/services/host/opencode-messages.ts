@@ -2,7 +2,7 @@ import type { AssistantMessage, Message, Part, Session, TextPart, ToolPart } fro
 import type { HostSession, MessageInfo, ToolCallStage } from "../../machines/host-events.ts";
 import type { Prompt } from "../../machines/task/events.ts";
 import type { ModelRef } from "../../task.ts";
-import { type ForkedMessage, type ForkedPart, type HostMessage, joinTexts, type SpokenPart } from "./messages.ts";
+import { type ForkedMessage, type ForkedPart, type HostMessage, joinTexts, type SpokenPart } from "./host.ts";
 import { readModelError } from "./model-refusal.ts";
 
 /** What the host says of a session whose model has no variant. Sent back, it would count as a change of the session. */

@@ -3,7 +3,7 @@ import { statePaths } from "../../machines/state-paths.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { addUp, entryOf, type FleetServer, hasEnded, type Task, type Usage } from "../../task.ts";
-import type { ReadDirectories } from "../host/read-directories.ts";
+import type { ReadDirectories } from "../host/directories.ts";
 import type { Clock } from "../platform/clock.ts";
 import { withAwaitedTasks } from "../store/awaited-tasks.ts";
 import { withSilentSupervisor } from "../store/silent-supervisor.ts";

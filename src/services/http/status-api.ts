@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { ReadDirectories } from "../host/read-directories.ts";
+import type { ReadDirectories } from "../host/directories.ts";
 import { worktreesFolder } from "../worktrees/folders.ts";
 import { createEngineSource } from "./engine-source.ts";
 import type { OpenDirectories } from "./open-directories.ts";

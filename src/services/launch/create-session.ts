@@ -1,7 +1,7 @@
 // ADR-041 in docs/decisions.md
 import type { Host, HostFailure, HostResult, NewSession } from "../host/host.ts";
-import { atMost } from "../platform/at-most.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
+import { atMost } from "../platform/concurrency.ts";
 import type { Ids } from "../platform/ids.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";

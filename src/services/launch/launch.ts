@@ -1,5 +1,5 @@
 import type { FleetOffer, Task, Wake, Worktree } from "../../task.ts";
-import type { Workplaces } from "../host/workplaces.ts";
+import type { SessionDirectories } from "../host/directories.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { fail, type Outcome } from "../platform/result.ts";
@@ -43,7 +43,7 @@ export interface LaunchDeps extends LaunchRules {
   /** Says how a task is offered to other servers; a failure says why it is worked on here, though its agent is for them. */
   offerFor(request: LaunchRequest, plan: LaunchPlan): Promise<Outcome<FleetOffer | undefined>>;
   worktrees: Pick<Worktrees, "isFor" | "around" | "make" | "assign" | "remove">;
-  workplaces: Pick<Workplaces, "enter">;
+  sessionDirectories: Pick<SessionDirectories, "enter">;
   /** True where OpenCode has started this plugin in that worktree, so that its events come here. */
   isServed(directory: string): boolean;
   get(taskId: string): Task | undefined;
@@ -68,7 +68,8 @@ export interface Launches {
 
 /** Creates the registry of pending launches. */
 export const createLaunches = (deps: LaunchDeps): Launches => {
-  const { store, runtime, progress, clock, ids, orphanedLaunches, tasksPerParent, worktrees, workplaces } = deps;
+  const { store, runtime, progress, clock, ids, orphanedLaunches, tasksPerParent, worktrees, sessionDirectories } =
+    deps;
   /** Launches whose worktree is being made, or whose session is being created. */
   const pendingLaunches = new Set<{ parentSessionID: string; abort: AbortController }>();
 
@@ -100,15 +101,15 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
 
   /** The worktree that a new task works in: that of its caller, one of its own, or none. */
   const worktreeFor = async (
-    { agent, directory: home, worktree: isWanted, order }: LaunchRequest,
+    { agent, directory: project, worktree: isWanted, order }: LaunchRequest,
     { callerDirectory }: LaunchPlan,
     signal: AbortSignal,
   ): Promise<Outcome<Worktree | undefined>> => {
-    if (order) return worktrees.make({ directory: home, home, commit: order.commit, signal });
+    if (order) return worktrees.make({ directory: project, project, commit: order.commit, signal });
     const shared = worktrees.around(callerDirectory);
     if (shared && isWanted) return fail("This session works in a worktree, and its tasks do too: leave worktree out.");
     if (shared || !(isWanted || worktrees.isFor(agent))) return { ok: true, value: shared };
-    return worktrees.make({ directory: callerDirectory, home, signal });
+    return worktrees.make({ directory: callerDirectory, project, signal });
   };
 
   const carryOut = async (request: LaunchRequest, plan: LaunchPlan): Promise<Outcome<Launched>> => {
@@ -167,7 +168,7 @@ export const createLaunches = (deps: LaunchDeps): Launches => {
     const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority, order } = request;
     const { id: sessionID, forkRefusal } = created;
     if (worktree) {
-      workplaces.enter(sessionID, worktree.directory);
+      sessionDirectories.enter(sessionID, worktree.directory);
       worktrees.assign({ sessionID, parentSessionID, worktree });
     }
     const { messageID } = created.launch;

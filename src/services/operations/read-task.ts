@@ -1,8 +1,7 @@
 import { modelOf } from "../../machines/task/fallback.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
-import { attentionOf } from "../../machines/task/view.ts";
-import { waitingOf } from "../../machines/task/waiting.ts";
+import { attentionOf, waitingOf } from "../../machines/task/view.ts";
 import {
   entryOf,
   type FleetServer,
@@ -12,8 +11,7 @@ import {
   type TaskWithUsage,
   type Waiting,
 } from "../../task.ts";
-import type { Host } from "../host/host.ts";
-import type { HostMessage } from "../host/messages.ts";
+import type { Host, HostMessage } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { ProgressLog } from "../runtime/progress.ts";

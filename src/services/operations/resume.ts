@@ -1,7 +1,7 @@
 import type { TaskEvent } from "../../machines/task/events.ts";
 import type { FleetServer, ModelRef, OrderedRun, Task } from "../../task.ts";
+import type { SessionDirectories } from "../host/directories.ts";
 import type { Host } from "../host/host.ts";
-import type { Workplaces } from "../host/workplaces.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { fail, type Outcome } from "../platform/result.ts";
@@ -47,7 +47,7 @@ export interface ResumeDeps {
   prepareWorktree: Worktrees["prepare"];
   /** Says whether the server that has a task's conversation can go on with it; a failure says why it cannot. */
   mayResumeElsewhere(task: Task, server: FleetServer): Promise<Outcome<void>>;
-  workplaces: Pick<Workplaces, "enter">;
+  sessionDirectories: Pick<SessionDirectories, "enter">;
   /** Starts reading all ancestors of a session, so that its requests reach the session that the user looks at. */
   loadAncestors(sessionID: string): void;
 }
@@ -69,7 +69,7 @@ export const createResume = (deps: ResumeDeps) => {
     get,
     prepareWorktree,
     mayResumeElsewhere,
-    workplaces,
+    sessionDirectories,
     loadAncestors,
   } = deps;
   const resumeEvent = ({ prompt, order }: ResumeRequest): TaskEvent => {
@@ -126,7 +126,8 @@ export const createResume = (deps: ResumeDeps) => {
     if (refusedNow) return refusedNow;
     const { overlaps: _, ...counted } = found.value.progress;
     progress.begin(sessionID, clock.now(), counted);
-    if (found.value.worktree && !found.value.server) workplaces.enter(sessionID, found.value.worktree.directory);
+    if (found.value.worktree && !found.value.server)
+      sessionDirectories.enter(sessionID, found.value.worktree.directory);
     runtime.send(sessionID, resumeEvent(request));
     const task = get(sessionID);
     return task ? { ok: true, value: task } : fail(`Task ${sessionID} was cleared.`);

@@ -1,5 +1,5 @@
 import type { Account, Run, Step } from "./account.ts";
-import { at, type Breach, inSnapshot, type JournalPromise } from "./promise.ts";
+import { at, type Breach, inSnapshot, type JournalPromise } from "./account.ts";
 
 /** To whom the end of a run is owed: to nobody, to a call that waits, to the outbox, or to whoever reads a prompt under way. */
 type Owed = "nobody" | "a call" | "the outbox" | "a prompt";

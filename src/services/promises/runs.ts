@@ -1,5 +1,13 @@
-import { isAnswer, isOfLiveRun, type Run, type Step } from "./account.ts";
-import { at, type Breach, inSnapshot, type JournalPromise } from "./promise.ts";
+import {
+  at,
+  type Breach,
+  inSnapshot,
+  isAnswer,
+  isOfLiveRun,
+  type JournalPromise,
+  type Run,
+  type Step,
+} from "./account.ts";
 
 const nameOf = ({ index }: Run): string => `run ${index}`;
 

@@ -1,5 +1,5 @@
-import type { Step } from "./account.ts";
-import { at, type Breach, type JournalPromise } from "./promise.ts";
+import { type Account, at, type Breach, inSnapshot, type JournalPromise, type Run, type Step } from "./account.ts";
+import type { RecordedEvent } from "./exported-journal.ts";
 
 /** What only a run has that was sent to its agent. */
 const OF_SENT_RUN =
@@ -106,3 +106,92 @@ export const WORK: readonly JournalPromise[] = [
   gatesInOrder,
   modelsOnce,
 ];
+
+/** What else ends a request than its answer: the process that heard it has ended, or the server that worked on the run. */
+const FORGETS = new Set(["ADOPTED", "REMOTE_CLAIMED", "REMOTE_LOST", "CLOSED"]);
+
+/** Follows the requests of a run, and returns those that are open at its end, and what is wrong. */
+const followRequests = ({ steps, ending, index }: Run): { open: string[]; breaches: Breach[] } => {
+  const breaches: Breach[] = [];
+  /** Those that were asked and not answered, and among them those that count no more. */
+  const asked = new Map<string, Step>();
+  const forgotten = new Set<string>();
+  const ask = (step: Step, id: string) => {
+    const before = asked.get(id);
+    if (before && !forgotten.has(id)) breaches.push(at(step, `asks ${id}, which event ${before.number} had asked`));
+    asked.set(id, step);
+    forgotten.delete(id);
+  };
+  for (const step of steps) {
+    const { type, request, id = "" } = step.event;
+    if (FORGETS.has(type)) for (const each of asked.keys()) forgotten.add(each);
+    if (type === "REQUEST_ASKED" && request) ask(step, request.id);
+    if (type === "REQUEST_ANSWERED" && !asked.delete(id))
+      breaches.push(at(step, `answers ${id}, which run ${index} does not ask`));
+  }
+  return { breaches, open: ending ? [] : [...asked.keys()].filter((id) => !forgotten.has(id)) };
+};
+
+const requestsAnsweredOnce: JournalPromise = {
+  name: "requests-answered-once",
+  says: "A request is asked once and answered once, and the snapshot has those that are open.",
+  breaches: ({ runs, newest, journal }: Account) => {
+    const found = runs.map(followRequests);
+    const { open } = followRequests(newest);
+    const stored = journal.snapshot.context.userRequests.map(({ id }) => id);
+    // A server of the fleet that has lost the run may be heard of once more.
+    const isSame = journal.origin.facts.fleet !== undefined || open.join() === stored.join();
+    return [
+      ...found.flatMap(({ breaches }) => breaches),
+      ...(isSame ? [] : [inSnapshot(`open are "${open.join(", ")}", and stored are "${stored.join(", ")}"`)]),
+    ];
+  },
+};
+
+export const REQUESTS: readonly JournalPromise[] = [requestsAnsweredOnce];
+
+type Claim = NonNullable<RecordedEvent["claim"]>;
+
+const isSame = (one: Claim | undefined, other: Claim | undefined): boolean =>
+  one !== undefined && one.epoch === other?.epoch && one.seq === other.seq;
+
+const isNewer = (claim: Claim, than: Claim): boolean =>
+  claim.epoch > than.epoch || (claim.epoch === than.epoch && claim.seq > than.seq);
+
+const newestClaimCounts: JournalPromise = {
+  name: "newest-claim-counts",
+  says: "Of the servers of a fleet, only the one that claimed a run last says how it ended.",
+  breaches: ({ runs }) =>
+    runs.flatMap(({ steps, index }) => {
+      let newest: Claim | undefined;
+      return steps.flatMap((step): Breach[] => {
+        const { type, claim, isNewestForgotten } = step.event;
+        if (type === "REMOTE_CLAIMED" && claim) {
+          const isOld = newest !== undefined && isNewestForgotten !== true && !isNewer(claim, newest);
+          newest = claim;
+          return isOld ? [at(step, `claims run ${index} by an older claim than the one that it has`)] : [];
+        }
+        const isOfClaim = type === "REMOTE_ENDED" || type === "REMOTE_HELD";
+        return isOfClaim && !isSame(claim, newest) ? [at(step, `is of a server that has not run ${index}`)] : [];
+      });
+    }),
+};
+
+const oneServer: JournalPromise = {
+  name: "one-server",
+  says: "A run that a server of the fleet has is not begun here before it is taken back.",
+  breaches: ({ runs }) =>
+    runs.flatMap(({ steps, index }) => {
+      let isElsewhere = false;
+      return steps.flatMap((step): Breach[] => {
+        const { type } = step.event;
+        if (type === "REMOTE_CLAIMED") isElsewhere = true;
+        if (type === "CLOSED" || type === "ORDER_REFUSED") isElsewhere = false;
+        return type === "SLOT_GRANTED" && isElsewhere
+          ? [at(step, `begins run ${index} here, and a server has it`)]
+          : [];
+      });
+    }),
+};
+
+export const FLEET: readonly JournalPromise[] = [newestClaimCounts, oneServer];

@@ -2,8 +2,8 @@
 import type { HostSession } from "../../machines/host-events.ts";
 import type { Host, HostAgent, HostModel, HostResult } from "../host/host.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
+import { shareCalls } from "../platform/concurrency.ts";
 import type { Log } from "../platform/log.ts";
-import { shareCalls } from "../platform/share-calls.ts";
 import type { Store } from "../store/store.ts";
 
 /** What launches and notices read of the host, with as few calls as possible: each costs 3 to 6 ms of its main thread (measured). */

@@ -1,7 +1,7 @@
 // ADR-023 in docs/decisions.md
 import type { HostEvent, MessageInfo } from "../../machines/host-events.ts";
 import type { Answer } from "../../task.ts";
-import { joinTexts } from "../host/messages.ts";
+import { joinTexts } from "../host/host.ts";
 import { determineRunOutcome } from "./run-outcome.ts";
 
 interface SessionObservation {

@@ -3,7 +3,7 @@ import { ABORTED, type MessageInfo } from "../../machines/host-events.ts";
 import type { HostError } from "../../machines/task/events.ts";
 import type { Incompleteness } from "../../receipt.ts";
 import { type Answer, besideText, CONTENT_FILTER_ERROR, type ModelRef, type TaskError } from "../../task.ts";
-import type { HostMessage } from "../host/messages.ts";
+import type { HostMessage } from "../host/host.ts";
 import { isOwnMessageID } from "../platform/ids.ts";
 import { neverEnded } from "../text/limits.ts";
 

@@ -1,7 +1,7 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Host } from "../host/host.ts";
+import { shareCalls } from "../platform/concurrency.ts";
 import { remember } from "../platform/remember.ts";
-import { shareCalls } from "../platform/share-calls.ts";
 import type { Store } from "../store/store.ts";
 
 /** Knows which session is the parent of which. */

@@ -1,9 +1,9 @@
 // ADR-147 in docs/decisions.md
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Host } from "../host/host.ts";
+import { shareCalls } from "../platform/concurrency.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { remember } from "../platform/remember.ts";
-import { shareCalls } from "../platform/share-calls.ts";
 
 /** Knows which turn a message of an agent belongs to. A turn is all that answers one user message, and is named after it. */
 export interface Turns {

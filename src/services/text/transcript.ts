@@ -1,5 +1,5 @@
 import { estimateTokenCount } from "tokenx";
-import type { SpokenMessage, SpokenPart } from "../host/messages.ts";
+import type { SpokenMessage, SpokenPart } from "../host/host.ts";
 import { truncate } from "../platform/plain-text.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import {

@@ -1,51 +1,14 @@
+// Counts what tasks changed in worktrees of their own, once for each run, so that a notice can say it without asking git.
 import { hasEnded, type Task, type WorktreeChanges } from "../../task.ts";
-import type { Clock } from "../platform/clock.ts";
-import { errorMessage, type Log } from "../platform/log.ts";
-import type { OneAtATime } from "../platform/one-at-a-time.ts";
+import type { OneAtATime } from "../platform/concurrency.ts";
+import { errorMessage } from "../platform/log.ts";
 import type { Store } from "../store/store.ts";
 import { isThere, pathsOf } from "./folders.ts";
 import { readChanges, readRecord } from "./record.ts";
-import type { WorktreeRemoval } from "./remove-worktree.ts";
+import { dropTree, type WorktreesContext } from "./remove-worktree.ts";
 
 /** A task as far as worktrees are concerned. */
 export type TaskInWorktree = Pick<Task, "sessionID" | "parentSessionID" | "worktree">;
-
-/** Counts what tasks have changed in worktrees of their own, once for each run. */
-export interface ChangeCounts {
-  /** Notes that a run of a task is to be counted when it has ended. */
-  expect(task: TaskInWorktree): void;
-  /** Counts, now that a run of a task has ended. */
-  onRunEnded(task: Task): void;
-  /**
-   * Resolves once it is counted what those of this parent's tasks have changed whose runs have ended, or after
-   * `LONGEST_WAIT_MS`; undefined where nothing is to be waited for.
-   */
-  untilCounted(parentSessionID: string): Promise<void> | undefined;
-  /**
-   * True while what an ended task changed is counted, and whoever wants to say it is to wait; false after `LONGEST_WAIT_MS`.
-   * Begins the count where nothing has.
-   */
-  isCounting(task: Task): boolean;
-  /**
-   * What a task's newest run left changed, or why that could not be counted; undefined where it has no worktree of its own, or
-   * that run has not been counted.
-   */
-  changesOf(task: Pick<Task, "sessionID" | "worktree" | "resumeCount">): WorktreeChanges | undefined;
-  /** The same, after it has been counted. */
-  latestChanges(task: Task): Promise<WorktreeChanges | undefined>;
-  /** The same, counted once more: the worktree may have been written to since. */
-  countAgain(task: Task): Promise<WorktreeChanges | undefined>;
-}
-
-/** What changes are counted with. */
-export interface ChangeCountsDeps {
-  root: string;
-  queues: OneAtATime;
-  removal: Pick<WorktreeRemoval, "drop">;
-  clock: Clock;
-  log: Log;
-  store: Pick<Store, "get" | "live">;
-}
 
 /**
  * Milliseconds for which a notice waits for a count, which takes git seconds in a large repository. A count that takes longer
@@ -55,7 +18,7 @@ export const LONGEST_WAIT_MS = 60_000;
 
 /** A count under way. */
 interface Count {
-  /** The session that is to be told of it. */
+  /** The session whose notice waits for it. */
   parent: string;
   /** Epoch milliseconds. */
   since: number;
@@ -63,7 +26,11 @@ interface Count {
 }
 
 /** Creates the counting of changes. A worktree in which nothing was changed is removed. */
-export const createChangeCounts = ({ root, queues, removal, clock, log, store }: ChangeCountsDeps): ChangeCounts => {
+export const createChangeCounts = (
+  context: WorktreesContext & { store: Pick<Store, "get" | "live"> },
+  queues: OneAtATime,
+) => {
+  const { root, clock, log, store } = context;
   /** The parents of tasks in this process whose newest run is not counted yet, by task. */
   const expected = new Map<string, string>();
   /** By task. */
@@ -74,7 +41,7 @@ export const createChangeCounts = ({ root, queues, removal, clock, log, store }:
   /** True while an agent works in it. */
   const isInUse = (id: string): boolean => store.live().some(({ task }) => task.worktree?.id === id && !hasEnded(task));
 
-  const isToBeAwaited = ({ since }: Count): boolean => clock.now() - since < LONGEST_WAIT_MS;
+  const isAwaited = ({ since }: Count): boolean => clock.now() - since < LONGEST_WAIT_MS;
 
   /** @throws Error that says why it could not be counted, where that is not written down */
   const count = async ({ resumeCount: run }: Task, id: string): Promise<void> => {
@@ -82,12 +49,12 @@ export const createChangeCounts = ({ root, queues, removal, clock, log, store }:
     const record = readRecord(paths);
     if (record?.base === undefined || record.gone || !isThere(paths))
       throw new Error(`there is no ${paths.tree} any more`);
-    const { countChanges, isKept } = await import("./count-changes.ts");
+    const { countChanges, isKept } = await import("./read-changes.ts");
     const counted = await countChanges(paths, record, { base: record.base, run, now: clock.now() });
     const { files, problem } = counted;
     if (problem !== undefined) log.error("what a task changed could not be counted", { id, reason: problem });
     else if (files.length === 0 && isKept(counted) && !isInUse(id))
-      await removal.drop(id, record, { why: "clean", at: clock.now() });
+      await dropTree(context, id, record, { why: "clean", at: clock.now() });
   };
 
   const begin = (task: Task, id: string): Promise<void> => {
@@ -108,7 +75,15 @@ export const createChangeCounts = ({ root, queues, removal, clock, log, store }:
     return done;
   };
 
-  const changesOf: ChangeCounts["changesOf"] = ({ sessionID, worktree, resumeCount }) => {
+  /**
+   * Returns what a task's newest run left changed, or why that could not be counted; undefined where it has no worktree of its
+   * own, or that run has not been counted.
+   */
+  const changesOf = ({
+    sessionID,
+    worktree,
+    resumeCount,
+  }: Pick<Task, "sessionID" | "worktree" | "resumeCount">): WorktreeChanges | undefined => {
     if (!worktree || worktree.isShared) return undefined;
     const paths = pathsOf(root, worktree.id);
     const changes = [readChanges(paths), uncounted.get(sessionID)].find((one) => one?.run === resumeCount);
@@ -116,7 +91,8 @@ export const createChangeCounts = ({ root, queues, removal, clock, log, store }:
     return changes === undefined || why === undefined || why === "clean" ? changes : { ...changes, became: why };
   };
 
-  const countAgain: ChangeCounts["countAgain"] = async (task) => {
+  /** Returns the same, counted once more: the worktree may have been written to since. */
+  const countAgain = async (task: Task): Promise<WorktreeChanges | undefined> => {
     const { worktree } = task;
     if (!worktree || worktree.isShared || !hasEnded(task)) return undefined;
     await begin(task, worktree.id);
@@ -124,27 +100,33 @@ export const createChangeCounts = ({ root, queues, removal, clock, log, store }:
   };
 
   return {
-    expect: ({ sessionID, parentSessionID, worktree }) => {
+    /** Notes that a run of a task is to be counted when it has ended. */
+    expect: ({ sessionID, parentSessionID, worktree }: TaskInWorktree): void => {
       if (!worktree || worktree.isShared) return;
       expected.set(sessionID, parentSessionID);
       uncounted.delete(sessionID);
     },
-    onRunEnded: (task) => {
+    /** Counts, now that a run of a task has ended. */
+    onRunEnded: (task: Task): void => {
       if (!task.worktree) return;
       const { id } = task.worktree;
       const owner = readRecord(pathsOf(root, id))?.taskId;
       const isOwner = owner === undefined || owner === task.sessionID;
       const counted = isOwner ? task : store.get(owner)?.task;
-      // What a task below it did is counted with it, and once more if that was stopped after it.
+      // What a task of that task did is counted with it, and once more if that was stopped after it.
       if (counted && hasEnded(counted) && (!isOwner || expected.has(task.sessionID))) void begin(counted, id);
     },
-    untilCounted: (parentSessionID) => {
-      // The outbox asks when the end is stored, which is before anybody is told of it.
+    /**
+     * Resolves once it is counted what those of this parent's tasks have changed whose runs have ended, or after
+     * `LONGEST_WAIT_MS`; undefined where nothing is to be waited for.
+     */
+    untilCounted: (parentSessionID: string): Promise<void> | undefined => {
+      // The outbox asks when the end is stored, which is before the reactions to that end.
       for (const [taskId, parent] of expected) {
         const task = parent === parentSessionID ? store.get(taskId)?.task : undefined;
         if (task?.worktree && hasEnded(task)) void begin(task, task.worktree.id);
       }
-      const awaited = [...underWay.values()].filter((one) => one.parent === parentSessionID && isToBeAwaited(one));
+      const awaited = [...underWay.values()].filter((one) => one.parent === parentSessionID && isAwaited(one));
       if (awaited.length === 0) return undefined;
       return new Promise((resolve) => {
         const cancelTimer = clock.after(LONGEST_WAIT_MS, resolve);
@@ -154,15 +136,20 @@ export const createChangeCounts = ({ root, queues, removal, clock, log, store }:
         });
       });
     },
-    isCounting: (task) => {
+    /**
+     * True while what an ended task changed is being counted, and a text about it has to wait; false after `LONGEST_WAIT_MS`.
+     * Begins the count where nothing has.
+     */
+    isCounting: (task: Task): boolean => {
       const { sessionID, worktree } = task;
       if (!worktree || worktree.isShared || !hasEnded(task) || changesOf(task) !== undefined) return false;
       if (!underWay.has(sessionID)) void begin(task, worktree.id);
       const count = underWay.get(sessionID);
-      return count !== undefined && isToBeAwaited(count);
+      return count !== undefined && isAwaited(count);
     },
     changesOf,
-    latestChanges: async (task) => {
+    /** Returns the same, after it has been counted. */
+    latestChanges: async (task: Task): Promise<WorktreeChanges | undefined> => {
       const { worktree } = task;
       if (!worktree || worktree.isShared || !hasEnded(task)) return undefined;
       await queues.idle(worktree.id);

@@ -59,13 +59,13 @@ export const worktreeIdOf = (root: string, directory: string): string | undefine
 };
 
 /**
- * Returns the home of a directory that lies in a worktree: the directory whose engine supervises the worktree's tasks.
+ * Returns the project of a directory that lies in a worktree: the directory whose engine supervises the worktree's tasks.
  * Undefined for any other directory. Reads as little as possible, for OpenCode waits.
  */
-export const homeOf = (root: string, directory: string): string | undefined => {
+export const projectOf = (root: string, directory: string): string | undefined => {
   const id = worktreeIdOf(root, directory);
   const { record } = pathsOf(root, id ?? "");
   if (id === undefined || !existsSync(record)) return undefined;
-  const { home }: { home?: unknown } = JSON.parse(readFileSync(record, "utf8"));
-  return typeof home === "string" ? home : undefined;
+  const { project }: { project?: unknown } = JSON.parse(readFileSync(record, "utf8"));
+  return typeof project === "string" ? project : undefined;
 };

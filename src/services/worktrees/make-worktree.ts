@@ -1,23 +1,94 @@
-// ADR-244, ADR-246 in docs/decisions.md
-import { mkdir } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, rename, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { writeWholeWith } from "../platform/private-files.ts";
+import { type CommandEnd, runShellCommand } from "../platform/shell-command.ts";
 import type { WorktreePaths } from "./folders.ts";
-import { repositoriesIn, requireCommit } from "./git/commit.ts";
+import { has, patchedTree, repositoriesIn, requireCommit } from "./git/commit.ts";
+import { withoutLocations } from "./git/environment.ts";
 import type { WorkingTree } from "./git/git.ts";
 import { hiddenByTask, leftOutOf } from "./git/left-out.ts";
+import { place } from "./git/placing.ts";
+import { forgetPlaced } from "./git/placing-journal.ts";
+import { entriesBetween } from "./git/placing-plan.ts";
 import { takeSnapshot, takeTaskSnapshot } from "./git/snapshot.ts";
-import { findTree, treeAt } from "./git/working-tree.ts";
-import { addWorktree, keepBase, removeWorktree } from "./git/worktree.ts";
-import { type WorktreeRecord, writeRecord } from "./record.ts";
-import { runSetup } from "./setup.ts";
-import { sharePackages } from "./share-packages.ts";
+import {
+  addWorktree,
+  findTree,
+  keepBase,
+  removeWorktree,
+  treeAt,
+  withObjects,
+  withTemporaryFolder,
+} from "./git/working-tree.ts";
+import { treesOf } from "./read-changes.ts";
+import { readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
+
+/** Milliseconds that the command may take: a large project's packages take minutes. */
+const TIME_LIMIT_MS = 600_000;
+
+/** Characters of its output that an error carries: its end says why it failed. */
+const OUTPUT_CHARS = 500;
+
+/** How a worktree is prepared. */
+export interface Setup {
+  /** A shell command from the configuration. */
+  command: string;
+  /** The worktree. */
+  directory: string;
+  /** The top of the tree that it was made from. */
+  source: string;
+  /** Ends the command. */
+  signal: AbortSignal;
+}
+
+/** Why a worktree is not prepared; undefined where it is. */
+const problemOf = ({ end, exit }: CommandEnd, { signal }: Setup): string | undefined => {
+  if (signal.aborted) return "was aborted";
+  if (end === "timedOut") return `took longer than ${TIME_LIMIT_MS / 60_000} minutes`;
+  if (end === "notRun") return "could not be started";
+  return exit === 0 ? undefined : `ended with ${exit}`;
+};
+
+/**
+ * Prepares a worktree by a command, with its working directory in the worktree.
+ * @throws Error with the end of its output when it fails
+ */
+export const runSetup = async (setup: Setup): Promise<void> => {
+  const { command, directory, source, signal } = setup;
+  const env = { ...withoutLocations(), TASKCHART_SOURCE: source };
+  const ended = await runShellCommand({ command, directory, timeoutMs: TIME_LIMIT_MS, env, signal });
+  const problem = problemOf(ended, setup);
+  if (problem === undefined) return;
+  const words = ended.output.trim().slice(-OUTPUT_CHARS);
+  throw new Error(`its setup command ${problem}${words === "" ? "" : `: ${words}`}`);
+};
+
+/** What OpenCode keeps in a project's `.opencode` beside the packages that it installs there. Git ignores all of it. */
+const LISTS = [".gitignore", "package.json", "package-lock.json", "bun.lock"];
+
+/**
+ * Shares the packages that OpenCode has installed in a project's `.opencode` with a worktree. Without them it would install
+ * them there when it opens the worktree, and wait: for seconds, and without a network for as long as it tries (measured).
+ * @returns true where there was something to share
+ */
+export const sharePackages = async (source: string, tree: string): Promise<boolean> => {
+  const [from, to] = [join(source, ".opencode"), join(tree, ".opencode")];
+  const packages = join(from, "node_modules");
+  if (!existsSync(to) || !existsSync(packages) || existsSync(join(to, "node_modules"))) return false;
+  await symlink(packages, join(to, "node_modules"), "dir");
+  for (const name of LISTS) {
+    if (existsSync(join(from, name)) && !existsSync(join(to, name))) await copyFile(join(from, name), join(to, name));
+  }
+  return true;
+};
 
 /** What a worktree is made of. */
 export interface WorktreePlan {
   paths: WorktreePaths;
   /** The directory that it is to stand for, in a working tree. */
   directory: string;
-  home: string;
+  project: string;
   /** What it is made from; undefined: the tree as it stands. */
   commit?: string | undefined;
   /** The record of a worktree that is made again, which stays until all is done; undefined for a new one. */
@@ -52,10 +123,10 @@ export const makeWorktree = async (
   plan: WorktreePlan,
   fill: (made: WorktreeRecord) => Promise<WorktreeRecord> = async (made) => made,
 ): Promise<WorktreeRecord> => {
-  const { paths, directory, home, taskId, setup, now, signal } = plan;
+  const { paths, directory, project, taskId, setup, now, signal } = plan;
   const from = await treeAt(directory);
   const { top: source } = from;
-  const record: WorktreeRecord = { home, source, below: relative(source, directory), createdAt: now };
+  const record: WorktreeRecord = { project, source, below: relative(source, directory), createdAt: now };
   if (taskId !== undefined) record.taskId = taskId;
   if (plan.commit !== undefined) record.commit = plan.commit;
   await mkdir(paths.folder, { recursive: true, mode: 0o700 });
@@ -102,4 +173,82 @@ export const dropWorktree = async (
 ): Promise<void> => {
   writeRecord(paths, { ...record, gone });
   await removeWorktree(await findTree(record.source), paths.tree);
+};
+
+/** Applies a patch to a worktree at the commit that it was made of. @throws GitError where it does not fit */
+const applyPatch = async (paths: WorktreePaths, record: WorktreeRecord, patch: string): Promise<void> => {
+  const { own: tree, source: filtersIn } = await treesOf(paths, record);
+  await withTemporaryFolder((folder) =>
+    withObjects(tree, async (objects) => {
+      const index = join(folder, "index");
+      const { commit } = await takeSnapshot(tree, index);
+      const to = await patchedTree(objects, commit, patch);
+      const entries = await entriesBetween(objects, commit, to);
+      await place({ tree, entries, to, index, files: [], journal: paths, filtersIn });
+      forgetPlaced(paths);
+    }),
+  );
+};
+
+/**
+ * Makes a worktree again, with the changes that were in it when it was removed.
+ * @throws Error where the commit cannot be had, or the patch does not fit it; nothing is left of the worktree then
+ */
+export const makeWithChanges = async (plan: WorktreePlan): Promise<WorktreeRecord> => {
+  const { paths } = plan;
+  return makeWorktree(plan, async (made) => {
+    await applyPatch(paths, made, paths.patch);
+    return made;
+  });
+};
+
+/**
+ * Makes a worktree of what an agent changed on another server, where `patch` says what that was. Does nothing where that
+ * was done before.
+ * @param before the record of the worktree that was made of its changes in the run before; undefined where there is none
+ * @param whileLocked does what no other process may do to the worktree at the same time
+ * @throws Error where the commit cannot be had, or the patch does not fit it; the patch is kept then in `paths.received`, if the
+ * disk takes it
+ */
+export const receiveChanges = async (
+  plan: Omit<WorktreePlan, "setup"> & { commit: string },
+  patch: Uint8Array,
+  before: WorktreeRecord | undefined,
+  whileLocked: <T>(work: () => Promise<T>) => Promise<T>,
+): Promise<WorktreeRecord> => {
+  const { paths } = plan;
+  const known = readRecord(paths);
+  if (known?.base !== undefined && existsSync(paths.patch)) return known;
+  await keepPatch(paths, patch);
+  return whileLocked(async () => {
+    if (known) await removeWorktree(await findTree(known.source), paths.tree);
+    return makeWorktree({ ...plan, setup: undefined }, async (made) => {
+      await applyPatch(paths, made, paths.received);
+      const record = await countFromApplied(paths, made, before);
+      await rename(paths.received, paths.patch);
+      return record;
+    });
+  });
+};
+
+/**
+ * Has only what a person has not applied yet count as changed: what is applied is in the person's tree, and would be merged
+ * with itself.
+ */
+const countFromApplied = async (
+  paths: WorktreePaths,
+  made: WorktreeRecord,
+  before: WorktreeRecord | undefined,
+): Promise<WorktreeRecord> => {
+  const base = before?.gone?.end ?? before?.base;
+  // Git removes commits that nothing leads to, after weeks.
+  const { own } = await treesOf(paths, made);
+  if (base === undefined || !(await has(own, base))) return made;
+  await keepBase(own, base);
+  return { ...made, base };
+};
+
+const keepPatch = async ({ folder, received }: WorktreePaths, patch: Uint8Array): Promise<void> => {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeWholeWith(received, (draft) => writeFile(draft, patch, { mode: 0o600 }));
 };

@@ -1,13 +1,13 @@
-// ADR-256 in docs/decisions.md
 import { rm } from "node:fs/promises";
-import type { ChangedFile, LeftOut } from "../../task.ts";
+import type { ChangedFile, LeftOut, WorktreeChanges } from "../../task.ts";
+import { errorMessage } from "../platform/log.ts";
 import type { WorktreePaths } from "./folders.ts";
-import { changesBetween, writePatch } from "./git/changes.ts";
+import { changesBetween, writePatch } from "./git/commit.ts";
 import type { WorkingTree } from "./git/git.ts";
 import { hiddenByTask, leftOutOf } from "./git/left-out.ts";
 import { takeTaskSnapshot } from "./git/snapshot.ts";
 import { treeAt, withObjects, worktreeAt } from "./git/working-tree.ts";
-import type { WorktreeRecord } from "./record.ts";
+import { type WorktreeRecord, writeChanges } from "./record.ts";
 
 /** What is changed in a worktree. */
 export interface ReadChanges {
@@ -45,3 +45,19 @@ export const readChangesIn = async (
   const leftOut = leftOutOf(snapshot, await hiddenByTask(own, base, files));
   return { files, leftOut: leftOut.filter(({ path }) => !record.leftOut?.includes(path)), commit, tree };
 };
+
+/** Counts what was changed in a worktree since `base`, and writes it down, with its patch. */
+export const countChanges = async (
+  paths: WorktreePaths,
+  record: WorktreeRecord,
+  { base, run, now }: { base: string; run: number; now: number },
+): Promise<WorktreeChanges> => {
+  const counted = await readChangesIn(paths, record, base)
+    .then(({ files, leftOut }): WorktreeChanges => ({ run, at: now, files, ...(leftOut.length > 0 && { leftOut }) }))
+    .catch((error): WorktreeChanges => ({ run, at: now, files: [], problem: errorMessage(error) }));
+  writeChanges(paths, counted);
+  return counted;
+};
+
+/** True where nothing is lost when the worktree goes: all of it was counted, and is in the patch. */
+export const isKept = ({ problem, leftOut }: WorktreeChanges): boolean => problem === undefined && !leftOut;

@@ -7,7 +7,7 @@ import type { WorktreePaths } from "./folders.ts";
 /** What is known of a worktree. It stays when the worktree is removed, for as long as there is its task. */
 export const WorktreeRecord = z.object({
   /** The directory whose engine supervises the worktree's tasks. */
-  home: z.string(),
+  project: z.string(),
   /** The top of the tree that it was made from. */
   source: z.string(),
   /** The folder in it where the agent works, from its top; empty for the top. */

@@ -1,22 +1,19 @@
-// ADR-244, ADR-246, ADR-247 in docs/decisions.md
 import { existsSync, realpathSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { hasEnded, type Task, type Worktree, type WorktreeChanges } from "../../task.ts";
-import type { Host } from "../host/host.ts";
-import type { Clock } from "../platform/clock.ts";
-import { errorMessage, type Log } from "../platform/log.ts";
-import { createOneAtATime } from "../platform/one-at-a-time.ts";
+import { createOneAtATime } from "../platform/concurrency.ts";
+import { errorMessage } from "../platform/log.ts";
 import { makePrivateFolder } from "../platform/private-files.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { Store } from "../store/store.ts";
 import { own, quoteLine } from "../text/own-text.ts";
-import { type ChangeCounts, createChangeCounts, type TaskInWorktree } from "./change-counts.ts";
+import { createChangeCounts, type TaskInWorktree } from "./change-counts.ts";
 import { idsIn, isThere, pathsOf, worktreeIdOf } from "./folders.ts";
 import { isLocked, lock } from "./lock.ts";
 import type { WorktreePlan } from "./make-worktree.ts";
 import { isUndecided, readChanges, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
-import { createWorktreeRemoval } from "./remove-worktree.ts";
+import { dropTree, recover, removeAll, type WorktreesContext, whatIsDue, whileLocked } from "./remove-worktree.ts";
 
 /** Where worktrees are, and how they are made and kept. */
 export interface WorktreeOptions {
@@ -28,60 +25,6 @@ export interface WorktreeOptions {
   setup: string | undefined;
   /** Milliseconds for which one with changes is kept after its task's end. */
   keep: number;
-}
-
-/** The worktrees of an engine's tasks. */
-export interface Worktrees extends ChangeCounts {
-  /** True where the options give each task of that agent one. */
-  isFor(agent: string): boolean;
-  /** The worktree that a directory lies in, as one that is shared; undefined where it lies in none. */
-  around(directory: string): Worktree | undefined;
-  /** Makes one from the tree that a directory lies in, as it stands. A failure says why there is none; nothing is left then. */
-  make(request: {
-    directory: string;
-    home: string;
-    signal: AbortSignal;
-    /** Makes it from that commit instead, which is fetched where it is missing. */
-    commit?: string;
-  }): Promise<Outcome<Worktree>>;
-  /**
-   * Makes one of what a task changed on another server, where that is not done yet. A failure says why there is none; the
-   * patch is kept even then, where it says: here, or on the other server.
-   */
-  receive(request: ReceivedChanges): Promise<Outcome<Worktree>>;
-  /** Reads what a task that has ended left changed, as a patch; undefined where that is nothing. @throws Error */
-  patchOf(task: Task): Promise<Uint8Array | undefined>;
-  /** Notes the task that one was made for. */
-  assign(task: TaskInWorktree): void;
-  /** Sees to it that a task which is to go on has its worktree: one that is gone is made again. */
-  prepare(task: Task, signal: AbortSignal): Promise<Outcome<void>>;
-  /** Says why a task cannot be prompted: its worktree is gone. Undefined where it can. */
-  obstacleTo(task: Pick<Task, "sessionID" | "worktree">): string | undefined;
-  /**
-   * What a task left changed that a person has neither applied nor discarded, as it was last counted; with a problem where
-   * that is not known. Undefined where nothing is left.
-   */
-  undecidedChanges(task: Task): WorktreeChanges | undefined;
-  /**
-   * Returns the ids of those tasks of a directory whose worktree is there with changes that no person has applied or discarded,
-   * as far as is known.
-   */
-  undecidedTasks(home: string): string[];
-  /** Counts what tasks left in the worktrees that are there. */
-  countUndecided(tasks: readonly Task[]): Promise<void>;
-  /** Removes all that there is of cleared tasks. */
-  forget(tasks: readonly Task[]): void;
-  /**
-   * Removes the worktree, or what is left of one that is gone, and keeps what is known of it. A worktree that has something
-   * which is not in its patch stays.
-   */
-  expire(id: string): Promise<void>;
-  /** Finishes or undoes what a process that has ended was applying of a worktree. @throws Error where neither can be done */
-  recover(id: string): Promise<void>;
-  /** Removes the worktree of a task whose changes its home has. It is made again with them if the task is resumed. */
-  putAway(task: Pick<Task, "worktree">): void;
-  /** Removes a worktree with all that is known of it. */
-  remove(id: string): Promise<void>;
 }
 
 /** What a task changed on another server. */
@@ -98,16 +41,8 @@ export interface ReceivedChanges {
   before: Worktree | undefined;
 }
 
-/** What worktrees are made and removed with. */
-export interface WorktreesDeps {
-  options: WorktreeOptions;
-  host: Pick<Host, "closeDirectory">;
-  clock: Clock;
-  log: Log;
-  /** Returns a new id. */
-  newId(): string;
-  store: Pick<Store, "get" | "live">;
-}
+/** What is asked of the worktrees of an engine's tasks. */
+export type Worktrees = ReturnType<typeof createWorktrees>;
 
 /** True where there is still that commit in the repository that a directory belongs to. */
 const hasCommit = async (directory: string, commit: string | undefined): Promise<boolean> => {
@@ -117,17 +52,26 @@ const hasCommit = async (directory: string, commit: string | undefined): Promise
 };
 
 /** Creates the worktrees of an engine. What is done with one of them is done in turn. */
-export const createWorktrees = ({ options, host, clock, log, newId, store }: WorktreesDeps): Worktrees => {
-  const { root, agents, setup } = options;
+export const createWorktrees = ({
+  options,
+  newId,
+  ...rest
+}: Omit<WorktreesContext, "root"> & {
+  options: WorktreeOptions;
+  /** Returns a new id. */
+  newId(): string;
+  store: Pick<Store, "get" | "live">;
+}) => {
+  const { root, agents, setup, keep } = options;
+  const context = { root, ...rest };
+  const { clock, log } = context;
   const queues = createOneAtATime();
-  const removal = createWorktreeRemoval({ root, host, clock, log });
-  const counts = createChangeCounts({ root, queues, removal, clock, log, store });
-  const remove = (id: string) => queues.run(id, () => removal.remove(id));
+  const counts = createChangeCounts(context, queues);
 
   /** Makes the worktree of that id, or says why there is none. `hasChanges`: with those that are kept of it. */
   const make = async (
     id: string,
-    plan: Pick<WorktreePlan, "directory" | "home" | "taskId" | "signal" | "commit" | "before">,
+    plan: Pick<WorktreePlan, "directory" | "project" | "taskId" | "signal" | "commit" | "before">,
     hasChanges = false,
   ): Promise<Outcome<WorktreeRecord>> => {
     try {
@@ -136,7 +80,7 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
       // Loaded when a task gets a worktree: most have none.
       const { makeWorktree } = await import("./make-worktree.ts");
       if (!hasChanges) return { ok: true, value: await makeWorktree(whole) };
-      const { makeWithChanges } = await import("./receive-changes.ts");
+      const { makeWithChanges } = await import("./make-worktree.ts");
       return { ok: true, value: await makeWithChanges(whole) };
     } catch (error) {
       return fail(own`No worktree could be made from ${quoteLine(plan.directory)}: ${quoteLine(errorMessage(error))}.`);
@@ -156,28 +100,64 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
     const gone = record.gone ?? ({ why: "expired", at: clock.now() } as const);
     const before = { ...record, gone };
     // A process may have died while it made or removed the worktree, of which git may know though its folder is gone.
-    await removal.recover(id);
+    await recover(context, id);
     await dropWorktree(paths, before, gone);
     const directory = join(record.source, record.below);
     // What nobody has decided about must not get lost: the agent goes on with it.
     const hasChanges = record.gone?.why === "sent" || (isUndecided(record) && existsSync(paths.patch));
     const isFromBase = hasChanges && record.gone?.why !== "sent" && (await hasCommit(record.source, record.base));
     const commit = isFromBase ? record.base : record.commit;
-    const plan = { directory, home: record.home, taskId: sessionID, signal, commit, before };
+    const plan = { directory, project: record.project, taskId: sessionID, signal, commit, before };
     const made = await make(id, plan, hasChanges);
     if (made.ok) return { ok: true, value: undefined };
     writeRecord(paths, record);
     return made;
   };
 
+  /** Removes a worktree with all that is known of it. */
+  const remove = (id: string): Promise<void> => queues.run(id, () => removeAll(context, id));
+
+  /** Finishes or undoes what a process that has ended was applying of a worktree. @throws Error where neither can be done */
+  const recoverInTurn = (id: string): Promise<void> =>
+    queues.run(id, () => whileLocked(context, id, async () => undefined));
+
+  /**
+   * Removes the worktree, or what is left of one that is gone, and keeps what is known of it. A worktree that has something
+   * which is not in its patch stays.
+   */
+  const expire = (id: string): Promise<void> =>
+    queues.run(id, async () => {
+      const paths = pathsOf(root, id);
+      const record = readRecord(paths);
+      if (!record) return;
+      if (record.gone) return dropTree(context, id, record, record.gone);
+      const { readChangesIn } = await import("./read-changes.ts");
+      // A person may have worked in it since it was counted.
+      const read = record.base === undefined ? undefined : await readChangesIn(paths, record, record.base);
+      if (read && read.leftOut.length > 0)
+        return log.info("a worktree is kept: its patch has not all of it", { id, leftOut: read.leftOut.length });
+      await dropTree(context, id, record, { why: "expired", at: clock.now() });
+    });
+
   return {
     ...counts,
-    isFor: (agent) => agents.includes(agent),
-    around: (directory) => {
+    /** True where the options give each task of that agent a worktree. */
+    isFor: (agent: string): boolean => agents.includes(agent),
+    /** Returns the worktree that a directory lies in, as one that is shared; undefined where it lies in none. */
+    around: (directory: string): Worktree | undefined => {
       const id = worktreeIdOf(root, directory);
       return id === undefined ? undefined : { id, directory, isShared: true };
     },
-    make: async (request) => {
+    /**
+     * Makes a worktree from the tree that a directory lies in, as it stands. A failure says why there is none; nothing is left then.
+     */
+    make: async (request: {
+      directory: string;
+      project: string;
+      signal: AbortSignal;
+      /** Makes it from that commit instead, which is fetched where it is missing. */
+      commit?: string;
+    }): Promise<Outcome<Worktree>> => {
       const id = newId();
       const made = await queues.run(id, () => make(id, { ...request, taskId: undefined }));
       if (!made.ok) {
@@ -191,16 +171,28 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
       const { tree } = pathsOf(realpathSync(root), id);
       return { ok: true, value: { id, directory: join(tree, made.value.below), isShared: false } };
     },
-    receive: ({ id, task, directory, commit, patch, before }) =>
+    /**
+     * Creates a worktree from the patch of a task that worked on another server, unless it exists. A failure says why there is
+     * none, and where the patch is kept: here, or on the other server.
+     */
+    receive: ({ id, task, directory, commit, patch, before }: ReceivedChanges): Promise<Outcome<Worktree>> =>
       queues.run(id, async () => {
         const paths = pathsOf(root, id);
         try {
           makePrivateFolder(root);
-          const { receiveChanges } = await import("./receive-changes.ts");
+          const { receiveChanges } = await import("./make-worktree.ts");
           const { signal } = new AbortController();
-          const plan = { paths, directory, home: directory, commit, taskId: task.sessionID, now: clock.now(), signal };
+          const plan = {
+            paths,
+            directory,
+            project: directory,
+            commit,
+            taskId: task.sessionID,
+            now: clock.now(),
+            signal,
+          };
           const last = before === undefined ? undefined : readRecord(pathsOf(root, before.id));
-          const { below } = await receiveChanges(plan, patch, last, (work) => removal.whileLocked(id, work));
+          const { below } = await receiveChanges(plan, patch, last, (work) => whileLocked(context, id, work));
           const worktree = { id, directory: join(pathsOf(realpathSync(root), id).tree, below), isShared: false };
           counts.expect({ ...task, worktree });
           return { ok: true, value: worktree };
@@ -211,20 +203,23 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
             : fail(own`${why}; the patch stays on the server that worked on it`);
         }
       }),
-    patchOf: async (task) => {
+    /** Reads what a task that has ended left changed, as a patch; undefined where that is nothing. @throws Error */
+    patchOf: async (task: Task): Promise<Uint8Array | undefined> => {
       const changes = await counts.latestChanges(task);
       if (changes?.problem !== undefined) throw new Error(changes.problem);
       if (!task.worktree || !changes || changes.files.length === 0) return undefined;
       return readFile(pathsOf(root, task.worktree.id).patch);
     },
-    assign: (task) => {
+    /** Notes the task that a worktree was made for. */
+    assign: (task: TaskInWorktree): void => {
       counts.expect(task);
       const { worktree, sessionID } = task;
       const paths = worktree && !worktree.isShared ? pathsOf(root, worktree.id) : undefined;
       const record = paths && readRecord(paths);
       if (record) writeRecord(paths, { ...record, taskId: sessionID });
     },
-    prepare: async (task, signal) => {
+    /** Recreates the worktree of a task that is to go on, if it is gone. */
+    prepare: async (task: Task, signal: AbortSignal): Promise<Outcome<void>> => {
       const { sessionID, worktree } = task;
       if (!worktree) return { ok: true, value: undefined };
       const { id, isShared } = worktree;
@@ -242,11 +237,16 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
         return makeAgain(id, sessionID, record, signal).finally(release);
       });
     },
-    obstacleTo: ({ sessionID, worktree }) =>
+    /** Returns why a task cannot be prompted: its worktree is gone. Undefined where it can. */
+    obstacleTo: ({ sessionID, worktree }: Pick<Task, "sessionID" | "worktree">): string | undefined =>
       worktree && !existsSync(worktree.directory)
         ? `The worktree of task ${sessionID} is gone: ${worktree.directory} does not exist.`
         : undefined,
-    undecidedChanges: (task) => {
+    /**
+     * Returns what a task left changed that a person has neither applied nor discarded, as it was last counted; with a problem
+     * where that is not known. Undefined where nothing is left.
+     */
+    undecidedChanges: (task: Task): WorktreeChanges | undefined => {
       const { worktree, resumeCount: run } = task;
       if (!worktree || worktree.isShared) return undefined;
       const paths = pathsOf(root, worktree.id);
@@ -259,52 +259,61 @@ export const createWorktrees = ({ options, host, clock, log, newId, store }: Wor
       const isSome = changes.files.length > 0 || changes.leftOut !== undefined || changes.problem !== undefined;
       return isSome ? changes : undefined;
     },
-    undecidedTasks: (home) =>
+    /**
+     * Returns the ids of those tasks of a project whose worktree is there with changes that no person has applied or discarded,
+     * as far as is known.
+     */
+    undecidedTasks: (project: string): string[] =>
       idsIn(root).flatMap((id) => {
         const record = readRecord(pathsOf(root, id));
-        const isLeft = record?.home === home && record.gone === undefined && isThere(pathsOf(root, id));
+        const isLeft = record?.project === project && record.gone === undefined && isThere(pathsOf(root, id));
         return isLeft && record.taskId !== undefined ? record.taskId : [];
       }),
-    countUndecided: async (tasks) => {
+    /** Counts what tasks left in the worktrees that are there. */
+    countUndecided: async (tasks: readonly Task[]): Promise<void> => {
       const isLeft = ({ worktree }: Task) => worktree !== undefined && isThere(pathsOf(root, worktree.id));
       await Promise.all(tasks.filter(isLeft).map(counts.countAgain));
     },
-    forget: (tasks) => {
+    /** Removes all that there is of cleared tasks. */
+    forget: (tasks: readonly Task[]): void => {
       for (const { worktree } of tasks) {
         if (!worktree || worktree.isShared) continue;
         const { id } = worktree;
         remove(id).catch((error) => log.error("a worktree could not be removed", { id, reason: errorMessage(error) }));
       }
     },
-    expire: (id) =>
-      queues.run(id, async () => {
-        const paths = pathsOf(root, id);
-        const record = readRecord(paths);
-        if (!record) return;
-        if (record.gone) return removal.drop(id, record, record.gone);
-        const { readChangesIn } = await import("./read-changes.ts");
-        // A person may have worked in it since it was counted.
-        const read = record.base === undefined ? undefined : await readChangesIn(paths, record, record.base);
-        if (read && read.leftOut.length > 0)
-          return log.info("a worktree is kept: its patch has not all of it", { id, leftOut: read.leftOut.length });
-        await removal.drop(id, record, { why: "expired", at: clock.now() });
-      }),
-    recover: (id) => queues.run(id, () => removal.whileLocked(id, async () => undefined)),
-    putAway: ({ worktree }) => {
+    expire,
+    /** Removes the worktree of a task whose changes the server that launched it has. A resume makes it again with them. */
+    putAway: ({ worktree }: Pick<Task, "worktree">): void => {
       if (!worktree || worktree.isShared) return;
       const { id } = worktree;
       const drop = async () => {
         const paths = pathsOf(root, id);
         const record = readRecord(paths);
-        const { isKept } = await import("./count-changes.ts");
+        const { isKept } = await import("./read-changes.ts");
         const changes = readChanges(paths);
         if (record && !record.gone && (!changes || isKept(changes)))
-          await removal.drop(id, record, { why: "sent", at: clock.now() });
+          await dropTree(context, id, record, { why: "sent", at: clock.now() });
       };
       queues
         .run(id, drop)
         .catch((error) => log.error("a worktree could not be removed", { id, reason: errorMessage(error) }));
     },
+    /** Removes a worktree with all that is known of it. */
     remove,
+    /**
+     * Finishes or undoes what was being applied when its process ended. Removes the worktrees of tasks that are gone, those of
+     * launches that were cut off, and those that were kept for long enough. Only worktrees of this project's tasks are looked
+     * at. Returns a promise for each that something is done with, which never rejects.
+     */
+    sweep: (project: string, taskOf: (sessionID: string) => Task | undefined): Promise<void>[] =>
+      idsIn(root).flatMap((id) => {
+        const what = whatIsDue({ root, keep, project, now: clock.now() }, id, taskOf);
+        if (what === undefined) return [];
+        log.info("a worktree is swept", { id, what });
+        return { expire, remove, recover: recoverInTurn }[what](id).catch((error) => {
+          log.error("a worktree could not be swept", { id, what, reason: errorMessage(error) });
+        });
+      }),
   };
 };

@@ -20,7 +20,7 @@ const begin = async () => {
     const plan = {
       paths,
       directory: project.top,
-      home: project.top,
+      project: project.top,
       taskId: `ses_${id}`,
       setup: undefined,
       now: 0,

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { lifecyclePath, refusalReason, statusOf } from "../../../src/machines/task/machine.ts";
-import { toTask } from "../../../src/machines/task/view.ts";
-import { waitingOf } from "../../../src/machines/task/waiting.ts";
+import { toTask, waitingOf } from "../../../src/machines/task/view.ts";
 import { noProgress } from "../../../src/task.ts";
 import { START } from "../../fakes/task-input.ts";
 import { awayTask, type DrivenTask, offeredTask } from "./driven-task.ts";

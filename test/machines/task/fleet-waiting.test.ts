@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { isStopping, lifecyclePath } from "../../../src/machines/task/machine.ts";
 import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
-import { waitingOf } from "../../../src/machines/task/waiting.ts";
+import { waitingOf } from "../../../src/machines/task/view.ts";
 import type { Waiting } from "../../../src/task.ts";
 import { START } from "../../fakes/task-input.ts";
 import { type DrivenTask, OFFER, offeredTask } from "./driven-task.ts";

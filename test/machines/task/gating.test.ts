@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { statusOf } from "../../../src/machines/task/machine.ts";
-import { waitingOf } from "../../../src/machines/task/waiting.ts";
+import { waitingOf } from "../../../src/machines/task/view.ts";
 import { after, type DrivenTask, queuedTask } from "./driven-task.ts";
 
 const GATE = { command: "npm test", tries: 1, timeout: 60_000 };

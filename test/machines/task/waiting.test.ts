@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { run } from "../../../src/machines/task/run.ts";
 import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
-import { waitingOf } from "../../../src/machines/task/waiting.ts";
+import { waitingOf } from "../../../src/machines/task/view.ts";
 import type { Waiting } from "../../../src/task.ts";
 import { START } from "../../fakes/task-input.ts";
 import { type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";

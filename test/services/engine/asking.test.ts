@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createReadDirectories } from "../../../src/services/host/read-directories.ts";
+import { createReadDirectories } from "../../../src/services/host/directories.ts";
 import type { StatusSource } from "../../../src/services/http/contract/status-source.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createReadDirectories } from "../../../src/services/host/read-directories.ts";
+import { createReadDirectories } from "../../../src/services/host/directories.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
 import { openStore } from "../../../src/services/store/open-store.ts";

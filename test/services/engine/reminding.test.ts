@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { ModelMessage } from "../../../src/services/host/messages.ts";
+import type { ModelMessage } from "../../../src/services/host/host.ts";
 import { createDisk } from "../../fakes/disk.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";

@@ -1,8 +1,8 @@
 import { createOpencodeClient } from "@opencode-ai/sdk";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { createSessionDirectories } from "../../../src/services/host/directories.ts";
 import type { Host } from "../../../src/services/host/host.ts";
 import { createOpencodeHost } from "../../../src/services/host/opencode-host.ts";
-import { createWorkplaces } from "../../../src/services/host/workplaces.ts";
 import { planFork } from "../../../src/services/launch/fork-plan.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 
@@ -242,8 +242,8 @@ test("a client without a configuration is refused with a reason", () => {
 });
 
 describe("where tasks work in other directories too", () => {
-  const workplaces = createWorkplaces();
-  workplaces.enter("ses_there", "/tree");
+  const sessionDirectories = createSessionDirectories();
+  sessionDirectories.enter("ses_there", "/tree");
   const requests: string[] = [];
   const host = (answer: (directory: string, path: string) => Response) =>
     createOpencodeHost(
@@ -259,7 +259,7 @@ describe("where tasks work in other directories too", () => {
         }),
         directory: "/project",
       },
-      workplaces,
+      sessionDirectories,
     );
   afterEach(() => {
     requests.length = 0;

@@ -1,6 +1,6 @@
 import type { ToolPart } from "@opencode-ai/sdk/v2/client";
 import { describe, expect, test } from "vitest";
-import { toolCallEffect } from "../../../src/services/host/tool-call-effects.ts";
+import { toolCallEffect } from "../../../src/services/host/opencode-events.ts";
 
 /** A call that was completed, as OpenCode 1.18.33 reports it. */
 const completed = (tool: string, metadata: object, input: object = {}, output = ""): ToolPart =>

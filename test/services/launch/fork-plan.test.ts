@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ForkedMessage, ForkedPart } from "../../../src/services/host/messages.ts";
+import type { ForkedMessage, ForkedPart } from "../../../src/services/host/host.ts";
 import { forkPreamble, planFork } from "../../../src/services/launch/fork-plan.ts";
 
 const LIMITS = { maxToolResultChars: 1_500, maxTokens: 100_000 };

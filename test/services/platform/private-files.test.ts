@@ -2,7 +2,12 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { makePrivate, makePrivateFolder, writeWhole } from "../../../src/services/platform/private-files.ts";
+import {
+  dataFolder,
+  makePrivate,
+  makePrivateFolder,
+  writeWhole,
+} from "../../../src/services/platform/private-files.ts";
 
 const temporary = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "taskchart-private-"));
@@ -80,4 +85,11 @@ test("a file that cannot be written leaves no draft", () => {
   mkdirSync(join(folder, "record.json"));
   expect(() => writeWhole(join(folder, "record.json"), "new")).toThrow("EISDIR");
   expect(readdirSync(folder)).toEqual(["record.json"]);
+});
+
+test("data are kept where XDG says, and a relative path there says nothing", () => {
+  expect(dataFolder({ XDG_DATA_HOME: "/data" })).toBe(join("/data", "opencode-taskchart"));
+  for (const env of [{}, { XDG_DATA_HOME: "" }, { XDG_DATA_HOME: "data" }]) {
+    expect(dataFolder(env)).toMatch(/^\/.*\.local.share.opencode-taskchart$/);
+  }
 });

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { walk } from "../../../src/machines/task/replay.ts";
-import { askedForAfter } from "../../../src/services/replay/asked-for.ts";
-import { findEvent, positionAfter } from "../../../src/services/replay/positions.ts";
+import { askedForAfter, findEvent, positionAfter } from "../../../src/services/replay/positions.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 import { journalFrom, picks, READABLE } from "../../machines/journals.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { HostMessage } from "../../../src/services/host/messages.ts";
+import type { HostMessage } from "../../../src/services/host/host.ts";
 import { createIds } from "../../../src/services/platform/ids.ts";
 import { createEarlierMessages } from "../../../src/services/runtime/earlier-messages.ts";
 import {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RunResult } from "../../../src/machines/task/events.ts";
-import type { SpokenMessage, SpokenPart } from "../../../src/services/host/messages.ts";
+import type { SpokenMessage, SpokenPart } from "../../../src/services/host/host.ts";
 import { textPreamble } from "../../../src/services/launch/fork-plan.ts";
 import { noticeOf, toastOf } from "../../../src/services/text/notice.ts";
 import { taskReminder } from "../../../src/services/text/task-reminder.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RunResult } from "../../../src/machines/task/events.ts";
-import { isDevelopment } from "../../../src/services/platform/environment.ts";
+import { isDevelopment } from "../../../src/services/host/this-process.ts";
 import { duration } from "../../../src/services/text/duration.ts";
 import { fenceResult, noticeOf, toastOf } from "../../../src/services/text/notice.ts";
 import type { TaskCounts } from "../../../src/task.ts";

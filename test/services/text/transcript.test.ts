@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { SpokenMessage } from "../../../src/services/host/messages.ts";
+import type { SpokenMessage } from "../../../src/services/host/host.ts";
 import { excerpt, formatMessage, type TranscriptOptions } from "../../../src/services/text/transcript.ts";
 import { createStage } from "../../fakes/stage.ts";
 

@@ -14,7 +14,7 @@ const begin = async () => {
   const root = join(temporaryFolder(), "worktrees");
   const paths = pathsOf(root, "w1");
   await makeWorktree({
-    ...{ paths, directory: project.top, home: project.top, taskId: "ses_1", setup: undefined, now: 0 },
+    ...{ paths, directory: project.top, project: project.top, taskId: "ses_1", setup: undefined, now: 0 },
     signal: new AbortController().signal,
   });
   writeFileSync(join(paths.tree, "b.txt"), "b\n");
@@ -22,12 +22,14 @@ const begin = async () => {
   const task = { sessionID: "ses_1", parentSessionID: "ses_p", status: "completed", resumeCount: 0, worktree } as Task;
   const clock = createVirtualClock();
   const may = Promise.withResolvers<void>();
-  const counts = createChangeCounts({
-    ...{ root, clock, log: { info: () => undefined, error: () => undefined } },
-    queues: { run: async (_, work) => may.promise.then(work), idle: () => Promise.resolve() },
-    removal: { drop: () => Promise.resolve() },
-    store: { get: () => ({ task }) as never, live: () => [] },
-  });
+  const counts = createChangeCounts(
+    {
+      ...{ root, clock, log: { info: () => undefined, error: () => undefined } },
+      host: { closeDirectory: async () => ({ ok: true, value: undefined }) },
+      store: { get: () => ({ task }) as never, live: () => [] },
+    },
+    { run: async (_, work) => may.promise.then(work), idle: () => Promise.resolve() },
+  );
   return { counts, clock, task, letCount: may.resolve };
 };
 

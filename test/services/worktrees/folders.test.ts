@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { homeOf, pathsOf, worktreeIdOf } from "../../../src/services/worktrees/folders.ts";
+import { pathsOf, projectOf, worktreeIdOf } from "../../../src/services/worktrees/folders.ts";
 import { temporaryFolder } from "../../fakes/repository.ts";
 
 test("a directory belongs to the worktree that it lies in; the folder of all, and its neighbours, belong to none", () => {
@@ -21,8 +21,8 @@ test("the home of a directory stands beside its worktree, also where the data fo
   mkdirSync(join(root, "a"), { recursive: true });
   symlinkSync(root, join(folder, "link"));
   const inside = join(root, "a", "tree");
-  expect(homeOf(join(folder, "link"), inside)).toBeUndefined();
-  writeFileSync(pathsOf(root, "a").record, JSON.stringify({ home: "/project" }));
-  expect(homeOf(join(folder, "link"), inside)).toBe("/project");
-  expect(homeOf(root, "/project")).toBeUndefined();
+  expect(projectOf(join(folder, "link"), inside)).toBeUndefined();
+  writeFileSync(pathsOf(root, "a").record, JSON.stringify({ project: "/project" }));
+  expect(projectOf(join(folder, "link"), inside)).toBe("/project");
+  expect(projectOf(root, "/project")).toBeUndefined();
 });

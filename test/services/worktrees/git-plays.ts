@@ -40,7 +40,8 @@ const begin = async (folder: string) => {
 };
 type Begun = Awaited<ReturnType<typeof begin>>;
 
-const make = ({ worktrees, project }: Begun) => worktrees.make({ directory: project.top, home: project.top, signal });
+const make = ({ worktrees, project }: Begun) =>
+  worktrees.make({ directory: project.top, project: project.top, signal });
 
 /** The same with a task that has ended, and what it changed in its worktree. */
 const beginWithTask = async (folder: string, files: Record<string, string> = CHANGED) => {
@@ -274,7 +275,7 @@ export const plays: Record<string, (folder: string) => Promise<Play>> = {
       return origin.git("rev-parse", "HEAD").trim();
     };
     const makeAt = async (commit: string) =>
-      outcome(await worktrees.make({ directory: project.top, home: project.top, signal, commit }));
+      outcome(await worktrees.make({ directory: project.top, project: project.top, signal, commit }));
     const commit = later("later.txt");
     return {
       begun,

@@ -23,7 +23,7 @@ const begin = async (files: Record<string, string> = {}) => {
   const root = join(temporaryFolder(), "worktrees");
   const paths = pathsOf(root, "w1");
   await makeWorktree({
-    ...{ paths, directory: project.top, home: project.top, taskId: "ses_1", setup: undefined, now: 0 },
+    ...{ paths, directory: project.top, project: project.top, taskId: "ses_1", setup: undefined, now: 0 },
     signal: new AbortController().signal,
   });
   repositoryAt(paths.tree).write({ "a.txt": "2\n", ...files });

@@ -10,10 +10,9 @@ import {
   readLeftChanges,
 } from "../../../src/services/worktrees/left-changes.ts";
 import { readRecord, writeRecord } from "../../../src/services/worktrees/record.ts";
-import { sweepWorktrees } from "../../../src/services/worktrees/sweep.ts";
 import type { Task } from "../../../src/task.ts";
 import { newRepository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
-import { realClock, settledWorktrees } from "./settled-worktrees.ts";
+import { settledWorktrees } from "./settled-worktrees.ts";
 
 const CHILD = new URL("prepare-child.ts", import.meta.url).pathname;
 
@@ -26,7 +25,7 @@ const begin = async () => {
   const project = newRepository({ "a.txt": "1\n" });
   const root = join(temporaryFolder(), "worktrees");
   const worktrees = settledWorktrees(root);
-  const made = await worktrees.make({ directory: project.top, home: project.top, signal });
+  const made = await worktrees.make({ directory: project.top, project: project.top, signal });
   if (!made.ok) throw new Error(made.reason);
   const of = { sessionID: "ses_1", parentSessionID: "ses_p", description: "write", directory: project.top };
   const task = {
@@ -101,9 +100,7 @@ test("what is left of a worktree whose removal was cut off is no change, and the
   const use = findLeftWorktree(root, task, String, "discard");
   expect((await readLeftChanges(use, Date.now)).files).toMatchObject([{ path: "a.txt", change: "modified" }]);
 
-  const log = { info: () => undefined, error: () => undefined };
-  const given = { options: { root, keep: 1e15 }, home: project.top, worktrees, clock: realClock, log };
-  await Promise.all(sweepWorktrees({ ...given, taskOf: () => task }));
+  await Promise.all(worktrees.sweep(project.top, () => task));
   expect(existsSync(paths.tree)).toBe(false);
   expect(readRecord(paths)).toMatchObject({ gone: { why: "expired", at: 1 } });
   expect(readFileSync(paths.patch, "utf8")).toBe(patch);

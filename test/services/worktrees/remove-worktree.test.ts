@@ -5,7 +5,12 @@ import { pathsOf } from "../../../src/services/worktrees/folders.ts";
 import { isLocked, lock } from "../../../src/services/worktrees/lock.ts";
 import { makeWorktree } from "../../../src/services/worktrees/make-worktree.ts";
 import { readRecord, writeRecord } from "../../../src/services/worktrees/record.ts";
-import { createWorktreeRemoval } from "../../../src/services/worktrees/remove-worktree.ts";
+import {
+  dropTree,
+  removeAll,
+  type WorktreesContext,
+  whileLocked,
+} from "../../../src/services/worktrees/remove-worktree.ts";
 import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
 import { realClock } from "./settled-worktrees.ts";
 
@@ -15,42 +20,44 @@ const begin = async () => {
   const paths = pathsOf(root, "w1");
   const { signal } = new AbortController();
   const record = await makeWorktree({
-    ...{ paths, directory: project.top, home: project.top, taskId: "ses_1", setup: undefined, now: 0, signal },
+    ...{ paths, directory: project.top, project: project.top, taskId: "ses_1", setup: undefined, now: 0, signal },
   });
-  const removal = createWorktreeRemoval({
+  const context: WorktreesContext = {
     root,
     host: { closeDirectory: async () => ({ ok: true, value: undefined }) },
     clock: realClock,
     log: { info: () => undefined, error: () => undefined },
-  });
-  return { paths, record, removal };
+  };
+  return { paths, record, context };
 };
 
 test("a worktree that another process uses is not removed, nor is anything of it", async () => {
-  const { paths, record, removal } = await begin();
+  const { paths, record, context } = await begin();
   const release = lock(paths, Date.now());
   const inUse = "its changes are being applied or discarded";
-  await expect(removal.drop("w1", record, { why: "expired", at: 1 })).rejects.toThrow(inUse);
-  await expect(removal.remove("w1")).rejects.toThrow(inUse);
-  await expect(removal.whileLocked("w1", async () => "done")).rejects.toThrow(inUse);
+  await expect(dropTree(context, "w1", record, { why: "expired", at: 1 })).rejects.toThrow(inUse);
+  await expect(removeAll(context, "w1")).rejects.toThrow(inUse);
+  await expect(whileLocked(context, "w1", async () => "done")).rejects.toThrow(inUse);
   expect(existsSync(paths.tree)).toBe(true);
   expect(readRecord(paths)?.gone).toBeUndefined();
   release?.();
-  await removal.drop("w1", record, { why: "expired", at: 1 });
+  await dropTree(context, "w1", record, { why: "expired", at: 1 });
   expect(existsSync(paths.tree)).toBe(false);
   expect(isLocked(paths, Date.now())).toBe(false);
 });
 
 test("one whose changes a person has had applied since it was looked at is left as it is", async () => {
-  const { paths, record, removal } = await begin();
+  const { paths, record, context } = await begin();
   writeRecord(paths, { ...record, gone: { why: "applied", at: 1 } });
-  await expect(removal.drop("w1", record, { why: "expired", at: 2 })).rejects.toThrow("has changed in the meantime");
+  await expect(dropTree(context, "w1", record, { why: "expired", at: 2 })).rejects.toThrow(
+    "has changed in the meantime",
+  );
   expect(readRecord(paths)?.gone).toEqual({ why: "applied", at: 1 });
 });
 
 test("removing one of which nothing is there does nothing", async () => {
-  const { paths, removal } = await begin();
-  await removal.remove("w1");
-  await removal.remove("w1");
+  const { paths, context } = await begin();
+  await removeAll(context, "w1");
+  await removeAll(context, "w1");
   expect(existsSync(paths.folder)).toBe(false);
 });

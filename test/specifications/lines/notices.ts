@@ -169,7 +169,7 @@ const INDICATOR = "Development Mode Hint Indicator";
 const indicator: Entry[] = [
   ...lines(WITH_NOTICES, INDICATOR, undefined, {
     "The system SHALL display a visible indicator when hidden hints are attached in development mode.": planted(
-      "src/services/platform/environment.ts",
+      "src/services/host/this-process.ts",
       'environment[name] === "development"',
       'environment[name] === "dev"',
       "Show indicator in development mode",
@@ -184,7 +184,7 @@ const indicator: Entry[] = [
   }),
   ...lines(WITH_NOTICES, INDICATOR, "Hide indicator in production mode", {
     "no indicator is added to the visible message": planted(
-      "src/services/platform/environment.ts",
+      "src/services/host/this-process.ts",
       'environment[name] === "development"',
       'environment[name] !== "test"',
     ),

@@ -6,7 +6,7 @@ import { cutNotice } from "./notices.ts";
 /* What the specifications say of resumed tasks, and of lists of tasks. */
 
 const RESUME = "src/services/operations/resume.ts";
-const LIFECYCLE = "src/machines/task/lifecycle.ts";
+const LIFECYCLE = "src/machines/task/machine.ts";
 const TOOLS = "src/tools/tasks/toolset.ts";
 const READ = "src/tools/tasks/read.ts";
 const FORMAT = "src/tools/tasks/format.ts";

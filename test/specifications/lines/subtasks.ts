@@ -117,7 +117,7 @@ export const ofSubtasks: readonly Entry[] = [
       "Primary Invariants › one live actor per task id, whatever is called twice",
     ),
     "C->>ES: append TaskCompleted|TaskFailed|TaskCanceled": planted(
-      "src/machines/task/lifecycle.ts",
+      "src/machines/task/machine.ts",
       '{ guard: "isCompleted", target: "completed" }',
       '{ guard: "isCompleted", target: "error" }',
       ENDS,

@@ -9,7 +9,7 @@ import { cutNotice } from "./notices.ts";
  */
 
 const LAUNCH = "src/services/launch/launch.ts";
-const LIFECYCLE = "src/machines/task/lifecycle.ts";
+const LIFECYCLE = "src/machines/task/machine.ts";
 const VIEW = "src/machines/task/view.ts";
 const TOOLS = "src/tools/tasks/toolset.ts";
 const READ = "src/tools/tasks/read.ts";

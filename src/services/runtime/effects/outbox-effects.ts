@@ -1,8 +1,7 @@
 import type { HostSession, SetAside } from "../../../machines/host-events.ts";
 import type { NoticePrompt, OutboxEvent, Sender } from "../../../machines/outbox/events.ts";
 import type { Host, HostFailure, HostResult } from "../../host/host.ts";
-import { isDeleted } from "../../host/host.ts";
-import { whySetAside } from "../../host/set-aside.ts";
+import { isDeleted, whySetAside } from "../../host/sessions.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { createEarlierMessages } from "../earlier-messages.ts";

@@ -1,9 +1,8 @@
 import { ABORTED } from "../../../machines/host-events.ts";
 import type { Misfit, Prompt, SlotRequest, TaskEvent } from "../../../machines/task/events.ts";
 import { type Answer, besideText, isStop, type ResultSchema, type TaskError } from "../../../task.ts";
-import type { Host, HostFailure, HostResult } from "../../host/host.ts";
-import { isDeleted } from "../../host/host.ts";
-import type { HostMessage } from "../../host/messages.ts";
+import type { Host, HostFailure, HostMessage, HostResult } from "../../host/host.ts";
+import { isDeleted } from "../../host/sessions.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Ids } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";

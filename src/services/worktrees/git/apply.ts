@@ -1,13 +1,118 @@
-// ADR-245, ADR-257 in docs/decisions.md
 import { join } from "node:path";
 import type { ChangedFile } from "../../../task.ts";
-import { changesBetween } from "./changes.ts";
-import type { WorkingTree } from "./git.ts";
-import { type Conflict, merge } from "./merge.ts";
+import { changesBetween } from "./commit.ts";
+import {
+  byteItems,
+  GitError,
+  git,
+  gitOnObjects,
+  items,
+  lineOf,
+  type ObjectsRepository,
+  type WorkingTree,
+} from "./git.ts";
 import { type Placement, place } from "./placing.ts";
 import { entriesBetween } from "./placing-plan.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import { treeAt, withObjects, withTemporaryFolder } from "./working-tree.ts";
+
+/** A file that two sides changed, each in its own way. */
+export interface Conflict {
+  path: string;
+  /** Git's name of it, such as `content`, `add/add` or `modify/delete`; `attribute merge` where that forbids a merge by lines. */
+  kind: string;
+}
+
+/** What became of two sides: the tree that has both, or what keeps it from being made. */
+export type Merged = { ok: true; tree: string } | { ok: false; conflicts: Conflict[] };
+
+/** The exit code of `git merge-tree` where there are conflicts. */
+const CONFLICTING = 1;
+
+/** What an old git says of `--write-tree`, which came with 2.38. */
+const UNKNOWN_OPTION = 129;
+
+/** Values of the attribute `merge` of files that are merged by lines. */
+const BY_LINES = ["unspecified", "set", "text"];
+
+/**
+ * Reads the conflicts of `git merge-tree -z --messages`: after the tree and the entries in conflict comes an empty item, and
+ * then each message as its number of paths, the paths, its kind and its text.
+ */
+const conflictsIn = (all: readonly string[]): Conflict[] => {
+  const conflicts = new Map<string, Conflict>();
+  let at = all.indexOf("", 1) + 1;
+  while (at > 0 && at < all.length) {
+    const count = Number(all[at]);
+    const paths = all.slice(at + 1, at + 1 + count);
+    const message = all[at + 2 + count] ?? "";
+    const [path] = paths;
+    if (path !== undefined && all[at + 1 + count]?.startsWith("CONFLICT")) {
+      conflicts.set(path, { path, kind: /^CONFLICT \((.*?)\)/.exec(message)?.[1] ?? "content" });
+    }
+    at += count + 3;
+  }
+  return [...conflicts.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
+};
+
+/** Makes a commit that has these parents alone: what came before is not looked at, and need not be there. */
+const commitOf = async (
+  objects: ObjectsRepository,
+  commit: string,
+  parents: readonly string[] = [],
+): Promise<string> => {
+  const parentArguments = parents.flatMap((parent) => ["-p", parent]);
+  return lineOf(await gitOnObjects(objects, ["commit-tree", `${commit}^{tree}`, ...parentArguments, "-m", "A side"]));
+};
+
+/** Lists the paths at which a tree has another object than a commit. Bytes, one character each. */
+const differing = async (objects: ObjectsRepository, commit: string, tree: string): Promise<string[]> =>
+  byteItems(
+    await gitOnObjects(objects, ["diff-tree", "-r", "-z", "--name-only", "--no-renames", `${commit}^{tree}`, tree]),
+  );
+
+/** Files that the merge made of both sides, though their attribute `merge` forbids that it is done by lines. */
+const againstAttributes = async (
+  objects: ObjectsRepository,
+  ours: WorkingTree,
+  sides: readonly [string, string],
+  tree: string,
+): Promise<Conflict[]> => {
+  const [one, other] = await Promise.all(sides.map(async (side) => new Set(await differing(objects, side, tree))));
+  const made = [...(one ?? [])].filter((path) => other?.has(path));
+  if (made.length === 0) return [];
+  const answers = items(await git(ours, ["check-attr", "-z", "--stdin", "merge"], { input: made }));
+  return made.flatMap((_, index) => {
+    const [path = "", , value = ""] = answers.slice(3 * index);
+    return BY_LINES.includes(value) ? [] : [{ path, kind: "attribute merge" }];
+  });
+};
+
+/**
+ * Merges what changed from `base` to `theirs` with what changed from `base` to `ours`, which is a person's tree as it stands.
+ * Touches no file.
+ * @throws GitError
+ */
+export const merge = async (
+  objects: ObjectsRepository,
+  tree: WorkingTree,
+  { base, ours, theirs }: { base: string; ours: string; theirs: string },
+): Promise<Merged> => {
+  const root = await commitOf(objects, base);
+  const [left, right] = await Promise.all([ours, theirs].map((side) => commitOf(objects, side, [root])));
+  const args = ["merge-tree", "--write-tree", "-z", "--messages", left ?? "", right ?? ""];
+  const answer = await gitOnObjects(objects, args, { answers: [CONFLICTING] }).catch((error) => {
+    if (error instanceof GitError && error.code === UNKNOWN_OPTION) {
+      throw new GitError("this git is too old to merge without touching files: 2.38 or newer is needed");
+    }
+    throw error;
+  });
+  const all = items(answer);
+  if (answer.code === CONFLICTING) return { ok: false, conflicts: conflictsIn(all) };
+  const [merged = ""] = all;
+  const conflicts = await againstAttributes(objects, tree, [ours, theirs], merged);
+  return conflicts.length > 0 ? { ok: false, conflicts } : { ok: true, tree: merged };
+};
 
 /** What became of changes that were to be applied. */
 export type Applied =

@@ -13,7 +13,7 @@ const begin = async () => {
   const work = async (id: string, files: Record<string, string>) => {
     const paths = pathsOf(join(served.folder, "worktrees"), id);
     await makeWorktree({
-      ...{ paths, directory: project.top, home: project.top, taskId: `ses_${id}`, setup: undefined, now: 0 },
+      ...{ paths, directory: project.top, project: project.top, taskId: `ses_${id}`, setup: undefined, now: 0 },
       signal: new AbortController().signal,
     });
     repositoryAt(paths.tree).write(files);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ABORTED } from "../../../../src/machines/host-events.ts";
 import { TASK_LIMITS } from "../../../../src/machines/task/setup.ts";
-import type { HostMessage } from "../../../../src/services/host/messages.ts";
+import type { HostMessage } from "../../../../src/services/host/host.ts";
 import { createIds } from "../../../../src/services/platform/ids.ts";
 import type { Charts, EffectOf } from "../../../../src/services/runtime/effects/effect-handler.ts";
 import { createTaskEffects } from "../../../../src/services/runtime/effects/task-effects.ts";

@@ -2,8 +2,7 @@ import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } 
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { hiddenByTask } from "../../../../src/services/worktrees/git/left-out.ts";
-import { findTree } from "../../../../src/services/worktrees/git/working-tree.ts";
-import { removeWorktree } from "../../../../src/services/worktrees/git/worktree.ts";
+import { findTree, removeWorktree } from "../../../../src/services/worktrees/git/working-tree.ts";
 import { newRepository, type Repository, repositoryAt, temporaryFolder } from "../../../fakes/repository.ts";
 import { apply, branchOff, type Tree } from "./branch-off.ts";
 

@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { type Applied, applyChanges, type Change } from "../../../../src/services/worktrees/git/apply.ts";
-import { changesBetween } from "../../../../src/services/worktrees/git/changes.ts";
+import { changesBetween } from "../../../../src/services/worktrees/git/commit.ts";
 import { takeSnapshot, takeTaskSnapshot } from "../../../../src/services/worktrees/git/snapshot.ts";
-import { treeAt, withObjects } from "../../../../src/services/worktrees/git/working-tree.ts";
-import { addWorktree } from "../../../../src/services/worktrees/git/worktree.ts";
+import { addWorktree, treeAt, withObjects } from "../../../../src/services/worktrees/git/working-tree.ts";
 import { type Repository, repositoryAt, temporaryFolder } from "../../../fakes/repository.ts";
 
 /** Makes a worktree of a repository as it stands. */

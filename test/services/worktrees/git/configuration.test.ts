@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, lstatSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { writePatch } from "../../../../src/services/worktrees/git/changes.ts";
+import { writePatch } from "../../../../src/services/worktrees/git/commit.ts";
 import { withObjects } from "../../../../src/services/worktrees/git/working-tree.ts";
 import { newRepository, type Repository, repositoryAt, temporaryFolder } from "../../../fakes/repository.ts";
 import { apply, branchOff } from "./branch-off.ts";

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { GitError } from "../../../../src/services/worktrees/git/git.ts";
 import { takeSnapshot } from "../../../../src/services/worktrees/git/snapshot.ts";
-import { findTree, treeAt } from "../../../../src/services/worktrees/git/working-tree.ts";
-import { addWorktree, removeWorktree } from "../../../../src/services/worktrees/git/worktree.ts";
+import { addWorktree, findTree, removeWorktree, treeAt } from "../../../../src/services/worktrees/git/working-tree.ts";
 import { newRepository, repositoryAt, temporaryFolder } from "../../../fakes/repository.ts";
 
 /** Makes a worktree of a snapshot of the repository as it stands. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { interfaceOf, isOpencodeRun } from "../../../src/services/host/opencode-run.ts";
+import { interfaceOf, isOpencodeRun } from "../../../src/services/host/this-process.ts";
 
 test.each([
   [["run", "count the files"], true],

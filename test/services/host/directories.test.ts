@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createReadDirectories, showsWork } from "../../../src/services/host/read-directories.ts";
+import { createReadDirectories, showsWork } from "../../../src/services/host/directories.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
 const MINUTE = 60_000;

@@ -38,3 +38,12 @@ export const interfaceOf = (
 
 /** True if this process is `opencode run`, which has no user to answer anything and ends with its agent's first answer. */
 export const isOpencodeRun = (argv: readonly string[] = process.argv): boolean => commandOf(argv) === "run";
+
+/**
+ * True in development mode (`NODE_ENV=development`). Reads the variable at each call, by a computed name: a bundler
+ * would replace `process.env.NODE_ENV` with its own value.
+ */
+export const isDevelopment = (environment: NodeJS.ProcessEnv = process.env): boolean => {
+  const name = "NODE_ENV";
+  return environment[name] === "development";
+};
