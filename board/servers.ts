@@ -1,4 +1,5 @@
-// ADR-259 in docs/decisions.md
+// Another user's program may listen at the port of an OpenCode that has ended, so the page asks a server for proof before
+// it sends the token (docs/decisions/259-servers-prove-themselves.md).
 import { isOwnServerThere } from "../inspection/own-server.ts";
 import { isProven, type NamedServer } from "../src/client/page-servers.ts";
 import { readServers } from "./api.ts";

@@ -1,4 +1,4 @@
-// ADR-182 in docs/decisions.md
+// The token comes in the address's fragment, which is sent to no server, and stands in no log and no `Referer`.
 const KEY = "taskchart.token";
 
 /** Takes the token out of the address, where `opencode-taskchart open` has put it, before anybody can see or copy it. */

@@ -1,4 +1,5 @@
-// ADR-259 in docs/decisions.md
+// A port says nothing about who listens at it, so the page's server proves itself before the browser connects again
+// (docs/decisions/259-servers-prove-themselves.md).
 import { isProven, type NamedServer } from "../src/client/page-servers.ts";
 import { find } from "./element.ts";
 

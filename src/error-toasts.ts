@@ -1,5 +1,3 @@
-// ADR-193 in docs/decisions.md
-
 /** Shows errors to a person. */
 export interface ErrorToasts {
   show(message: string): void;

@@ -1,4 +1,6 @@
-// ADR-138, ADR-243 in docs/decisions.md
+// OpenCode opens a directory only when all plugins have started, so it is given no more than the hooks at first
+// (docs/decisions/138-a-start-loads-only-the-hooks.md). In a task's worktree the plugin has no engine
+// (docs/decisions/243-one-engine-per-project.md).
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";

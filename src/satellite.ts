@@ -1,4 +1,5 @@
-// ADR-243 in docs/decisions.md
+// A session's events, hooks and tools reach only the plugin of its own directory, and a project has one engine
+// (docs/decisions/243-one-engine-per-project.md).
 import type { Config, Hooks, PluginInput } from "@opencode-ai/plugin";
 import type { PluginHooks, SatelliteTools } from "./plugin.ts";
 import { type OpenedDirectory, showsWork } from "./services/host/directories.ts";

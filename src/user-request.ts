@@ -1,4 +1,4 @@
-// ADR-033 in docs/decisions.md
+// A reply names the request that it answers: a reply to whatever is asked would also answer what is asked next, unseen.
 import { z } from "zod";
 import { join, nameOf, type OwnText, own, quoteLine } from "./services/text/own-text.ts";
 

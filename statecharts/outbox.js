@@ -21,7 +21,7 @@ export const outbox = createMachine({
     },
     "WITHDRAW": {
       "actions": "withdraw",
-      "description": "The parent learns of a run's end in another way, or its task is gone."
+      "description": "The parent gets the result of a run in another way, or its task is gone."
     },
     "PARENT_CLOSED": {
       "target": [
@@ -53,7 +53,7 @@ export const outbox = createMachine({
             {
               "guard": "hasQueued",
               "target": "holding",
-              "description": "An end is owed."
+              "description": "A notice is owed."
             }
           ],
           "on": {
@@ -64,7 +64,7 @@ export const outbox = createMachine({
           }
         },
         "holding": {
-          "description": "Ends are owed that do not wake the parent as long as others of their batch are at work.",
+          "description": "Notices are owed that do not wake the parent while other tasks of their batch run.",
           "entry": [
             "enqueueActions",
             {
@@ -104,11 +104,11 @@ export const outbox = createMachine({
               "target": "holding",
               "reenter": true,
               "actions": "withdraw",
-              "description": "The parent learns of a run's end in another way, or its task is gone."
+              "description": "The parent gets the result of a run in another way, or its task is gone."
             },
             "BATCHES_CHECKED": {
               "actions": "markEnded",
-              "description": "It is known of which batches no task is at work any more."
+              "description": "It is known which batches have no running task any more."
             },
             "TICK": {
               "guard": "due",
@@ -473,7 +473,7 @@ export const outbox = createMachine({
           "always": {
             "guard": "wakesSinceStop",
             "target": "resending",
-            "description": "A later end wakes the parent."
+            "description": "A later notice wakes the parent."
           },
           "on": {
             "PARENT_ANSWERED": {
@@ -499,7 +499,7 @@ export const outbox = createMachine({
             },
             "BATCHES_CHECKED": {
               "actions": "markEnded",
-              "description": "It is known of which batches no task is at work any more."
+              "description": "It is known which batches have no running task any more."
             },
             "PARENT_BUSY": {
               "target": "awaiting",

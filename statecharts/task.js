@@ -6,7 +6,7 @@ export const task = createMachine({
   "type": "parallel",
   "states": {
     "lifecycle": {
-      "description": "How the newest run stands. The state's name is the task's status.",
+      "description": "The status of the task: that of its newest run.",
       "initial": "running",
       "states": {
         "running": {
@@ -187,7 +187,7 @@ export const task = createMachine({
           {
             "guard": "live and in #gating or hasSchema and in #verifying or in #recovering",
             "target": ".recovering",
-            "description": "The process that supervised the task has ended, and this one takes over. It has ended while an answer was checked, which may be why.",
+            "description": "The process that supervised the task has ended, and this one takes over. It ended while an answer was checked, which may be the cause.",
             "actions": [
               "assign",
               "assign endedInChecks"
@@ -454,7 +454,7 @@ export const task = createMachine({
             },
             "STEERING_REFUSED": {
               "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
+              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
               }
@@ -535,7 +535,7 @@ export const task = createMachine({
             ],
             "STEERING_REFUSED": {
               "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
+              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
               }
@@ -614,7 +614,7 @@ export const task = createMachine({
                 "HOST_ERROR": {
                   "guard": "isAbort",
                   "target": "#aborted",
-                  "description": "The host reports an error in the child session. That turn had ended: a person stopped what came after it."
+                  "description": "The host reports an error in the child session. That turn was over: a person stopped what came after it."
                 },
                 "TICK": {
                   "guard": "due",
@@ -650,7 +650,7 @@ export const task = createMachine({
             "STEERING_REFUSED": {
               "target": "working",
               "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
+              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
               }
@@ -972,7 +972,7 @@ export const task = createMachine({
             },
             "STEERING_REFUSED": {
               "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
+              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
               },
@@ -1078,12 +1078,12 @@ export const task = createMachine({
               {
                 "guard": "isLaunch",
                 "target": "#queued",
-                "description": "The run is closed in the fleet: nobody works on it who still counts. It is worked on here.",
+                "description": "The run is closed in the fleet: what a server says of it does not count any more. It is worked on here.",
                 "actions": "assign sendAttempts, remote, queuedUntil"
               },
               {
                 "target": "#idle",
-                "description": "The run is closed in the fleet: nobody works on it who still counts. Only the server that has its conversation could go on with it.",
+                "description": "The run is closed in the fleet: what a server says of it does not count any more. Only the server that has its conversation could go on with it.",
                 "actions": [
                   "recordEnd",
                   {
@@ -1153,7 +1153,7 @@ export const task = createMachine({
                 "REMOTE_HELD": {
                   "guard": "isNewestClaim",
                   "target": "away",
-                  "description": "The server that took the run last has it in hand again: it stood still, and goes on. It is not begun anew."
+                  "description": "The server that took the run last works on it again: it was suspended, and goes on. It is not begun anew."
                 },
                 "ADOPTED": {
                   "target": "ordering",
@@ -1193,7 +1193,7 @@ export const task = createMachine({
                 "REMOTE_HELD": {
                   "guard": "isNewestClaim",
                   "target": "away",
-                  "description": "The server that took the run last has it in hand again: it stood still, and goes on. It is not begun anew."
+                  "description": "The server that took the run last works on it again: it was suspended, and goes on. It is not begun anew."
                 },
                 "CANCEL": {
                   "target": "closing",
@@ -1222,11 +1222,11 @@ export const task = createMachine({
                 "REMOTE_HELD": {
                   "guard": "isNewestClaim",
                   "target": "away",
-                  "description": "The server that took the run last has it in hand again: it stood still, and goes on. It is not begun anew."
+                  "description": "The server that took the run last works on it again: it was suspended, and goes on. It is not begun anew."
                 },
                 "REMOTE_LOST": {
                   "target": "ordering",
-                  "description": "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it. The engine has lost it.",
+                  "description": "Nothing of the run is in the fleet any more: no order, no result, and no server that works on it. The engine has lost it.",
                   "actions": "assign sendAttempts"
                 },
                 "TICK": {
@@ -1265,7 +1265,7 @@ export const task = createMachine({
                 "REMOTE_HELD": {
                   "guard": "isNewestClaim",
                   "target": "away",
-                  "description": "The server that took the run last has it in hand again: it stood still, and goes on. It is not begun anew."
+                  "description": "The server that took the run last works on it again: it was suspended, and goes on. It is not begun anew."
                 },
                 "TICK": {
                   "guard": "due",
@@ -1297,12 +1297,12 @@ export const task = createMachine({
                   {
                     "guard": "mayBeginAgain",
                     "target": "ordering",
-                    "description": "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it. It is begun anew by the next server.",
+                    "description": "Nothing of the run is in the fleet any more: no order, no result, and no server that works on it. It is begun anew by the next server.",
                     "actions": "assign sendAttempts"
                   },
                   {
                     "target": "#idle",
-                    "description": "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it. It was begun as often as it may.",
+                    "description": "Nothing of the run is in the fleet any more: no order, no result, and no server that works on it. It was begun as often as it may.",
                     "actions": [
                       "recordEnd",
                       {
@@ -1391,7 +1391,7 @@ export const task = createMachine({
                       },
                       "raise RUN_ENDED (error)"
                     ],
-                    "description": "The run is closed in the fleet: nobody works on it who still counts. The run was stopped at a limit, which is its error."
+                    "description": "The run is closed in the fleet: what a server says of it does not count any more. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
@@ -1399,7 +1399,7 @@ export const task = createMachine({
                       "recordEnd",
                       "raise RUN_ENDED (cancelled)"
                     ],
-                    "description": "The run is closed in the fleet: nobody works on it who still counts."
+                    "description": "The run is closed in the fleet: what a server says of it does not count any more."
                   }
                 ],
                 "REMOTE_CLAIMED": {
@@ -1411,7 +1411,7 @@ export const task = createMachine({
                 },
                 "REMOTE_LOST": {
                   "target": "closing",
-                  "description": "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it."
+                  "description": "Nothing of the run is in the fleet any more: no order, no result, and no server that works on it."
                 },
                 "TICK": {
                   "guard": "due",
@@ -1480,7 +1480,7 @@ export const task = createMachine({
                       },
                       "raise RUN_ENDED (error)"
                     ],
-                    "description": "The run is closed in the fleet: nobody works on it who still counts. The run was stopped at a limit, which is its error."
+                    "description": "The run is closed in the fleet: what a server says of it does not count any more. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
@@ -1488,7 +1488,7 @@ export const task = createMachine({
                       "recordEnd",
                       "raise RUN_ENDED (cancelled)"
                     ],
-                    "description": "The run is closed in the fleet: nobody works on it who still counts."
+                    "description": "The run is closed in the fleet: what a server says of it does not count any more."
                   }
                 ],
                 "REMOTE_CLAIMED": {
@@ -1862,7 +1862,7 @@ export const task = createMachine({
         },
         "stopping": {
           "tags": "stopping",
-          "description": "The task was cancelled, or is beyond a limit. Its session, and all below it, is being stopped.",
+          "description": "The task was cancelled, or is beyond a limit. Its session and the descendants of that are being stopped.",
           "meta": {
             "waitsFor": "stop",
             "refuses": {
@@ -1924,7 +1924,7 @@ export const task = createMachine({
                       },
                       "raise RUN_ENDED (error)"
                     ],
-                    "description": "The child session and all sessions below it have stopped. The run was stopped at a limit, which is its error."
+                    "description": "The child session and its descendants have stopped. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
@@ -1932,7 +1932,7 @@ export const task = createMachine({
                       "recordEnd",
                       "raise RUN_ENDED (cancelled)"
                     ],
-                    "description": "The child session and all sessions below it have stopped."
+                    "description": "The child session and its descendants have stopped."
                   }
                 ],
                 "NOT_STOPPED": [
@@ -2126,19 +2126,19 @@ export const task = createMachine({
         "REMOTE_CLAIMED": {
           "guard": "in #fleet and isNewClaim",
           "target": ".none",
-          "description": "A server of the fleet takes the run. What the server before had asked, nobody waits for.",
+          "description": "A server of the fleet takes the run. The server before does not wait for an answer any more.",
           "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "REMOTE_LOST": {
           "guard": "in #away",
           "target": ".none",
-          "description": "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it. What the server had asked, nobody waits for.",
+          "description": "Nothing of the run is in the fleet any more: no order, no result, and no server that works on it. The server does not wait for an answer any more.",
           "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "CLOSED": {
           "guard": "in #away",
           "target": ".none",
-          "description": "The run is closed in the fleet: nobody works on it who still counts. What the server had asked, nobody waits for.",
+          "description": "The run is closed in the fleet: what a server says of it does not count any more. The server does not wait for an answer any more.",
           "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "ADOPTED": {

@@ -1,4 +1,5 @@
-// ADR-011 in docs/decisions.md
+// What an event means is written once, beside its type, and put on each transition from there: the pictures and the API
+// show it.
 type Transition = string | { target?: string; description?: string };
 
 interface State {

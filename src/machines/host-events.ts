@@ -30,7 +30,7 @@ export interface HostSession {
 /** Why nothing is sent to a conversation: a person took back its newest messages, or archived it and has not used it since. */
 export type SetAside = "reverted" | "archived";
 
-/** The part of a message that tells how a run stands. */
+/** The part of a message that shows how far a run has come. */
 export interface MessageInfo {
   id: string;
   role: "user" | "assistant";

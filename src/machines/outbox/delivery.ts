@@ -1,4 +1,5 @@
-// ADR-015 in docs/decisions.md
+// A notice counts as delivered when the parent's model was certainly shown it. The order of message ids alone does not show
+// that (docs/decisions/015-when-a-notice-counts-as-delivered.md).
 import { and, assign, enqueueActions, not, stateIn } from "xstate";
 import { backoff } from "../backoff.ts";
 import {
@@ -67,11 +68,11 @@ export const delivery = outboxSetup.createStateConfig({
   states: {
     idle: {
       description: "Nothing is owed, and nothing is under way.",
-      always: [adopted, wakes, { guard: "hasQueued", target: "holding", description: "An end is owed." }],
+      always: [adopted, wakes, { guard: "hasQueued", target: "holding", description: "A notice is owed." }],
       on: onNotFound,
     },
     holding: {
-      description: "Ends are owed that do not wake the parent as long as others of their batch are at work.",
+      description: "Notices are owed that do not wake the parent while other tasks of their batch run.",
       entry: [askBatches, { type: "setDeadline", params: OUTBOX_LIMITS.recheckBatches }],
       exit: "clearDeadline",
       always: [adopted, wakes, nothingOwed],
@@ -296,7 +297,7 @@ export const delivery = outboxSetup.createStateConfig({
         "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
       entry: [lookLater, askBatches],
       exit: "clearDeadline",
-      always: { guard: "wakesSinceStop", target: "resending", description: "A later end wakes the parent." },
+      always: { guard: "wakesSinceStop", target: "resending", description: "A later notice wakes the parent." },
       on: {
         ...onAnswer,
         ...onNotFound,

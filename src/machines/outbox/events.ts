@@ -34,9 +34,9 @@ export type OutboxEffect =
    * owed that the answer is to say how much the parent's model has room for.
    */
   | { type: "readParent"; parentSessionID: string; wasRefused: boolean; asksRoom: boolean }
-  /** The parent is set aside: notify the person that these ends wait, and for what. */
+  /** The parent is set aside: notify the person which notices wait, and for what. */
   | { type: "reportSetAside"; parentSessionID: string; ends: RunResult[]; why: SetAside }
-  /** Find out of which of these batches no task is at work any more. Reported, at once, by `BATCHES_CHECKED`. */
+  /** Find out which of these batches have no running task any more. Reported, at once, by `BATCHES_CHECKED`. */
   | { type: "checkBatches"; parentSessionID: string; batchIds: string[] }
   /**
    * Write the prompt for the queued notices, or for the first of them, and choose its ids. `room`: the tokens that the
@@ -65,7 +65,7 @@ export type OutboxEvent =
   | { type: "NOTICE_DUE"; at: number; end: RunResult }
   | { type: "ADOPTED"; at: number; prompts: NoticePrompt[] }
   | { type: "WITHDRAW"; at: number; taskId: string; run: number }
-  /** `ended`: those of the batches of which no task is at work. */
+  /** `ended`: those of the batches that have no running task. */
   | { type: "BATCHES_CHECKED"; at: number; ended: string[] }
   /**
    * `othersRun`: the parent has tasks whose runs have not ended. `setAside`: why it is to be sent nothing; absent
@@ -108,8 +108,8 @@ export type OutboxEvent =
 export const outboxEventDescriptions: Record<OutboxEvent["type"], string> = {
   NOTICE_DUE: "The parent is owed the notice of a run.",
   ADOPTED: "A process with prompts to this parent under way has ended: this outbox takes them over.",
-  WITHDRAW: "The parent learns of a run's end in another way, or its task is gone.",
-  BATCHES_CHECKED: "It is known of which batches no task is at work any more.",
+  WITHDRAW: "The parent gets the result of a run in another way, or its task is gone.",
+  BATCHES_CHECKED: "It is known which batches have no running task any more.",
   PARENT_READ: "The parent's agent and model are known.",
   READ_FAILED: "The parent's agent and model could not be read.",
   COMPOSED: "The prompt has its text and ids.",
@@ -135,7 +135,7 @@ export const outboxEventDescriptions: Record<OutboxEvent["type"], string> = {
 /** What an outbox remembers. It is not stored: after a crash it follows from the tasks and the prompts under way. */
 export interface OutboxContext {
   parentSessionID: string;
-  /** Ends of runs that no prompt carries yet, oldest first. `wake` is `each` once no task of their batch is at work. */
+  /** Results of runs that no prompt carries yet, oldest first. `wake` is `each` once their batch has no running task. */
   queue: RunResult[];
   /** The prompt under way. */
   prompt: NoticePrompt | undefined;
@@ -144,7 +144,7 @@ export interface OutboxContext {
   sender: Sender | undefined;
   /** For how many tokens the parent's model has room, where that was asked. */
   room: number | undefined;
-  /** How many ends were queued when the parent was last read. */
+  /** How many results were queued when the parent was last read. */
   queuedBefore: number;
   /** How often in a row the parent was read again because runs ended meanwhile. */
   readsAgain: number;

@@ -1,4 +1,5 @@
-// ADR-001 in docs/decisions.md
+// "One prompt at a time" and "what is due together goes together" are facts about a parent, not about a task: so each
+// parent session has an outbox (docs/decisions/001-an-outbox-for-each-parent.md).
 import { assign, type SnapshotFrom } from "xstate";
 import { withEventDescriptions } from "../event-descriptions.ts";
 import { delivery } from "./delivery.ts";
@@ -61,7 +62,7 @@ export const outboxMachine = outboxSetup.createMachine(
   }),
 );
 
-/** Where an outbox's chart stands. */
+/** The snapshot of an outbox's chart as it is stored. */
 export type OutboxSnapshot = SnapshotFrom<typeof outboxMachine>;
 
 /** True when the parent is owed nothing and no prompt is under way. */

@@ -16,7 +16,7 @@ export const OUTBOX_LIMITS = {
   /** From the first answer that the parent is not found to the search for it; doubled each time, up to `longestSearch`. */
   firstSearch: 5_000,
   longestSearch: 600_000,
-  /** From one check of the batches to the next: another process tells nothing of its tasks. */
+  /** From one check of the batches to the next: another process reports nothing about its tasks. */
   recheckBatches: 15_000,
   /** From one look at a parent that is set aside, or was stopped, to the next: events usually come first. Doubled each time. */
   firstLook: 15_000,
@@ -45,7 +45,7 @@ export const FRESH_ATTEMPTS = {
   stoppedAt: undefined,
 } as const;
 
-/** True for an end that wakes the parent by itself, whatever the others of its batch do. */
+/** True for a result that wakes the parent by itself, whatever the other tasks of its batch do. */
 const wakes = ({ wake, outcome }: RunResult): boolean => wake !== "all" || outcome === "error";
 
 /** Characters of a notice beside its result, roughly. */
@@ -59,7 +59,7 @@ export const isMuch = (queue: readonly RunResult[]): boolean =>
   queue.reduce((sum, { result, earlierText = "" }) => sum + (result || earlierText).length + NOTICE_CHARS, 0) >
   FEW_CHARS;
 
-/** True when the prompt carries the notice of this end. */
+/** True when the prompt carries the notice of this run. */
 export const carries = ({ runs }: NoticePrompt, end: RunResult): boolean =>
   runs.some(({ taskId, run }) => taskId === end.taskId && run === end.run);
 
@@ -93,7 +93,7 @@ export const outboxSetup = setup({
       prompt: ({ context }) => context.adoptedPrompts[0],
       adoptedPrompts: ({ context }) => context.adoptedPrompts.slice(1),
     }),
-    /** What is known of a batch is known of the ends that are queued now: it is asked anew for later ones. */
+    /** Applies to the results that are queued now: later ones are asked about anew. */
     markEnded: assign({
       queue: ({ context, event }) => {
         assertEvent(event, "BATCHES_CHECKED");
@@ -118,11 +118,11 @@ export const outboxSetup = setup({
       );
     },
     /**
-     * What is queued wakes the parent: an end of a task that wakes it with each end, an error, or the last end of a batch.
+     * True when a queued result wakes the parent: that of a task which wakes it each time, an error, or the last one of a batch.
      * Whatever else is queued goes into the same prompt.
      */
     wakesParent: ({ context: { queue } }) => queue.some(wakes),
-    /** The same of a run that ended after a person stopped the parent's turn: that person did not silence it. */
+    /** The same for a run that ended after a person stopped the parent's turn: its notice was not what that person stopped. */
     wakesSinceStop: ({ context: { queue, stoppedAt = Number.NEGATIVE_INFINITY } }) =>
       queue.some((end) => wakes(end) && end.endedAt >= stoppedAt),
     /** So much came to be owed while the parent was read that its room has to be known. */
@@ -197,7 +197,7 @@ export const recordSender = outboxSetup.assign({
   },
 });
 
-/** Notifies the person, the first time, that what is owed waits until the parent is used again. */
+/** Requests, the first time, that the person be notified: what is owed waits until the parent is used again. */
 export const reportSetAside = outboxSetup.enqueueActions(
   ({ context: { parentSessionID, queue, looks }, event, enqueue }) => {
     assertEvent(event, "PARENT_READ");
@@ -207,7 +207,7 @@ export const reportSetAside = outboxSetup.enqueueActions(
   },
 );
 
-/** Looks at the parent again later, where no event says before that a person uses it. */
+/** Schedules the next look at the parent, unless an event says before that a person uses it. */
 export const lookLater = outboxSetup.assign({
   looks: ({ context }) => context.looks + 1,
   nextDeadline: ({ context, event }) => event.at + backoff(context.looks + 1, LOOK_BACKOFF),
@@ -225,7 +225,7 @@ export const recordStopped = outboxSetup.assign({
   },
 });
 
-/** Asks of which batches of what is owed no task is at work any more. */
+/** Requests which batches of the queued results have no running task any more. */
 export const askBatches = outboxSetup.enqueueActions(({ context: { parentSessionID, queue }, enqueue }) => {
   const batchIds = [...new Set(queue.map(({ batchId }) => batchId))];
   if (batchIds.length > 0) enqueue({ type: "emitEffect", params: { type: "checkBatches", parentSessionID, batchIds } });

@@ -7,7 +7,7 @@ const forgetRequests = taskSetup.assign({ userRequests: [], lostRequests: undefi
 const noServer = {
   guard: stateIn("#away"),
   target: ".none",
-  description: "What the server had asked, nobody waits for.",
+  description: "The server does not wait for an answer any more.",
   actions: forgetRequests,
 } as const;
 
@@ -27,7 +27,7 @@ export const attention = taskSetup.createStateConfig({
     REMOTE_CLAIMED: {
       guard: and([stateIn("#fleet"), "isNewClaim"]),
       target: ".none",
-      description: "What the server before had asked, nobody waits for.",
+      description: "The server before does not wait for an answer any more.",
       actions: forgetRequests,
     },
     REMOTE_LOST: noServer,

@@ -99,7 +99,7 @@ export interface UserRequest {
   questions?: Question[] | undefined;
   /** The patterns that "always" would allow from then on; absent for a question. */
   always?: string[] | undefined;
-  /** Set where a session below the task asked it, and not the task's own. */
+  /** Set where a descendant of the task's session asked it, and not that session itself. */
   isFromBelow?: true | undefined;
 }
 
@@ -195,7 +195,7 @@ export type TaskEffect =
    */
   | { type: "sendPrompt"; prompt: Prompt; schema?: ResultSchema; redoesStep?: true }
   /**
-   * Ask the host how the run stands. Reported by one of the `CHECKED_…` events, or by `CHECK_FAILED`, with the same
+   * Ask the host how far the run has come. Reported by one of the `CHECKED_…` events, or by `CHECK_FAILED`, with the same
    * number. An abort at `abortedAt` does not count: the run was continued after it. Nor does a failure or an abort until
    * `modelLeftAt`: it is that of a model that the run has left. `wasMissing`: the host did not find
    * the session last time; if it still does not, nor lists it, the report is `SESSION_DELETED`. `instructionID`: the newest
@@ -215,21 +215,21 @@ export type TaskEffect =
       schema?: ResultSchema;
     }
   /**
-   * Abort the child's turn, whose model is refused; sessions below it work on. Reported by `MODEL_CHANGED` with this model,
+   * Abort the child's turn, whose model is refused; its descendants work on. Reported by `MODEL_CHANGED` with this model,
    * or by `NOT_STOPPED`.
    */
   | { type: "changeModel"; sessionID: string; model: ModelRef }
-  /** Abort the child's turn, which would not end by itself; sessions below it work on. Reported by `HOST_IDLE`. */
+  /** Abort the child's turn, which would not end by itself; its descendants work on. Reported by `HOST_IDLE`. */
   | { type: "endTurn"; sessionID: string }
   /**
    * Run the gate's command for the newest answer. Reported by `GATE_ENDED` with the same number. `prompt` of that event is
    * what the child is given if it failed.
    */
   | { type: "runGate"; sessionID: string; gateRun: number; directory: string; gate: Gate }
-  /** The gate's command is of no use any more: end it. */
+  /** The gate's command is not needed any more: end it. */
   | { type: "stopGate"; sessionID: string }
   /**
-   * Abort the child session and all sessions below it, and reject the open `requests`. The session has stopped once the
+   * Abort the child session and its descendants, and reject the open `requests`. The session has stopped once the
    * run's message is stored and no model works on it. Reported by `STOPPED` or `NOT_STOPPED`.
    */
   | { type: "stopSession"; sessionID: string; messageID: string; requests: UserRequest[] }
@@ -243,7 +243,7 @@ export type TaskEffect =
   | { type: "readRun"; sessionID: string; run: number }
   /** Ask the server that works on the run to stop. It answers with `REMOTE_ENDED`. */
   | { type: "recallRun"; sessionID: string; run: number }
-  /** End the run in the fleet, for whoever may have it. Reported by `CLOSED`, or by what somebody wrote before. */
+  /** End the run in the fleet, for any server that may have it. Reported by `CLOSED`, or by what somebody wrote before. */
   | { type: "closeRun"; sessionID: string; run: number }
   /** A run has ended: the task that launched this one goes on. */
   | { type: "reportEnd"; taskId: string; parentTaskId: string }
@@ -254,7 +254,7 @@ export type TaskEffect =
   | { type: "sendSteering"; sessionID: string; runMessageID: string; instruction: Prompt }
   /** The parent is owed the notice of a run. */
   | { type: "queueNotice"; end: RunResult }
-  /** The parent learns of the end in another way: drop the notice, if there is one that is not composed already. */
+  /** The parent gets the result in another way: drop the notice, if there is one that is not composed already. */
   | { type: "withdrawNotice"; taskId: string; parentSessionID: string; run: number };
 
 /** What becomes of an interrupted run: its prompt is sent again, and the host continues it; or it ends in `error`. */
@@ -399,16 +399,16 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   CALL_RETURNED: "That tool call waits no longer.",
   OWN_TASK_ENDED: "A run of a task that the child launched has ended.",
   CANCEL: "The agent or a person cancels the task.",
-  STOPPED: "The child session and all sessions below it have stopped.",
+  STOPPED: "The child session and its descendants have stopped.",
   NOT_STOPPED: "The child session has not stopped.",
   MODEL_CHANGED: "The turn of the model that is refused has ended: the run goes on with this one.",
   ORDERED: "The engine of the fleet has the order.",
   ORDER_REFUSED: "The engine of the fleet did not take the order.",
   REMOTE_CLAIMED: "A server of the fleet takes the run.",
   REMOTE_ENDED: "The server that has the run says how it ended.",
-  REMOTE_HELD: "The server that took the run last has it in hand again: it stood still, and goes on.",
-  REMOTE_LOST: "Nothing of the run is in the fleet any more: no order, no end, and no server that works on it.",
-  CLOSED: "The run is closed in the fleet: nobody works on it who still counts.",
+  REMOTE_HELD: "The server that took the run last works on it again: it was suspended, and goes on.",
+  REMOTE_LOST: "Nothing of the run is in the fleet any more: no order, no result, and no server that works on it.",
+  CLOSED: "The run is closed in the fleet: what a server says of it does not count any more.",
   LIMIT_EXCEEDED: "The run is beyond a limit of the options: a budget, repeated calls, or its time.",
   RESUME: "A follow-up prompt begins the next run.",
   STEER: "The agent or a person gives the running task a further instruction.",

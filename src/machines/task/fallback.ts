@@ -1,4 +1,5 @@
-// ADR-160, ADR-161 in docs/decisions.md
+// A model is left when its provider refuses it, not when a request fails (docs/decisions/160-when-a-model-is-left.md). The
+// list of other models is a fact of the task, so that a replay chooses as the run did.
 import { isSameModel, type ModelRef, type RefusedModel } from "../../task.ts";
 import type { TaskContext } from "./events.ts";
 

@@ -22,7 +22,7 @@ const UNEXPLAINED: TaskError = {
   message: "The server that worked on the task says that it failed, and not why.",
 };
 
-/** Has something done with the newest run in the fleet. */
+/** Returns an action that requests something of the fleet for the newest run. */
 const ofRun = (type: "sendOrder" | "readRun" | "recallRun" | "closeRun") =>
   ({
     type: "emitEffect",
@@ -78,11 +78,11 @@ export const ended = [
   { guard: "isNewestClaim", target: "#idle", actions: [...end, endCancelled] },
 ] as const;
 
-/** The run fails with this error, and whatever server has it is to stop. */
+/** The run fails with this error, and a server that has it is to stop. */
 export const failAndCloseWith = (error: TaskError) =>
   ["recordEnd", { type: "recordError", params: error }, closeRun, endFailed] as const;
 
-/** A fault in the plugin ends the run, and whatever server has it is to stop. */
+/** A fault in the plugin ends the run, and a server that has it is to stop. */
 export const failAndClose = ["recordEnd", recordEventError, closeRun, endFailed] as const;
 
 /** The session of a run that is being stopped is deleted: nobody waits for its server any more. */

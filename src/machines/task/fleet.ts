@@ -1,4 +1,5 @@
-// ADR-253 in docs/decisions.md
+// A task stays a task of the server that launched it while another one works on its run: so this chart knows what is
+// recorded in the run's log, and never what runs there (docs/decisions/253-fleets-claim-runs-in-logs.md).
 import { and, assign } from "xstate";
 import type { TaskError } from "../../task.ts";
 import { backoff } from "../backoff.ts";

@@ -1,4 +1,5 @@
-// ADR-238 in docs/decisions.md
+// The failure of a gate is given to the agent as an instruction, so that it is sent again, answered and recovered as every
+// instruction is (docs/decisions/238-a-gate-is-a-state.md).
 import { and, assertEvent, assign, enqueueActions } from "xstate";
 import { type TaskError, workDirectory } from "../../task.ts";
 import type { GateEnd, TaskContext } from "./events.ts";

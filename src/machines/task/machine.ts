@@ -1,3 +1,5 @@
+// The status is a region of its own. A completed task takes no resume before its last notice is delivered, so that each
+// notice says how one run ended.
 import { and, assign, initialTransition, not, type SnapshotFrom, stateIn } from "xstate";
 import type { TaskStatus } from "../../task.ts";
 import { withEventDescriptions } from "../event-descriptions.ts";
@@ -8,7 +10,7 @@ import { run } from "./run.ts";
 import { NEW_RUN, taskSetup } from "./setup.ts";
 import { steering } from "./steering.ts";
 
-/** Has the region `run` begin. Its time is the run's own: entering the chart is no event with one. */
+/** Begins the run in the region `run`. Its time is the run's own: entering the chart is no event with one. */
 const beginRun = taskSetup.raise(({ context }) => ({ type: "RUN_BEGAN", at: context.run.startedAt }));
 
 const onRunEnded = {
@@ -23,9 +25,9 @@ const onResultRead = {
   RESULT_READ: { actions: taskSetup.assign({ resultRetrievedAt: ({ event }) => event.at }) },
 } as const;
 
-/** How the newest run stands, for everybody outside. The region `run` says where in it the task is. */
+/** The status of the newest run, for everything outside the chart. The region `run` says where in it the task is. */
 export const lifecycle = taskSetup.createStateConfig({
-  description: "How the newest run stands. The state's name is the task's status.",
+  description: "The status of the task: that of its newest run.",
   initial: "running",
   states: {
     running: {
@@ -126,7 +128,7 @@ export const taskMachine = taskSetup.createMachine(
   }),
 );
 
-/** Where a task's chart stands. */
+/** The snapshot of a task's chart as it is stored. */
 export type TaskSnapshot = SnapshotFrom<typeof taskMachine>;
 
 /** The part of a snapshot that is stored. The chart has no child actors and no history states, so this is all of it. */
@@ -198,7 +200,7 @@ export const allowedEvents = (snapshot: StoredSnapshot): TaskEvent["type"][] => 
   return CALLER_EVENTS.flatMap((event) => (now.can(event) ? event.type : []));
 };
 
-/** Says why the task would refuse an event, in words that follow "task …"; undefined when it would accept it. */
+/** Returns why the task would refuse an event, in words that follow "task …"; undefined when it would accept it. */
 export const refusalReason = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {
   if (snapshot.can(event)) return undefined;
   const reasons = Object.values(snapshot.getMeta()).map((meta) => meta?.refuses?.[event.type]);

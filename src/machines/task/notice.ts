@@ -1,11 +1,12 @@
-// ADR-012 in docs/decisions.md
+// A tool that waits for a run holds its notice back until OpenCode has stored the tool's output: before that, a person may
+// abort the turn (docs/decisions/012-a-waiting-tool-holds-the-notice-back.md).
 import { and, assertEvent, enqueueActions } from "xstate";
 import type { TaskContext, TaskEffect } from "./events.ts";
 import { taskSetup } from "./setup.ts";
 
 const refusesResume = { refuses: { RESUME: "has a result that is still being delivered" } };
 
-/** Has the task that launched this one learn of the end, in the same step: from then on it is at work again. */
+/** Requests that the task that launched this one be notified in the same step: from then on it is at work again. */
 const reportEnd = taskSetup.enqueueActions(({ context: { facts }, enqueue }) => {
   const { sessionID: taskId, parentTaskId } = facts;
   if (parentTaskId) enqueue({ type: "emitEffect", params: { type: "reportEnd", taskId, parentTaskId } });

@@ -1,4 +1,5 @@
-// ADR-273 in docs/decisions.md
+// Runs that the same limits and the same provider concern form a lane: where its first run cannot start, none after it can.
+// So a walk over thousands of queued runs looks at one of each lane.
 import type { QueuePlace, UsedUpLimit } from "../../task.ts";
 import {
   createCounts,

@@ -105,7 +105,7 @@ export function* transitionsOf(origin: TaskInput, events: readonly TaskEvent[]):
   }
 }
 
-/** Says what a transition led to. */
+/** Describes what a transition led to. */
 const stepOf = ({ event, before, after, actions, fault }: Transition): ReplayStep => {
   const from = regionsOf(before);
   if (after === before) {

@@ -36,7 +36,7 @@ const INTERRUPTED: TaskError = {
 export const newestPrompt = (context: TaskContext): Prompt =>
   toPrompt(context, context.storedInstruction ?? context.run);
 
-/** Why a run ends whose answer was not checked to the end: whatever the check does, it is not done again and again. */
+/** Returns the error of a run whose answer was never checked completely: the check is not repeated without end. */
 function uncheckedError({ context: { facts, gate, endedInChecks } }: { context: TaskContext }): TaskError {
   const meanwhile = `OpenCode ended ${endedInChecks} times in a row meanwhile`;
   return gate
@@ -61,7 +61,7 @@ function endError({ context, event }: { context: TaskContext; event: TaskEvent }
   return "error" in event && event.error && "kind" in event.error ? event.error : UNANSWERED;
 }
 
-/** Has the session stopped, with all below it. */
+/** Requests that the session and its descendants be stopped. */
 export const emitStop = {
   type: "emitEffect",
   params: ({ context }: { context: TaskContext }) => ({
@@ -72,7 +72,7 @@ export const emitStop = {
   }),
 } as const;
 
-/** Asks for a slot for the newest run. */
+/** Requests a slot for the newest run. */
 export const requestSlot = {
   type: "emitEffect",
   params: ({ context }: { context: TaskContext }) => ({
@@ -97,7 +97,7 @@ const endedRun = ({ context, event }: { context: TaskContext; event: TaskEvent }
   incomplete: (event.type === "RUN_ENDED" ? runResult(context, event.outcome) : context.lastRunResult)?.incomplete,
 });
 
-/** Has what was observed of the run written down. */
+/** Requests the run's receipt. */
 export const writeReceipt = {
   type: "emitEffect",
   params: (ended: { context: TaskContext; event: TaskEvent }) => ({
@@ -106,7 +106,7 @@ export const writeReceipt = {
   }),
 } as const;
 
-/** The same, with what the host has stored of the run. */
+/** Requests the same, with what the host has stored of the run. */
 export const completeReceipt = {
   type: "emitEffect",
   params: (ended: { context: TaskContext; event: TaskEvent }) => ({
@@ -115,7 +115,7 @@ export const completeReceipt = {
   }),
 } as const;
 
-/** Asks the host how the run stands; answers to earlier checks no longer count. */
+/** Requests a check of the run in the host; answers to earlier checks no longer count. */
 export const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
   const { facts, run, storedInstruction, hostError, abortedAt, modelLeftAt, missingSince } = context;
   const checkId = context.checkId + 1;
@@ -127,7 +127,7 @@ export const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
   enqueue({ type: "emitEffect", params: { type: "checkRun", ...asked } });
 });
 
-/** Reports the end to the other regions. Each transition to `idle` does so, and nothing else ends a run. */
+/** Tells the other regions that the run has ended. Each transition to `idle` does so, and nothing else ends a run. */
 const endRun = (outcome: RunResult["outcome"]) =>
   taskSetup.raise(({ event }) => ({ type: "RUN_ENDED", at: event.at, outcome }));
 
@@ -135,7 +135,7 @@ export const endCompleted = endRun("completed");
 export const endFailed = endRun("error");
 export const endCancelled = endRun("cancelled");
 
-/** The run fails with this error. As far as the host has said it has not ended: whatever still works on it is stopped. */
+/** The run fails with this error. The host has not reported an end, so the session is stopped as well. */
 export const failAndStopWith = (error: TaskError) =>
   ["recordEnd", { type: "recordError", params: error }, emitStop, endFailed] as const;
 
@@ -218,7 +218,7 @@ export const completeAfterTakeover = [
 
 const fail = { target: "#idle", actions: ["recordEnd", recordEventError, endFailed] } as const;
 
-/** As far as the host has said, the run has not ended: whatever still works on it costs money. */
+/** The run fails though the host has not reported an end: the session is stopped as well, since what still works on it costs money. */
 export const failAndStop = {
   target: "#idle",
   description: "The run is given up, and whatever still works on it is stopped.",
@@ -280,14 +280,14 @@ export const expectIdle = {
 /** The host did not take the instruction, and may the next time. */
 export const steerAgainLater = {
   guard: and(["isOldestInstruction", "maySteerAgain"]),
-  description: "The host is asked how the run stands after a pause, and then the instruction is sent again.",
+  description: "The host is asked about the run after a pause, and then the instruction is sent again.",
   actions: {
     type: "setDeadline",
     params: ({ context }: { context: TaskContext }) => backoff((context.steerAttempts ?? 0) + 1, RETRY_BACKOFF),
   },
 } as const;
 
-/** The host would ask the model for ever. */
+/** Requests that the turn be ended: the host would otherwise ask the model for ever. */
 export const emitEndOfTurn = {
   description: "That turn is ended. If the host does not report it as idle then, it is asked after a moment.",
   actions: [
@@ -304,13 +304,13 @@ export const emitEndOfTurn = {
 
 export const countFailedCheck = taskSetup.assign({ failedChecks: ({ context }) => context.failedChecks + 1 });
 
-/** Has the host asked again after a pause. */
+/** Requests another check after a pause. */
 export const checkAgainLater = { type: "setDeadline", params: TASK_LIMITS.recheckAfter } as const;
 
 /**
  * A fault of the host, such as a database that is locked, interrupted the run. It is no failure of the model: as after the end
  * of a process, the run goes on, unless that happens again and again.
- * @param whether what else must hold: after the end of a process, its recovery says whether runs go on
+ * @param whether the other condition: after the end of a process, its recovery says whether runs go on
  */
 export const continueAfterFault = (whether: "mayContinue" | "mayBeInterrupted") =>
   [

@@ -1,4 +1,5 @@
-// ADR-006, ADR-113 in docs/decisions.md
+// A run is a region of its own, so that each of its states is there once, for launches and for resumes. A cancel is one of
+// these states, because OpenCode has to confirm it (docs/decisions/006-a-cancel-is-confirmed.md).
 import { and, assertEvent, assign, not, stateIn } from "xstate";
 import { backoff } from "../backoff.ts";
 import { isRefusedTooLong } from "./fallback.ts";
@@ -77,7 +78,7 @@ export const run = taskSetup.createStateConfig({
       {
         guard: and(["live", isAnswerChecked]),
         target: ".recovering",
-        description: "It has ended while an answer was checked, which may be why.",
+        description: "It ended while an answer was checked, which may be the cause.",
         actions: [
           adopt,
           taskSetup.assign({

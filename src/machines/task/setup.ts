@@ -1,4 +1,3 @@
-// ADR-053 in docs/decisions.md
 import { and, assertEvent, assign, not, or, setup, stateIn } from "xstate";
 import { type Answer, type Claim, isStop, type TaskError, type WaitsFor } from "../../task.ts";
 import { ABORTED } from "../host-events.ts";
@@ -29,7 +28,7 @@ export const TASK_LIMITS = {
   stopAttempts: 10,
   /**
    * How often in a row a run is continued after an interruption without finishing a step in between: it may itself be
-   * what makes OpenCode crash.
+   * what makes OpenCode crash. Quitting is no such thing, so a finished step starts the count anew.
    */
   interruptions: 2,
   /** How often in a row a child whose answer does not fit the schema is asked for another one. */
@@ -107,7 +106,7 @@ export const mayNotCheck = ({ endedInChecks = 0 }: TaskContext): boolean => ende
 /** True until the host makes the request again that the provider refused for now. */
 const isRefusedForNow = ({ retry }: TaskContext, at: number): boolean => retry !== undefined && at < retry.until;
 
-/** Contexts have no list where it would be empty: so did those of versions without it. */
+/** Empty lists are stored as undefined. */
 const orUndefined = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list : undefined);
 
 /** Returns a message of a run as the host takes it. */
@@ -116,7 +115,7 @@ export const toPrompt = (context: TaskContext, { messageID, partID, prompt }: In
   return { sessionID, messageID, parts: [{ id: partID, text: prompt }], agent, model: modelOf(context) };
 };
 
-/** True for a claim of a newer log, or for one that stands later in the same log: whoever wrote it works on the run now. */
+/** True for a claim of a newer log, or a later one of the same log: the server that wrote it works on the run now. */
 export const isNewer = (claim: Claim, than: Claim | undefined): boolean =>
   than === undefined || claim.epoch > than.epoch || (claim.epoch === than.epoch && claim.seq > than.seq);
 
@@ -124,7 +123,7 @@ export const isNewer = (claim: Claim, than: Claim | undefined): boolean =>
 export const isSameClaim = (one: Claim | undefined, other: Claim | undefined): boolean =>
   one !== undefined && one.epoch === other?.epoch && one.seq === other.seq;
 
-/** What a tool call that waits for the end of a task ends its wait with. */
+/** The events that end the wait of a tool call for a task. */
 const WAIT_ENDS = ["WAIT_ABANDONED", "WAIT_DELIVERED"] as const;
 
 /** The task chart's types, and every guard and action that it names. */
@@ -353,7 +352,7 @@ export const taskSetup = setup({
     isForFleet: ({ context: { facts, run, remote } }) =>
       facts.fleet !== undefined && (run.index === 0 || remote !== undefined),
     isLaunch: ({ context: { run } }) => run.index === 0,
-    /** No server works on it yet, from which anything could be heard. */
+    /** No server has claimed the run. */
     isOffered: and([stateIn("#fleet"), not(stateIn("#away"))]),
     isNewClaim: ({ context: { remote }, event }) => {
       assertEvent(event, "REMOTE_CLAIMED");

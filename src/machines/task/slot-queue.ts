@@ -8,7 +8,7 @@ export type LimitKind = (typeof LIMIT_KINDS)[number];
 /** How many tasks may be at work at once, for each limit that concerns a run. */
 export type SlotLimits = { [Kind in LimitKind]?: number | undefined };
 
-/** How many tasks may be at work at once. All limits that concern a task hold. */
+/** How many tasks may be at work at once. All limits that concern a task apply. */
 export interface Concurrency {
   /** Of all tasks. */
   default: number;

@@ -1,4 +1,5 @@
-// ADR-155, ADR-156 in docs/decisions.md
+// An instruction is stored in the child's conversation, not prompted: it starts no turn, so it cannot undo a cancel or an
+// end of the same moment (docs/decisions/155-an-instruction-is-stored-not-prompted.md).
 import { and, assign, enqueueActions, not, or, stateIn } from "xstate";
 import { taskSetup, toPrompt, wasSent } from "./setup.ts";
 

@@ -1,3 +1,5 @@
+// A turn is ended before its run is over, or goes on with another model: a prompt that was accepted may arrive after the
+// abort, so the host has to confirm the stop (docs/decisions/006-a-cancel-is-confirmed.md).
 import { assertEvent, assign, enqueueActions } from "xstate";
 import { nextModel } from "./fallback.ts";
 import {
@@ -14,7 +16,8 @@ import { TASK_LIMITS, taskSetup } from "./setup.ts";
 /** State of the region `run`: it was cancelled or is beyond a limit, and is aborted until the host confirms that it has stopped. */
 export const stopping = taskSetup.createStateConfig({
   tags: "stopping",
-  description: "The task was cancelled, or is beyond a limit. Its session, and all below it, is being stopped.",
+  description:
+    "The task was cancelled, or is beyond a limit. Its session and the descendants of that are being stopped.",
   meta: {
     waitsFor: "stop",
     refuses: { CANCEL: "is already being cancelled", STEER: "is being cancelled" },
@@ -99,7 +102,7 @@ export const changingModel = taskSetup.createStateConfig({
         HOST_ERROR: {
           guard: "isAbort",
           target: "#aborted",
-          description: "That turn had ended: a person stopped what came after it.",
+          description: "That turn was over: a person stopped what came after it.",
         },
         TICK: {
           guard: "due",

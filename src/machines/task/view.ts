@@ -34,7 +34,7 @@ interface Described {
   states?: Readonly<Record<string, object>>;
 }
 
-/** What the innermost state waits for that says it. */
+/** Returns what the innermost state that says so waits for. */
 const waitsForIn = (value: unknown, { states = {} }: Described): WaitsFor | undefined => {
   const name = typeof value === "object" && value !== null ? (Object.keys(value)[0] ?? "") : String(value);
   const state: Described | undefined = states[name];

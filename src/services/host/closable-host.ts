@@ -1,4 +1,5 @@
-// ADR-030 in docs/decisions.md
+// OpenCode opens a directory for any call that names it, even `app.log`. So all calls go through one place that is closed
+// first.
 import type { PluginInput } from "@opencode-ai/plugin";
 import type { Log } from "../platform/log.ts";
 import type { Host, HostFailure } from "./host.ts";
@@ -39,7 +40,7 @@ export const createClosableHost = (host: Host): ClosableHost => {
 };
 
 /**
- * Wraps a host so that `before` is called before each call of it: whatever a process does first after it was held up, the
+ * Wraps a host so that `before` is called before each call of it: whatever a process does first after it was suspended, the
  * host is asked nothing before that.
  */
 export const createHostAfter = (host: Host, before: () => void): Host =>

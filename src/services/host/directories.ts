@@ -1,3 +1,6 @@
+// The directories that sessions of this process use: those of tasks' worktrees
+// (docs/decisions/243-one-engine-per-project.md), and those that are opened only to be read, which get no engine
+// (docs/decisions/262-reading-a-directory-starts-no-engine.md).
 import type { Clock } from "../platform/clock.ts";
 
 /**
@@ -45,7 +48,7 @@ export const showsWork = (eventType: string): boolean => WORK.test(eventType);
 export interface OpenedDirectory {
   /** True while nothing has been done there but to read for `ReadDirectories.read`. */
   isOnlyRead(): boolean;
-  /** Takes note that somebody works there. */
+  /** Notes that somebody works there. */
   use(): void;
   /** To be called when OpenCode closes it. */
   close(): void;
@@ -53,7 +56,7 @@ export interface OpenedDirectory {
 
 /**
  * The directories that are opened in this process only to read something of them. OpenCode opens a directory for any call
- * that is about a session of it; but whoever only reads there is no candidate for its tasks, and supervises nothing.
+ * that is about a session of it; but a process that only reads there takes over none of its tasks, and supervises nothing.
  */
 export interface ReadDirectories {
   /**
@@ -65,7 +68,7 @@ export interface ReadDirectories {
     read: () => Promise<T>,
     close: (directory: string) => Promise<unknown>,
   ): Promise<T>;
-  /** Takes note that OpenCode has opened a directory. */
+  /** Notes that OpenCode has opened a directory. */
   open(directory: string): OpenedDirectory;
 }
 

@@ -1,3 +1,4 @@
+// The port to OpenCode. The forms of its messages belong to it, so that nothing else depends on the SDK's.
 import type { HostEvent, HostSession, MessageInfo, PermissionRule, ToolCallStage } from "../../machines/host-events.ts";
 import type { Prompt, UserRequest } from "../../machines/task/events.ts";
 import type { ModelRef } from "../../task.ts";
@@ -142,7 +143,7 @@ export interface Host {
   session(sessionID: string): Promise<HostResult<HostSession>>;
   /** Creates a session. */
   createSession(session: NewSession): Promise<HostResult<{ id: string }>>;
-  /** Has a session that does not work now go on in another directory, from its next prompt on. */
+  /** Moves a session that does not work now to another directory, where its next prompt is answered. */
   moveSession(sessionID: string, directory: string): Promise<HostResult<void>>;
   /** Gives up what the host has in memory for a directory. It comes back with the next call about a session of it. */
   closeDirectory(directory: string): Promise<HostResult<void>>;

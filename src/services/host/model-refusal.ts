@@ -1,4 +1,5 @@
-// ADR-160, ADR-265 in docs/decisions.md
+// Only a refusal of the model itself makes another model worth asking (docs/decisions/160-when-a-model-is-left.md). An
+// error that may pass, such as a locked database, interrupts the run instead, which then goes on by itself.
 import { ABORTED } from "../../machines/host-events.ts";
 import type { HostError } from "../../machines/task/events.ts";
 import { CONTENT_FILTER_ERROR, type ModelRefusal } from "../../task.ts";
@@ -17,7 +18,7 @@ const refusalOfStatus = (status: number | undefined, message: string): ModelRefu
 };
 
 /**
- * Says why a model refused a request, if another model may take it. The host has tried again as often as it does when it
+ * Returns why a model refused a request, if another model may take it. The host has tried again as often as it does when it
  * reports a rate limit or too much load as an error. All other failures, such as a context that is too long, lie in the
  * request.
  */
@@ -47,7 +48,7 @@ const NOT_CONFIGURED = /^(?:Agent|Command|Model) not found\b/;
 /** What OpenCode says when it cannot use its database or a disk. */
 const OF_STORAGE = /\b(?:failed to execute statement|database|SQLITE_\w+|sqlerror|disk|ENOSPC|EIO|EMFILE|ENFILE)\b/i;
 
-/** Says whether an error is a fault of the host itself, or of a kind that is not known; undefined for all others. */
+/** Returns whether an error is a fault of the host itself, or of a kind that is not known; undefined for all others. */
 const faultOf = ({ name, message }: HostError): HostError["fault"] => {
   if (OF_REQUEST.includes(name) || NOT_CONFIGURED.test(message)) return undefined;
   return OF_STORAGE.test(message) ? "host" : "unknown";

@@ -52,22 +52,22 @@ export const createOpencodeHost = (
       Object.entries(statuses).flatMap(([id, status]) => (status.type === "idle" ? [] : [id])),
     );
 
-  /** Where a worktree does not answer, its sessions count as busy, and the others are not held up by it. */
+  /** Where a worktree does not answer, its sessions count as busy, and the others do not wait for it. */
   const busyThere = async (directory: string): Promise<string[]> => {
     const busy = await busyIn(directory);
     return busy.ok ? busy.value : sessionDirectories.sessionsIn(directory);
   };
 
-  /** Settles a request in the directory of the session that made it, which the request does not say. */
+  /** Replies to a request in the directory of the session that made it, which the request does not say. */
   const whereOpen = async (
-    settle: (place: { directory?: string }) => Promise<HostResult<unknown>>,
+    reply: (place: { directory?: string }) => Promise<HostResult<unknown>>,
   ): Promise<HostResult<void>> => {
-    let settled = await settle({});
+    let replied = await reply({});
     for (const directory of sessionDirectories.all()) {
-      if (settled.ok || settled.failure.kind !== "notFound") break;
-      settled = await settle({ directory });
+      if (replied.ok || replied.failure.kind !== "notFound") break;
+      replied = await reply({ directory });
     }
-    return withoutValue(settled);
+    return withoutValue(replied);
   };
 
   return {

@@ -97,7 +97,7 @@ export const callSdk = async <T>(
   } catch (error) {
     return { ok: false, failure: { kind: "unavailable", name: "Unreachable", message: errorMessage(error) } };
   } finally {
-    // Not left to fire: until then it would keep what the call holds.
+    // Not left to fire: until then it would keep the memory of the call.
     cancelTimer();
   }
 };

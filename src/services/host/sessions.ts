@@ -37,7 +37,7 @@ export const createSessionAborter =
 const ok = (value: SetAside | undefined): HostResult<SetAside | undefined> => ({ ok: true, value });
 
 /**
- * Says why nothing is to be sent to a conversation now; undefined where nothing stands in the way. A prompt takes no
+ * Returns why nothing is to be sent to a conversation now; undefined where something may be. A prompt takes no
  * conversation out of the archive, so one that was prompted after it was archived counts as in use: it is read for that.
  */
 export const whySetAside = async (

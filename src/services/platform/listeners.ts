@@ -66,7 +66,7 @@ type Listener<Event> = (event: Event) => void | Promise<void>;
 export const createEventBus = <Events>(log: Log): EventBus<Events> => {
   const listeners: { [Name in keyof Events]?: Set<Listener<Events[Name]>> } = {};
 
-  /** Returns a copy, so that whoever subscribes during an event hears the next one first. */
+  /** Returns a copy, so that a listener that is added during an event hears the next one first. */
   const listenersOf = <Name extends keyof Events>(name: Name): Listener<Events[Name]>[] => [...(listeners[name] ?? [])];
 
   const logFault = (name: keyof Events, error: unknown) =>

@@ -1,4 +1,3 @@
-// ADR-124 in docs/decisions.md
 /**
  * Returns the first `length` characters (UTF-16 units) of a text, never with half a surrogate pair at the end: providers
  * refuse a request with a lone surrogate. A sequence of several pairs, such as a flag, may be split.

@@ -50,7 +50,7 @@ export const makePrivateFolder = (folder: string): boolean => {
 const draftOf = (file: string): string => `${file}.${randomUUID()}`;
 
 /**
- * Writes a file, for its owner alone, as a whole: whoever reads it finds the old one or the new one.
+ * Writes a file, for its owner alone, as a whole: a reader finds the old one or the new one.
  *
  * @throws when it cannot be written; nothing is left of it then
  */

@@ -1,4 +1,4 @@
-// ADR-054 in docs/decisions.md
+// Two containers with one host name may have the same pids, so a pid counts only within a boot and a PID namespace.
 import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";

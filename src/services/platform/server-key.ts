@@ -1,9 +1,9 @@
+// `/v1/health` tells everybody the pid of a server, so another user's program could stand in for one that was killed. A key
+// that only the owner of the data folder can read proves that it is not (docs/decisions/259-servers-prove-themselves.md).
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { makePrivateFolder, writeWhole } from "./private-files.ts";
-
-// ADR-259 in docs/decisions.md
 
 /** The form of a challenge, and of what `newChallenge` makes. */
 export const CHALLENGE = /^[\w-]{16,128}$/;
@@ -21,7 +21,7 @@ export interface Challenge {
 /** Returns a random challenge, which nobody has seen before. */
 export const newChallenge = (): string => randomBytes(24).toString("base64url");
 
-/** Returns what proves that whoever listens at that port can read the key, and tells nothing about the key. */
+/** Returns a proof that the server at that port can read the key. It reveals nothing about the key. */
 export const proofOf = (key: string, { port, challenge }: Challenge): string =>
   createHmac("sha256", key).update(`opencode-taskchart ${port} ${challenge}`).digest("base64url");
 

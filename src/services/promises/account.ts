@@ -8,7 +8,7 @@ export interface Breach {
   what: string;
 }
 
-/** Something that holds of every journal. */
+/** Something that is true of every journal. */
 export interface JournalPromise {
   /** By which tests, documents and people call it. */
   name: string;

@@ -1,3 +1,5 @@
+// Journals are checked without the chart that accepted them, so that a fault of the chart shows, which a replay by that
+// chart repeats (docs/decisions/276-journals-are-checked-without-the-chart.md).
 import { duration } from "../text/duration.ts";
 import {
   type Account,

@@ -1,7 +1,7 @@
 import type { Account, Run, Step } from "./account.ts";
 import { at, type Breach, inSnapshot, type JournalPromise } from "./account.ts";
 
-/** To whom the end of a run is owed: to nobody, to a call that waits, to the outbox, or to whoever reads a prompt under way. */
+/** To whom the end of a run is owed: to nobody, to a call that waits, to the outbox, or to the reader of a prompt under way. */
 type Owed = "nobody" | "a call" | "the outbox" | "a prompt";
 
 /** What each is called in a snapshot. */
@@ -12,7 +12,7 @@ const STORED_AS: Record<Owed, string> = {
   "a prompt": "sending",
 };
 
-/** What the ends of a task's runs came to. */
+/** What was wrong in the delivery of a task's results. */
 interface Deliveries {
   /** An end is delivered that had been delivered. */
   twice: Breach[];
@@ -27,7 +27,7 @@ interface Deliveries {
   waiters: string[];
 }
 
-/** Follows the ends of all runs to whoever they are delivered to. */
+/** Follows how each run's end is delivered. */
 const followDeliveries = ({ runs }: Account): Deliveries => {
   const found: Deliveries = { twice: [], unowed: [], forgotten: [], unwaited: [], owed: "nobody", waiters: [] };
   let delivered: Step | undefined;

@@ -93,7 +93,7 @@ export interface Position {
   next: ReplayStep | undefined;
 }
 
-/** Says where the task stood after so many events of a journal. */
+/** Returns the state of the task after so many events of a journal. */
 export const positionAfter = (walked: Walk, taken: number): Position => {
   const { steps, snapshots } = walked;
   const snapshot = snapshots[taken] ?? snapshots[0];

@@ -15,7 +15,7 @@ type OfType<Type extends TaskEvent["type"]> = Extract<TaskEvent, { type: Type }>
 /** What an event of that name brings beside its name and its time. */
 type Brings<Type extends TaskEvent["type"]> = Omit<OfType<Type>, "type" | "at"> & Pick<Partial<OfType<Type>>, "at">;
 
-/** Events of one name that may come next, by what tells them apart. */
+/** Events of one name that may come next, by what distinguishes them. */
 type Examples<Type extends TaskEvent["type"]> = (context: TaskContext, at: number) => Record<string, Brings<Type>>;
 
 /** Stands for a text that nobody knows yet. */
@@ -170,7 +170,7 @@ const EXAMPLES: { readonly [Type in TaskEvent["type"]]: Examples<Type> } = {
   ACTIVITY_SEEN: plain,
 };
 
-/** What of a step can be told apart: not the texts that stand for what nobody knows. */
+/** What distinguishes one step from another: not the texts in place of what nobody knows. */
 const led = ({ to, effects, changed }: ReplayStep): string =>
   JSON.stringify([to, effects.map(({ type }) => type), changed]);
 

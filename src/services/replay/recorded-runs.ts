@@ -37,7 +37,7 @@ export interface RecordedSilence {
   wasAlive: boolean;
 }
 
-/** What a journal tells of slots and silences. */
+/** What a journal says of slots and silences. */
 export interface Recorded {
   runs: RecordedRun[];
   silences: RecordedSilence[];

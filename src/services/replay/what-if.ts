@@ -1,4 +1,5 @@
-// ADR-154 in docs/decisions.md
+// Nobody knows what agents would have done with other limits. So only what the journals say of each run goes again: when it
+// held a slot, waited, or needed none.
 import type { Journal } from "../../machines/task/replay.ts";
 import type { Concurrency } from "../../machines/task/slot-queue.ts";
 import type { BudgetedUsage, Progress, TaskFacts } from "../../task.ts";
@@ -89,7 +90,7 @@ const queueOf = (runs: RecordedRun[], limits: Concurrency): SimulatedQueue => {
   };
 };
 
-/** Returns the tasks that go beyond their budget, and not those that would have been stopped with one above them. */
+/** Returns the tasks that go beyond their budget, and not those that would have been stopped with an ancestor. */
 const stoppedBy = (budget: Budget, tasks: (StoredTask & { facts: TaskFacts })[]): StoppedTask[] => {
   const ownTasks = Map.groupBy(tasks, ({ facts }) => facts.parentTaskId ?? "");
   const usedBy = ({ facts, progress }: (typeof tasks)[number]): BudgetedUsage => {

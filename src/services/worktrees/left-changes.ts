@@ -1,4 +1,5 @@
-// ADR-245, ADR-250, ADR-257 in docs/decisions.md
+// A task at rest belongs to no process, so any process applies or discards its changes: all of them or none, at a person's
+// word alone (docs/decisions/245-a-person-applies-changes.md).
 import { existsSync, rmSync } from "node:fs";
 import { type ChangedFile, hasEnded, type LeftOut, type Task } from "../../task.ts";
 import { errorMessage } from "../platform/log.ts";
@@ -67,8 +68,8 @@ export const findLeftWorktree = (
   const { worktree, parentTaskId } = task;
   if (!worktree) throw new NotDone(`Task ${named(task)} worked in ${toSingleLine(task.directory)} itself.`);
   if (worktree.isShared) {
-    const above = parentTaskId === undefined ? "another task" : `task ${toSingleLine(parentTaskId)}`;
-    throw new NotDone(`Task ${named(task)} worked in the worktree of ${above}: name that one.`);
+    const owner = parentTaskId === undefined ? "another task" : `task ${toSingleLine(parentTaskId)}`;
+    throw new NotDone(`Task ${named(task)} worked in the worktree of ${owner}: name that one.`);
   }
   if (!hasEnded(task)) throw new NotDone(`Task ${named(task)} still runs. Wait for its end, or cancel it.`);
   const paths = pathsOf(root, worktree.id);
@@ -116,8 +117,8 @@ export interface WorktreeUse {
   now(): number;
 }
 
-/** What was done with changes. */
-export interface Settled extends LeftChanges {
+/** Changes that were applied or discarded. */
+export interface UsedChanges extends LeftChanges {
   /** Why the worktree stays; undefined where it was removed. */
   stays: string | undefined;
 }
@@ -183,7 +184,7 @@ const useAndRemove = (
   { isAtWork, now }: WorktreeUse,
   why: "applied" | "discarded",
   work: (cutOff: CutOff | undefined) => Promise<Used>,
-): Promise<Settled> =>
+): Promise<UsedChanges> =>
   useWorktree(left, now, async (record, cutOff) => {
     const { task, paths } = left;
     if (await isAtWork())
@@ -203,7 +204,7 @@ const useAndRemove = (
     }
   });
 
-/** Says why a worktree is not to be removed though its changes were used; undefined where it is. */
+/** Returns why a worktree is not to be removed though its changes were used; undefined where it is. */
 const whyItStays = async (
   left: LeftWorktree,
   isAtWork: WorktreeUse["isAtWork"],
@@ -229,7 +230,7 @@ const requireAll = (nothing: string, leftOut: readonly LeftOut[]): void => {
 };
 
 /** Applies what a task changed to a tree of its repository: all of it, and then the worktree goes; or nothing. @throws NotDone */
-export const applyLeftChanges = (left: LeftWorktree, tree: string, use: WorktreeUse): Promise<Settled> => {
+export const applyLeftChanges = (left: LeftWorktree, tree: string, use: WorktreeUse): Promise<UsedChanges> => {
   const nothing = `Nothing of task ${named(left.task)} was applied`;
   const { paths, base } = left;
   return useAndRemove(left, use, "applied", async (cutOff) => {
@@ -251,7 +252,7 @@ const allOf = (cutOff: CutOff | undefined, tree: string, files: ChangedFile[]): 
 };
 
 /** Removes a worktree with what a task changed there. Its patch stays. @throws NotDone */
-export const discardLeftChanges = (left: LeftWorktree, use: WorktreeUse): Promise<Settled> => {
+export const discardLeftChanges = (left: LeftWorktree, use: WorktreeUse): Promise<UsedChanges> => {
   const what = `What task ${named(left.task)} changed cannot be read, so nothing was discarded`;
   return useAndRemove(left, use, "discarded", async (cutOff) => {
     const { files, leftOut, ...end } = await askGit(what, readOf(left));

@@ -32,8 +32,8 @@ const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in
 const newest = ({ folder }: Pick<WorktreePaths, "folder">): number =>
   existsSync(folder) ? Math.max(0, ...readdirSync(folder).map((name) => Number(FILE.exec(name)?.[1] ?? 0))) : 0;
 
-/** Says whether the file with that number counts; undefined where it was removed in the meantime. */
-const isHeld = (file: string, now: number): boolean | undefined => {
+/** Returns whether the file with that number counts; undefined where it was removed in the meantime. */
+const isValid = (file: string, now: number): boolean | undefined => {
   try {
     // One that says nothing is being written at this moment, or its process has ended while it wrote.
     const holder = readJson(file, Holder);
@@ -49,17 +49,17 @@ const isHeld = (file: string, now: number): boolean | undefined => {
 const look = (paths: Pick<WorktreePaths, "folder">, now: number): { number: number; isLocked: boolean } => {
   for (;;) {
     const number = newest(paths);
-    const isLocked = number === 0 ? false : isHeld(fileOf(paths, number), now);
+    const isLocked = number === 0 ? false : isValid(fileOf(paths, number), now);
     // Looked for again, since the file before it may be the newest now.
     if (isLocked !== undefined) return { number, isLocked };
   }
 };
 
-/** True while a process holds the lock of a worktree: no agent may begin to work in it. `now` is epoch milliseconds. */
+/** True while a process has the lock of a worktree: no agent may begin to work in it. `now` is epoch milliseconds. */
 export const isLocked = (paths: Pick<WorktreePaths, "folder">, now: number): boolean => look(paths, now).isLocked;
 
 /**
- * Takes the lock of a worktree. Returns the function that gives it back; undefined where somebody holds it.
+ * Takes the lock of a worktree. Returns the function that gives it back; undefined where another process has it.
  * @param now epoch milliseconds
  * @throws Error where the worktree's folder cannot be written to
  */

@@ -1,3 +1,6 @@
+// Makes worktrees: from a person's tree as it is, from a commit, again with the changes that were in it, or from a patch of
+// another server. What the setup command leaves behind is never among the changes
+// (docs/decisions/244-a-worktree-begins-with-the-callers-files.md).
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, rename, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -86,10 +89,10 @@ export const sharePackages = async (source: string, tree: string): Promise<boole
 /** What a worktree is made of. */
 export interface WorktreePlan {
   paths: WorktreePaths;
-  /** The directory that it is to stand for, in a working tree. */
+  /** The directory of a working tree that it is made for. */
   directory: string;
   project: string;
-  /** What it is made from; undefined: the tree as it stands. */
+  /** What it is made from; undefined: the tree as it is. */
   commit?: string | undefined;
   /** The record of a worktree that is made again, which stays until all is done; undefined for a new one. */
   before?: WorktreeRecord | undefined;
@@ -114,7 +117,7 @@ const refuseRepositories = (repositories: readonly string[]): void => {
 };
 
 /**
- * Makes a worktree from a tree as it stands. The record is written first, so that a crash leaves nothing that nobody knows,
+ * Makes a worktree from a tree as it is. The record is written first, so that a crash leaves nothing that nobody knows,
  * and says last that there is a worktree: what is half made is taken for none.
  * @param fill puts into it what it had before, and returns what is to be known of it
  * @throws Error in git's words, of the setup command, or of `fill`; nothing is left of it then but the record
@@ -126,7 +129,7 @@ export const makeWorktree = async (
   const { paths, directory, project, taskId, setup, now, signal } = plan;
   const from = await treeAt(directory);
   const { top: source } = from;
-  const record: WorktreeRecord = { project, source, below: relative(source, directory), createdAt: now };
+  const record: WorktreeRecord = { project, source, subfolder: relative(source, directory), createdAt: now };
   if (taskId !== undefined) record.taskId = taskId;
   if (plan.commit !== undefined) record.commit = plan.commit;
   await mkdir(paths.folder, { recursive: true, mode: 0o700 });
@@ -137,7 +140,7 @@ export const makeWorktree = async (
   const tree = await addWorktree(from, paths.tree, commit);
   try {
     // The caller's directory may have nothing but what git ignores.
-    await mkdir(join(paths.tree, record.below), { recursive: true });
+    await mkdir(join(paths.tree, record.subfolder), { recursive: true });
     const isShared = await sharePackages(source, paths.tree);
     if (setup !== undefined) await runSetup({ command: setup, directory: paths.tree, source, signal });
     const base = isShared || setup !== undefined ? await prepared(tree, from) : { base: commit };
@@ -232,8 +235,8 @@ export const receiveChanges = async (
 };
 
 /**
- * Has only what a person has not applied yet count as changed: what is applied is in the person's tree, and would be merged
- * with itself.
+ * Makes the worktree's changes begin after what a person has applied already: that is in the person's tree, and would be
+ * merged with itself.
  */
 const countFromApplied = async (
   paths: WorktreePaths,

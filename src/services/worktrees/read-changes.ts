@@ -1,3 +1,5 @@
+// Reads and counts what is changed in a worktree. Nothing that the agent wrote is run for that
+// (docs/decisions/256-git-runs-nothing-an-agent-wrote.md).
 import { rm } from "node:fs/promises";
 import type { ChangedFile, LeftOut, WorktreeChanges } from "../../task.ts";
 import { errorMessage } from "../platform/log.ts";

@@ -11,7 +11,7 @@ export const WorktreeRecord = z.object({
   /** The top of the tree that it was made from. */
   source: z.string(),
   /** The folder in it where the agent works, from its top; empty for the top. */
-  below: z.string(),
+  subfolder: z.string(),
   /** Epoch milliseconds. */
   createdAt: z.number(),
   /** The task that it was made for; absent until that has a session. */

@@ -20,7 +20,7 @@ export interface WorktreesContext {
 }
 
 /**
- * Finishes or undoes what a process that has ended was applying of a worktree. The caller holds its lock.
+ * Finishes or undoes what a process that has ended was applying of a worktree. The caller has its lock.
  * @throws Error where neither can be done
  */
 export const recover = async ({ root, log }: Pick<WorktreesContext, "root" | "log">, id: string): Promise<void> => {
@@ -54,7 +54,7 @@ const dropLocked = async (
   gone: NonNullable<WorktreeRecord["gone"]>,
 ): Promise<void> => {
   const paths = pathsOf(root, id);
-  const closed = await host.closeDirectory(join(paths.tree, record.below));
+  const closed = await host.closeDirectory(join(paths.tree, record.subfolder));
   if (!closed.ok) log.info("OpenCode did not close a worktree", { id, reason: closed.failure.message });
   const { dropWorktree } = await import("./make-worktree.ts");
   await dropWorktree(paths, record, gone);

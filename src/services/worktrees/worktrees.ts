@@ -87,7 +87,7 @@ export const createWorktrees = ({
     }
   };
 
-  /** Makes the worktree of a task again, where it is gone. The caller holds its lock. */
+  /** Makes the worktree of a task again, where it is gone. The caller has its lock. */
   const makeAgain = async (
     id: string,
     sessionID: string,
@@ -102,7 +102,7 @@ export const createWorktrees = ({
     // A process may have died while it made or removed the worktree, of which git may know though its folder is gone.
     await recover(context, id);
     await dropWorktree(paths, before, gone);
-    const directory = join(record.source, record.below);
+    const directory = join(record.source, record.subfolder);
     // What nobody has decided about must not get lost: the agent goes on with it.
     const hasChanges = record.gone?.why === "sent" || (isUndecided(record) && existsSync(paths.patch));
     const isFromBase = hasChanges && record.gone?.why !== "sent" && (await hasCommit(record.source, record.base));
@@ -169,7 +169,7 @@ export const createWorktrees = ({
       }
       // As OpenCode names it, which follows symbolic links.
       const { tree } = pathsOf(realpathSync(root), id);
-      return { ok: true, value: { id, directory: join(tree, made.value.below), isShared: false } };
+      return { ok: true, value: { id, directory: join(tree, made.value.subfolder), isShared: false } };
     },
     /**
      * Creates a worktree from the patch of a task that worked on another server, unless it exists. A failure says why there is
@@ -192,8 +192,8 @@ export const createWorktrees = ({
             signal,
           };
           const last = before === undefined ? undefined : readRecord(pathsOf(root, before.id));
-          const { below } = await receiveChanges(plan, patch, last, (work) => whileLocked(context, id, work));
-          const worktree = { id, directory: join(pathsOf(realpathSync(root), id).tree, below), isShared: false };
+          const { subfolder } = await receiveChanges(plan, patch, last, (work) => whileLocked(context, id, work));
+          const worktree = { id, directory: join(pathsOf(realpathSync(root), id).tree, subfolder), isShared: false };
           counts.expect({ ...task, worktree });
           return { ok: true, value: worktree };
         } catch (error) {

@@ -1,3 +1,5 @@
+// What enters a person's tree is merged without touching a file first: only a merge without conflicts is put in place
+// (docs/decisions/245-a-person-applies-changes.md).
 import { join } from "node:path";
 import type { ChangedFile } from "../../../task.ts";
 import { changesBetween } from "./commit.ts";
@@ -89,7 +91,7 @@ const againstAttributes = async (
 };
 
 /**
- * Merges what changed from `base` to `theirs` with what changed from `base` to `ours`, which is a person's tree as it stands.
+ * Merges what changed from `base` to `theirs` with what changed from `base` to `ours`, which is a person's tree as it is.
  * Touches no file.
  * @throws GitError
  */

@@ -1,3 +1,5 @@
+// Asks git about commits and what differs between them. Differences are read from objects alone, where nobody's
+// configuration changes the answer (docs/decisions/256-git-runs-nothing-an-agent-wrote.md).
 import { open } from "node:fs/promises";
 import type { ChangedFile } from "../../../task.ts";
 import { writeWholeWith } from "../../platform/private-files.ts";
@@ -31,7 +33,7 @@ export const has = async (tree: WorkingTree, commit: string): Promise<boolean> =
 const fetch = (tree: WorkingTree, ...from: string[]) =>
   git(tree, ["fetch", "--quiet", "--no-recurse-submodules", "--no-auto-maintenance", ...from]);
 
-/** Sees to it that a commit is there: one that is not is fetched from the remotes. @throws GitError where none has it */
+/** Fetches a commit from the remotes, unless the repository has it. @throws GitError where none of them has it */
 export const requireCommit = async (tree: WorkingTree, commit: string): Promise<void> => {
   if (await has(tree, commit)) return;
   try {

@@ -1,4 +1,5 @@
-// ADR-256 in docs/decisions.md
+// An agent that may only edit files could otherwise have git run a program, by a filter or a hook that a repository names
+// (docs/decisions/256-git-runs-nothing-an-agent-wrote.md).
 import { delimiter, isAbsolute } from "node:path";
 
 /** Variables that say which repository git works on: a hook or an editor may have set them for another one. */

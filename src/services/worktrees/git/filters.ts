@@ -1,4 +1,5 @@
-// ADR-256 in docs/decisions.md
+// Filters run in the person's tree alone, whose files the agent did not write
+// (docs/decisions/256-git-runs-nothing-an-agent-wrote.md).
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { byteItems, git, items, lineOf, type WorkingTree } from "./git.ts";

@@ -1,4 +1,5 @@
-// ADR-256 in docs/decisions.md
+// Git is told which repository it works on, and compares trees where nothing is configured: an agent can write a worktree's
+// `.git` (docs/decisions/256-git-runs-nothing-an-agent-wrote.md).
 import { spawn } from "node:child_process";
 import { bareEnvironment, gitEnvironment, settingArguments } from "./environment.ts";
 
@@ -24,7 +25,7 @@ export interface WorkingTree {
   commonDir: string;
   /** How its objects are named, such as `sha1`. */
   objectFormat: string;
-  /** Settings that hold for this tree whatever the configuration says, such as `core.ignoreCase=false`. */
+  /** Settings that apply to this tree whatever the configuration says, such as `core.ignoreCase=false`. */
   settings: readonly string[];
 }
 
@@ -63,7 +64,7 @@ const GRACE_MS = 1_000;
 
 /**
  * Milliseconds after which the answer of a git command that has ended is complete: a program that it has left running, such as
- * an ssh connection to be shared, may hold its outputs open, and write to them.
+ * an ssh connection to be shared, may keep its outputs open, and write to them.
  */
 const OUTPUT_GRACE_MS = 1_000;
 
@@ -129,7 +130,7 @@ const run = ({
       setTimeout(signalAll, GRACE_MS, "SIGKILL");
     }, timeLimitMs);
     let rest: NodeJS.Timeout | undefined;
-    const settle = (code: number | null, signal: NodeJS.Signals | null) => {
+    const finish = (code: number | null, signal: NodeJS.Signals | null) => {
       clearTimeout(limit);
       clearTimeout(rest);
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
@@ -150,9 +151,9 @@ const run = ({
     child.on("exit", (code, signal) => {
       clearTimeout(limit);
       // All that git wrote has been read one turn later, also where this process has stood still until now.
-      rest = setTimeout(() => setImmediate(settle, code, signal), OUTPUT_GRACE_MS);
+      rest = setTimeout(() => setImmediate(finish, code, signal), OUTPUT_GRACE_MS);
     });
-    child.on("close", settle);
+    child.on("close", finish);
   });
 
 /**

@@ -17,7 +17,7 @@ const isCache = async (top: string, path: string): Promise<boolean> => {
   return tag.startsWith(CACHE);
 };
 
-/** Says of ignored paths by which file each is: a `.gitignore` of the tree, or a file of the person's own. */
+/** Returns, for each ignored path, the file that ignores it: a `.gitignore` of the tree, or a file of the person's own. */
 const ignoredBy = async (tree: WorkingTree, paths: readonly string[]): Promise<(string | undefined)[]> => {
   if (paths.length === 0) return [];
   const asked = ["check-ignore", "-z", "--stdin", "--no-index", "--verbose", "--non-matching"];

@@ -1,15 +1,16 @@
-// ADR-257 in docs/decisions.md
+// A process may be killed, or a disk be full, in the middle of applying changes. The journal is written first, so that
+// whoever comes next can finish or undo that (docs/decisions/257-changes-by-renames-and-a-journal.md).
 import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { mkdir, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { ChangedFile } from "../../../task.ts";
 import { writeWhole } from "../../platform/private-files.ts";
-import { factsOf, markOf, type PlannedUnit, standingAt } from "./placing-plan.ts";
+import { contentMark, factsOf, markOf, type PlannedUnit } from "./placing-plan.ts";
 
 /**
- * What is known of changes that are being put into a tree of files: enough to finish or to undo that, for whoever finds it
- * after a crash.
+ * What is known of changes that are being put into a tree of files: enough to finish or to undo that, for the process that finds
+ * it after a crash.
  */
 const Journal = z.object({
   /** The folder of the tree. */
@@ -23,13 +24,13 @@ const Journal = z.object({
       path: z.string(),
       had: z.enum(["nothing", "file", "folder"]),
       gets: z.boolean(),
-      /** What stood there, see `standingAt`. */
+      /** What was there, see `contentMark`. */
       before: z.string(),
     }),
   ),
   /** By which each new file is recognized, by path. */
   marks: z.record(z.string(), z.string()),
-  /** What a person is told of the changes. */
+  /** What a person is shown of the changes. */
   files: z.array(ChangedFile),
 });
 export type Journal = z.infer<typeof Journal>;
@@ -71,7 +72,7 @@ export const freshOf = ({ staging }: Pick<Journal, "staging">, path: string): st
 export const oldOf = ({ staging }: Pick<Journal, "staging">, { path }: Pick<PlannedUnit, "path">, at: number): string =>
   join(staging, "old", String(at), basename(path));
 
-/** Removes the folders above a path that have nothing in them any more, up to `end`, which may go too. */
+/** Removes the parent folders of a path that are empty now, up to `end`, which may go too. */
 const removeEmptyAbove = async (top: string, path: string, end: string): Promise<void> => {
   for (let folder = dirname(path); folder !== "." && folder.length >= end.length; folder = dirname(folder)) {
     const facts = await factsOf(join(top, folder));
@@ -83,7 +84,7 @@ const removeEmptyAbove = async (top: string, path: string, end: string): Promise
 const removeStaging = ({ staging }: Journal): Promise<void> =>
   rm(staging, { recursive: true, force: true, maxRetries: 3, retryDelay: 100 });
 
-/** Forgets what is in place, and was told to whoever asked for it. */
+/** Removes the journal of changes that are all in place, once that was reported. */
 export const forgetPlaced = ({ applied }: JournalFiles): void => rmSync(applied, { force: true });
 
 /** Removes the new files of a unit. Returns the paths of those that somebody has changed since: they stay. */
@@ -112,7 +113,7 @@ const undoUnit = async (journal: Journal, unit: PlannedUnit, at: number): Promis
     await rename(old, place);
     return [];
   }
-  const isUntouched = (unit.had === "file" && fresh !== undefined) || (await standingAt(place)) === unit.before;
+  const isUntouched = (unit.had === "file" && fresh !== undefined) || (await contentMark(place)) === unit.before;
   return isUntouched ? [] : [{ path: unit.path, before: old }];
 };
 

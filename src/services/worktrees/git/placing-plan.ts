@@ -1,4 +1,5 @@
-// ADR-257 in docs/decisions.md
+// Each file, or each new folder, gets its place by one rename, so that no reader sees a half-written file, and all of it
+// can be undone (docs/decisions/257-changes-by-renames-and-a-journal.md).
 import type { BigIntStats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -17,13 +18,13 @@ export interface Entry {
 export interface Unit {
   /** From the top of the tree. */
   path: string;
-  /** What stands there before. */
+  /** What is there before. */
   had: "nothing" | "file" | "folder";
   /** Something new comes there. */
   gets: boolean;
 }
 
-/** A unit, and what stood there when it was planned, see `standingAt`. */
+/** A unit, and what was there when it was planned, see `contentMark`. */
 export interface PlannedUnit extends Unit {
   before: string;
 }
@@ -75,7 +76,7 @@ export const factsOf = async (path: string): Promise<BigIntStats | undefined> =>
   }
 };
 
-/** Tells a file from any other, also after it was renamed. Empty where there is none. */
+/** Returns a mark by which a file is recognized, even after it was renamed. Empty where there is none. */
 export const markOf = async (path: string): Promise<string> => {
   const facts = await factsOf(path);
   return facts ? `${facts.ino} ${facts.size} ${facts.mtimeNs}` : "";
@@ -91,20 +92,20 @@ const filesIn = async (folder: string): Promise<string[]> => {
   return (await Promise.all(found)).flat();
 };
 
-/** Tells what stands at a path from anything else, also after it was renamed: a file, or a folder with all that is in it. */
-export const standingAt = async (path: string): Promise<string> => {
+/** Returns a mark of what is at a path, by which it is recognized even after it was renamed: a file, or a folder with all that is in it. */
+export const contentMark = async (path: string): Promise<string> => {
   if (!(await factsOf(path))?.isDirectory()) return markOf(path);
   const marks = (await filesIn(path)).map(async (file) => `${file.slice(path.length)} ${await markOf(file)}`);
   return `folder\n${(await Promise.all(marks)).sort().join("\n")}`;
 };
 
-const foldersAbove = (path: string): string[] => {
+const parentFolders = (path: string): string[] => {
   const parts = path.split("/");
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
 };
 
 /**
- * Says by which renames a tree of files comes to have what it is to have. Looks at all that is there first.
+ * Plans the renames that give a tree of files its new content. Looks at all that is there first.
  * @param index the index of the snapshot that `entries` were made against
  * @throws GitError that names what is in the way, or has changed since that snapshot; nothing is changed then
  */
@@ -120,17 +121,17 @@ export const planUnits = async (
   const inTheWay: string[] = [];
   const inRepositories: string[] = [];
   const units = new Map<string, PlannedUnit>();
-  /** Notes what stands there before it is looked at: what changes after that is found when the unit gets its place. */
+  /** Records what is there before it is looked at: what changes after that is found when the unit gets its place. */
   const plan = async (unit: Unit, before?: string): Promise<void> => {
     if (units.has(unit.path)) return;
-    const standing = unit.had === "nothing" ? "" : (before ?? (await standingAt(join(top, unit.path))));
-    units.set(unit.path, { ...unit, before: standing });
+    const mark = unit.had === "nothing" ? "" : (before ?? (await contentMark(join(top, unit.path))));
+    units.set(unit.path, { ...unit, before: mark });
   };
   const covered = new Set<string>();
 
-  /** The folder or file at which something stands between a path and the tree's top; undefined where only folders do. */
+  /** Returns the first folder or file that is in the way between the tree's top and a path; undefined where only folders are. */
   const firstObstacle = async (path: string): Promise<Unit | undefined> => {
-    for (const folder of foldersAbove(path)) {
+    for (const folder of parentFolders(path)) {
       const facts = await factsOf(join(top, folder));
       if (!facts) return { path: folder, had: "nothing", gets: true };
       if (!facts.isDirectory()) return { path: folder, had: "file", gets: true };
@@ -140,10 +141,10 @@ export const planUnits = async (
   };
 
   const unitAt = async ({ path, from }: Entry): Promise<Unit> => {
-    const above = await firstObstacle(path);
-    if (above) {
-      if (above.had === "file" && !isDeleted(above.path)) inTheWay.push(above.path);
-      return above;
+    const obstacle = await firstObstacle(path);
+    if (obstacle) {
+      if (obstacle.had === "file" && !isDeleted(obstacle.path)) inTheWay.push(obstacle.path);
+      return obstacle;
     }
     const facts = await factsOf(join(top, path));
     if (!facts) return { path, had: "nothing", gets: true };
@@ -159,16 +160,16 @@ export const planUnits = async (
 
   for (const entry of entries) {
     if (!entry.to) continue;
-    const before = await standingAt(join(top, entry.path));
+    const before = await contentMark(join(top, entry.path));
     const unit = await unitAt(entry);
     await plan(unit, unit.path === entry.path ? before : undefined);
   }
   for (const { path, to } of entries) {
     if (to || units.has(path) || covered.has(path)) continue;
-    const above = await firstObstacle(path);
-    if (above?.had === "file") inTheWay.push(above.path);
+    const obstacle = await firstObstacle(path);
+    if (obstacle?.had === "file") inTheWay.push(obstacle.path);
     // What a sparse checkout leaves out is not there to be deleted.
-    if (!above && (await factsOf(join(top, path)))) await plan({ path, had: "file", gets: false });
+    if (!obstacle && (await factsOf(join(top, path)))) await plan({ path, had: "file", gets: false });
   }
   refuse([...new Set(inRepositories)], "there are repositories of their own in the tree");
   refuse([...new Set(inTheWay)], "files that git does not know are in the way");
@@ -179,7 +180,7 @@ export const planUnits = async (
       "files whose names differ by case alone cannot be there at once",
     );
   }
-  // Once it is noted what stands there.
+  // Once it is recorded what is there.
   const modified = byteItems(await git(tree, ["ls-files", "-z", "--modified"], { env: { GIT_INDEX_FILE: index } }));
   const since = modified.map((path) => Buffer.from(path, "latin1").toString()).filter((path) => byPath.get(path)?.from);
   refuse([...new Set(since)], "files were changed in the meantime, so apply again");

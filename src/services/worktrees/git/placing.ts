@@ -1,4 +1,5 @@
-// ADR-257 in docs/decisions.md
+// `git apply` writes file after file, and leaves some written when it is cut short. Here all that is new is written
+// elsewhere first (docs/decisions/257-changes-by-renames-and-a-journal.md).
 import { randomBytes } from "node:crypto";
 import {
   chmod,
@@ -30,13 +31,13 @@ import {
   writeJournal,
 } from "./placing-journal.ts";
 import {
+  contentMark,
   type Entry,
   factsOf,
   markOf,
   type PlannedUnit,
   planUnits,
   requireOneDisk,
-  standingAt,
 } from "./placing-plan.ts";
 
 /** What is to be put into a tree of files. */
@@ -47,7 +48,7 @@ export interface Placement {
   to: string;
   /** The index of the snapshot that `entries` were made against. */
   index: string;
-  /** What a person is told of it, should it be cut off. */
+  /** What a person is shown of it, should it be cut off. */
   files: ChangedFile[];
   journal: JournalFiles;
   /** The tree in which the filters run that a person has configured. Default: `tree`. */
@@ -97,18 +98,18 @@ const writeNew = async ({ tree, entries, to, filtersIn = tree }: Placement, jour
   }
 };
 
-/** Keeps what stands at a place, as the same file where the disk can do that. */
+/** Keeps what is at a place, as the same file where the disk can do that. */
 const keepOld = async (path: string, to: string): Promise<void> => {
   if ((await factsOf(path))?.isSymbolicLink()) return symlink(await readlink(path), to);
   await link(path, to).catch(() => copyFile(path, to, constants.COPYFILE_EXCL));
 };
 
-/** Puts a unit in place. @throws Error where something else stands there than before */
+/** Puts a unit in place. @throws Error where something else is there than before */
 const put = async (journal: Journal, unit: PlannedUnit, at: number): Promise<void> => {
   const [place, fresh, old] = [join(journal.top, unit.path), freshOf(journal, unit.path), oldOf(journal, unit, at)];
   // A folder is compared once it is moved, when nobody adds a file to it any more: undoing moves it back.
   if (unit.had === "folder") await rename(place, old);
-  if ((await standingAt(unit.had === "folder" ? old : place)) !== unit.before)
+  if ((await contentMark(unit.had === "folder" ? old : place)) !== unit.before)
     throw new Error(`${unit.path} was changed in the meantime, so apply again`);
   const isReplaced = unit.had === "file" && unit.gets && !(await factsOf(fresh))?.isDirectory();
   if (unit.had === "file" && !isReplaced) await unlink(place);

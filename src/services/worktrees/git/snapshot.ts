@@ -1,3 +1,5 @@
+// What an agent is to go on with is seldom committed, so a worktree begins with a commit of the tree as it is, made with a
+// copy of the index (docs/decisions/244-a-worktree-begins-with-the-callers-files.md).
 import { existsSync } from "node:fs";
 import { copyFile, lstat, readdir, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";

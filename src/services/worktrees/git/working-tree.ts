@@ -1,3 +1,6 @@
+// A worktree is found by what its repository says of it, never by its own `.git`, which may be the agent's
+// (docs/decisions/256-git-runs-nothing-an-agent-wrote.md). It begins with the caller's files as they are, on no branch
+// (docs/decisions/244-a-worktree-begins-with-the-callers-files.md).
 import { existsSync } from "node:fs";
 import { lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,8 +18,8 @@ export const withTemporaryFolder = async <T>(work: (folder: string) => Promise<T
 };
 
 /**
- * Says what the disk of a folder can do, as settings of git: whether it tells names apart by case, and files that may be
- * run. Git otherwise believes what stands in a configuration. Empty where nothing can be written there.
+ * Returns what the disk of a folder can do, as settings of git: whether names differ by case, and whether files can be
+ * marked as executable. Git otherwise believes what a configuration says. Empty where nothing can be written there.
  */
 const settingsFor = async (folder: string): Promise<string[]> => {
   const probes = await mkdtemp(join(folder, "taskchart-probe-")).catch(() => undefined);
@@ -42,7 +45,7 @@ const QUESTIONS = ["--show-toplevel", "--absolute-git-dir", "--git-common-dir", 
 
 /**
  * Finds the working tree that a person's directory belongs to. Never asked of a folder in which an agent has worked in a
- * worktree: what stands in its `.git` may be the agent's.
+ * worktree: what is in its `.git` may be the agent's.
  * @throws GitError when it belongs to none
  */
 export const treeAt = async (directory: string): Promise<WorkingTree> => {
@@ -183,7 +186,7 @@ export const keepBase = async (tree: WorkingTree, commit: string): Promise<void>
 /**
  * Removes a worktree with all that is in it, and what its repository knows of it. Without git, which knows no worktree that it
  * was killed in making, and would look into the folder's `.git`, which may be the agent's. The folder goes last: as long as it
- * is there, whoever finds it removes the rest.
+ * is there, the next process that finds it removes the rest.
  * @param source a working tree of the same repository; undefined where that is gone
  * @throws Error when something of it cannot be removed
  */
