@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Figure, isMissed, targetOf, verdictOf } from "../../bench/figures.ts";
+import { Figure, isMissed, verdictOf } from "../../bench/figures.ts";
 
 const figure = (more: Partial<Figure>): Figure => ({ what: "a page", value: 10, unit: "ms", ...more });
 
@@ -20,13 +20,6 @@ describe("a target", () => {
 
   test.for([{ goal: 1 }, { atMost: 1 }, { atLeast: 1 }])("%j is missed when nothing could be measured", (target) => {
     expect(isMissed(figure({ ...target, value: Number.NaN }))).toBe(true);
-  });
-
-  test("is said with its unit", () => {
-    expect(targetOf(figure({ goal: 2 }))).toBe("under 2 ms");
-    expect(targetOf(figure({ atMost: 0, unit: "" }))).toBe("at most 0");
-    expect(targetOf(figure({ atLeast: 1, goal: 3, unit: "x" }))).toBe("under 3, at least 1 x");
-    expect(targetOf(figure({}))).toBe("");
   });
 });
 

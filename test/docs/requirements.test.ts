@@ -4,10 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { type Coverage, collectCoverage } from "../../scripts/requirements/coverage.ts";
 import { findGaps } from "../../scripts/requirements/gaps.ts";
 import { findLineGaps } from "../../scripts/requirements/line-gaps.ts";
-import { linesIn } from "../../scripts/requirements/lines.ts";
 import { requirementsPage } from "../../scripts/requirements/page.ts";
-import { readTitle } from "../../scripts/requirements/showing-tests.ts";
-import { requirementsIn } from "../../scripts/requirements/specifications.ts";
 
 const page = readFileSync(fileURLToPath(new URL("../../docs/requirements.md", import.meta.url)), "utf8");
 
@@ -32,37 +29,6 @@ describe("the requirements of this repository", () => {
       requirementsPage(coverage),
     );
   });
-});
-
-test("requirements and scenarios are read from their headings", () => {
-  const text =
-    "# Title\n## Purpose\nTBD\n## Requirements\n### Requirement: A\nText\n#### Scenario: one\n#### Scenario: two\n### Requirement: B\n";
-  expect(requirementsIn(text)).toEqual([
-    { name: "A", heading: "Requirement: A", scenarios: ["one", "two"] },
-    { name: "B", heading: "Requirement: B", scenarios: [] },
-  ]);
-});
-
-test("without such headings every section with text of its own is a requirement", () => {
-  expect(requirementsIn("# Title\nText\n## Empty\n\n### A (b)\nText\n## C\n- item\n").map(({ name }) => name)).toEqual([
-    "A (b)",
-    "C",
-  ]);
-});
-
-test("a title is read whatever suites it stands in; others name no requirement", () => {
-  const titleOf = (...names: string[]) => names.join(" › ");
-  const title = { specification: "asyncagents-task", requirement: "CORS Support", shows: "one: in a browser › too" };
-  const whole = titleOf(title.specification, title.requirement, title.shows);
-  expect(readTitle(whole)).toEqual(title);
-  expect(readTitle(`SIGINT > ${whole}`)).toEqual(title);
-  for (const name of [
-    titleOf("asyncagents-task", "CORS Support"),
-    titleOf("another-task", "A", "one"),
-    `of ${whole}`,
-  ]) {
-    expect(readTitle(name)).toBeUndefined();
-  }
 });
 
 describe("what is missing is named:", () => {
@@ -134,46 +100,6 @@ describe("what is missing is named:", () => {
 });
 
 describe("lines:", () => {
-  const textsIn = (text: string) =>
-    linesIn("background-task", text).map(({ scenario, text: line }) => [scenario, line]);
-
-  test("of a scenario, what follows THEN; of its requirement, the sentences that say SHALL", () => {
-    const text = `# Title
-### Requirement: A
-It SHALL do this (e.g. \`now\`). It may do that. \`That\` SHALL not be done.
-#### Scenario: one
-- **WHEN** it is asked
-- **AND** it can
-- **THEN** it does
-- **AND** the answer contains:
-  - \`this\`
-- **OR** that
-#### Scenario: two
-- **WHEN** it is not asked
-- **THEN** nothing
-`;
-    expect(textsIn(text)).toEqual([
-      [undefined, "It SHALL do this (e.g. `now`)."],
-      [undefined, "`That` SHALL not be done."],
-      ["one", "it does"],
-      ["one", "`this`"],
-      ["one", "that"],
-      ["two", "nothing"],
-    ]);
-  });
-
-  test("of a text without scenarios, sentences, items, rows, fields and arrows, but nothing that only announces them", () => {
-    const text = [
-      ...["## A", "It does this. What it takes:", "- one", "  - and more", "1. first"],
-      ...["| name | purpose |", "| --- | --- |", "| `tool` | Does it |"],
-      ...["```ts", "// tool", "{", "  title: string,  // Short", "}", "```"],
-      ...["```mermaid", "  A-->>B: asks", "```"],
-    ];
-    expect(textsIn(text.join("\n")).map(([, line]) => line)).toEqual([
-      ...["It does this.", "one", "and more", "first", "`tool` Does it", "tool › title: string", "A-->>B: asks"],
-    ]);
-  });
-
   const line = { specification: "background-task", requirement: "A", scenario: "one", text: "it does" } as const;
   const test_ = {
     specification: "background-task",
