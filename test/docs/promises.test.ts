@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { JOURNAL_PROMISES } from "../../src/services/promises/check-journal.ts";
 
-const page = readFileSync(fileURLToPath(new URL("../../docs/replay.md", import.meta.url)), "utf8");
+const page = readFileSync(fileURLToPath(new URL("../../docs/look-inside.md", import.meta.url)), "utf8");
 
-test("docs/replay.md lists each promise of a journal as `check` says it", () => {
+test("docs/look-inside.md lists each promise of a journal as `check` says it", () => {
   const listed = [...page.matchAll(/^\| ([a-z]+-[a-z-]+) \| (.+) \|$/gm)].map(([, name, says]) => ({ name, says }));
   expect(listed).toEqual(JOURNAL_PROMISES.map(({ name, says }) => ({ name, says })));
   expect(page).toContain(`of ${JOURNAL_PROMISES.length} promises:`);
