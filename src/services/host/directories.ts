@@ -7,28 +7,23 @@ import type { Clock } from "../platform/clock.ts";
  * The directories, beside the plugin's own, in which sessions of tasks work: in worktrees. The host says of one directory at
  * a time what is busy and what is asked there.
  */
-export interface SessionDirectories {
-  /** Notes that a session works in a directory. */
-  enter(sessionID: string, directory: string): void;
-  /** Notes that it does not work any more. */
-  leave(sessionID: string): void;
-  /** The directory of a session at work; undefined for one of the plugin's own directory, and for one that is not known. */
-  of(sessionID: string): string | undefined;
-  /** All directories in which sessions work, each once. */
-  all(): string[];
-  /** The sessions at work in a directory. */
-  sessionsIn(directory: string): string[];
-}
+export type SessionDirectories = ReturnType<typeof createSessionDirectories>;
 
 /** Creates an empty register of such directories. */
-export const createSessionDirectories = (): SessionDirectories => {
+export const createSessionDirectories = () => {
   const directories = new Map<string, string>();
   return {
-    enter: (sessionID, directory) => void directories.set(sessionID, directory),
-    leave: (sessionID) => void directories.delete(sessionID),
-    of: (sessionID) => directories.get(sessionID),
-    all: () => [...new Set(directories.values())],
-    sessionsIn: (directory) => [...directories].flatMap(([sessionID, of]) => (of === directory ? sessionID : [])),
+    /** Notes that a session works in a directory. */
+    enter: (sessionID: string, directory: string): void => void directories.set(sessionID, directory),
+    /** Notes that it does not work any more. */
+    leave: (sessionID: string): void => void directories.delete(sessionID),
+    /** Returns the directory of a session at work; undefined for one of the plugin's own directory, or one that is not known. */
+    of: (sessionID: string): string | undefined => directories.get(sessionID),
+    /** Returns all directories in which sessions work, each once. */
+    all: (): string[] => [...new Set(directories.values())],
+    /** Returns the sessions at work in a directory. */
+    sessionsIn: (directory: string): string[] =>
+      [...directories].flatMap(([sessionID, of]) => (of === directory ? sessionID : [])),
   };
 };
 
@@ -45,35 +40,16 @@ const WORK = /^(session|message|permission|question|todo|command|pty)\./;
 export const showsWork = (eventType: string): boolean => WORK.test(eventType);
 
 /** A directory that OpenCode has opened in this process, until it closes it. */
-export interface OpenedDirectory {
-  /** True while nothing has been done there but to read for `ReadDirectories.read`. */
-  isOnlyRead(): boolean;
-  /** Notes that somebody works there. */
-  use(): void;
-  /** To be called when OpenCode closes it. */
-  close(): void;
-}
+export type OpenedDirectory = ReturnType<ReadDirectories["open"]>;
 
 /**
  * The directories that are opened in this process only to read something of them. OpenCode opens a directory for any call
  * that is about a session of it; but a process that only reads there takes over none of its tasks, and supervises nothing.
  */
-export interface ReadDirectories {
-  /**
-   * Calls `read`, which reads something of these directories, and resolves to what it does. A directory that OpenCode opens
-   * for that is given to `close` a minute after it was read last, unless somebody works there by then.
-   */
-  read<T>(
-    directories: readonly string[],
-    read: () => Promise<T>,
-    close: (directory: string) => Promise<unknown>,
-  ): Promise<T>;
-  /** Notes that OpenCode has opened a directory. */
-  open(directory: string): OpenedDirectory;
-}
+export type ReadDirectories = ReturnType<typeof createReadDirectories>;
 
 /** Creates the register of directories that are only read, one for the process. */
-export const createReadDirectories = (clock: Clock): ReadDirectories => {
+export const createReadDirectories = (clock: Clock) => {
   /** The directories that are open, by name: true for one that is only read. */
   const opened = new Map<string, { isOnlyRead: boolean }>();
   /** How many read something of a directory that was not open when they began. */
@@ -92,7 +68,15 @@ export const createReadDirectories = (clock: Clock): ReadDirectories => {
   };
 
   return {
-    read: async (directories, read, close) => {
+    /**
+     * Calls `read`, which reads something of these directories, and resolves to what it does. A directory that OpenCode opens
+     * for that is given to `close` a minute after it was read last, unless somebody works there by then.
+     */
+    read: async <T>(
+      directories: readonly string[],
+      read: () => Promise<T>,
+      close: (directory: string) => Promise<unknown>,
+    ): Promise<T> => {
       const wanted = directories.filter((directory) => opened.get(directory)?.isOnlyRead !== false);
       for (const directory of wanted) {
         cancelTimer(directory);
@@ -114,15 +98,19 @@ export const createReadDirectories = (clock: Clock): ReadDirectories => {
         }
       }
     },
-    open: (directory) => {
+    /** Notes that OpenCode has opened a directory. */
+    open: (directory: string) => {
       const use = { isOnlyRead: readers.has(directory) };
       opened.set(directory, use);
       return {
-        isOnlyRead: () => use.isOnlyRead,
-        use: () => {
+        /** True while nothing has been done there but to read for `read`. */
+        isOnlyRead: (): boolean => use.isOnlyRead,
+        /** Notes that somebody works there. */
+        use: (): void => {
           use.isOnlyRead = false;
         },
-        close: () => {
+        /** To be called when OpenCode closes it. */
+        close: (): void => {
           if (opened.get(directory) !== use) return;
           opened.delete(directory);
           cancelTimer(directory);

@@ -21,19 +21,15 @@ export const atMost = (most: number): (<T>(work: () => Promise<T>) => Promise<T>
   };
 };
 
-/** Does what concerns one thing in the order in which it is asked for, and what concerns several at once. */
-export interface OneAtATime {
-  /** Begins `work` when all that was asked for before is over, however it ended. */
-  run<T>(id: string, work: () => Promise<T>): Promise<T>;
-  /** Resolves when nothing is under way for it. */
-  idle(id: string): Promise<void>;
-}
+/** Work that is done in the order in which it is asked for, where it concerns the same thing. */
+export type OneAtATime = ReturnType<typeof createOneAtATime>;
 
 /** Creates an empty set of queues, one for each id. */
-export const createOneAtATime = (): OneAtATime => {
+export const createOneAtATime = () => {
   const last = new Map<string, Promise<unknown>>();
   return {
-    run: (id, work) => {
+    /** Begins `work` when all that was asked for before is over, however it ended. */
+    run: <T>(id: string, work: () => Promise<T>): Promise<T> => {
       const done = (last.get(id) ?? Promise.resolve()).then(work, work);
       last.set(id, done);
       const forget = () => {
@@ -42,7 +38,8 @@ export const createOneAtATime = (): OneAtATime => {
       done.then(forget, forget);
       return done;
     },
-    idle: async (id) => {
+    /** Resolves when nothing is under way for it. */
+    idle: async (id: string): Promise<void> => {
       await Promise.allSettled([last.get(id)]);
     },
   };

@@ -2,8 +2,7 @@
 // (docs/decisions/256-git-runs-nothing-an-agent-wrote.md).
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { byteItems, git, items, lineOf, type WorkingTree } from "./git.ts";
-import { bytesOf } from "./names.ts";
+import { byteItems, bytesOf, git, items, lineOf, type WorkingTree } from "./git.ts";
 
 /** The command that turns a file's bytes into an object, that for the way back, and one for both. */
 const COMMANDS = ["clean", "smudge", "process"];

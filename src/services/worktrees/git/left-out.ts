@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { ChangedFile, LeftOut } from "../../../task.ts";
-import { byteItems, git, items, type WorkingTree } from "./git.ts";
-import { readable } from "./names.ts";
+import { byteItems, git, items, readable, type WorkingTree } from "./git.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** What OpenCode installs below a tree's `.opencode`, with the `.gitignore` that it writes there. */

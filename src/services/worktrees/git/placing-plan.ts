@@ -4,8 +4,7 @@ import type { BigIntStats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { REPOSITORY } from "./commit.ts";
-import { byteItems, GitError, git, gitOnObjects, type ObjectsRepository, type WorkingTree } from "./git.ts";
-import { isText } from "./names.ts";
+import { byteItems, GitError, git, gitOnObjects, isText, type ObjectsRepository, type WorkingTree } from "./git.ts";
 
 /** A file that is to change: its mode and object in each of two trees. */
 export interface Entry {

@@ -5,8 +5,7 @@ import { copyFile, lstat, readdir, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { commitTree, headOf, REPOSITORY } from "./commit.ts";
 import { filtered, filtersOf, storeFiltered, withoutFilters } from "./filters.ts";
-import { byteItems, git, lineOf, type WorkingTree } from "./git.ts";
-import { bytesOf, readable, refusedPart } from "./names.ts";
+import { byteItems, bytesOf, git, lineOf, readable, refusedPart, type WorkingTree } from "./git.ts";
 import { withTemporaryFolder } from "./working-tree.ts";
 
 const walk = async (top: string, folder: string): Promise<string[]> => {
