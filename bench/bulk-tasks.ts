@@ -1,6 +1,6 @@
 import { createBlockRows } from "../src/services/store/sqlite/block-rows.ts";
 import { loadSqlite } from "../src/services/store/sqlite/driver.ts";
-import { migrate } from "../src/services/store/sqlite/migrations.ts";
+import { ensureSchema } from "../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../src/services/store/sqlite/sqlite-store.ts";
 import { ownerOf } from "../test/services/store/owners.ts";
 import { START, scriptTask } from "../test/services/store/scripted-task.ts";
@@ -38,7 +38,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
  */
 export const fillInBulk = async (path: string, tasks: number): Promise<void> => {
   const database = loadSqlite()(path);
-  migrate(database);
+  ensureSchema(database);
   const story = scriptTask(TEMPLATE, { prompt: "Look.", description: "template" });
   createSqliteStore({ database, owner: ownerOf("filler"), now: () => START }).commit(story.whole());
 

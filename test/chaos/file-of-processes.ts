@@ -7,7 +7,7 @@ import { createConnector, type OpenFile } from "../../src/services/store/sqlite/
 import { type Database, databaseError, type OpenDatabase } from "../../src/services/store/sqlite/database.ts";
 import { createStoreFile } from "../../src/services/store/sqlite/database-file.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
-import { migrate } from "../../src/services/store/sqlite/migrations.ts";
+import { ensureSchema } from "../../src/services/store/sqlite/schema.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { FOLDER } from "../services/store/folder.ts";
 import type { FileSituation } from "./file-situations.ts";
@@ -36,7 +36,7 @@ const template = (() => {
     process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
     path = join(folder, "tasks.db");
     const database = openDatabase(path);
-    migrate(database);
+    ensureSchema(database);
     database.close();
     return path;
   };

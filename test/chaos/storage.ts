@@ -9,7 +9,7 @@ import type { Database } from "../../src/services/store/sqlite/database.ts";
 import { createStoreFile } from "../../src/services/store/sqlite/database-file.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../src/services/store/sqlite/journal-reader.ts";
-import { migrate } from "../../src/services/store/sqlite/migrations.ts";
+import { ensureSchema } from "../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
@@ -96,7 +96,7 @@ export const prepareOwners = (database: Database) => {
 /** Created once: emptying it is faster than creating another. */
 const inMemory = (() => {
   const database = openDatabase(":memory:");
-  migrate(database);
+  ensureSchema(database);
   const tables = database
     .prepare<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'newest_change'")
     .all();

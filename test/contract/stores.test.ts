@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, onTestFinished } from "vitest";
 import { openStore } from "../../src/services/store/open-store.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
-import { migrate } from "../../src/services/store/sqlite/migrations.ts";
+import { ensureSchema } from "../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { createVirtualClock } from "../fakes/virtual-clock.ts";
@@ -31,7 +31,7 @@ describe("the store that can have no file keeps the contract of a store", () => 
 describe("the store in a file keeps the contract of a store", () => {
   describeStore(() => {
     const database = openDatabase(join(temporaryFolder(), "tasks.db"));
-    migrate(database);
+    ensureSchema(database);
     return closedLater(createSqliteStore({ database, owner: ownerOf("me"), now: Date.now }));
   });
 });

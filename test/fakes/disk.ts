@@ -4,7 +4,7 @@ import type { Journal } from "../../src/machines/task/replay.ts";
 import type { Database } from "../../src/services/store/sqlite/database.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../src/services/store/sqlite/journal-reader.ts";
-import { migrate, migrations } from "../../src/services/store/sqlite/migrations.ts";
+import { ensureSchema } from "../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { FOLDER } from "../services/store/folder.ts";
@@ -46,7 +46,7 @@ const sharing = (connect: () => Database): Shared => {
 
 const connectTo = (path: string): Database => {
   const database = openDatabase(path);
-  migrate(database);
+  ensureSchema(database);
   return database;
 };
 
@@ -54,7 +54,7 @@ const newFolder = (): string => mkdtempSync(join(FOLDER, "taskchart-disk-"));
 
 const remove = (folder: string) => rmSync(folder, { recursive: true, force: true });
 
-/** An empty database file of the newest schema. Each disk begins as a copy: migrations take longer than most tests. */
+/** An empty database file of the newest schema. Each disk begins as a copy: to create the tables takes longer than most tests. */
 const EMPTY = (() => {
   const folder = newFolder();
   try {
@@ -73,24 +73,6 @@ export const createDisk = (): Disk => {
   return { ...sharing(() => connectTo(path)), path, remove: () => remove(folder) };
 };
 
-/** Creates the newest schema directly: running all migrations takes ten times as long. */
-const SCHEMA = (() => {
-  const database = connectTo(":memory:");
-  const parts = database
-    .prepare<{ sql: string }>("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
-    .all()
-    .map(({ sql }) => `${sql};`);
-  database.close();
-  return ["BEGIN;", ...parts, "INSERT INTO newest_change VALUES (0);", "COMMIT;"].join("\n");
-})();
-
-const inMemory = (): Database => {
-  const database = openDatabase(":memory:");
-  database.exec(SCHEMA);
-  database.exec(`PRAGMA user_version = ${migrations.length}`);
-  return database;
-};
-
 /** A shared database in memory. */
 export interface Memory extends Shared {
   /** Returns the journal of a task as it is stored; undefined where there is no such task. */
@@ -100,6 +82,6 @@ export interface Memory extends Shared {
 /** Creates a shared database in memory. */
 export const createMemory = (): Memory => {
   // All processes share one connection, so closing it is ignored.
-  const database = { ...inMemory(), close: () => undefined };
+  const database = { ...connectTo(":memory:"), close: () => undefined };
   return { ...sharing(() => database), journal: (taskId) => readJournal(database, taskId) };
 };

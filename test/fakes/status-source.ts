@@ -11,7 +11,7 @@ import { createRemoteCommands } from "../../src/services/operations/remote-comma
 import type { Clock } from "../../src/services/platform/clock.ts";
 import { fail } from "../../src/services/platform/result.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
-import { migrate } from "../../src/services/store/sqlite/migrations.ts";
+import { ensureSchema } from "../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { worktreesFolder } from "../../src/services/worktrees/folders.ts";
@@ -54,7 +54,7 @@ const openDatabase = loadSqlite();
 /** A store in SQLite, as the plugin has it, but in memory. */
 const openMemory = (clock: Clock): Store => {
   const database = openDatabase(":memory:");
-  migrate(database);
+  ensureSchema(database);
   return createSqliteStore({ database, owner: ownerOf("here"), now: clock.now });
 };
 

@@ -5,7 +5,7 @@ import { createProgressLog } from "../../src/services/runtime/progress.ts";
 import { createUsageReader } from "../../src/services/runtime/usage-reader.ts";
 import type { Database } from "../../src/services/store/sqlite/database.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
-import { migrate } from "../../src/services/store/sqlite/migrations.ts";
+import { ensureSchema } from "../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import { tasksNames } from "../../src/tools/tasks/toolset.ts";
 import { createStage, PARENT } from "../fakes/stage.ts";
@@ -34,7 +34,7 @@ const watching = (database: Database, ran: string[]): Database => ({
 const sessionWith = async (tasks: number) => {
   const ran: string[] = [];
   const database = watching(openDatabase(":memory:"), ran);
-  migrate(database);
+  ensureSchema(database);
   const stage = createStage({
     openStore: ({ now }) => createSqliteStore({ database, owner: ownerOf("me"), now, onDamaged: () => undefined }),
     toolsets: ["tasks", "elisha", "subtasks"],

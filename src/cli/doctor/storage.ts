@@ -49,7 +49,7 @@ const problemIn = ({ schema, damage }: FileReport): { found: string; advice: str
     const advice = "Close OpenCode and open it again: it sets the file aside, and goes on with what can be read.";
     return { found: `damaged: ${damage.join("; ")}`, advice };
   }
-  if (schema.file > schema.known) {
+  if (schema.file > schema.known && !schema.isUnreleased) {
     const advice = "Update this command, or OpenCode's plugin, until both are the same version.";
     return { found: `a newer version wrote it: this one reads version ${schema.known}`, advice };
   }
@@ -83,7 +83,7 @@ export const checkDatabase = (
   const problem = problemIn(report);
   if (problem)
     return { check: { about, state: "wrong", found: [...found, problem.found], advice: problem.advice }, owners };
-  const aside = readdirSync(folder).filter((name) => name.startsWith("tasks.db.damaged-") && !/-(wal|shm)$/.test(name));
+  const aside = readdirSync(folder).filter((name) => /^tasks\.db\.(damaged|unreleased)-.*(?<!-wal|-shm)$/.test(name));
   if (aside.length > 0) {
     const advice = "Remove it when you need it no more.";
     return {
@@ -91,11 +91,9 @@ export const checkDatabase = (
       owners,
     };
   }
-  if (schema.file < schema.known) {
-    return {
-      check: { about, state: "note", found: [...found, `OpenCode brings it to version ${schema.known}`] },
-      owners,
-    };
+  if (schema.isUnreleased) {
+    const wrote = "a build from before the first release wrote it: OpenCode sets it aside when it starts";
+    return { check: { about, state: "note", found: [...found, wrote] }, owners };
   }
   return { check: { about, state: "ok", found: [...found, "undamaged"] }, owners };
 };

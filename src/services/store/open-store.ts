@@ -8,7 +8,7 @@ import { createConnector, type OpenFile } from "./sqlite/connect.ts";
 import { type DatabaseError, databaseError, type FaultKind, type OpenDatabase } from "./sqlite/database.ts";
 import { createStoreFile } from "./sqlite/database-file.ts";
 import { loadSqlite } from "./sqlite/driver.ts";
-import { migrate } from "./sqlite/migrations.ts";
+import { ensureSchema } from "./sqlite/schema.ts";
 import { createSqliteStore } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
 
@@ -55,7 +55,7 @@ export const openStore = ({
     log.error(message, { file: path, reason, advice: ADVICE[kind] });
     onInMemory();
     const database = openDatabase(":memory:");
-    migrate(database);
+    ensureSchema(database);
     return createSqliteStore({ database, owner, now: clock.now });
   };
 

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
-import { migrate, migrations } from "../../../src/services/store/sqlite/migrations.ts";
 import type { Store } from "../../../src/services/store/store.ts";
 import { COMMAND_LIFE_MS } from "../../../src/services/store/store.ts";
 import { noProgress } from "../../../src/task.ts";
@@ -71,57 +70,6 @@ test("a number is not given out again when its task is removed", () => {
   store.remove(["ses_1"]);
   store.commit(scriptTask("ses_2").launch());
   expect(changesOf(store, latest).map(({ id }) => id)).toEqual(["ses_2"]);
-});
-
-test("a file of version 1 is brought up to date with everything that it has", () => {
-  const path = join(temporaryFolder(), "tasks.db");
-  const database = openDatabase(path);
-  migrate(database, migrations.slice(0, 1));
-  const stories = [
-    scriptTask("ses_rested", { after: 5, description: "Fix the Übersicht", directory: "/a", agent: "explore" }),
-    scriptTask("ses_live", { after: 1, batchId: "other" }),
-    scriptTask("ses_resumed", { after: 9 }),
-  ];
-  const [rested, live, resumed] = stories;
-  rested?.whole();
-  live?.launch();
-  resumed?.whole();
-  resumed?.resume();
-  const insert = database.prepare(
-    `INSERT INTO task (id, parent, batch, agent, status, started_at, ended_at, owner, directory, progress, snapshot)
-     VALUES (?, ?, ?, ?, ?, ?, ?, NULL, '/owners', ?, ?)`,
-  );
-  for (const { record } of stories) {
-    const { task, snapshot } = record();
-    const { sessionID, parentSessionID, batchId, agent, status, startedAt, progress } = task;
-    const json = [JSON.stringify(progress), JSON.stringify(snapshot)] as const;
-    const endedAt = snapshot.context.completedAt ?? null;
-    insert.run(sessionID, parentSessionID, batchId, agent, status, Date.parse(startedAt), endedAt, ...json);
-  }
-  const first = openDatabase(path);
-  first.exec(
-    "INSERT INTO task SELECT 99, 'ses_spoilt', parent, batch, agent, status, started_at, ended_at, owner, directory, progress, 'no JSON', origin FROM task LIMIT 1",
-  );
-  first.close();
-  database.close();
-
-  const { store } = createSharedDatabase(path).openAs("a");
-  expect(store.page(ALL).records).toEqual([resumed, rested, live].map((story) => story?.record()));
-  expect(pageOf(store, { search: "über" })).toEqual({ ids: ["ses_rested"], total: 1 });
-  expect(store.page({ ...ALL, directory: "/a", agent: "explore" }).total).toBe(1);
-  expect(store.batch("other")).toEqual([live?.record()]);
-  expect(store.newestEnded(9)).toEqual([rested?.record()]);
-  expect(store.live()).toEqual([live?.record(), resumed?.record()]);
-  expect(store.stats()).toEqual({
-    total: 3,
-    byStatus: { running: 1, completed: 1, error: 0, cancelled: 0, resumed: 1 },
-    byAgent: { explore: 1, general: 2 },
-    duration: { avg: 1_000, max: 1_000, min: 1_000 },
-    usage: { tokens: 0, cost: 0 },
-  });
-  expect(changesOf(store, 0).map(({ id }) => id)).toEqual(["ses_rested", "ses_live", "ses_resumed"]);
-  store.commit(scriptTask("ses_new").launch());
-  expect(changesOf(store, 3).map(({ id }) => id)).toEqual(["ses_new"]);
 });
 
 test("a request goes to the process that supervises the task, and its answer to who asked", () => {

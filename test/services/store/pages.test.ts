@@ -1,16 +1,14 @@
-import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createTaskQuery } from "../../../src/services/store/search/query.ts";
 import { summaryOf, type TaskSummary } from "../../../src/services/store/search/task-summary.ts";
 import { createBlockRows } from "../../../src/services/store/sqlite/block-rows.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
-import { migrate, migrations } from "../../../src/services/store/sqlite/migrations.ts";
 import { createPageQuery } from "../../../src/services/store/sqlite/page-query.ts";
+import { ensureSchema } from "../../../src/services/store/sqlite/schema.ts";
 import { createBlockSearch } from "../../../src/services/store/sqlite/search-blocks.ts";
 import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
 import type { PageFilter, Store } from "../../../src/services/store/store.ts";
-import { temporaryFolder } from "./folder-and-log.ts";
 import { ownerOf } from "./owners.ts";
 import { openResilient, readFile } from "./resilient/open-resilient.ts";
 import { START, scriptTask } from "./scripted-task.ts";
@@ -97,9 +95,9 @@ const pageOf = (store: Store, filter: PageFilter) => {
   return { ids: idsOf(records), total };
 };
 
-const openFile = (steps = migrations) => {
+const openFile = () => {
   const database = openDatabase(":memory:");
-  migrate(database, steps);
+  ensureSchema(database);
   return database;
 };
 
@@ -240,29 +238,4 @@ test("what tasks of a block are counted in is read anew where it changed or was 
   expect([totals(), inBlocks(), counted()]).toEqual([[222, 10], 10, 2]);
   database.exec("UPDATE search_block SET tallies = '[1, 2' WHERE tallies IS NOT NULL");
   expect(inBlocks()).toBe(10);
-});
-
-test("a file from before there were blocks is found through at once, however many tasks it has", () => {
-  const path = join(temporaryFolder(), "tasks.db");
-  const old = openDatabase(path);
-  migrate(old, migrations.slice(0, 7));
-  const story = scriptTask("ses_1");
-  story.launch();
-  const { snapshot, task } = story.record();
-  old
-    .prepare(
-      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
-       INSERT INTO task (id, parent, status, started_at, directory, progress, snapshot)
-       SELECT 'ses_' || i, 'ses_parent', 'running', ${START} + i / 3, '/d', ?, ? FROM n`,
-    )
-    .run(JSON.stringify(task.progress), JSON.stringify(snapshot));
-  old.exec(`INSERT INTO listed (born, change, id, started_at, status, agent, directory, batch, description)
-    SELECT seq, seq, id, started_at, 'running', iif(seq % 2, 'general', 'explore'), '/d', 'b', 'Nº ' || seq FROM task`);
-  old.close();
-
-  const { store } = createSharedDatabase(path).openAs("a");
-  expect(store.page({ search: "nº 77", offset: 0, limit: 1 })).toMatchObject({ total: 111 });
-  expect(store.page({ search: "nº 77", agent: "explore", offset: 0, limit: 1 }).total).toBe(55);
-  expect(store.page({ agent: "general", offset: 9_000, limit: 1 })).toEqual({ records: [], total: 5_000 });
-  expect(store.stats()).toMatchObject({ total: 10_000, byAgent: { general: 5_000, explore: 5_000 } });
 });

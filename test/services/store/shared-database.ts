@@ -4,7 +4,7 @@ import type { Journal } from "../../../src/machines/task/replay.ts";
 import type { Owner } from "../../../src/services/store/ownership.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../../src/services/store/sqlite/journal-reader.ts";
-import { migrate } from "../../../src/services/store/sqlite/migrations.ts";
+import { ensureSchema } from "../../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 import { temporaryFolder } from "./folder-and-log.ts";
@@ -25,7 +25,7 @@ export const createSharedDatabase = (path = join(temporaryFolder(), "tasks.db"))
       pids += 1;
       const owner = ownerOf(id, { pid: pids, ...given });
       const database = openDatabase(path);
-      migrate(database);
+      ensureSchema(database);
       const store = createSqliteStore({ database, owner, now: clock.now, running: ({ pid }) => !dead.has(pid) });
       onTestFinished(() => store.close());
       return { store, kill: () => void dead.add(owner.pid) };

@@ -9,7 +9,7 @@ import type { Database, OpenDatabase } from "../../../src/services/store/sqlite/
 import { createStoreFile } from "../../../src/services/store/sqlite/database-file.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../../src/services/store/sqlite/journal-reader.ts";
-import { migrations } from "../../../src/services/store/sqlite/migrations.ts";
+import { VERSION } from "../../../src/services/store/sqlite/schema.ts";
 import type { Store } from "../../../src/services/store/store.ts";
 import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createStage, type Stage } from "../../fakes/stage.ts";
@@ -21,7 +21,7 @@ import { scriptTask } from "./scripted-task.ts";
 const openDatabase = loadSqlite();
 
 /** The version that a file has after a release that is to come. */
-const NEXT = migrations.length + 1;
+const NEXT = VERSION + 1;
 
 /** What that release adds: a column that is needed, a table, and rows in it. */
 const migrateToNext = (path: string) => {
@@ -41,7 +41,7 @@ const openAsNext: OpenDatabase = (path, how) => {
   const prepare: Database["prepare"] = (sql) => {
     const statement = database.prepare<never>(sql);
     return sql === "PRAGMA user_version"
-      ? { ...statement, get: () => ({ user_version: migrations.length }) as never }
+      ? { ...statement, get: () => ({ user_version: VERSION }) as never }
       : statement;
   };
   return { ...database, prepare };

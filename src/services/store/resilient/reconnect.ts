@@ -45,6 +45,7 @@ const LOCAL_DISK =
 /** What a person can do about each kind of fault. */
 export const ADVICE: Readonly<Record<FaultKind, string>> = {
   damaged: "Check the disk.",
+  unreleased: "Restart OpenCode: it begins a new file.",
   newer: "Restart OpenCode, so that it uses the newest opencode-taskchart that is installed.",
   full: "Make room on the disk.",
   readonly: "Make the file and its folder writable, and restart OpenCode.",

@@ -5,8 +5,8 @@ import type { TaskRecord } from "../store.ts";
 import { type Database, DatabaseError, databaseError, type OpenDatabase } from "./database.ts";
 import type { LogIdentity, StoreFile } from "./database-file.ts";
 import { type JournalMode, openWithJournal, probe } from "./journal-mode.ts";
-import { migrate } from "./migrations.ts";
 import type { OnDamaged } from "./rows.ts";
+import { ensureSchema } from "./schema.ts";
 import { createSqliteStore, type SqliteStore } from "./sqlite-store.ts";
 
 /** An open file with the store in it. */
@@ -26,9 +26,9 @@ export type Condition = "whole" | "replaced" | "logReplaced";
 
 /** Opens and reopens the file. Its methods throw `DatabaseError`. */
 export interface Connector {
-  /** Opens the file and migrates it. Sets a damaged file aside first, and starts a new one. */
+  /** Opens the file, or a new one: one that is damaged, or of a build from before the first release, is set aside first. */
   connect(): OpenFile;
-  /** Opens an empty database in memory, of the newest version. */
+  /** Opens a database in memory with empty tables. */
   openInMemory(): Database;
   /** Renames the file as damaged, unless it is not the one of that identity any more. `reason` is for the log. */
   setAside(identity: string | undefined, reason: string): void;
@@ -76,7 +76,7 @@ export const createConnector = ({ file, openDatabase, owner, clock, log, running
     if (damaged > MAX_DAMAGED_FILES) {
       throw new DatabaseError("other", `${MAX_DAMAGED_FILES} files were damaged one after another: ${reason}`);
     }
-    const name = file.setAside(identity, clock.now());
+    const name = file.setAside(identity, "damaged", clock.now());
     if (name === undefined) return;
     log.error(
       "The task database is damaged. It was set aside, and a new one started: tasks that ended before are no longer listed.",
@@ -86,6 +86,15 @@ export const createConnector = ({ file, openDatabase, owner, clock, log, running
         reason,
       },
     );
+  };
+
+  /** Nothing in it is deleted: somebody may have tried such a build out, and look for what it did. */
+  const setUnreleasedAside = (identity: string | undefined) => {
+    const name = file.setAside(identity, "unreleased", clock.now());
+    if (name === undefined) return;
+    const message =
+      "The task database is of a build from before the first release. It was set aside as it is, and a new one started.";
+    log.info(message, { file: file.path, setAside: name });
   };
 
   let isReported = false;
@@ -122,7 +131,7 @@ export const createConnector = ({ file, openDatabase, owner, clock, log, running
   const open = (identity: string | undefined): OpenFile => {
     const { database, journal } = openWithJournal(openDatabase, file.path);
     try {
-      migrate(database, undefined, journal);
+      ensureSchema(database, journal);
       reportJournal(journal);
       const store = createSqliteStore({ database, owner, now: clock.now, onDamaged, running });
       if (file.identity() !== identity) throw new DatabaseError("busy", "it was replaced while it was opened");
@@ -174,14 +183,15 @@ export const createConnector = ({ file, openDatabase, owner, clock, log, running
           return open(identity);
         } catch (error) {
           const fault = databaseError(error);
-          if (fault.kind !== "damaged") throw unlessFull(unlessUnlockable(fault));
-          setAside(identity, fault.message);
+          if (fault.kind === "unreleased") setUnreleasedAside(identity);
+          else if (fault.kind === "damaged") setAside(identity, fault.message);
+          else throw unlessFull(unlessUnlockable(fault));
         }
       }
     },
     openInMemory: () => {
       const database = openDatabase(":memory:");
-      migrate(database);
+      ensureSchema(database);
       return database;
     },
     setAside,

@@ -32,11 +32,14 @@ export interface StoreFile {
    */
   log(): LogIdentity;
   /**
-   * Renames the file and its log to an unused name, and returns that name. Does nothing and returns undefined when the
-   * file's identity is another: another process has replaced it already.
+   * Renames the file and its log to an unused name that says why (`damaged`), and returns that name. Does nothing and returns
+   * undefined when the file's identity is another: another process has replaced it already.
    */
-  setAside(identity: string | undefined, now: number): string | undefined;
+  setAside(identity: string | undefined, why: AsideReason, now: number): string | undefined;
 }
+
+/** Why a file is not used any more. */
+export type AsideReason = "damaged" | "unreleased";
 
 /** The identities of the two files of a write-ahead log; undefined for one that does not exist. */
 export interface LogIdentity {
@@ -91,10 +94,10 @@ export const createStoreFile = (path: string): StoreFile => {
 
   const busy = () => new DatabaseError("busy", "another process is setting it aside");
 
-  const unusedName = (now: number): string => {
+  const unusedName = (why: AsideReason, now: number): string => {
     const time = new Date(now).toISOString().replaceAll(/[:.]/g, "-");
     for (let count = 1; ; count += 1) {
-      const name = `${path}.damaged-${time}${count === 1 ? "" : `-${count}`}`;
+      const name = `${path}.${why}-${time}${count === 1 ? "" : `-${count}`}`;
       if (!existsSync(name)) return name;
     }
   };
@@ -122,7 +125,7 @@ export const createStoreFile = (path: string): StoreFile => {
     tighten: () => restrictToOwner(path),
     identity: () => attempt(identity),
     log: () => attempt(() => ({ wal: identityOf(`${path}-wal`), shm: identityOf(`${path}-shm`) })),
-    setAside: (expected, now) =>
+    setAside: (expected, why, now) =>
       attempt(() => {
         if (lockedByAnother()) throw busy();
         try {
@@ -132,7 +135,7 @@ export const createStoreFile = (path: string): StoreFile => {
         }
         try {
           if (identity() !== expected) return undefined;
-          const name = unusedName(now);
+          const name = unusedName(why, now);
           // The file last: a process that opens it in between must not find the log of another file.
           for (const suffix of ["-wal", "-shm", ""]) renameIfThere(path + suffix, name + suffix);
           return name;

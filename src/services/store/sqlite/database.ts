@@ -39,6 +39,7 @@ export type OpenDatabase = (path: string, how?: "alone") => Database;
  * The kinds of faults that are handled differently:
  * - `damaged`: the file is not a database, or a corrupt one
  * - `newer`: the file was written by a newer version of this plugin
+ * - `unreleased`: the file was written by a build from before the first release, with tables of another form
  * - `full`: the disk or the quota is full
  * - `readonly`: the file cannot be written
  * - `unopenable`: the file or its folder cannot be opened or created
@@ -52,6 +53,7 @@ export type OpenDatabase = (path: string, how?: "alone") => Database;
 export type FaultKind =
   | "damaged"
   | "newer"
+  | "unreleased"
   | "full"
   | "readonly"
   | "unopenable"

@@ -1,12 +1,12 @@
 import type { KnownOwner } from "../ownership.ts";
 import { DatabaseError, type OpenDatabase } from "./database.ts";
-import { migrations, versionOf } from "./migrations.ts";
 import { type OwnerRow, toKnownOwner } from "./ownership-tables.ts";
+import { isUnreleased, VERSION, versionOf } from "./schema.ts";
 
 /** How a task database is, for somebody who looks for what is wrong. */
 export interface FileReport {
-  /** The version of the file's schema, and the version that this plugin reads. */
-  schema: { file: number; known: number };
+  /** The version of the file's tables, and the version that this plugin reads; whether a build from before the first release wrote it. */
+  schema: { file: number; known: number; isUnreleased: boolean };
   /** What SQLite finds damaged; empty where nothing is. */
   damage: string[];
   /** How many tasks it has, and how many of them have not ended; undefined where its schema is another. */
@@ -28,8 +28,9 @@ export const readFileReport = (path: string, openDatabase: OpenDatabase): FileRe
     const file = versionOf(database);
     const found = database.prepare<{ quick_check: string }>(`PRAGMA quick_check(${MAX_DAMAGE})`).all();
     const damage = found.flatMap(({ quick_check: line }) => (line === "ok" ? [] : [line]));
-    const report = { schema: { file, known: migrations.length }, damage };
-    if (file !== migrations.length) return { ...report, tasks: undefined, owners: [] };
+    const schema = { file, known: VERSION, isUnreleased: isUnreleased(database) };
+    const report = { schema, damage };
+    if (file !== VERSION || schema.isUnreleased) return { ...report, tasks: undefined, owners: [] };
     const counted = database
       .prepare<{ total: number; live: number }>(
         "SELECT count(*) AS total, count(*) FILTER (WHERE status IN ('running', 'resumed')) AS live FROM listed",
@@ -46,7 +47,8 @@ export const readFileReport = (path: string, openDatabase: OpenDatabase): FileRe
   } catch (error) {
     // A page that cannot be read ends the check itself.
     if (error instanceof DatabaseError && error.kind === "damaged") {
-      return { schema: { file: 0, known: migrations.length }, damage: [error.message], tasks: undefined, owners: [] };
+      const schema = { file: 0, known: VERSION, isUnreleased: false };
+      return { schema, damage: [error.message], tasks: undefined, owners: [] };
     }
     throw error;
   } finally {

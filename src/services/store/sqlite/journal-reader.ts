@@ -7,8 +7,8 @@ import type { Progress, TaskStatus, Usage } from "../../../task.ts";
 import { usageWith } from "../task-usage.ts";
 
 import { type Database, DatabaseError, type OpenDatabase } from "./database.ts";
-import { migrations, refuseNewer, versionOf } from "./migrations.ts";
 import { parsePacked, parseSnapshot, parseStored } from "./rows.ts";
+import { refuseOthers, VERSION, versionOf } from "./schema.ts";
 import { type StoredOrigin, toOrigin } from "./stored-origin.ts";
 import { createTasksBelow } from "./tasks-below.ts";
 import { createTextReader } from "./text-table.ts";
@@ -104,7 +104,7 @@ const COLUMNS = "id, status, started_at AS startedAt, description";
 
 /**
  * Opens a file for reading; `openDatabase` must open it read-only. Throws `DatabaseError`, also when the file does not
- * exist, or its version is older or newer than this plugin's.
+ * exist, or its tables are not those of this version of the plugin.
  */
 export const openJournalReader = (path: string, openDatabase: OpenDatabase): JournalReader => {
   if (!existsSync(path)) throw new DatabaseError("unopenable", "there is no such file");
@@ -122,13 +122,9 @@ export const openJournalReader = (path: string, openDatabase: OpenDatabase): Jou
 
   const check = () => {
     database.exec(`PRAGMA busy_timeout = ${LOCK_TIMEOUT_MS}`);
-    refuseNewer(database);
-    const version = versionOf(database);
-    if (version === migrations.length) return;
-    throw new DatabaseError(
-      "other",
-      `it has version ${version}, and this plugin reads version ${migrations.length}: OpenCode brings it up to date when it starts with this plugin`,
-    );
+    refuseOthers(database);
+    if (versionOf(database) > 0) return;
+    throw new DatabaseError("other", "it has no tables yet: OpenCode makes them when it starts with this plugin");
   };
 
   try {
@@ -139,7 +135,7 @@ export const openJournalReader = (path: string, openDatabase: OpenDatabase): Jou
   }
 
   return {
-    schema: migrations.length,
+    schema: VERSION,
     find: (id) => {
       const select = (where: string) => database.prepare<NamedTask>(`SELECT ${COLUMNS} FROM listed WHERE ${where}`);
       const exact = select("id = ?").all(id);

@@ -1,37 +1,5 @@
-import { type LimitedRequest, laneOf } from "../../../machines/task/slot-queue.ts";
-import type { Database } from "./database.ts";
+import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
 import { parseStored } from "./rows.ts";
-
-/**
- * - A row for each run that holds a slot or waits for one: no task at rest has one.
- * - `owner` is the task's. It has a column of its own, since a slot is taken before its task is stored for the first time.
- * - `limits` are those that the owner has for the run, as JSON: other processes may have other limits.
- * - `seq` is the order in which runs asked.
- */
-export const addSlots = (database: Database): void =>
-  database.exec(`
-    CREATE TABLE slot (
-      seq INTEGER PRIMARY KEY AUTOINCREMENT,
-      task TEXT NOT NULL UNIQUE,
-      owner TEXT NOT NULL,
-      is_held INTEGER NOT NULL,
-      agent TEXT NOT NULL,
-      provider TEXT,
-      model TEXT,
-      priority INTEGER NOT NULL,
-      since INTEGER NOT NULL,
-      limits TEXT NOT NULL
-    ) STRICT;
-    CREATE TRIGGER slot_of_deleted_task AFTER DELETE ON task BEGIN
-      DELETE FROM slot WHERE task = old.id;
-    END;
-  `);
-
-/** `retries_at` is when the host asks the provider again that refuses the run for now; null for other runs. */
-export const addRetries = "ALTER TABLE slot ADD COLUMN retries_at INTEGER;";
-
-/** `goes_on` is 1 for a run that left a model and goes on with another one, see `SlotRequest`. */
-export const addGoesOn = "ALTER TABLE slot ADD COLUMN goes_on INTEGER NOT NULL DEFAULT 0;";
 
 /** Buckets of one level have up to 2^7 of the next one below: few enough to add up, and few levels to write. */
 const BITS = 7;
@@ -66,40 +34,59 @@ const COUNT_ONE_LESS = bucketsOf("old")
   .join("");
 
 /**
- * Makes the next run, and the place of each, findable without reading all that wait:
- * - `lane` is that of a waiting run, see `laneOf`. `rank` is lower the higher the priority is.
+ * - `slot` has a row for each run that holds a slot or waits for one: no task at rest has one. `owner` is the task's. It has a
+ *   column of its own, since a slot is taken before its task is stored for the first time.
+ * - `limits` are those that the owner has for the run, as JSON: other processes may have other limits.
+ * - `seq` is the order in which runs asked. `rank` is lower the higher the priority is. `lane` is that of a waiting run, see
+ *   `laneOf`.
+ * - `goes_on` is 1 for a run that left a model and goes on with another one, see `SlotRequest`.
+ * - `retries_at` is when the host asks the provider again that refuses the run for now; NULL for other runs.
  * - `queue_count` says how many wait in each lane, by rank and by `since`: in buckets of 1 ms, in buckets of 128 of those, and
- *   so on; and those of the same millisecond by `seq`. Triggers keep it, so that it is right whoever writes or removes a row.
+ *   so on; and those of the same millisecond by `seq`. So the next run, and the place of each, are found without reading all
+ *   that wait. Triggers keep it, so that it is right whoever writes or removes a row.
  */
-export const addLanes = (database: Database): void => {
-  database.exec(`
-    ALTER TABLE slot ADD COLUMN lane TEXT NOT NULL DEFAULT '';
-    ALTER TABLE slot ADD COLUMN rank INTEGER GENERATED ALWAYS AS (-priority) VIRTUAL;
-    CREATE INDEX slot_at_work ON slot (owner, provider, model, agent, retries_at) WHERE is_held = 1;
-    CREATE INDEX slot_waiting ON slot (owner, lane, rank, since, seq) WHERE is_held = 0;
-    CREATE TABLE queue_count (
-      owner TEXT NOT NULL,
-      lane TEXT NOT NULL,
-      level INTEGER NOT NULL,
-      rank INTEGER NOT NULL,
-      since INTEGER NOT NULL,
-      bucket INTEGER NOT NULL,
-      runs INTEGER NOT NULL,
-      PRIMARY KEY (owner, lane, level, rank, since, bucket)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TRIGGER run_waits AFTER INSERT ON slot WHEN new.is_held = 0 BEGIN${COUNT_ONE_MORE}
-    END;
-    CREATE TRIGGER run_leaves AFTER DELETE ON slot WHEN old.is_held = 0 BEGIN${COUNT_ONE_LESS}
-    END;
-    CREATE TRIGGER run_waited AFTER UPDATE OF owner, is_held, lane, priority, since ON slot WHEN old.is_held = 0 BEGIN${COUNT_ONE_LESS}
-    END;
-    CREATE TRIGGER run_waits_again AFTER UPDATE OF owner, is_held, lane, priority, since ON slot WHEN new.is_held = 0 BEGIN${COUNT_ONE_MORE}
-    END;
-  `);
-  const setLane = database.prepare("UPDATE slot SET lane = ? WHERE task = ?");
-  const waiting = database.prepare<StoredRequest>(`SELECT ${REQUEST_COLUMNS} FROM slot WHERE is_held = 0`);
-  for (const row of waiting.all()) setLane.run(laneOf(toRequest(row)), row.task);
-};
+export const SLOT_SCHEMA = `
+  CREATE TABLE slot (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    task TEXT NOT NULL UNIQUE,
+    owner TEXT NOT NULL,
+    is_held INTEGER NOT NULL,
+    agent TEXT NOT NULL,
+    provider TEXT,
+    model TEXT,
+    priority INTEGER NOT NULL,
+    rank INTEGER GENERATED ALWAYS AS (-priority) VIRTUAL,
+    since INTEGER NOT NULL,
+    lane TEXT NOT NULL,
+    goes_on INTEGER NOT NULL,
+    limits TEXT NOT NULL,
+    retries_at INTEGER
+  ) STRICT;
+  CREATE INDEX slot_at_work ON slot (owner, provider, model, agent, retries_at) WHERE is_held = 1;
+  CREATE INDEX slot_waiting ON slot (owner, lane, rank, since, seq) WHERE is_held = 0;
+  CREATE TRIGGER slot_of_deleted_task AFTER DELETE ON task BEGIN
+    DELETE FROM slot WHERE task = old.id;
+  END;
+
+  CREATE TABLE queue_count (
+    owner TEXT NOT NULL,
+    lane TEXT NOT NULL,
+    level INTEGER NOT NULL,
+    rank INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    bucket INTEGER NOT NULL,
+    runs INTEGER NOT NULL,
+    PRIMARY KEY (owner, lane, level, rank, since, bucket)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER run_waits AFTER INSERT ON slot WHEN new.is_held = 0 BEGIN${COUNT_ONE_MORE}
+  END;
+  CREATE TRIGGER run_leaves AFTER DELETE ON slot WHEN old.is_held = 0 BEGIN${COUNT_ONE_LESS}
+  END;
+  CREATE TRIGGER run_waited AFTER UPDATE OF owner, is_held, lane, priority, since ON slot WHEN old.is_held = 0 BEGIN${COUNT_ONE_LESS}
+  END;
+  CREATE TRIGGER run_waits_again AFTER UPDATE OF owner, is_held, lane, priority, since ON slot WHEN new.is_held = 0 BEGIN${COUNT_ONE_MORE}
+  END;
+`;
 
 const sumOf = (where: string): string =>
   `(SELECT ifnull(sum(runs), 0) FROM queue_count WHERE owner = ?1 AND lane = ?2 AND ${where})`;

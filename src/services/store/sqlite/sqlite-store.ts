@@ -5,9 +5,9 @@ import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
 import { HEARTBEAT_MS, type KnownOwner, type Owner, STEADY_MS } from "../ownership.ts";
 import type { AbandonedWork, Change, Store, TaskRecord } from "../store.ts";
 import { type Database, databaseError } from "./database.ts";
-import { refuseNewer } from "./migrations.ts";
 import { createOwnershipTables } from "./ownership-tables.ts";
 import { createRowReader, type OnDamaged, refuseDamaged } from "./rows.ts";
+import { refuseNewer } from "./schema.ts";
 import { createSlotTable, type QueueView } from "./slot-table.ts";
 import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
 import { createSummaryTables } from "./summary-table.ts";
@@ -36,7 +36,7 @@ export interface SqliteStore extends Store, FileHistory {
 
 /** Dependencies of a store in a file. */
 export interface SqliteStoreDeps {
-  /** Of the newest version, see `migrate`. */
+  /** With its tables, see `ensureSchema`. */
   database: Database;
   owner: Owner;
   /** Epoch milliseconds. */

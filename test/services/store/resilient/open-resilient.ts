@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { openStore, type StoreOptions } from "../../../../src/services/store/open-store.ts";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
-import { migrate } from "../../../../src/services/store/sqlite/migrations.ts";
+import { ensureSchema } from "../../../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../../../src/services/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../../../src/services/store/store.ts";
 import { createVirtualClock, type VirtualClock } from "../../../fakes/virtual-clock.ts";
@@ -39,7 +39,7 @@ export const openResilient = async (
 /** Reads from a file as another process does. */
 export const readFile = <T>(path: string, read: (store: Store) => T): T => {
   const database = openDatabase(path);
-  migrate(database);
+  ensureSchema(database);
   const store = createSqliteStore({ database, owner: ownerOf("reader", { pid: 1 }), now: () => START });
   try {
     return read(store);

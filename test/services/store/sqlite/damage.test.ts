@@ -670,7 +670,7 @@ describe("setting aside", () => {
     const identity = file.identity();
     renameSync(path, `${path}.damaged-by-another`);
     writeFileSync(path, "new");
-    expect(file.setAside(identity, START)).toBeUndefined();
+    expect(file.setAside(identity, "damaged", START)).toBeUndefined();
     expect(readFileSync(path, "utf8")).toBe("new");
   });
 
@@ -680,10 +680,10 @@ describe("setting aside", () => {
     const file = createStoreFile(path);
     const lock = `${path}.setting-aside`;
     mkdirSync(lock);
-    expect(() => file.setAside(file.identity(), START)).toThrow("another process is setting it aside");
+    expect(() => file.setAside(file.identity(), "damaged", START)).toThrow("another process is setting it aside");
     expect(() => file.prepare()).toThrow("another process is setting it aside");
     rmSync(lock, { recursive: true });
-    expect(file.setAside(file.identity(), START)).toContain(".damaged-");
+    expect(file.setAside(file.identity(), "damaged", START)).toContain(".damaged-");
     expect(file.identity()).toBeUndefined();
   });
 
@@ -692,7 +692,7 @@ describe("setting aside", () => {
     const path = join(folder, "tasks.db");
     for (const suffix of ["", "-wal", "-shm"]) writeFileSync(path + suffix, suffix);
     const file = createStoreFile(path);
-    const aside = file.setAside(file.identity(), START) ?? "";
+    const aside = file.setAside(file.identity(), "damaged", START) ?? "";
     expect(["", "-wal", "-shm"].map((suffix) => readFileSync(aside + suffix, "utf8"))).toEqual(["", "-wal", "-shm"]);
     expect(readdirSync(folder)).toHaveLength(3);
   });

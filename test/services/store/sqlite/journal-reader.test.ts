@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import { type JournalReader, openJournalReader } from "../../../../src/services/store/sqlite/journal-reader.ts";
-import { migrations } from "../../../../src/services/store/sqlite/migrations.ts";
+import { VERSION } from "../../../../src/services/store/sqlite/schema.ts";
 import { temporaryFolder } from "../folder-and-log.ts";
 import { scriptTask } from "../scripted-task.ts";
 import { createSharedDatabase } from "../shared-database.ts";
 
-const KNOWN = migrations.length;
 const writable = loadSqlite();
 const readonly = loadSqlite({ readonly: true });
 
@@ -87,8 +86,8 @@ test("no file, and no folder, comes into being", () => {
 });
 
 test.each([
-  [1, `it has version 1, and this plugin reads version ${KNOWN}: OpenCode brings it up to date`],
-  [99, `it has version 99, and this plugin knows versions up to ${KNOWN}`],
+  [0, "it has no tables yet: OpenCode makes them when it starts"],
+  [99, `it has version 99, and this plugin knows versions up to ${VERSION}`],
 ])("a file of version %i is refused in words, and left alone", (version, words) => {
   const { file, store } = stored();
   store.close();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Database } from "../../../../src/services/store/sqlite/database.ts";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
-import { migrate } from "../../../../src/services/store/sqlite/migrations.ts";
+import { ensureSchema } from "../../../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../../../src/services/store/sqlite/sqlite-store.ts";
 import { noProgress } from "../../../../src/task.ts";
 import { ownerOf } from "../owners.ts";
@@ -25,7 +25,7 @@ const setUp = () => {
       return { ...statement, get };
     },
   };
-  migrate(database);
+  ensureSchema(database);
   const store = createSqliteStore({ database: counting, owner: ownerOf("me"), now: () => START });
   const story = scriptTask("ses_1");
   store.commit(story.whole());

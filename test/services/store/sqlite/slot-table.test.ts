@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { LimitedRequest } from "../../../../src/machines/task/slot-queue.ts";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
-import { migrate } from "../../../../src/services/store/sqlite/migrations.ts";
+import { ensureSchema } from "../../../../src/services/store/sqlite/schema.ts";
 import { createSlotTable } from "../../../../src/services/store/sqlite/slot-table.ts";
 import type { SlotRow } from "../../../fakes/queue-in-memory.ts";
 import { referencePlaces } from "../../../model/queue-reference.ts";
@@ -15,7 +15,7 @@ const LIVING = ["a", "b"];
 
 const openTables = () => {
   const database = loadSqlite()(":memory:");
-  migrate(database);
+  ensureSchema(database);
   const tables = new Map(OWNERS.map((id) => [id, createSlotTable(database, { id })] as const));
   return { database, table: (id: (typeof OWNERS)[number]) => tables.get(id) ?? createSlotTable(database, { id }) };
 };

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../../../src/services/store/sqlite/journal-reader.ts";
-import { migrate } from "../../../../src/services/store/sqlite/migrations.ts";
+import { ensureSchema } from "../../../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../../../src/services/store/sqlite/sqlite-store.ts";
 import type { Change } from "../../../../src/services/store/store.ts";
 import { ownerOf } from "../owners.ts";
@@ -16,7 +16,7 @@ const LONG = "This is what I found. ".repeat(20);
 const setUp = () => {
   const database = openDatabase(":memory:");
   onTestFinished(database.close);
-  migrate(database);
+  ensureSchema(database);
   const store = createSqliteStore({ database, owner: ownerOf("me"), now: () => START });
   const story = scriptTask(idOf("ses"), { parentSessionID: idOf("ses"), batchId: idOf("batch"), prompt: LONG });
   const inFile = (path: string) =>

@@ -1,0 +1,265 @@
+import { createBlockRows, FIRST_BLOCK, STAMP } from "./block-rows.ts";
+import { type Database, DatabaseError } from "./database.ts";
+import type { JournalMode } from "./journal-mode.ts";
+import { SLOT_SCHEMA } from "./slot-schema.ts";
+
+/** The version of the tables, and of the charts' states and events in them. A file of a higher one is refused. */
+export const VERSION = 1;
+
+/**
+ * - `owner`: the processes that supervise tasks. Times, here and elsewhere, are epoch milliseconds.
+ * - `prompt` and `launch`: what a process was about to do, for another one to finish after its death.
+ * - `request`: commands for the processes that supervise tasks. `answer` is the outcome, NULL until there is one.
+ * - `directory` is that of the last owner, `database` names the OpenCode database that has the sessions: only later processes
+ *   with both the same may take over.
+ */
+const OWNERSHIP = `
+  CREATE TABLE owner (
+    id TEXT PRIMARY KEY,
+    pid INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    directory TEXT NOT NULL,
+    beat_at INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE prompt (
+    seq INTEGER PRIMARY KEY,
+    parent TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    database TEXT NOT NULL,
+    prompt TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE launch (
+    message TEXT PRIMARY KEY,
+    parent TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    database TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    fork INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE request (
+    id TEXT PRIMARY KEY,
+    task TEXT NOT NULL,
+    request TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    is_taken INTEGER NOT NULL DEFAULT 0,
+    answer TEXT
+  ) STRICT;
+`;
+
+/**
+ * - `seq` is the order of insertion: of tasks launched in the same millisecond, of events.
+ * - `lead` is the parent task, whose session or one below it launched this one; NULL when there is none.
+ * - `owner` is NULL for a task at rest. An id that is not in the table `owner` is that of an ended process.
+ * - `origin` is the input of the task's machine, from which the journal replays, see `stored-origin.ts`. NULL when the journal
+ *   does not go back to the launch, since an earlier file was damaged.
+ * - `text` has the long strings of a task's snapshot, origin and journal, see `text-table.ts`. `length`, in characters, finds a
+ *   text; it is NULL in the other rows of a text that takes several. `texts` lists the rows of the texts in the snapshot.
+ * - `damaged` keeps rows that were not valid JSON, as they were before the task's owner rewrote them.
+ */
+const TASKS = `
+  CREATE TABLE task (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    parent TEXT NOT NULL,
+    lead TEXT,
+    status TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    owner TEXT,
+    directory TEXT NOT NULL,
+    database TEXT NOT NULL,
+    progress TEXT NOT NULL,
+    texts TEXT NOT NULL,
+    snapshot TEXT NOT NULL,
+    origin TEXT
+  ) STRICT;
+  CREATE INDEX task_of_parent ON task (parent, started_at);
+  CREATE INDEX task_of_lead ON task (lead, started_at) WHERE lead IS NOT NULL;
+  CREATE INDEX task_of_owner ON task (owner) WHERE owner IS NOT NULL;
+  CREATE INDEX task_at_rest ON task (directory, ended_at) WHERE owner IS NULL;
+
+  CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY,
+    task INTEGER NOT NULL REFERENCES task (seq) ON DELETE CASCADE,
+    event TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX journal_of_task ON journal (task);
+
+  CREATE TABLE text (
+    seq INTEGER PRIMARY KEY,
+    task INTEGER NOT NULL REFERENCES task (seq) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+    length INTEGER,
+    json TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX text_of_task ON text (task, length);
+
+  CREATE TABLE damaged (
+    seq INTEGER PRIMARY KEY,
+    task TEXT NOT NULL,
+    snapshot TEXT NOT NULL,
+    progress TEXT NOT NULL
+  ) STRICT;
+  ${["snapshot", "progress"]
+    .map(
+      (column) => `
+  CREATE TRIGGER keep_damaged_${column} BEFORE UPDATE OF ${column} ON task WHEN NOT json_valid(old.${column}) BEGIN
+    INSERT INTO damaged (task, snapshot, progress) VALUES (old.id, old.snapshot, old.progress);
+  END;`,
+    )
+    .join("")}
+`;
+
+/**
+ * - `listed` has a summary of each task, to find, sort, list and count tasks by; the rows of `task` are large.
+ * - `change` is the number of a task's newest change, `born` that of its first. Numbers come from `newest_change`, under
+ *   the write lock: a reader who sees a number can see all lower ones too. No number is used twice.
+ * - `directory` is the one that the task was launched in.
+ * - `duration` is that of the newest run, in milliseconds; NULL until the task ends, like `ended_at`. `run_began_at` and
+ *   `resumes` are those of the newest run, too.
+ * - `tokens` and `cost` are those of the task's own runs, the same as in `task.progress`, which is JSON.
+ * - `incomplete`: of a completed task, why its result is not known to be the whole answer; NULL where it is, or was not noted.
+ * - `tally` counts tasks and what they used by status, agent and directory, kept up to date by triggers. A row without tasks
+ *   is deleted. `listed.tally` is the row that counts the task, so that one small number stands for three texts.
+ * - `search_block` has the texts that are searched, many tasks in a row, and what each is counted in, see
+ *   `block-rows.ts`. Triggers set to NULL what is outdated. `stamp` is another number after each change.
+ */
+const LISTED = `
+  CREATE TABLE newest_change (number INTEGER NOT NULL) STRICT;
+  INSERT INTO newest_change VALUES (0);
+
+  CREATE TABLE listed (
+    born INTEGER PRIMARY KEY,
+    change INTEGER NOT NULL UNIQUE,
+    id TEXT NOT NULL UNIQUE REFERENCES task (id) ON DELETE CASCADE,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    duration INTEGER,
+    run_began_at INTEGER NOT NULL,
+    resumes INTEGER NOT NULL,
+    is_forked INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    cost REAL NOT NULL,
+    incomplete TEXT,
+    tally INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    batch TEXT NOT NULL,
+    description TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX listed_newest ON listed (started_at, born, tally);
+  CREATE INDEX listed_of_tally ON listed (tally, started_at);
+  CREATE INDEX listed_of_batch ON listed (batch, started_at);
+  CREATE INDEX listed_live ON listed (started_at) WHERE ended_at IS NULL;
+  CREATE INDEX listed_ended ON listed (ended_at) WHERE ended_at IS NOT NULL;
+  CREATE INDEX listed_duration ON listed (duration) WHERE duration IS NOT NULL;
+
+  CREATE TABLE tally (
+    id INTEGER PRIMARY KEY,
+    status TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    tasks INTEGER NOT NULL DEFAULT 0,
+    ended INTEGER NOT NULL DEFAULT 0,
+    duration INTEGER NOT NULL DEFAULT 0,
+    tokens INTEGER NOT NULL DEFAULT 0,
+    cost REAL NOT NULL DEFAULT 0,
+    UNIQUE (status, agent, directory)
+  ) STRICT;
+
+  CREATE TABLE search_block (from_at INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, texts TEXT, tallies TEXT) STRICT;
+  CREATE INDEX search_block_outdated ON search_block (from_at) WHERE tallies IS NULL;
+  CREATE INDEX search_block_stamp ON search_block (from_at, stamp);
+  INSERT INTO search_block VALUES (${FIRST_BLOCK}, 0, NULL, NULL);
+`;
+
+const COUNT = `
+  UPDATE tally SET tasks = tasks + 1, ended = ended + (new.duration IS NOT NULL), duration = duration + ifnull(new.duration, 0),
+      tokens = tokens + new.tokens, cost = cost + new.cost
+    WHERE id = new.tally;`;
+
+const UNCOUNT = `
+  UPDATE tally SET tasks = tasks - 1, ended = ended - (old.duration IS NOT NULL), duration = duration - ifnull(old.duration, 0),
+      tokens = tokens - old.tokens, cost = cost - old.cost
+    WHERE id = old.tally;
+  DELETE FROM tally WHERE id = old.tally AND tasks = 0;`;
+
+const blockOf = (row: "old" | "new") =>
+  `from_at = (SELECT max(from_at) FROM search_block WHERE from_at <= ${row}.started_at)`;
+
+const outdated = (row: "old" | "new") => `
+  UPDATE search_block SET texts = NULL, tallies = NULL, stamp = ${STAMP} WHERE ${blockOf(row)} AND texts IS NOT NULL;`;
+
+const TRIGGERS = `
+  CREATE TRIGGER listed_new AFTER INSERT ON listed BEGIN ${COUNT} ${outdated("new")} END;
+
+  CREATE TRIGGER listed_changed AFTER UPDATE OF tally, duration, tokens, cost ON listed
+  WHEN old.tally <> new.tally OR old.duration IS NOT new.duration OR old.tokens <> new.tokens OR old.cost <> new.cost
+  BEGIN ${COUNT} ${UNCOUNT}
+    UPDATE search_block SET tallies = NULL, stamp = ${STAMP}
+      WHERE old.tally <> new.tally AND ${blockOf("new")} AND tallies IS NOT NULL;
+  END;
+
+  CREATE TRIGGER listed_removed AFTER DELETE ON listed BEGIN ${UNCOUNT} ${outdated("old")} END;
+`;
+
+const SCHEMA = [OWNERSHIP, TASKS, LISTED, TRIGGERS, SLOT_SCHEMA].join("");
+
+/**
+ * Names this form of the tables in the file's `application_id`. Builds from before the first release gave the same versions to
+ * tables of other forms: whatever differs in the text above, the number does as well.
+ */
+export const FORM = [...SCHEMA].reduce((hash, character) => (Math.imul(hash, 31) + character.charCodeAt(0)) | 0, 1);
+
+const pragma = (database: Database, name: "user_version" | "application_id"): number =>
+  database.prepare<Record<string, number>>(`PRAGMA ${name}`).get()?.[name] ?? 0;
+
+/** Returns the version of the file: of its tables, and of the snapshots in them. 0 for a new file. */
+export const versionOf = (database: Database): number => pragma(database, "user_version");
+
+/** Throws `DatabaseError` of kind `newer` when the file has a version that this plugin does not know. */
+export const refuseNewer = (database: Database): void => {
+  const version = versionOf(database);
+  if (version <= VERSION) return;
+  throw new DatabaseError("newer", `it has version ${version}, and this plugin knows versions up to ${VERSION}`);
+};
+
+/** True when a build from before the first release wrote the file: it named no form of its tables, or another one. */
+export const isUnreleased = (database: Database): boolean => {
+  const version = versionOf(database);
+  const form = pragma(database, "application_id");
+  return version > 0 && (form === 0 || (version === VERSION && form !== FORM));
+};
+
+/** Throws `DatabaseError` of kind `unreleased` or `newer` where this version does not know the file's tables. */
+export const refuseOthers = (database: Database): void => {
+  if (isUnreleased(database)) {
+    const message =
+      "a build from before the first release wrote it: OpenCode sets it aside when it starts with this plugin";
+    throw new DatabaseError("unreleased", message);
+  }
+  refuseNewer(database);
+};
+
+/**
+ * Creates the tables in a new file, and switches it to a write-ahead log where it is to have one. Of processes that do so
+ * concurrently, one creates them. Throws as `refuseOthers` does, before anything is written.
+ */
+export const ensureSchema = (database: Database, journal: JournalMode = "log"): void => {
+  refuseOthers(database);
+  if (journal === "log") database.prepare("PRAGMA journal_mode = WAL").get();
+  if (versionOf(database) > 0) return;
+  database.transaction(() => {
+    // Another process may have done it since.
+    if (versionOf(database) > 0) return;
+    database.exec(`${SCHEMA} PRAGMA application_id = ${FORM}; PRAGMA user_version = ${VERSION};`);
+    createBlockRows(database).update(Number.POSITIVE_INFINITY);
+  });
+  refuseOthers(database);
+};
