@@ -1,4 +1,3 @@
-import { createBlockRows } from "../src/services/store/sqlite/block-rows.ts";
 import { loadSqlite } from "../src/services/store/sqlite/driver.ts";
 import { ensureSchema } from "../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../src/services/store/sqlite/sqlite-store.ts";
@@ -29,6 +28,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   ended_at: `${START} + i * ${APART} + 1000`,
   snapshot: `replace(snapshot, '${TEMPLATE}', 'ses_' || i)`,
   origin: `replace(origin, '${TEMPLATE}', 'ses_' || i)`,
+  text: "'look at the ' || iif(i % 5, 'parser', 'übersicht') || ', part ' || i",
   description: "'Look at the ' || iif(i % 5, 'parser', 'Übersicht') || ', part ' || i",
 };
 
@@ -66,7 +66,6 @@ export const fillInBulk = async (path: string, tasks: number): Promise<void> => 
     for (const table of ["task", "listed"]) copy(table);
     database.exec(`DELETE FROM task WHERE id = '${TEMPLATE}'; DELETE FROM tally WHERE tasks = 0;
       UPDATE newest_change SET number = ${tasks}`);
-    createBlockRows(database).update(Number.POSITIVE_INFINITY);
   });
   database.close();
 };

@@ -1,18 +1,15 @@
 import fc from "fast-check";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createTaskQuery } from "../../../src/services/store/search/query.ts";
 import { summaryOf, type TaskSummary } from "../../../src/services/store/search/task-summary.ts";
-import { createBlockRows } from "../../../src/services/store/sqlite/block-rows.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { createPageQuery } from "../../../src/services/store/sqlite/page-query.ts";
 import { ensureSchema } from "../../../src/services/store/sqlite/schema.ts";
-import { createBlockSearch } from "../../../src/services/store/sqlite/search-blocks.ts";
 import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
 import type { PageFilter, Store } from "../../../src/services/store/store.ts";
 import { ownerOf } from "./owners.ts";
 import { openResilient, readFile } from "./resilient/open-resilient.ts";
 import { START, scriptTask } from "./scripted-task.ts";
-import { createSharedDatabase } from "./shared-database.ts";
 
 const openDatabase = loadSqlite();
 
@@ -95,52 +92,37 @@ const pageOf = (store: Store, filter: PageFilter) => {
   return { ids: idsOf(records), total };
 };
 
-const openFile = () => {
-  const database = openDatabase(":memory:");
-  ensureSchema(database);
-  return database;
-};
+/** Ways to find a page, each of which is forced by what counts as few tasks. */
+const WAYS = [
+  { name: "as usual" },
+  { name: "in the order of launch", few: 0 },
+  { name: "in that order or by what is counted", few: 3 },
+];
 
-describe("a page of SQL holds what a plain look at each task finds", () => {
-  /** Ways to find a page, each of which is forced by its limits. */
-  const ways = [
-    { name: "as usual" },
-    {
-      name: "by walking, and in small blocks",
-      limits: { merged: 0, searched: 0 },
-      size: 3,
-      sizes: { read: 2, kept: 4 },
-    },
-    { name: "in blocks of one task", limits: { merged: 9, searched: 2 }, size: 1, sizes: { read: 1, kept: 0 } },
-  ];
-
-  test.each(ways)("$name", ({ limits, size, sizes }) => {
-    const run = (drawn: Drawn[], later: Drawn[], filters: PageFilter[]) => {
-      const database = openFile();
-      const store = createSqliteStore({ database, owner: ownerOf("me"), now: () => START });
-      const blocks = createBlockRows(database, size);
-      const page = createPageQuery(database, createBlockSearch(database, sizes), limits);
-      const check = (tasks: readonly TaskSummary[]) => {
-        for (const filter of filters) {
-          const { found, total } = page(filter);
-          expect({ ids: ids(found), total }).toEqual(expected(tasks, filter));
-        }
-      };
-      const tasks = play(store, drawn);
-      database.transaction(() => blocks.update());
-      check(tasks);
-      const more = [...tasks, ...play(store, later, drawn.length)];
-      check(more);
-      database.transaction(() => blocks.update());
-      const removed = more.filter((_, index) => index % 3 === 0);
-      store.remove(ids(removed));
-      check(more.filter((task) => !removed.includes(task)));
-      database.close();
+test.each(WAYS)("a page of SQL holds what a plain look at each task finds: $name", ({ few }) => {
+  const run = (drawn: Drawn[], later: Drawn[], filters: PageFilter[]) => {
+    const database = openDatabase(":memory:");
+    ensureSchema(database);
+    const store = createSqliteStore({ database, owner: ownerOf("me"), now: () => START });
+    const page = createPageQuery(database, few);
+    const check = (tasks: readonly TaskSummary[]) => {
+      for (const filter of filters) {
+        const { found, total } = page(filter);
+        expect({ ids: ids(found), total }).toEqual(expected(tasks, filter));
+      }
     };
-    const several = fc.array(drawnTask, { maxLength: 14, size: "max" });
-    const filters = fc.array(drawnFilter, { minLength: 6, maxLength: 6, size: "max" });
-    fc.assert(fc.property(several, several, filters, run), { numRuns: 25 });
-  });
+    const tasks = play(store, drawn);
+    check(tasks);
+    const more = [...tasks, ...play(store, later, drawn.length)];
+    check(more);
+    const removed = more.filter((_, index) => index % 3 === 0);
+    store.remove(ids(removed));
+    check(more.filter((task) => !removed.includes(task)));
+    database.close();
+  };
+  const several = fc.array(drawnTask, { maxLength: 14, size: "max" });
+  const filters = fc.array(drawnFilter, { minLength: 6, maxLength: 6, size: "max" });
+  fc.assert(fc.property(several, several, filters, run), { numRuns: 25 });
 });
 
 test("in an outage all questions are answered with what the file has and what it lacks", async () => {
@@ -184,58 +166,4 @@ test("in an outage all questions are answered with what the file has and what it
   const filters = fc.array(drawnFilter, { minLength: 10, maxLength: 10, size: "max" });
   const few = fc.nat({ max: 4 });
   await fc.assert(fc.asyncProperty(some, some, few, few, filters, run), { numRuns: 20 });
-});
-
-test("blocks of texts follow tasks that are launched, launched late and removed", () => {
-  const file = createSharedDatabase();
-  const [a, b] = [file.openAs("a").store, file.openAs("b").store];
-  const launch = (store: Store, from: number, to: number) => {
-    const changes = Array.from({ length: to - from }, (_, index) => {
-      const nth = from + index;
-      return scriptTask(`ses_${nth}`, { after: 10 * nth, description: `task ${nth % 7}` }).launch();
-    });
-    store.commit({
-      records: changes.flatMap(({ records }) => records),
-      journal: changes.flatMap(({ journal }) => journal),
-      prompts: [],
-    });
-  };
-  const blocks = () => file.rows<{ texts: string | null }>("SELECT texts FROM search_block ORDER BY from_at");
-  const found = (store: Store) => pageOf(store, { search: "Task 3", offset: 0, limit: 2 });
-
-  launch(a, 0, 700);
-  expect(blocks().map(({ texts }) => texts?.split("\n").length)).toEqual([97, 97, 97, 97, 97, 97, 97, undefined]);
-  const newest = ["ses_696", "ses_689"];
-  expect([found(a), found(b)]).toEqual([1, 2].map(() => ({ ids: newest, total: 100 })));
-  b.commit(scriptTask("ses_late", { after: 5, description: "Task 3, late" }).launch());
-  expect(found(a).total).toBe(101);
-  expect(pageOf(a, { search: "task 3", offset: 99, limit: 9 }).ids).toEqual(["ses_3", "ses_late"]);
-  a.remove(Array.from({ length: 600 }, (_, nth) => `ses_${nth}`));
-  expect(found(b)).toEqual({ ids: newest, total: 15 });
-  launch(a, 700, 732);
-  expect(found(b).total).toBe(20);
-  expect(blocks()).toHaveLength(3);
-});
-
-test("what tasks of a block are counted in is read anew where it changed or was damaged", () => {
-  const file = createSharedDatabase();
-  const { store } = file.openAs("a");
-  const stories = Array.from({ length: 200 }, (_, nth) => scriptTask(`ses_${nth}`, { after: 10 * nth }));
-  for (const story of stories) store.commit(story.launch());
-  const totals = () =>
-    (["running", "completed"] as const).map(
-      (status) => store.page({ search: "find", status, offset: 0, limit: 0 }).total,
-    );
-  const counted = () => file.rows<{ n: number }>("SELECT count(tallies) AS n FROM search_block")[0]?.n;
-  const database = openDatabase(file.path);
-  onTestFinished(database.close);
-  const page = createPageQuery(database, createBlockSearch(database), { merged: 0, searched: 0 });
-  const inBlocks = () => page({ search: "find", status: "completed", offset: 0, limit: 0 }).total;
-  expect([totals(), inBlocks(), counted()]).toEqual([[200, 0], 0, 2]);
-  for (const story of stories.slice(90, 100)) store.commit(story.answer());
-  expect([totals(), inBlocks(), counted()]).toEqual([[190, 10], 10, 0]);
-  for (let nth = 0; nth < 32; nth += 1) store.commit(scriptTask(`ses_new_${nth}`, { after: 9_000 + nth }).launch());
-  expect([totals(), inBlocks(), counted()]).toEqual([[222, 10], 10, 2]);
-  database.exec("UPDATE search_block SET tallies = '[1, 2' WHERE tallies IS NOT NULL");
-  expect(inBlocks()).toBe(10);
 });

@@ -1,4 +1,3 @@
-// ADR-133 in docs/decisions.md
 import type { TaskRecord } from "../store.ts";
 import {
   addCounts,

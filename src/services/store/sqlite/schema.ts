@@ -1,4 +1,3 @@
-import { createBlockRows, FIRST_BLOCK, STAMP } from "./block-rows.ts";
 import { type Database, DatabaseError } from "./database.ts";
 import type { JournalMode } from "./journal-mode.ts";
 import { SLOT_SCHEMA } from "./slot-schema.ts";
@@ -126,8 +125,8 @@ const TASKS = `
  * - `incomplete`: of a completed task, why its result is not known to be the whole answer; NULL where it is, or was not noted.
  * - `tally` counts tasks and what they used by status, agent and directory, kept up to date by triggers. A row without tasks
  *   is deleted. `listed.tally` is the row that counts the task, so that one small number stands for three texts.
- * - `search_block` has the texts that are searched, many tasks in a row, and what each is counted in, see
- *   `block-rows.ts`. Triggers set to NULL what is outdated. `stamp` is another number after each change.
+ * - `text` is the description in the form in which it is searched, see `searchKey`. `listed_newest` has what pages are sorted,
+ *   filtered and searched by.
  */
 const LISTED = `
   CREATE TABLE newest_change (number INTEGER NOT NULL) STRICT;
@@ -151,9 +150,10 @@ const LISTED = `
     agent TEXT NOT NULL,
     directory TEXT NOT NULL,
     batch TEXT NOT NULL,
-    description TEXT NOT NULL
+    description TEXT NOT NULL,
+    text TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX listed_newest ON listed (started_at, born, tally);
+  CREATE INDEX listed_newest ON listed (started_at, born, tally, text);
   CREATE INDEX listed_of_tally ON listed (tally, started_at);
   CREATE INDEX listed_of_batch ON listed (batch, started_at);
   CREATE INDEX listed_live ON listed (started_at) WHERE ended_at IS NULL;
@@ -172,11 +172,6 @@ const LISTED = `
     cost REAL NOT NULL DEFAULT 0,
     UNIQUE (status, agent, directory)
   ) STRICT;
-
-  CREATE TABLE search_block (from_at INTEGER PRIMARY KEY, stamp INTEGER NOT NULL, texts TEXT, tallies TEXT) STRICT;
-  CREATE INDEX search_block_outdated ON search_block (from_at) WHERE tallies IS NULL;
-  CREATE INDEX search_block_stamp ON search_block (from_at, stamp);
-  INSERT INTO search_block VALUES (${FIRST_BLOCK}, 0, NULL, NULL);
 `;
 
 const COUNT = `
@@ -190,23 +185,14 @@ const UNCOUNT = `
     WHERE id = old.tally;
   DELETE FROM tally WHERE id = old.tally AND tasks = 0;`;
 
-const blockOf = (row: "old" | "new") =>
-  `from_at = (SELECT max(from_at) FROM search_block WHERE from_at <= ${row}.started_at)`;
-
-const outdated = (row: "old" | "new") => `
-  UPDATE search_block SET texts = NULL, tallies = NULL, stamp = ${STAMP} WHERE ${blockOf(row)} AND texts IS NOT NULL;`;
-
 const TRIGGERS = `
-  CREATE TRIGGER listed_new AFTER INSERT ON listed BEGIN ${COUNT} ${outdated("new")} END;
+  CREATE TRIGGER listed_new AFTER INSERT ON listed BEGIN ${COUNT} END;
 
   CREATE TRIGGER listed_changed AFTER UPDATE OF tally, duration, tokens, cost ON listed
   WHEN old.tally <> new.tally OR old.duration IS NOT new.duration OR old.tokens <> new.tokens OR old.cost <> new.cost
-  BEGIN ${COUNT} ${UNCOUNT}
-    UPDATE search_block SET tallies = NULL, stamp = ${STAMP}
-      WHERE old.tally <> new.tally AND ${blockOf("new")} AND tallies IS NOT NULL;
-  END;
+  BEGIN ${COUNT} ${UNCOUNT} END;
 
-  CREATE TRIGGER listed_removed AFTER DELETE ON listed BEGIN ${UNCOUNT} ${outdated("old")} END;
+  CREATE TRIGGER listed_removed AFTER DELETE ON listed BEGIN ${UNCOUNT} END;
 `;
 
 const SCHEMA = [OWNERSHIP, TASKS, LISTED, TRIGGERS, SLOT_SCHEMA].join("");
@@ -259,7 +245,6 @@ export const ensureSchema = (database: Database, journal: JournalMode = "log"): 
     // Another process may have done it since.
     if (versionOf(database) > 0) return;
     database.exec(`${SCHEMA} PRAGMA application_id = ${FORM}; PRAGMA user_version = ${VERSION};`);
-    createBlockRows(database).update(Number.POSITIVE_INFINITY);
   });
   refuseOthers(database);
 };

@@ -1,4 +1,3 @@
-// ADR-061 in docs/decisions.md
 import type { Owner } from "../ownership.ts";
 import type { FileQuery } from "../search/merged-query.ts";
 import { createRecordQuery, createTaskQuery, type RecordQuery } from "../search/query.ts";

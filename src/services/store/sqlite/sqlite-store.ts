@@ -152,7 +152,6 @@ export const createSqliteStore = ({
         const isOwn = ({ runs }: NoticePrompt): boolean => runs.every(({ taskId }) => !refused.has(taskId));
         ownership.replacePrompts({ parentSessionID, prompts: list.filter(isOwn) });
       }
-      summaries.updateTextsIfDue();
       return refused;
     }, new Set<string>());
     for (const { task, snapshot } of records) {
@@ -213,12 +212,7 @@ export const createSqliteStore = ({
         }
       }, undefined);
     },
-    sweep: (retention, at) =>
-      write(() => {
-        const count = tasks.sweep(retention, at);
-        if (count > 0) summaries.updateTexts();
-        return count;
-      }, 0),
+    sweep: (retention, at) => write(() => tasks.sweep(retention, at), 0),
 
     isOwnedElsewhere: (taskId) => {
       const owner = isClosed ? undefined : tasks.ownerOf(taskId);

@@ -1,13 +1,11 @@
 import { addUp, entryOf, type TaskStatus, type Usage } from "../../../task.ts";
 import type { FileQuery } from "../search/merged-query.ts";
 import type { FoundTask } from "../search/query.ts";
-import { searchKey, summaryOf, type TaskSummary } from "../search/task-summary.ts";
+import { summaryOf, type TaskSummary } from "../search/task-summary.ts";
 import type { ChangedTask, TaskRecord } from "../store.ts";
-import { createBlockRows } from "./block-rows.ts";
 import type { Database, Value } from "./database.ts";
 import { createPageQuery } from "./page-query.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
-import { createBlockSearch } from "./search-blocks.ts";
 
 interface SummaryRow {
   id: string;
@@ -20,7 +18,7 @@ interface SummaryRow {
   directory: string;
   parent: string;
   batch: string;
-  description: string;
+  text: string;
   tokens: number;
   cost: number;
 }
@@ -36,9 +34,6 @@ interface CountRow {
 }
 
 const SELECT_KEYS = "SELECT id, born, started_at, ended_at FROM listed";
-
-/** Launches after which texts are brought up to date, which takes a tenth of the time of storing a launch (measured). */
-const LAUNCHES_PER_UPDATE = 32;
 
 const toFound = ({ id, born, started_at, ended_at }: SummaryRow): FoundTask => ({
   id,
@@ -56,7 +51,7 @@ const toSummary = (row: SummaryRow): TaskSummary => ({
   directory: row.directory,
   parentSessionID: row.parent,
   batchId: row.batch,
-  text: searchKey(row.description),
+  text: row.text,
   endedAt: row.ended_at ?? undefined,
   duration: row.duration ?? undefined,
   usage: { tokens: row.tokens, cost: row.cost },
@@ -71,8 +66,8 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
   const raise = database.prepare("UPDATE newest_change SET number = max(number, ?)");
   const insert = database.prepare(
     `INSERT INTO listed (born, change, tally, ended_at, duration, run_began_at, resumes, tokens, cost, incomplete, status, id, started_at, agent,
-       directory, batch, description, is_forked)
-     SELECT number, number, tally.id, ?, ?, ?, ?, ?, ?, ?, tally.status, ?, ?, tally.agent, tally.directory, ?, ?, ?
+       directory, batch, description, text, is_forked)
+     SELECT number, number, tally.id, ?, ?, ?, ?, ?, ?, ?, tally.status, ?, ?, tally.agent, tally.directory, ?, ?, ?, ?
      FROM newest_change, tally WHERE tally.status = ? AND agent = ? AND directory = ?`,
   );
   const insertTally = database.prepare("INSERT OR IGNORE INTO tally (status, agent, directory) VALUES (?, ?, ?)");
@@ -117,13 +112,10 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
     ),
   );
 
-  const blocks = createBlockRows(database);
-  /** The first launch of a process updates too, since many processes launch only a few tasks. */
-  let launched = LAUNCHES_PER_UPDATE - 1;
   const latestChange = (): number => selectLatestChange.get()?.number ?? 0;
 
   const query: FileQuery = {
-    page: createPageQuery(database, createBlockSearch(database)),
+    page: createPageQuery(database),
     counts: (without = []) => {
       const rows = selectCounts.all();
       const sum = (of: "ended" | "duration") => rows.reduce((all, row) => all + row[of], 0);
@@ -158,11 +150,10 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
 
   return {
     insert: (record: TaskRecord) => {
-      launched += 1;
       bump.run();
       const { status, agent, directory, description, batchId, sessionID, isForked } = record.task;
       const summary = summaryOf(record, 0);
-      const fixed = [sessionID, summary.startedAt, batchId, description, isForked ? 1 : 0];
+      const fixed = [sessionID, summary.startedAt, batchId, description, summary.text, isForked ? 1 : 0];
       const tally = [status, agent, directory];
       insertTally.run(...tally);
       insert.run(...changing(summary, record), ...fixed, ...tally);
@@ -172,14 +163,6 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
       const { status, sessionID } = record.task;
       insertTallyOf.run(status, sessionID);
       update.run(...changing(summaryOf(record, 0), record), status, sessionID);
-    },
-    /** Brings some of the texts that are searched up to date. Until then, those that changed are searched one by one. */
-    updateTexts: () => blocks.update(),
-    /** Does so if this process has launched enough tasks since it last did. */
-    updateTextsIfDue: () => {
-      if (launched < LAUNCHES_PER_UPDATE) return;
-      launched = 0;
-      blocks.update();
     },
     /** Stores what a task has used by now, of which the rest of its summary stays the same. */
     updateUsage: (taskId: string, { tokens, cost }: Usage) => {
