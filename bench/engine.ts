@@ -27,7 +27,7 @@ import { createVirtualClock } from "../test/fakes/virtual-clock.ts";
 import { ownerOf } from "../test/services/store/owners.ts";
 import { type Figure, report } from "./figures.ts";
 import { median, memory, timed } from "./measuring.ts";
-import { RESULT } from "./stored-tasks.ts";
+import { resultOf } from "./stored-tasks.ts";
 
 const root = mkdtempSync(join(tmpdir(), "taskchart-bench-"));
 
@@ -101,7 +101,7 @@ const launch = (runtime: Runtime, index: number) => {
 const finish = (runtime: Runtime, index: number) => {
   const id = `ses_${index}`;
   runtime.send(id, { type: "HOST_IDLE", at: START });
-  runtime.send(id, { type: "CHECKED_ANSWERED", at: START, checkId: 1, completedAt: START, result: RESULT });
+  runtime.send(id, { type: "CHECKED_ANSWERED", at: START, checkId: 1, completedAt: START, result: resultOf(0) });
   if (runtime.snapshotOf(id)) throw new Error(`${id} was not reaped`);
 };
 

@@ -21,7 +21,7 @@ import { ownerOf } from "../test/services/store/owners.ts";
 import { scriptTask } from "../test/services/store/scripted-task.ts";
 import { type Figure, report } from "./figures.ts";
 import { median } from "./measuring.ts";
-import { one, PROMPT, RESULT } from "./stored-tasks.ts";
+import { one, promptOf, resultOf } from "./stored-tasks.ts";
 
 const [FEW, MANY] = [10, 300];
 const TASKS_OF_A_BATCH = 5;
@@ -31,7 +31,7 @@ const ROUNDS = 60;
 const GOAL = 2;
 
 const AGENTS = ["general", "explore", "review"];
-const LONG_RESULT = `${RESULT}\n\n${RESULT}\n\n${RESULT}`.slice(0, 10_000);
+const LONG_RESULT = [0, 1, 2].map(resultOf).join("\n\n").slice(0, 10_000);
 
 const root = mkdtempSync(join(tmpdir(), "taskchart-bench-"));
 
@@ -58,7 +58,7 @@ const open = async (tasks: number): Promise<Bench> => {
       // All have ended when the stage opens.
       after: (index - tasks - 100) * 10,
       parentSessionID: PARENT,
-      prompt: PROMPT,
+      prompt: promptOf(0),
       batchId: `batch_${Math.floor(index / TASKS_OF_A_BATCH)}`,
       agent: one(AGENTS, index),
       description: `look at the files of part ${index}`,
@@ -130,7 +130,7 @@ const CALLS: Readonly<Record<string, Call>> = {
   "_list of those that failed": { make: ({ stage }) => stage.call("list", { status: "error" }) },
   "_task, a launch": {
     make: ({ stage }) =>
-      stage.call("task", { description: "find it", prompt: PROMPT, agent: "general", batch_id: "launched" }),
+      stage.call("task", { description: "find it", prompt: promptOf(0), agent: "general", batch_id: "launched" }),
     after: clearLaunched,
   },
   "_cancel of one that runs": {

@@ -18,7 +18,7 @@ import { createVirtualClock } from "../test/fakes/virtual-clock.ts";
 import { ownerOf } from "../test/services/store/owners.ts";
 import { type Figure, report } from "./figures.ts";
 import { memory, percentile, timed } from "./measuring.ts";
-import { ended, fill, parentIdOf, RESULT, storyOf, TASKS_OF_A_PARENT, taskIdOf } from "./stored-tasks.ts";
+import { ended, fill, parentIdOf, resultOf, storyOf, TASKS_OF_A_PARENT, taskIdOf } from "./stored-tasks.ts";
 
 const CHANGES = 3_000;
 const ENDED = 10_000;
@@ -39,11 +39,12 @@ const onDisk = (name: string, id: string): Store => openStore({ folder: join(roo
 
 /** Milliseconds for each change of the lives of tasks, one after the other: launch, answer, delivery. */
 const changesOf = (store: Store): number[] =>
-  Array.from({ length: CHANGES / 3 }, (_, index) => storyOf(index)).flatMap((story) =>
-    [() => story.launch(), () => story.answer(RESULT), () => story.deliver()].map((chapter) => {
-      const change = chapter();
-      return timed(() => void store.commit(change));
-    }),
+  Array.from({ length: CHANGES / 3 }, (_, index) => ({ story: storyOf(index), result: resultOf(index) })).flatMap(
+    ({ story, result }) =>
+      [() => story.launch(), () => story.answer(result), () => story.deliver()].map((chapter) => {
+        const change = chapter();
+        return timed(() => void store.commit(change));
+      }),
   );
 
 const measureChanges = async (): Promise<Figure[]> => {
@@ -77,7 +78,8 @@ const liveTogether = (store: Store): void => {
   for (let first = 0; first < SIZED; first += TASKS_OF_A_PARENT) {
     const stories = Array.from({ length: TASKS_OF_A_PARENT }, (_, index) => storyOf(first + index));
     for (const story of stories) store.commit(story.launch());
-    for (const [index, story] of stories.entries()) store.commit(story.answer(`${first + index} ${RESULT}`));
+    for (const [index, story] of stories.entries())
+      store.commit(story.answer(`${first + index} ${resultOf(first + index)}`));
     for (const story of stories) store.commit(story.deliver());
   }
 };

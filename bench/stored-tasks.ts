@@ -1,9 +1,23 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Change, Store } from "../src/services/store/store.ts";
 import { type ScriptedTask, scriptTask } from "../test/services/store/scripted-task.ts";
 
-export const PROMPT = "Look at each file. ".repeat(54);
-/** 4 kB in paragraphs, as agents write them. */
-export const RESULT = `${"This is what I found. ".repeat(18)}\n\n`.repeat(10);
+/** English prose, as agents write and read it: it says nothing twice, unlike a text that is repeated, which deflates to nothing. */
+const PROSE = readFileSync(join(import.meta.dirname, "../docs/history.md"), "utf8").replaceAll(/[^\x20-\x7e\n]/g, "");
+
+/** A part of the prose, another one for each number, of half to one and a half times as many bytes. */
+const proseOf = (index: number, bytes: number): string => {
+  const from = (index * 7_919) % (PROSE.length - 2 * bytes);
+  return PROSE.slice(from, from + bytes / 2 + ((index * 617) % bytes));
+};
+
+/** 1 kB on average. */
+export const promptOf = (index: number): string => proseOf(index, 1_000);
+
+/** 4 kB on average. */
+export const resultOf = (index: number): string => proseOf(index + 500_009, 4_000);
+
 /** A session of a person launches about so many tasks. */
 export const TASKS_OF_A_PARENT = 20;
 
@@ -32,7 +46,7 @@ export const batchIdOf = (index: number): string => idOf("batch", Math.floor(ind
 export const storyOf = (index: number): ScriptedTask =>
   scriptTask(taskIdOf(index), {
     after: index,
-    prompt: own(PROMPT, index),
+    prompt: own(promptOf(index), index),
     parentSessionID: parentIdOf(index),
     batchId: batchIdOf(index),
     agent: one(AGENTS, index),
@@ -43,7 +57,7 @@ export const storyOf = (index: number): ScriptedTask =>
 /** A task's whole life at once, its result of 4 kB. */
 export const ended = (index: number): Change => {
   const story = storyOf(index);
-  const changes = [story.launch(), story.answer(own(RESULT, index)), story.deliver()];
+  const changes = [story.launch(), story.answer(own(resultOf(index), index)), story.deliver()];
   return { records: [story.record()], journal: changes.flatMap(({ journal }) => journal), prompts: [] };
 };
 

@@ -135,8 +135,8 @@ const forgotten = planted(
 const stored = (without: string): Planted =>
   planted(
     "src/services/store/sqlite/task-tables.ts",
-    "packed(toSnapshotInFile(snapshot), writer),",
-    `packed(toSnapshotInFile({ ...snapshot, context: { ...snapshot.context, ${without}: undefined } }), writer),`,
+    "packed(snapshot, store),",
+    `packed({ ...snapshot, context: { ...snapshot.context, ${without}: undefined } }, store),`,
   );
 
 const withoutProgress = planted(

@@ -1,6 +1,6 @@
 /** As much of Bun's own module as is used here. Its whole types would bring Bun's globals, which Node does not have. */
 declare module "bun:sqlite" {
-  type Value = string | number | null;
+  type Value = string | number | null | Uint8Array;
 
   class Statement {
     run(...values: Value[]): { changes: number };

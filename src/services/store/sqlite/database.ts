@@ -1,5 +1,5 @@
 /** The value of a column. */
-export type Value = string | number | null;
+export type Value = string | number | null | Uint8Array;
 
 /** A prepared statement. Each method runs it, and throws `DatabaseError`. */
 export interface Statement<Row> {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { TaskEvent } from "../../../machines/task/events.ts";
+import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../../machines/task/machine.ts";
 import type { Journal } from "../../../machines/task/replay.ts";
 
@@ -7,9 +7,8 @@ import type { Progress, TaskStatus, Usage } from "../../../task.ts";
 import { usageWith } from "../task-usage.ts";
 
 import { type Database, DatabaseError, type OpenDatabase } from "./database.ts";
-import { parsePacked, parseSnapshot, parseStored } from "./rows.ts";
+import { parsePacked, parseStored } from "./rows.ts";
 import { refuseOthers, VERSION, versionOf } from "./schema.ts";
-import { type StoredOrigin, toOrigin } from "./stored-origin.ts";
 import { createTasksBelow } from "./tasks-below.ts";
 import { createTextReader } from "./text-table.ts";
 
@@ -67,11 +66,15 @@ export const readJournal = (database: Database, taskId: string): Journal | undef
   const row = database.prepare<TaskRow>("SELECT seq, snapshot, origin FROM task WHERE id = ?").get(taskId);
   if (!row) return undefined;
   const textOf = createTextReader(database)(row.seq);
-  const snapshot = parseSnapshot(row.snapshot, textOf);
+  const snapshot = parsePacked<StoredSnapshot>(row.snapshot, textOf);
   const events = database.prepare<{ event: string }>("SELECT event FROM journal WHERE task = ? ORDER BY seq");
   return {
     taskId,
-    origin: row.origin === null ? null : toOrigin(parsePacked<StoredOrigin>(row.origin, textOf), snapshot),
+    // What a task is about never changes; the run does when it is resumed.
+    origin:
+      row.origin === null
+        ? null
+        : { facts: snapshot.context.facts, run: parsePacked<TaskInput["run"]>(row.origin, textOf) },
     events: events.all(row.seq).map(({ event }) => parsePacked<TaskEvent>(event, textOf)),
     snapshot,
   };
@@ -91,7 +94,7 @@ const readTask = (database: Database, taskId: string): StoredTask | undefined =>
   const usage = readUsage(database, taskId);
   if (!row || !usage) return undefined;
   return {
-    snapshot: parseSnapshot(row.snapshot, createTextReader(database)(row.seq)),
+    snapshot: parsePacked<StoredSnapshot>(row.snapshot, createTextReader(database)(row.seq)),
     progress: parseStored<Progress>(row.progress),
     usage,
     childTaskIds: createTasksBelow(database)([taskId]).flatMap(({ sessionID, parentTaskId }) =>

@@ -1,7 +1,7 @@
-/** Names a text that is stored beside packed JSON. */
-export type TextReference = string;
+/** The number of a text that is stored beside packed JSON. */
+export type TextReference = number;
 
-/** Strings with more characters than this become texts. A text takes some 40 bytes beside itself. */
+/** Strings with more characters than this become texts. A text takes some 30 bytes beside itself. */
 const LONGEST_INLINE = 200;
 
 const REFERENCE = "$text";
@@ -48,7 +48,7 @@ export const unpack = (json: string, textOf: (reference: TextReference) => strin
   const unpacked = (inner: unknown): unknown => {
     if (typeof inner !== "object" || inner === null) return inner;
     if (!Array.isArray(inner) && REFERENCE in inner) {
-      if (typeof inner[REFERENCE] === "string") return textOf(inner[REFERENCE]);
+      if (typeof inner[REFERENCE] === "number") return textOf(inner[REFERENCE]);
       throw new SyntaxError(`a ${REFERENCE} that refers to nothing`);
     }
     const fields = Array.isArray(inner) ? (inner as unknown as Fields) : (inner as Fields);

@@ -3,23 +3,21 @@ import { toTask } from "../../../machines/task/view.ts";
 import type { Progress } from "../../../task.ts";
 import { errorMessage } from "../../platform/log.ts";
 import type { TaskRecord } from "../store.ts";
-import { DatabaseError } from "./database.ts";
+import { type Database, DatabaseError } from "./database.ts";
 import { unpack } from "./packed-json.ts";
-import { type SnapshotInFile, toSnapshot } from "./stored-snapshot.ts";
-import { joinedTexts, TEXTS_OF_SNAPSHOT, type TextOf } from "./text-table.ts";
+import { createTextReader, type TextOf } from "./text-table.ts";
 
 /** The columns that a record is read from. The task itself is not stored: it is derived from these. */
 export interface RecordRow {
   id: string;
+  seq: number;
   /** Packed, see `packed-json.ts`. */
   snapshot: string;
   progress: string;
-  /** See `TEXTS_OF_SNAPSHOT`. */
-  texts: string | null;
 }
 
 /** Selects a `RecordRow`, from `task` alone or joined with tables that have none of its columns but `id`. */
-export const RECORD_COLUMNS = `id, snapshot, progress, ${TEXTS_OF_SNAPSHOT}`;
+export const RECORD_COLUMNS = "id, seq, snapshot, progress";
 
 /** A row whose text is not what was written. SQLite detects damage to its own structures, but not to a text. */
 export interface DamagedRow {
@@ -54,20 +52,13 @@ export const parseStored = <T>(json: string): T => intact(() => JSON.parse(json)
 /** Parses packed JSON. Throws `DatabaseError` of kind `damaged` when it is not JSON, or a text of it is damaged. */
 export const parsePacked = <T>(json: string, textOf: TextOf): T => intact(() => unpack(json, textOf));
 
-/** Parses a packed snapshot. Throws `DatabaseError` of kind `damaged`. */
-export const parseSnapshot = (json: string, textOf: TextOf): StoredSnapshot =>
-  intact(() => toSnapshot(unpack(json, textOf) as SnapshotInFile));
-
-/** Parses the snapshot of a row. Throws `DatabaseError` of kind `damaged`. */
-export const snapshotIn = ({ snapshot, texts }: Pick<RecordRow, "snapshot" | "texts">): StoredSnapshot =>
-  intact(() => parseSnapshot(snapshot, joinedTexts(texts)));
-
 /** Treats a damaged row as damage of the whole file: throws `DatabaseError` of kind `damaged`. */
 export const refuseDamaged: OnDamaged = ({ table, id, reason }) => {
   throw new DatabaseError("damaged", `row ${id} of the table "${table}": ${reason}`);
 };
 
-export const createRowReader = (onDamaged: OnDamaged): RowReader => {
+export const createRowReader = (database: Database, onDamaged: OnDamaged): RowReader => {
+  const textsOf = createTextReader(database);
   const attempt = <T>(read: () => T, instead: (reason: string) => T | undefined): T | undefined => {
     try {
       return read();
@@ -87,7 +78,7 @@ export const createRowReader = (onDamaged: OnDamaged): RowReader => {
     record: (row) =>
       attempt(
         () => {
-          const snapshot = snapshotIn(row);
+          const snapshot = parsePacked<StoredSnapshot>(row.snapshot, textsOf(row.seq));
           return { task: toTask(snapshot, parseStored<Progress>(row.progress)), snapshot };
         },
         (reason) => onDamaged({ table: "task", id: row.id, reason }),

@@ -55,10 +55,9 @@ const OWNERSHIP = `
  * - `seq` is the order of insertion: of tasks launched in the same millisecond, of events.
  * - `lead` is the parent task, whose session or one below it launched this one; NULL when there is none.
  * - `owner` is NULL for a task at rest. An id that is not in the table `owner` is that of an ended process.
- * - `origin` is the input of the task's machine, from which the journal replays, see `stored-origin.ts`. NULL when the journal
- *   does not go back to the launch, since an earlier file was damaged.
- * - `text` has the long strings of a task's snapshot, origin and journal, see `text-table.ts`. `length`, in characters, finds a
- *   text; it is NULL in the other rows of a text that takes several. `texts` lists the rows of the texts in the snapshot.
+ * - `origin` is the first run, from which the journal replays. NULL when the journal does not go back to the launch, since an
+ *   earlier file was damaged.
+ * - `text` has the long strings of a task's snapshot, origin and journal, deflated, see `text-table.ts`.
  * - `damaged` keeps rows that were not valid JSON, as they were before the task's owner rewrote them.
  */
 const TASKS = `
@@ -74,7 +73,6 @@ const TASKS = `
     directory TEXT NOT NULL,
     database TEXT NOT NULL,
     progress TEXT NOT NULL,
-    texts TEXT NOT NULL,
     snapshot TEXT NOT NULL,
     origin TEXT
   ) STRICT;
@@ -93,10 +91,9 @@ const TASKS = `
   CREATE TABLE text (
     seq INTEGER PRIMARY KEY,
     task INTEGER NOT NULL REFERENCES task (seq) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
-    length INTEGER,
-    json TEXT NOT NULL
+    text BLOB NOT NULL
   ) STRICT;
-  CREATE INDEX text_of_task ON text (task, length);
+  CREATE INDEX text_of_task ON text (task);
 
   CREATE TABLE damaged (
     seq INTEGER PRIMARY KEY,

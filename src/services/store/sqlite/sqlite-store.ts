@@ -58,7 +58,7 @@ export const createSqliteStore = ({
   onDamaged = refuseDamaged,
 }: SqliteStoreDeps): SqliteStore => {
   const texts = createTextTable(database);
-  const rows = createRowReader((row) => {
+  const rows = createRowReader(database, (row) => {
     if (row.table === "task") texts.forget(row.id);
     return onDamaged(row);
   });

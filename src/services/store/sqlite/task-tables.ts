@@ -4,11 +4,11 @@ import type { Progress } from "../../../task.ts";
 import type { Owner } from "../ownership.ts";
 import type { Retention, TaskRecord } from "../store.ts";
 import type { Database, Value } from "./database.ts";
-import { pack } from "./packed-json.ts";
+import { pack, type TextReference } from "./packed-json.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
-import { toStoredOrigin } from "./stored-origin.ts";
-import { toSnapshotInFile } from "./stored-snapshot.ts";
-import { createTextReader, NEXT_TEXT, type TextTable, type TextWriter } from "./text-table.ts";
+import { createTextReader, type createTextTable } from "./text-table.ts";
+
+type StoreText = (text: string) => TextReference;
 
 const DAY = 86_400_000;
 
@@ -16,27 +16,27 @@ const DAY = 86_400_000;
 const SWEEP_BATCH = 200;
 
 /** Reads and writes the tables `task` and `journal`, and the texts that both refer to. Writing needs a transaction. */
-export const createTaskTables = (database: Database, me: Owner, rows: RowReader, texts: TextTable) => {
+export const createTaskTables = (
+  database: Database,
+  me: Owner,
+  rows: RowReader,
+  texts: ReturnType<typeof createTextTable>,
+) => {
   const textsOf = createTextReader(database);
-  const selectHeld = database.prepare<{ seq: number; owner: string | null; nextText: number }>(
-    `SELECT seq, owner, ${NEXT_TEXT} FROM task WHERE id = ?`,
+  const selectHeld = database.prepare<{ seq: number; owner: string | null }>(
+    "SELECT seq, owner FROM task WHERE id = ?",
   );
-  const selectFree = database.prepare<{ isKnown: number; seq: number; nextText: number }>(
-    `SELECT EXISTS (SELECT 1 FROM task WHERE id = ?) AS isKnown, ifnull(max(seq), 0) + 1 AS seq, ${NEXT_TEXT} FROM task`,
+  const selectFree = database.prepare<{ isKnown: number; seq: number }>(
+    "SELECT EXISTS (SELECT 1 FROM task WHERE id = ?) AS isKnown, ifnull(max(seq), 0) + 1 AS seq FROM task",
   );
   const selectOwner = database.prepare<{ owner: string | null }>("SELECT owner FROM task WHERE id = ?");
   const insertTask = database.prepare(
-    `INSERT INTO task (status, ended_at, owner, directory, database, progress, snapshot, texts, seq, id, parent, lead, started_at, origin)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO task (status, ended_at, owner, directory, database, progress, snapshot, seq, id, parent, lead, started_at, origin)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const updateTask = database.prepare(
-    `UPDATE task SET status = ?, ended_at = ?, owner = ?, directory = ?, database = ?, progress = ?, snapshot = ?, texts = ?
+    `UPDATE task SET status = ?, ended_at = ?, owner = ?, directory = ?, database = ?, progress = ?, snapshot = ?
      WHERE seq = ?`,
-  );
-  // The first run leaves the snapshot when the task is resumed, see `stored-origin.ts`.
-  const keepFirstRun = database.prepare(
-    `UPDATE task SET origin = iif(json_valid(snapshot), json_set(origin, '$.run', json_extract(snapshot, '$.context.run')), NULL)
-     WHERE seq = ? AND iif(json_valid(origin), json_type(origin, '$.run') IS NULL, 0)`,
   );
   const insertEvent = database.prepare("INSERT INTO journal (task, event) VALUES (?, ?)");
   const updateProgress = database.prepare("UPDATE task SET progress = ? WHERE id = ? AND (owner = ? OR owner IS NULL)");
@@ -74,21 +74,20 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
    */
   let latest: { id: string; record: TaskRecord; version: string | undefined } | undefined;
 
-  const packed = (value: unknown, writer: TextWriter): string => JSON.stringify(pack(value, writer.store));
+  const packed = (value: unknown, store: StoreText): string => JSON.stringify(pack(value, store));
 
-  const changing = ({ task, snapshot }: TaskRecord, writer: TextWriter): Value[] => [
+  const changing = ({ task, snapshot }: TaskRecord, store: StoreText): Value[] => [
     task.status,
     snapshot.context.completedAt ?? null,
     isAtRest(snapshot) ? null : me.id,
     me.directory,
     me.database,
     JSON.stringify(task.progress),
-    packed(toSnapshotInFile(snapshot), writer),
-    writer.rows(),
+    packed(snapshot, store),
   ];
 
-  const append = (task: number, events: readonly TaskEvent[], writer: TextWriter) => {
-    for (const event of events) insertEvent.run(task, packed(event, writer));
+  const append = (task: number, events: readonly TaskEvent[], store: StoreText) => {
+    for (const event of events) insertEvent.run(task, packed(event, store));
   };
 
   return {
@@ -100,12 +99,13 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
       const { sessionID, parentSessionID, parentTaskId = null, startedAt } = record.task;
       const free = selectFree.get(sessionID);
       if (!free || free.isKnown) return false;
-      const { seq, nextText } = free;
-      const writer = texts.writerFor({ id: sessionID, seq, nextText, isNew: true });
-      const changed = changing(record, writer);
+      const { seq } = free;
+      // A task of this id that was removed had texts that are gone.
+      texts.forget(sessionID);
+      const store = texts.writerFor({ id: sessionID, seq });
       const launched = [seq, sessionID, parentSessionID, parentTaskId, Date.parse(startedAt)];
-      insertTask.run(...changed, ...launched, origin && packed(toStoredOrigin(origin, record.snapshot), writer));
-      append(seq, events, writer);
+      insertTask.run(...changing(record, store), ...launched, origin && packed(origin.run, store));
+      append(seq, events, store);
       return true;
     },
     /**
@@ -116,16 +116,15 @@ export const createTaskTables = (database: Database, me: Owner, rows: RowReader,
       const id = record.task.sessionID;
       const held = selectHeld.get(id);
       if (!held || (held.owner !== me.id && (whose === "own" || held.owner !== null))) return false;
-      if (record.snapshot.context.run.index > 0) keepFirstRun.run(held.seq);
-      const writer = texts.writerFor({ id, ...held, isNew: false });
-      updateTask.run(...changing(record, writer), held.seq);
-      append(held.seq, events, writer);
+      const store = texts.writerFor({ id, seq: held.seq });
+      updateTask.run(...changing(record, store), held.seq);
+      append(held.seq, events, store);
       return true;
     },
     /** Appends events to the journal of a task, if it exists. */
     append: (taskId: string, events: readonly TaskEvent[]) => {
       const held = selectHeld.get(taskId);
-      if (held) append(held.seq, events, texts.writerFor({ id: taskId, ...held, isNew: false }));
+      if (held) append(held.seq, events, texts.writerFor({ id: taskId, seq: held.seq }));
     },
     /** False when the task does not exist, or is another owner's. */
     storeProgress: (taskId: string, progress: Progress): boolean =>

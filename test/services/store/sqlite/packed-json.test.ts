@@ -5,17 +5,17 @@ import { pack, unpack } from "../../../../src/services/store/sqlite/packed-json.
 const LONG = "x".repeat(201);
 
 const packed = (value: unknown) => {
-  const texts = new Map<string, string>();
+  const texts = new Map<number, string>();
   const json = JSON.stringify(
     pack(value, (text) => {
-      const reference = `text ${texts.size}`;
+      const reference = texts.size;
       texts.set(reference, text);
       return reference;
     }),
   );
-  const textOf = (reference: string): string => {
+  const textOf = (reference: number): string => {
     const text = texts.get(reference);
-    if (text === undefined) throw new Error(`no ${reference}`);
+    if (text === undefined) throw new Error(`no text ${reference}`);
     return text;
   };
   return { json, texts, textOf };
@@ -25,7 +25,7 @@ const key = fc.oneof(fc.string(), fc.constantFrom("$text", "$$text", "$$$text", 
 const text = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.string({ unit: "binary", minLength: 195, maxLength: 300 }),
-  fc.constantFrom("text 0", LONG, `${LONG}\ud83d`, "\u0000".repeat(300)),
+  fc.constantFrom("0", LONG, `${LONG}\ud83d`, "\u0000".repeat(300)),
 );
 const { json: anyJson } = fc.letrec((tie) => ({
   json: fc.oneof(
@@ -60,7 +60,7 @@ test("what is packed stays as it was", () => {
   expect(value).toEqual(before);
 });
 
-test.each(["{", '{"a":{"$text":5}}', '{"a":{"$text":null}}', '{"$text":{"$text":"text 0"}}'])(
+test.each(["{", '{"a":{"$text":"5"}}', '{"a":{"$text":null}}', '{"$text":{"$text":0}}'])(
   "what nobody packed is refused: %s",
   (json) => {
     expect(() => unpack(json, () => LONG)).toThrow(SyntaxError);

@@ -97,7 +97,7 @@ test("the questions that are asked most are answered from an index", () => {
   expect(planOf("SELECT id FROM task WHERE owner IS NOT NULL AND directory = 'd'")).toContain("task_of_owner");
   expect(planOf("SELECT seq FROM task WHERE owner IS NULL AND ended_at < 1")).toContain("task_at_rest");
   expect(planOf("SELECT event FROM journal WHERE task = 't' ORDER BY seq")).toContain("journal_of_task");
-  expect(planOf("SELECT seq FROM text WHERE task = 1 AND length = 5")).toContain("text_of_task");
+  expect(planOf("SELECT seq FROM text WHERE task = 1")).toContain("text_of_task");
   const records = "SELECT snapshot FROM listed JOIN task USING (id)";
   for (const [rest, index] of [
     ["WHERE change > 1 ORDER BY change LIMIT 9", "sqlite_autoindex_listed_1"],
