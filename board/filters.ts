@@ -1,4 +1,4 @@
-import type { ApiTask } from "../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../src/services/http/contract/api-task.ts";
 
 /** What can be chosen by status: the statuses of a task, and two that put some of them together. */
 export const STATUS_CHOICES = [

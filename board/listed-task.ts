@@ -1,4 +1,4 @@
-import type { ApiTask } from "../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../src/services/http/contract/api-task.ts";
 import { incompleteInShort } from "../src/services/text/incomplete.ts";
 
 /** What the list shows of a task: nothing of its prompt and result but a line, as there may be many thousands. */

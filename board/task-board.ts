@@ -1,6 +1,6 @@
 import type { ServerSentEvent } from "../src/client/server-sent-events.ts";
+import type { ApiTask } from "../src/services/http/contract/api-task.ts";
 import type { Stats } from "../src/services/http/contract/schemas.ts";
-import type { ApiTask } from "../src/services/http/contract/status-source.ts";
 import { readPage, readStats } from "./api.ts";
 import { type Connection, followEvents } from "./event-stream.ts";
 import { apiParameters, type Filters, isActive, isCompleteInSnapshot, matches, waitsForPerson } from "./filters.ts";

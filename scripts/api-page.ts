@@ -58,7 +58,7 @@ const apiDocument = async (): Promise<ApiDocument> => {
 
 const HEAD = `# API reference
 
-<!-- Generated from the API's own description by \`npm run api\`. Edit the descriptions in src/services/http/contract. -->
+<!-- Generated from the API's own description by \`npm run api\`. Edit the descriptions in src/*-schema.ts and src/services/http/contract. -->
 
 Every route of the [status API](status-api.md), which says where it is served, who may read, and what errors mean.
 The same is served as a page at \`/docs\`, and for programs at \`/v1/openapi.json\`.

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { type ModelRef, ResultSchema, Wake } from "./task.ts";
+import { WAKES } from "./field-values.ts";
+import type { ModelRef } from "./task.ts";
 
 /** Prefixes of the tool names of the toolsets `elisha` and `subtasks`. */
 const RESERVED_PREFIX = /^(elisha|create_subtask)(_|$)/;
@@ -232,7 +233,7 @@ export const Options = z.strictObject({
   schema: z
     .strictObject({
       agents: z
-        .record(z.string(), ResultSchema)
+        .record(z.string(), z.record(z.string(), z.unknown()))
         .default({})
         .describe(
           'A JSON Schema for each agent whose results must fit it, such as `{ "explore": { "type": "object", "required": ["files"], "properties": { "files": { "type": "array", "items": { "type": "string" } } } } }`: of draft 2020-12, or of draft-07 where `$schema` says so. The agent is given it with each prompt. An answer that does not fit is given back once; if the next one does not fit either, the run ends with status `error`, and the answer is kept.',
@@ -328,9 +329,12 @@ export const Options = z.strictObject({
         ),
     })
     .prefault({}),
-  wake: Wake.default("each").describe(
-    "When the ends of tasks wake the agent that launched them. `each`: every end does, in a turn of its own. `all`: the last end of a batch does, and any that failed; ends before that are delivered with it. An agent may choose for each task. `opencode run` delivers each at once.",
-  ),
+  wake: z
+    .enum(WAKES)
+    .default("each")
+    .describe(
+      "When the ends of tasks wake the agent that launched them. `each`: every end does, in a turn of its own. `all`: the last end of a batch does, and any that failed; ends before that are delivered with it. An agent may choose for each task. `opencode run` delivers each at once.",
+    ),
   recovery: z
     .enum(["continue", "fail"])
     .default("continue")

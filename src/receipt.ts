@@ -1,54 +1,55 @@
 import { z } from "zod";
 
-/** A file that the task's own tools wrote in a run. */
 export const WrittenFile = z.object({
-  /** From the task's directory; absolute where it lies elsewhere. */
-  path: z.string(),
-  change: z.enum(["added", "changed", "deleted"]),
-  /** Lines, as the tools counted them, in all calls together; absent where one did not: it replaced the file whole. */
-  added: z.int().nonnegative().optional(),
-  removed: z.int().nonnegative().optional(),
+  path: z.string().describe("From the task's folder; absolute where it lies elsewhere."),
+  change: z.enum(["added", "changed", "deleted"]).describe("What was done to it."),
+  added: z
+    .int()
+    .nonnegative()
+    .optional()
+    .describe(
+      "Lines that were added in all calls together, as the tools counted them; absent where one of them did not: it replaced the file whole.",
+    ),
+  removed: z.int().nonnegative().optional().describe("Lines that were removed; absent where `added` is, or may be."),
 });
 export type WrittenFile = z.infer<typeof WrittenFile>;
 
-/** A command that the task's agent ran in a shell. */
 export const RanCommand = z.object({
-  /** At most `COMMAND_CHARS` characters, on one line. */
-  command: z.string(),
-  /** Absent where none was seen: see `end`. */
-  exit: z.int().optional(),
-  /** `exited` by itself; `timedOut`: the tool's own time limit ended it; `aborted`: with its turn. */
-  end: z.enum(["exited", "timedOut", "aborted"]),
-  /**
-   * Of a command that runs tests: what its exit code says of them. `unclear`: it is that of another part of the line, as in
-   * `npm test | tail`, or there is none. Absent for other commands.
-   */
-  tests: z.enum(["passed", "failed", "unclear"]).optional(),
+  /** At most `COMMAND_CHARS` characters. */
+  command: z.string().describe("The command, on one line and shortened."),
+  exit: z.int().optional().describe("Its exit code; absent where none was seen."),
+  end: z
+    .enum(["exited", "timedOut", "aborted"])
+    .describe("`exited` by itself; `timedOut`: the tool's time limit ended it; `aborted`: with its turn."),
+  tests: z
+    .enum(["passed", "failed", "unclear"])
+    .optional()
+    .describe(
+      "Of a command that runs tests, what its exit code says of them. `unclear`: the exit code is that of another part of the line, as in `npm test | tail`, or there is none. Absent for other commands.",
+    ),
 });
 export type RanCommand = z.infer<typeof RanCommand>;
 
-/** The calls of one tool in a run. */
-export const ToolCount = z.object({ tool: z.string(), calls: z.int().positive(), failed: z.int().nonnegative() });
+export const ToolCount = z.object({
+  tool: z.string().describe("The tool's name."),
+  calls: z.int().positive().describe("How often it was called."),
+  failed: z.int().nonnegative().describe("How many of these calls failed."),
+});
 export type ToolCount = z.infer<typeof ToolCount>;
 
-/** How the command ended that checks a run's answers. */
 export const GateResult = z.object({
-  command: z.string(),
-  /** How often it was run, for one answer after the other. */
-  runs: z.int().positive(),
-  /** Of its newest run. */
-  exit: z.int().optional(),
-  /** `exited` by itself; `timedOut`: its time limit ended it; `notRun`: it could not be started. */
-  end: z.enum(["exited", "timedOut", "notRun"]),
+  command: z.string().describe("The command."),
+  runs: z.int().positive().describe("How often it was run, for one answer after the other."),
+  exit: z.int().optional().describe("The exit code of its newest run; absent where it had none."),
+  end: z
+    .enum(["exited", "timedOut", "notRun"])
+    .describe("`exited` by itself; `timedOut`: its time limit ended it; `notRun`: it could not be started."),
 });
 export type GateResult = z.infer<typeof GateResult>;
 
 /**
- * Why a result is not known to be the whole answer:
- * - `length`: the model reached the limit of its output in the middle of the answer
- * - `reasoning`: its reasoning used up that limit before it wrote an answer
- * - `noStopReason`: the provider never said that the model had finished; it was asked again a few times, and then stopped
- * - `remark`: a person wrote to the agent while it worked, and the message that ended its turn is to that
+ * Why a result is not known to be the whole answer. `noStopReason`: the provider was asked again a few times, and then
+ * stopped; the others are explained where the field is described.
  */
 export const Incompleteness = z.enum(["length", "reasoning", "noStopReason", "remark"]);
 export type Incompleteness = z.infer<typeof Incompleteness>;
@@ -58,40 +59,40 @@ export type Incompleteness = z.infer<typeof Incompleteness>;
  * below the task's own that are no tasks count as its own.
  */
 export const Receipt = z.object({
-  /** The number of the run: 0 is the launch. */
-  run: z.int().nonnegative(),
-  /** False where part of it could not be observed: its OpenCode process ended, and the next one could not read what it did. */
-  isWhole: z.boolean(),
-  /** The most called first. Empty: no tool was called. */
-  tools: z.array(ToolCount),
-  /** How many files the agent read with its tools. */
-  filesRead: z.int().nonnegative(),
-  /** The files that its tools wrote, in the order in which they did so first. */
-  files: z.array(WrittenFile),
-  /**
-   * Files that changed in the directory while the run was under way, though none of its tools says that it wrote them: a
-   * command did, or somebody else who works in the same directory.
-   */
-  otherFiles: z.array(z.string()),
-  /** Oldest first. */
-  commands: z.array(RanCommand),
-  /** Absent where the task has no gate, or no answer came to it. */
-  gate: GateResult.optional(),
-  /** Why the run's result is not known to be the whole answer; absent where it is, or there is none. */
-  incomplete: Incompleteness.optional(),
-  /** How many more there are of each list than it shows. */
-  omitted: z.object({
-    files: z.int().nonnegative(),
-    otherFiles: z.int().nonnegative(),
-    commands: z.int().nonnegative(),
-  }),
-  /** Input, output and reasoning tokens of its steps. */
-  tokens: z.int().nonnegative(),
-  /** US dollars. */
-  cost: z.number().nonnegative(),
-  /** Milliseconds in which the agent's model and its tools worked. */
-  workedMs: z.int().nonnegative(),
-  /** The rest of the run, in milliseconds: for a slot, a provider, a person, or its own tasks. */
-  waitedMs: z.int().nonnegative(),
+  run: z.int().nonnegative().describe("The number of the run: 0 is the launch."),
+  isWhole: z
+    .boolean()
+    .describe(
+      "False where part of the run could not be observed: its OpenCode ended, and the next one could not read what it did.",
+    ),
+  tools: z.array(ToolCount).describe("Its tool calls, the most called tool first; empty where no tool was called."),
+  filesRead: z.int().nonnegative().describe("How many files its tools read."),
+  files: z.array(WrittenFile).describe("The files that its tools wrote, in the order in which they first did."),
+  otherFiles: z
+    .array(z.string())
+    .describe(
+      "Files that changed in the folder while it was under way, though none of its tools says that it wrote them: a command did, or somebody else.",
+    ),
+  commands: z.array(RanCommand).describe("The commands that its agent ran in a shell, oldest first."),
+  gate: GateResult.optional().describe(
+    "How the command ended that checks its answers; absent where it has none, or no answer came to it.",
+  ),
+  incomplete: Incompleteness.optional().describe(
+    "Why the run's result is not known to be the whole answer, as in `incomplete` of the task; absent where it is, or there is none.",
+  ),
+  omitted: z
+    .object({
+      files: z.int().nonnegative().describe("Files that its tools wrote."),
+      otherFiles: z.int().nonnegative().describe("Other files that changed."),
+      commands: z.int().nonnegative().describe("Commands."),
+    })
+    .describe("How many more there are of each than the lists show."),
+  tokens: z.int().nonnegative().describe("Input, output and reasoning tokens of its steps."),
+  cost: z.number().nonnegative().describe("US dollars."),
+  workedMs: z.int().nonnegative().describe("Milliseconds in which its model and its tools worked."),
+  waitedMs: z
+    .int()
+    .nonnegative()
+    .describe("The rest of the run, in milliseconds: for a slot, a provider, a person, or its own tasks."),
 });
 export type Receipt = z.infer<typeof Receipt>;

@@ -1,5 +1,5 @@
 import { useRef, useState } from "preact/hooks";
-import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
 import { cancelTask, readTask, resumeTask, steerTask } from "../api.ts";
 import { isActive } from "../filters.ts";
 import { count } from "../format.ts";

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
 import { whyIncomplete } from "../../src/services/text/incomplete.ts";
 import { overlapLines } from "../../src/services/text/overlaps.ts";
 import { receiptLines } from "../../src/services/text/receipt.ts";

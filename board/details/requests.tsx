@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
 import type { UserReply } from "../../src/user-request.ts";
 import { answerRequest } from "../api.ts";
 import { time } from "../format.ts";

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
 import { otherServer } from "../../src/services/text/server.ts";
 import { readTask } from "../api.ts";
 import { isActive } from "../filters.ts";

@@ -1,5 +1,5 @@
 import { useContext, useState } from "preact/hooks";
-import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
 import { ApiError } from "../api.ts";
 import { IsLive } from "../is-live.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { nowDoing, whoWorks } from "../../board/doing.ts";
 import { toListed } from "../../board/listed-task.ts";
 import { markOf, statusText } from "../../board/mark.ts";
-import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
 import { createFakeSource } from "../fakes/status-source.ts";
 import { createVirtualClock } from "../fakes/virtual-clock.ts";
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
 import { boardStage } from "./board-stage.ts";

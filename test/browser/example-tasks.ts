@@ -1,4 +1,4 @@
-import type { ApiTask } from "../../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
 import type { FakeSource } from "../fakes/status-source.ts";
 
 const MINUTE = 60_000;

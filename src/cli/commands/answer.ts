@@ -1,7 +1,8 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
+import { replyProblem } from "../../services/text/user-reply.ts";
 import { answerLine, requestDetails, requestLine } from "../../services/text/user-request.ts";
-import { type OpenUserRequest, replyProblem, type UserReply } from "../../user-request.ts";
+import type { OpenUserRequest, UserReply } from "../../user-request.ts";
 import {
   CALLED_AS,
   type CommandContext,

@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import manifest from "../../../package.json" with { type: "json" };
 import { errorMessage } from "../../services/platform/log.ts";
-import { serialize } from "../../services/replay/export-file.ts";
 import { type CommandContext, CommandError, command, examples, printJson, TASK_ID, taskIdOf } from "../command.ts";
 import { journalOf, withJournals } from "../task-database.ts";
 
@@ -33,6 +32,7 @@ export const exportCommand = ({ terminal }: CommandContext) =>
     .option("--with-text", "replace nothing: the file then contains your prompts, the agents' results and code")
     .addHelpText("after", examples(["export 4f5c9a --out task.json", "a journal to attach to a report"]))
     .action(async (id, { out, force = false, withText = false, json, data }) => {
+      const { serialize } = await import("../../services/replay/export-file.ts");
       const exported = await withJournals(data, (journals) => {
         const journal = journalOf(journals, taskIdOf(id));
         const exportedAt = new Date().toISOString();

@@ -1,8 +1,9 @@
 import { Option } from "@commander-js/extra-typings";
 import type { ApiTask, TaskQuery } from "../../client/api-types.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
+import { TASK_STATUSES } from "../../field-values.ts";
 import type { JournalReader } from "../../services/store/sqlite/journal-reader.ts";
-import { hasEnded, TaskStatus, type Usage } from "../../task.ts";
+import { hasEnded, type Usage } from "../../task.ts";
 import { type CommandContext, CommandError, command, examples, printJson } from "../command.ts";
 import { readStoredTasks, type StoredQuery } from "../stored-tasks.ts";
 import { readTasks } from "../task-source.ts";
@@ -64,7 +65,7 @@ const listStored = (journals: JournalReader, query: StoredQuery, most: number): 
 export const listCommand = ({ terminal }: CommandContext) =>
   command("list", "list tasks, those that wait for you first")
     .alias("ls")
-    .addOption(new Option("--status <status>", "only those with this status").choices(TaskStatus.options))
+    .addOption(new Option("--status <status>", "only those with this status").choices(TASK_STATUSES))
     .option("--agent <name>", "only those of this agent")
     .option("--batch <id>", "only those of this batch")
     .option("--parent <session>", "only those that this session launched: its whole id")

@@ -3,7 +3,6 @@ import type { Journal } from "../../machines/task/replay.ts";
 import { walk } from "../../machines/task/replay.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { differences } from "../../services/replay/differences.ts";
-import { parse } from "../../services/replay/export-file.ts";
 import { formatUsage } from "../../services/text/usage.ts";
 import type { Usage } from "../../task.ts";
 import {
@@ -113,6 +112,7 @@ ${examples(
         if (id !== undefined || data !== undefined) {
           throw new CommandError("--file cannot be combined with a task id or --data.");
         }
+        const { parse } = await import("../../services/replay/export-file.ts");
         const file = readExported(path, parse);
         return show(file.journal, [originLine(file)], context, wanted);
       }

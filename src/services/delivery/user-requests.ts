@@ -2,7 +2,7 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { UserRequest } from "../../machines/task/events.ts";
 import { hasEnded, type Task } from "../../task.ts";
-import { replyProblem, type UserReply } from "../../user-request.ts";
+import type { UserReply } from "../../user-request.ts";
 import type { Host } from "../host/host.ts";
 import { isDeleted } from "../host/sessions.ts";
 import type { Interface } from "../host/this-process.ts";
@@ -11,6 +11,7 @@ import { errorMessage, type Log } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { lines, type OwnText, own, quoteLine, vouchFor } from "../text/own-text.ts";
+import { replyProblem } from "../text/user-reply.ts";
 import { requestLine, requestMessage, requestToPassOn, SHORT_CHARS } from "../text/user-request.ts";
 import { createOpenRequests, isNotFound, type OpenRequest, RETRY_MS } from "./open-user-requests.ts";
 import type { SessionNote, SessionNotes } from "./session-notes.ts";

@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { ClaimSchema } from "../../launch-schema.ts";
 import { isSameClaim } from "../../machines/task/setup.ts";
 import { isInFleet } from "../../machines/task/slot.ts";
-import { Claim } from "../../task.ts";
+import type { Claim } from "../../task.ts";
 import { type Clock, repeat } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -24,7 +25,7 @@ const TELL_AGAIN_AFTER = 30_000;
 const LiveSteps = z.object({
   v: z.literal(VERSION),
   ...RunName.shape,
-  claim: Claim,
+  claim: ClaimSchema,
   steps: Steps,
   /** True where that server has heard nothing of its agent for too long. */
   isStale: z.boolean(),

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { ClaimSchema, FleetServerSchema, ModelRefSchema, TaskFactsSchema } from "../../launch-schema.ts";
 import { Incompleteness, Receipt } from "../../receipt.ts";
-import { Claim, FleetServer, ModelRef, ResultSchema, TaskError } from "../../task.ts";
+import { TaskErrorSchema } from "../../task-schema.ts";
 import { OpenUserRequest } from "../../user-request.ts";
 import { Steps } from "./steps.ts";
 
@@ -50,10 +51,10 @@ export const Order = Message.extend({
   key: z.string(),
   priority: z.int(),
   agent: z.string(),
-  model: ModelRef.optional(),
+  model: ModelRefSchema.optional(),
   description: z.string(),
   prompt: z.string(),
-  schema: ResultSchema.optional(),
+  schema: TaskFactsSchema.shape.schema,
   /** The permissions that its agent is denied. */
   denied: z.array(z.object({ permission: z.string(), pattern: z.string() })),
   /** How deep it is among tasks that launch tasks. */
@@ -65,9 +66,9 @@ export type Order = z.infer<typeof Order>;
 export const Claimed = Message.extend({
   type: z.literal("claimed"),
   nonce: z.string(),
-  server: FleetServer,
+  server: FleetServerSchema,
   /** The claim that the engine has lost, where the server goes on with what it had begun by that; absent otherwise. */
-  replaces: Claim.optional(),
+  replaces: ClaimSchema.optional(),
 });
 
 /** The run has ended, as its server says; or the home has closed it. */
@@ -75,14 +76,14 @@ export const Ended = Message.extend({
   type: z.literal("ended"),
   nonce: z.string(),
   /** Absent where the home closed the run. */
-  claim: Claim.optional(),
+  claim: ClaimSchema.optional(),
   outcome: z.enum(["completed", "error", "cancelled"]),
   completedAt: z.number(),
   result: z.string().optional(),
   /** Why `result` is not known to be the whole answer. What another version says of that does not cost the end. */
   incomplete: Incompleteness.optional().catch(undefined),
   earlierText: z.string().optional(),
-  error: TaskError.optional(),
+  error: TaskErrorSchema.optional(),
   receipt: Receipt.optional(),
   /** All that was counted of it. What cannot be read of that does not cost the end. */
   steps: Steps.optional().catch(undefined),
@@ -94,7 +95,7 @@ export type Ended = z.infer<typeof Ended>;
 /** All that the agent asks and nobody has answered. It counts until the next such entry. */
 export const Asked = Message.extend({
   type: z.literal("asked"),
-  claim: Claim,
+  claim: ClaimSchema,
   requests: z.array(OpenUserRequest.extend({ since: z.number() })),
 });
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { FleetServer } from "../../task.ts";
+import { FleetServerSchema } from "../../launch-schema.ts";
 import { readAs, VERSION } from "./messages.ts";
 
 /*
@@ -37,7 +37,7 @@ export type Question = z.infer<typeof Question>;
 
 const Present = Versioned.extend({
   type: z.literal("present"),
-  server: FleetServer,
+  server: FleetServerSchema,
   /** Whose orders the process takes: a server answers once for each project that is open in it. */
   pool: z.string(),
   /** The project as the server knows it. */

@@ -11,10 +11,9 @@ import type { RemoteCommand, TaskRecord } from "../store/store.ts";
 import { type CountedTask, usageWith } from "../store/task-usage.ts";
 import { outOfFleet } from "../text/server.ts";
 import { waitReason } from "../text/waiting.ts";
+import { type ApiTask, briefTask } from "./contract/api-task.ts";
 import type { Fleet } from "./contract/fleet.ts";
 import {
-  type ApiTask,
-  briefTask,
   type SourceFailure,
   type SourceResult,
   SourceUnavailable,

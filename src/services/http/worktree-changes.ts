@@ -12,8 +12,9 @@ import {
   readLeftChanges,
 } from "../worktrees/left-changes.ts";
 import { readChanges, readRecord } from "../worktrees/record.ts";
+import type { ApiTask } from "./contract/api-task.ts";
 import type { Changes } from "./contract/changes.ts";
-import type { ApiTask, SourceResult, StatusSource } from "./contract/status-source.ts";
+import type { SourceResult, StatusSource } from "./contract/status-source.ts";
 
 /** What is asked about worktrees with. */
 export interface WorktreeChangesDeps {

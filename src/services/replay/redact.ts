@@ -1,82 +1,12 @@
-// ADR-087 in docs/decisions.md
-import type {
-  GateEnd,
-  GateState,
-  Instruction,
-  Misfit,
-  ProviderRetry,
-  Run,
-  RunResult,
-  TaskContext,
-  TaskEvent,
-  TaskInput,
-  UserRequest,
-} from "../../machines/task/events.ts";
-import type { StoredSnapshot } from "../../machines/task/machine.ts";
+import { z } from "zod";
+import type { RunResult, TaskContext, TaskInput } from "../../machines/task/events.ts";
 import type { Journal } from "../../machines/task/replay.ts";
 import { replay } from "../../machines/task/replay.ts";
-import { GateResult, Incompleteness, RanCommand, type Receipt, type ToolCount, WrittenFile } from "../../receipt.ts";
-import {
-  type Claim,
-  type Fallback,
-  type FleetOffer,
-  type FleetServer,
-  type Gate,
-  type ModelRef,
-  ModelRefusal,
-  type OrderedRun,
-  type RefusedModel,
-  TaskError,
-  type TaskFacts,
-  Wake,
-  type Worktree,
-} from "../../task.ts";
-import { OpenUserRequest, type Question } from "../../user-request.ts";
+import { TaskSchema } from "../../task-schema.ts";
 import { toJson } from "./differences.ts";
 
 /** Returns the replacement for a text: the same for the same text. */
 type Hide = (text: string) => string;
-
-/** Every field of any of the types in a union. */
-type FieldOf<Union> = Union extends unknown ? keyof Union : never;
-
-/** Every field of a journal, at any depth. A name means the same wherever it occurs. */
-type Field = FieldOf<
-  | Journal
-  | StoredSnapshot
-  | TaskContext
-  | TaskEvent
-  | TaskInput
-  | TaskFacts
-  | ModelRef
-  | Run
-  | Instruction
-  | RunResult
-  | UserRequest
-  | Question
-  | TaskError
-  | ProviderRetry
-  | RefusedModel
-  | Receipt
-  | Receipt["omitted"]
-  | ToolCount
-  | WrittenFile
-  | RanCommand
-  | GateResult
-  | GateState
-  | GateEnd
-  | Gate
-  | Misfit
-  | Fallback
-  | Worktree
-  | Claim
-  | FleetOffer
-  | FleetServer
-  | OrderedRun
-  | NonNullable<TaskContext["remote"]>
->;
-
-const oneOf = <Name extends string>(...names: Name[]): RegExp => new RegExp(`^(?:${names.join("|")})$`);
 
 /** An id made by OpenCode, or by this plugin in the same form. Ids that a model or a person made up are text. */
 const ID = /^(?:ses|msg|prt|per|que|batch)_[0-9a-f]{12}[0-9A-Za-z]{14}$/;
@@ -89,174 +19,61 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 /** Fits no string: whatever text the field has is hidden. */
 const PRIVATE = /(?!)/;
 
-/**
- * The form of the strings that each field may keep. Both the field and the form must fit: a text that looks like an id is
- * hidden in a prompt, and a private text in the place of an id is hidden, since it does not have a known prefix followed
- * by exactly 26 characters without spaces, the first 12 of them hexadecimal. Code with a new field does not compile until
- * the field is listed here; a field that is not listed is hidden, its name included.
- */
-const KEPT: Readonly<Record<Field, RegExp>> = {
-  taskId: ID,
-  task: ID,
-  sessionID: ID,
-  parentSessionID: ID,
-  parentMessageID: ID,
-  parentTaskId: ID,
-  messageID: ID,
-  partID: ID,
-  batchId: ID,
-  id: ID,
-  call: ID,
-  taskIds: ID,
-  waiters: ID,
+const namesWith = (form: RegExp, names: string): [string, RegExp][] => names.split(" ").map((name) => [name, form]);
 
-  agent: NAME,
-  parentAgent: NAME,
-  author: NAME,
-  providerID: NAME,
-  modelID: NAME,
-  variant: NAME,
-  tool: NAME,
+const wordsOf = <Word extends string>(...words: Word[]): RegExp => new RegExp(`^(?:${words.join("|")})$`);
 
-  type: EVENT_TYPE,
-  value: STATE,
-  name: ERROR_NAME,
-  kind: oneOf(...TaskError.shape.kind.options, ...OpenUserRequest.shape.kind.options),
-  incomplete: oneOf(...Incompleteness.options),
-  outcome: oneOf<RunResult["outcome"]>("completed", "error", "cancelled"),
-  refusal: oneOf(...ModelRefusal.options),
-  recovery: oneOf<TaskContext["recovery"]>("continue", "fail"),
-  wake: oneOf(...Wake.options),
-  change: oneOf(...WrittenFile.shape.change.options),
-  end: oneOf(...RanCommand.shape.end.options, ...GateResult.shape.end.options),
-  tests: oneOf(...RanCommand.shape.tests.unwrap().options),
-  startedAt: TIME,
-
-  // Texts.
-  directory: PRIVATE,
-  worktree: PRIVATE,
-  isShared: PRIVATE,
-  description: PRIVATE,
-  prompt: PRIVATE,
-  result: PRIVATE,
-  said: PRIVATE,
-  earlierText: PRIVATE,
-  message: PRIVATE,
-  what: PRIVATE,
-  always: PRIVATE,
-  question: PRIVATE,
-  options: PRIVATE,
-  path: PRIVATE,
-  command: PRIVATE,
-  output: PRIVATE,
-  answer: PRIVATE,
-  otherFiles: PRIVATE,
-  pool: PRIVATE,
-  commit: PRIVATE,
-  label: PRIVATE,
-  permit: PRIVATE,
-  depth: PRIVATE,
-
-  // Numbers, booleans, and objects whose fields are listed themselves.
-  origin: PRIVATE,
-  events: PRIVATE,
-  snapshot: PRIVATE,
-  context: PRIVATE,
-  facts: PRIVATE,
-  model: PRIVATE,
-  run: PRIVATE,
-  error: PRIVATE,
-  hostError: PRIVATE,
-  limitError: PRIVATE,
-  request: PRIVATE,
-  userRequests: PRIVATE,
-  lostRequests: PRIVATE,
-  redoesStep: PRIVATE,
-  isFromBelow: PRIVATE,
-  blockedCalls: PRIVATE,
-  instructions: PRIVATE,
-  storedInstruction: PRIVATE,
-  questions: PRIVATE,
-  lastRunResult: PRIVATE,
-  index: PRIVATE,
-  at: PRIVATE,
-  since: PRIVATE,
-  endedAt: PRIVATE,
-  completedAt: PRIVATE,
-  abortedAt: PRIVATE,
-  queuedUntil: PRIVATE,
-  waitingSince: PRIVATE,
-  resultRetrievedAt: PRIVATE,
-  missingSince: PRIVATE,
-  staleSince: PRIVATE,
-  lastStepAt: PRIVATE,
-  interruptedAt: PRIVATE,
-  nextDeadline: PRIVATE,
-  checkId: PRIVATE,
-  sendAttempts: PRIVATE,
-  steerAttempts: PRIVATE,
-  retry: PRIVATE,
-  modelLeftAt: PRIVATE,
-  refusedModels: PRIVATE,
-  reason: PRIVATE,
-  fallback: PRIVATE,
-  models: PRIVATE,
-  after: PRIVATE,
-  attempt: PRIVATE,
-  until: PRIVATE,
-  stopAttempts: PRIVATE,
-  failedChecks: PRIVATE,
-  interruptions: PRIVATE,
-  priority: PRIVATE,
-  isForked: PRIVATE,
-  isNoticePending: PRIVATE,
-  isNewestForgotten: PRIVATE,
-  idleHinted: PRIVATE,
-  retryable: PRIVATE,
-  multiple: PRIVATE,
-  custom: PRIVATE,
-  receipt: PRIVATE,
-  isReceiptIncomplete: PRIVATE,
-  isWhole: PRIVATE,
-  tools: PRIVATE,
-  calls: PRIVATE,
-  failed: PRIVATE,
-  filesRead: PRIVATE,
-  files: PRIVATE,
-  added: PRIVATE,
-  removed: PRIVATE,
-  commands: PRIVATE,
-  exit: PRIVATE,
-  omitted: PRIVATE,
-  tokens: PRIVATE,
-  cost: PRIVATE,
-  workedMs: PRIVATE,
-  waitedMs: PRIVATE,
-  gate: PRIVATE,
-  gateRun: PRIVATE,
-  schema: PRIVATE,
-  misfit: PRIVATE,
-  misfits: PRIVATE,
-  endedInChecks: PRIVATE,
-  runs: PRIVATE,
-  failures: PRIVATE,
-  last: PRIVATE,
-  tries: PRIVATE,
-  timeout: PRIVATE,
-  fleet: PRIVATE,
-  order: PRIVATE,
-  home: PRIVATE,
-  remote: PRIVATE,
-  server: PRIVATE,
-  claim: PRIVATE,
-  replaces: PRIVATE,
-  epoch: PRIVATE,
-  seq: PRIVATE,
-  attempts: PRIVATE,
-  patience: PRIVATE,
+/** Returns the schema of a field's values, of which there may be none or several. */
+const valueSchema = (schema: unknown): unknown => {
+  if (schema instanceof z.ZodOptional) return valueSchema(schema.unwrap());
+  return schema instanceof z.ZodArray ? valueSchema(schema.element) : schema;
 };
 
-const isField = (name: string): name is Field => Object.hasOwn(KEPT, name);
+/** Returns the fields of a schema at any depth, each with the words that it may have where these are listed. */
+const fieldsOf = (schema: unknown): [name: string, words: string[]][] => {
+  const values = valueSchema(schema);
+  if (values instanceof z.ZodUnion) return values.options.flatMap(fieldsOf);
+  if (!(values instanceof z.ZodObject)) return [];
+  return Object.entries(values.shape).flatMap(([name, field]) => {
+    const value = valueSchema(field);
+    return [[name, value instanceof z.ZodEnum ? value.options.map(String) : []], ...fieldsOf(value)];
+  });
+};
+
+const FIELDS_OF_TASKS = Map.groupBy(fieldsOf(TaskSchema), ([name]) => name);
+
+/**
+ * The form of the strings that each field may keep; a name means the same wherever it occurs. Both the field and the form
+ * must fit: a text that looks like an id is hidden in a prompt, and a private text in the place of an id is hidden, since it
+ * does not have a known prefix followed by exactly 26 characters without spaces, the first 12 of them hexadecimal. Fields of
+ * the chart's own keep numbers and what is in them. A field that is listed neither here nor in the schema of a task is
+ * hidden, its name included.
+ */
+const KEPT: ReadonlyMap<string, RegExp> = new Map([
+  ...namesWith(
+    PRIVATE,
+    "origin events snapshot context facts run request userRequests instructions storedInstruction lastRunResult " +
+      "said output answer hostError limitError retry misfit misfits remote replaces last failures " +
+      "index endedAt abortedAt queuedUntil waitingSince missingSince staleSince lastStepAt modelLeftAt nextDeadline " +
+      "checkId sendAttempts steerAttempts stopAttempts failedChecks endedInChecks interruptions gateRun blockedCalls " +
+      "redoesStep isFromBelow isNoticePending isNewestForgotten isReceiptIncomplete idleHinted retryable",
+  ),
+  ...[...FIELDS_OF_TASKS].map(([name, fields]): [string, RegExp] => {
+    const words = fields.flatMap(([, listed]) => listed);
+    return [name, words.length === 0 ? PRIVATE : wordsOf(...words)];
+  }),
+  ...namesWith(
+    ID,
+    "taskId task sessionID parentSessionID parentMessageID parentTaskId messageID partID batchId id call taskIds waiters",
+  ),
+  ...namesWith(NAME, "agent parentAgent author providerID modelID variant tool"),
+  ["type", EVENT_TYPE],
+  ["value", STATE],
+  ["name", ERROR_NAME],
+  ["startedAt", TIME],
+  ["outcome", wordsOf<RunResult["outcome"]>("completed", "error", "cancelled")],
+  ["recovery", wordsOf<TaskContext["recovery"]>("continue", "fail")],
+]);
 
 /** Hides each string that does not fit `kept`, and each field without an entry in `KEPT`, its name included. */
 const redact = (value: unknown, kept: RegExp, hide: Hide): unknown => {
@@ -267,7 +84,8 @@ const redact = (value: unknown, kept: RegExp, hide: Hide): unknown => {
     Object.entries(value).map(([name, inner]) => {
       // The names of states are the keys of the states that are within others.
       if (kept === STATE) return [STATE.test(name) ? name : hide(name), redact(inner, STATE, hide)];
-      return isField(name) ? [name, redact(inner, KEPT[name], hide)] : [hide(name), hide(JSON.stringify(inner))];
+      const form = KEPT.get(name);
+      return form ? [name, redact(inner, form, hide)] : [hide(name), hide(JSON.stringify(inner))];
     }),
   );
 };

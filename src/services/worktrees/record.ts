@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { WorktreeChanges } from "../../task.ts";
+import type { WorktreeChanges } from "../../task.ts";
+import { WorktreeChangesSchema } from "../../worktree-changes.ts";
 import { writeWhole } from "../platform/private-files.ts";
 import type { WorktreePaths } from "./folders.ts";
 
@@ -59,7 +60,7 @@ export const writeRecord = ({ record }: WorktreePaths, value: WorktreeRecord): v
 
 /** Reads what was counted at the end of the task's newest run; undefined where nothing was. */
 export const readChanges = ({ changes }: WorktreePaths): WorktreeChanges | undefined =>
-  readJson(changes, WorktreeChanges);
+  readJson(changes, WorktreeChangesSchema);
 
 export const writeChanges = ({ changes }: WorktreePaths, value: WorktreeChanges): void =>
   writeWhole(changes, JSON.stringify(value));

@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { TASK_STATUSES } from "../../field-values.ts";
 import { duration } from "../../services/text/duration.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import type { TranscriptOptions } from "../../services/text/transcript.ts";
-import { hasEnded, type ListedTask, type Task, TaskStatus, type TaskWithUsage } from "../../task.ts";
+import { hasEnded, type ListedTask, type Task, type TaskWithUsage } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
 import { defineTool, elsewhereError, orThrow, shutdownError, type Tool, type ToolDeps } from "../define-tool.ts";
 import { formatBatch, formatReport, formatTaskList } from "./format.ts";
@@ -31,7 +32,7 @@ export const listTool = ({ engine, clock, prefix }: ToolDeps): Tool =>
     { engine },
     {
       description: "List this session's background tasks.",
-      args: { status: z.enum(TaskStatus.options).optional() },
+      args: { status: z.enum(TASK_STATUSES).optional() },
       execute: async ({ status }, { sessionID }) => {
         const tasks = engine.list({ parentSessionID: sessionID });
         const list = formatTaskList(tasks, {

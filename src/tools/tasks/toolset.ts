@@ -1,10 +1,11 @@
 import { z } from "zod";
+import { WAKES } from "../../field-values.ts";
 import type { ToolNames } from "../../services/text/notice.ts";
 import { nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/queue.ts";
 import { runsHere } from "../../services/text/server.ts";
 import { whyKept } from "../../services/text/worktree.ts";
-import { hasEnded, type Task, Wake } from "../../task.ts";
+import { hasEnded, type Task } from "../../task.ts";
 import { type CallContext, defineTool, orThrow, type Tool, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller, requirePermission } from "../launch-for-caller.ts";
 import { formatTaskId } from "./format.ts";
@@ -46,7 +47,7 @@ const taskTool = (deps: ToolDeps): Tool =>
       prompt: z.string().describe("All the agent needs to know"),
       agent: z.string().trim().optional().describe("Agent name, e.g. general; required for a new task"),
       batch_id: z.string().trim().optional().describe("Join this batch; default: one per turn"),
-      wake: Wake.optional().describe("all: once per batch"),
+      wake: z.enum(WAKES).optional().describe("all: once per batch"),
       resume: z.string().trim().optional().describe("Id of a completed task to continue"),
       model: z.string().trim().optional().describe("provider/model or provider/model#variant"),
       steer: z.string().trim().optional().describe("Id of a running task to instruct"),

@@ -6,7 +6,8 @@ import { outboxMachine } from "../../../src/machines/outbox/machine.ts";
 import type { Recovery, RunResult, TaskEvent, TaskInput, UserRequest } from "../../../src/machines/task/events.ts";
 import { taskMachine } from "../../../src/machines/task/machine.ts";
 import { Incompleteness } from "../../../src/receipt.ts";
-import { ModelRefusal, type TaskError, type Wake } from "../../../src/task.ts";
+import type { TaskError, Wake } from "../../../src/task.ts";
+import { TaskErrorSchema } from "../../../src/task-schema.ts";
 import { receipt } from "../../fakes/receipt.ts";
 import { pureRuns } from "../../seed.ts";
 
@@ -53,7 +54,7 @@ const error: Arbitrary<TaskError> = fc.record({
     "fleet",
   ),
   message: text,
-  refusal: fc.option(fc.constantFrom(...ModelRefusal.options), { nil: undefined }),
+  refusal: fc.option(fc.constantFrom(...TaskErrorSchema.shape.refusal.unwrap().options), { nil: undefined }),
 }) as Arbitrary<TaskError>;
 const model = fc.record({ providerID: text, modelID: text });
 const request: Arbitrary<UserRequest> = fc.record({

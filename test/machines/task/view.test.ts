@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { toTask } from "../../../src/machines/task/view.ts";
-import { TaskWithUsage } from "../../../src/task.ts";
+import { TaskWithUsageSchema } from "../../../src/task-schema.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { START } from "../../fakes/task-input.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
@@ -9,15 +9,15 @@ import { completeAndTell, type DrivenTask, workingTask } from "./driven-task.ts"
 test("a task object is what its schema says, at every stage of its life", async () => {
   const stage = createStage();
   const id = await stage.launch();
-  expect(TaskWithUsage.parse(stage.task(id))).toEqual(stage.task(id));
+  expect(TaskWithUsageSchema.parse(stage.task(id))).toEqual(stage.task(id));
   const request = { id: "p", kind: "permission", what: "bash: ls", since: stage.clock.now() } as const;
   stage.host.emit({ type: "asked", sessionID: id, request });
-  expect(TaskWithUsage.parse(stage.task(id)).attention?.kind).toBe("permission");
+  expect(TaskWithUsageSchema.parse(stage.task(id)).attention?.kind).toBe("permission");
   stage.host.emit({ type: "replied", sessionID: id, requestID: "p" });
   stage.host.finish(id, "First.\n\nSecond.");
   await settled();
   await stage.call("output", { task_id: id });
-  expect(TaskWithUsage.parse(stage.task(id))).toMatchObject({
+  expect(TaskWithUsageSchema.parse(stage.task(id))).toMatchObject({
     status: "completed",
     summary: "First.",
     author: "build",
@@ -27,7 +27,7 @@ test("a task object is what its schema says, at every stage of its life", async 
   const failed = await stage.launch();
   stage.host.fail(failed, { name: "APIError", message: "401" });
   await settled();
-  expect(TaskWithUsage.parse(stage.task(failed)).failureReason).toBe("401");
+  expect(TaskWithUsageSchema.parse(stage.task(failed)).failureReason).toBe("401");
 });
 
 test("progress counts each call and each step once, and keeps the last five tools", async () => {

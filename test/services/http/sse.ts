@@ -1,4 +1,4 @@
-import type { ApiTask } from "../../../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../../../src/services/http/contract/api-task.ts";
 import { PATIENCE_MS } from "../../patience.ts";
 
 /** An event as it came over the wire. */

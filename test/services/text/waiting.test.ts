@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { onServer } from "../../../src/services/text/server.ts";
 import { waitReason, waitText } from "../../../src/services/text/waiting.ts";
-import { type Waiting, WaitsFor } from "../../../src/task.ts";
+import type { Waiting } from "../../../src/task.ts";
+import { WaitingSchema } from "../../../src/task-schema.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const at = (ms: number) => new Date(START + ms).toISOString();
@@ -10,7 +11,7 @@ const waiting = (what: Waiting["for"], until?: number): { status: "running"; wai
   waiting: { for: what, since: at(0), ...(until === undefined ? {} : { until: at(until) }) },
 });
 
-test.each(WaitsFor.options)("a wait for %s is one line, which says since when", (what) => {
+test.each(WaitingSchema.shape.for.options)("a wait for %s is one line, which says since when", (what) => {
   expect(waitText(waiting(what), START + 65_000)).toMatch(/^\S[^\n]+ \(for 1m 5s\)$/);
 });
 

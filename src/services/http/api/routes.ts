@@ -1,9 +1,9 @@
 // ADR-120 in docs/decisions.md
 import { createRoute, type z } from "@hono/zod-openapi";
+import { ApiTask } from "../contract/api-task.ts";
 import { Changes } from "../contract/changes.ts";
 import { Fleet } from "../contract/fleet.ts";
 import * as schemas from "../contract/schemas.ts";
-import { ApiTask } from "../contract/status-source.ts";
 
 const json = <S extends z.ZodType>(description: string, schema: S) => ({
   description,

@@ -1,30 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { ChangedFile, LeftOut } from "../../../task.ts";
-import { describeFields } from "./described.ts";
-
-const File = describeFields(ChangedFile, {
-  path: "From the top of the tree, with slashes.",
-  change: "What was done with it.",
-  added: "Lines that were added; absent for a file that is not text.",
-  removed: "Lines that were removed; absent for a file that is not text.",
-});
-
-const Left = describeFields(LeftOut, {
-  path: "From the top of the tree, with slashes.",
-  why: "`ignored`: a `.gitignore` that the task wrote hides it. `name`: git takes no file of such a name, so that nothing can be applied. `repository`: a repository of its own, of which the files are among the changes, and the history is not.",
-});
-
-const CutOff = z.object({
-  became: z.enum(["finished", "undone"]).describe("All of the changes are in the tree now, or none of them."),
-  left: z
-    .array(
-      z.object({
-        path: z.string().describe("From the top of the tree, with slashes."),
-        before: z.string().optional().describe("Where what stood there before is kept. Absent where nothing did."),
-      }),
-    )
-    .describe("Files that were changed since the attempt, and stay as they are."),
-});
+import { ChangedFileSchema, LeftOutSchema } from "../../../worktree-changes.ts";
 
 /** What a task left changed in its worktree, as the API returns it. */
 export const Changes = z
@@ -32,14 +7,30 @@ export const Changes = z
     tree: z.string().describe("The folder of the tree that the worktree was made from: `apply` changes it."),
     worktree: z.string().describe("The folder of the worktree."),
     patch: z.string().describe("A file with the changes, for `git apply`. There is none where nothing was changed."),
-    files: z.array(File).describe("The changed files, by path."),
+    files: z.array(ChangedFileSchema).describe("The changed files, by path."),
     leftOut: z
-      .array(Left)
+      .array(LeftOutSchema)
       .optional()
       .describe("What lies in the worktree and is not among the changes. Absent where that is nothing."),
-    cutOff: CutOff.optional().describe(
-      "What became of an earlier attempt to apply the changes, which was cut off and found now. Absent where there was none.",
-    ),
+    cutOff: z
+      .object({
+        became: z.enum(["finished", "undone"]).describe("All of the changes are in the tree now, or none of them."),
+        left: z
+          .array(
+            z.object({
+              path: z.string().describe("From the top of the tree, with slashes."),
+              before: z
+                .string()
+                .optional()
+                .describe("Where what stood there before is kept. Absent where nothing did."),
+            }),
+          )
+          .describe("Files that were changed since the attempt, and stay as they are."),
+      })
+      .optional()
+      .describe(
+        "What became of an earlier attempt to apply the changes, which was cut off and found now. Absent where there was none.",
+      ),
     became: z
       .enum(["clean", "applied", "discarded", "expired", "sent"])
       .optional()

@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { hasEnded, type TaskStatus, type Usage } from "../../../task.ts";
+import { TaskStatusSchema, UsageSchema } from "../../../task-schema.ts";
 import { UserReply } from "../../../user-request.ts";
 import { CHALLENGE } from "../../platform/server-key.ts";
 import type { TaskStats } from "../../store/store.ts";
-import { ApiTask } from "./status-source.ts";
-import { DescribedUsage, StatusFilter } from "./task-fields.ts";
+import { ApiTask } from "./api-task.ts";
 
 /** Tasks on a page, by default and at most. The specification sets both numbers. */
 const PAGE = { default: 50, max: 200 } as const;
@@ -23,7 +23,7 @@ const wholeNumber = (byDefault: number, description: string) =>
 
 /** The query of `GET /v1/tasks`. */
 export const ListQuery = z.object({
-  status: StatusFilter.optional(),
+  status: TaskStatusSchema.describe("Only tasks with this status.").optional(),
   agent: z.string().optional().describe("Only tasks of this agent."),
   directory: z.string().optional().describe("Only tasks of this project folder: its whole path."),
   parent: z
@@ -76,7 +76,7 @@ export const TaskPage = z.object({
   total: count.describe("How many tasks match in all."),
   limit: count.describe("How many tasks the page has at most."),
   offset: count.describe("How many tasks were skipped."),
-  usage: DescribedUsage.optional().describe(
+  usage: UsageSchema.optional().describe(
     "Only with `parent` or `batch`: what all tasks of that session or batch used with all tasks below them, whatever else is asked for.",
   ),
 });
@@ -150,7 +150,7 @@ export const Stats = z
     duration: Durations.describe("How long the newest runs of ended tasks took; all 0 when no task has ended."),
     totalTasks: count.describe("The number of tasks."),
     activeTasks: count.describe("The number of tasks that have not ended."),
-    usage: DescribedUsage.describe("What all tasks used together."),
+    usage: UsageSchema.describe("What all tasks used together."),
   })
   .meta({ id: "Stats", description: "Counts of all tasks." });
 export type Stats = z.infer<typeof Stats>;
@@ -175,7 +175,7 @@ export const Group = z.object({
   total: count.describe("How many there are."),
   completionRate: z.number().min(0).max(1).describe("The share of completed tasks, from 0 to 1."),
   totalToolCalls: count.describe("The tool calls of all of them."),
-  usage: DescribedUsage.describe("What these tasks and all tasks below them used."),
+  usage: UsageSchema.describe("What these tasks and all tasks below them used."),
   duration: milliseconds.describe(
     "Milliseconds from the first launch to the last end, or until now while one of them runs.",
   ),

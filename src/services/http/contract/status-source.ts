@@ -1,35 +1,10 @@
-// ADR-077 in docs/decisions.md
-import { Buffer } from "node:buffer";
-import { z } from "@hono/zod-openapi";
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { QueuePlace, Usage } from "../../../task.ts";
 import type { UserReply } from "../../../user-request.ts";
-import { truncate } from "../../platform/plain-text.ts";
 import type { PageFilter, TaskStats } from "../../store/store.ts";
+import type { ApiTask } from "./api-task.ts";
 import type { Changes } from "./changes.ts";
 import type { Fleet } from "./fleet.ts";
-import { DescribedTask } from "./task-fields.ts";
-
-/** A task as the API returns it. */
-export const ApiTask = DescribedTask.extend({
-  states: z
-    .array(z.string())
-    .describe("The innermost states that its statechart is in, one of each region, such as `run.working`."),
-  allowed: z.array(z.string()).describe("The types of events that its statechart would accept now."),
-  why: z
-    .string()
-    .optional()
-    .describe(
-      'What the run under way waits for and what ends that, in words that follow "Waits for". `waiting` says since when.',
-    ),
-  cut: z
-    .array(z.string())
-    .optional()
-    .describe(
-      "Where it is one of many: the fields whose values are shortened, or left out. Its own route returns them complete.",
-    ),
-}).meta({ id: "Task", description: "A background task. Times are ISO 8601." });
-export type ApiTask = z.infer<typeof ApiTask>;
 
 /** A task that changed, with the numbers that `ChangedTask` explains. */
 export interface ApiTaskChange {
@@ -113,49 +88,3 @@ export interface StatusSource {
    */
   onChange(listener: () => void): () => void;
 }
-
-/** The limits for a task among others: characters of a text, and entries of a list or an object. */
-const MAX_TEXT_CHARS = 2_000;
-const MAX_ENTRIES = 100;
-
-/** Characters of a task's open requests, as JSON. Beyond that they can be read at the task's own route only. */
-const MAX_REQUESTS_CHARS = 16_000;
-
-/** In both runtimes a substring keeps the whole string in memory for as long as it lives. A copy does not. */
-const detached = (text: string): string => Buffer.from(text).toString();
-
-/** Returns the value with texts and lists shortened at any depth; the same object when nothing is too long. */
-const shorten = (value: unknown): unknown => {
-  if (typeof value === "string") {
-    return value.length > MAX_TEXT_CHARS ? detached(`${truncate(value, MAX_TEXT_CHARS)}…`) : value;
-  }
-  if (Array.isArray(value)) {
-    const kept = value.slice(0, MAX_ENTRIES).map(shorten);
-    return kept.length === value.length && kept.every((entry, index) => entry === value[index]) ? value : kept;
-  }
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value);
-  const kept = entries.slice(0, MAX_ENTRIES).map(([key, entry]) => [key, shorten(entry)] as const);
-  const isSame = kept.length === entries.length && kept.every(([, entry], index) => entry === entries[index]?.[1]);
-  return isSame ? value : Object.fromEntries(kept);
-};
-
-/**
- * Shortens a task that is returned among others, or in an event: its prompt and result may be megabytes. `cut` names the
- * shortened fields; a task of common size has none.
- */
-export const briefTask = (task: ApiTask): ApiTask => {
-  const brief = shorten(task) as ApiTask;
-  const { attention } = brief;
-  if (attention?.requests && JSON.stringify(attention.requests).length > MAX_REQUESTS_CHARS) {
-    const { requests: _, ...rest } = attention;
-    return withCut(task, { ...brief, attention: rest });
-  }
-  return withCut(task, brief);
-};
-
-const withCut = (task: ApiTask, brief: ApiTask): ApiTask => {
-  if (brief === task) return task;
-  const names = Object.keys(task) as (keyof ApiTask)[];
-  return { ...brief, cut: names.filter((name) => task[name] !== brief[name]) };
-};

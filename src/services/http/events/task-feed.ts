@@ -1,6 +1,7 @@
 import { hasEnded } from "../../../task.ts";
+import { type ApiTask, briefTask } from "../contract/api-task.ts";
 import { toStats } from "../contract/schemas.ts";
-import { type ApiTask, type ApiTaskChange, briefTask, type StatusSource } from "../contract/status-source.ts";
+import type { ApiTaskChange, StatusSource } from "../contract/status-source.ts";
 import { type Broadcast, type BroadcastDeps, createBroadcast } from "./broadcast.ts";
 import { bytes, frame } from "./sse-stream.ts";
 

@@ -4,7 +4,8 @@ import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { mkdir, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import { ChangedFile } from "../../../task.ts";
+import type { ChangedFile } from "../../../task.ts";
+import { ChangedFileSchema } from "../../../worktree-changes.ts";
 import { writeWhole } from "../../platform/private-files.ts";
 import { contentMark, factsOf, markOf, type PlannedUnit } from "./placing-plan.ts";
 
@@ -31,7 +32,7 @@ const Journal = z.object({
   /** By which each new file is recognized, by path. */
   marks: z.record(z.string(), z.string()),
   /** What a person is shown of the changes. */
-  files: z.array(ChangedFile),
+  files: z.array(ChangedFileSchema),
 });
 export type Journal = z.infer<typeof Journal>;
 

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { ApiTask } from "../../../../src/services/http/contract/status-source.ts";
+import type { ApiTask } from "../../../../src/services/http/contract/api-task.ts";
 import { MAX_UNREAD_BYTES } from "../../../../src/services/http/events/sse-stream.ts";
 import { MAX_SUBSCRIBERS } from "../../../../src/services/http/events/task-feed.ts";
 import { open, request } from "../raw.ts";
