@@ -15,7 +15,7 @@ import type { WaitOutcome, WaitRequest, Waits } from "./operations/wait.ts";
 import type { EndedCall } from "./overlaps/overlaps.ts";
 import { errorMessage } from "./platform/log.ts";
 import type { Outcome } from "./platform/result.ts";
-import type { TaskFilter } from "./store/store.ts";
+import type { CommandOutcome, RemoteCommand, TaskFilter } from "./store/store.ts";
 import type { CountedTask } from "./store/task-usage.ts";
 import type { OwnText } from "./text/own-text.ts";
 import type { TranscriptOptions } from "./text/transcript.ts";
@@ -69,8 +69,10 @@ export interface Engine {
   clear(taskIds: string[]): Promise<KeptTask[]>;
   /** Replies to a request of a task on behalf of a person; never on behalf of a model. */
   answer(taskId: string, answer: UserReply): Promise<Outcome<void>>;
-  /** Runs the commands of the status API and of other processes for tasks of this process. */
+  /** Executes the stored commands of other processes for tasks of this one, and those for tasks at rest in its directory. */
   runRemoteCommands(): void;
+  /** Executes a person's command at once; undefined where this process does not supervise the task. */
+  executeCommand(taskId: string, command: RemoteCommand): Promise<CommandOutcome> | undefined;
   /**
    * To be asked before a session makes a model request or a tool call. Undefined where it may. Where another process has
    * taken over its task, a promise that resolves once the session has stopped here: it must not go on.
@@ -138,6 +140,7 @@ export const createEngine = (deps: EngineDeps): Engine => {
     clear: (taskIds) => cancellation.clear(taskIds, "agent"),
     answer: userRequests.answer,
     runRemoteCommands: services.runRemoteCommands,
+    executeCommand: services.executeCommand,
     untilStopped: (sessionID) => {
       runtime.renewLease();
       return services.lostSessions.untilStopped(sessionID);

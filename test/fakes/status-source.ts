@@ -8,8 +8,9 @@ import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
 import type { StatusSource } from "../../src/services/http/contract/status-source.ts";
 import { createEngineSource } from "../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../src/services/http/open-directories.ts";
-import { createRemoteCommands } from "../../src/services/operations/remote-commands.ts";
+import { type Operations, runStoredCommands } from "../../src/services/operations/remote-commands.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
+import type { Log } from "../../src/services/platform/log.ts";
 import { fail } from "../../src/services/platform/result.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { ensureSchema } from "../../src/services/store/sqlite/schema.ts";
@@ -178,9 +179,7 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
     return source.refusal === undefined ? undefined : fail(source.refusal, source.refusedBy);
   };
 
-  const fulfil = createRemoteCommands({
-    store,
-    log: { info: () => undefined, error: (message) => console.error(message) },
+  const operations: Operations = {
     get: (taskId) => store.get(taskId)?.task,
     cancel: async ([id = ""]) => {
       const refused = asked("cancel", id);
@@ -192,16 +191,19 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
       asked(`steer with ${JSON.stringify(prompt)}`, taskId) ?? { ok: true, value: at(taskId) },
     answer: async (taskId, answer) =>
       asked(`answer ${JSON.stringify(answer)}`, taskId) ?? { ok: true, value: undefined },
-  });
+  };
+  const log: Log = { info: () => undefined, error: (message) => console.error(message) };
 
-  const engine: Pick<Engine, "runRemoteCommands" | "subscribe" | "viewFleet"> = {
+  const engine: Pick<Engine, "runRemoteCommands" | "executeCommand" | "subscribe" | "viewFleet"> = {
     get viewFleet() {
       const { view } = source;
       return view && (async () => view);
     },
     runRemoteCommands: () => {
-      if (!source.isBusy) fulfil();
+      if (!source.isBusy) runStoredCommands(operations, store, log);
     },
+    // As where another process supervises the task.
+    executeCommand: () => undefined,
     subscribe: (listener) => {
       const call = listener as () => void;
       listeners.add(call);

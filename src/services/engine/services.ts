@@ -37,7 +37,7 @@ import { createTaskAbove } from "../limits/sub-sessions.ts";
 import { createToolCallLog } from "../limits/tool-calls.ts";
 import { createCancellation } from "../operations/cancel.ts";
 import { createLastWords, createTaskFinder, createTaskReader } from "../operations/read-task.ts";
-import { createRemoteCommands } from "../operations/remote-commands.ts";
+import { executeCommand, runStoredCommands } from "../operations/remote-commands.ts";
 import { createResume } from "../operations/resume.ts";
 import { createSteer } from "../operations/steer.ts";
 import { createWaits } from "../operations/wait.ts";
@@ -68,7 +68,7 @@ import { createUntilNothingIsTakenBack } from "../runtime/taken-back.ts";
 import { createTurns } from "../runtime/turns.ts";
 import { createUsageReader } from "../runtime/usage-reader.ts";
 import { createWorkBelow } from "../runtime/work-below.ts";
-import type { PendingLaunch, Retention, Store } from "../store/store.ts";
+import type { PendingLaunch, RemoteCommand, Retention, Store } from "../store/store.ts";
 import type { TaskBudget } from "../text/limits.ts";
 import type { NoticeStyle } from "../text/notice.ts";
 import { own, quoteLine } from "../text/own-text.ts";
@@ -401,7 +401,8 @@ export const createServices = (deps: EngineDeps) => {
   });
   const { cancel } = cancellation;
   const { answer } = userRequests;
-  const runRemoteCommands = createRemoteCommands({ store, log, get, cancel, resume, steer, answer });
+  const operations = { get, cancel, resume, steer, answer };
+  const runRemoteCommands = () => runStoredCommands(operations, store, log);
   const stopHousekeeping = startHousekeeping({
     ...charts,
     workBelow,
@@ -464,6 +465,8 @@ export const createServices = (deps: EngineDeps) => {
     steer,
     reminderFor,
     runRemoteCommands,
+    executeCommand: (taskId: string, command: RemoteCommand) =>
+      runtime.snapshotOf(taskId) && executeCommand(operations, taskId, command),
     stopHousekeeping,
     stopTellingOfStaleTasks,
     onHostEvent,

@@ -7,7 +7,7 @@ import type { ReadDirectories } from "../host/directories.ts";
 import type { Clock } from "../platform/clock.ts";
 import { withAwaitedTasks } from "../store/awaited-tasks.ts";
 import { withSilentSupervisor } from "../store/silent-supervisor.ts";
-import type { RemoteCommand, TaskRecord } from "../store/store.ts";
+import type { CommandOutcome, RemoteCommand, TaskRecord } from "../store/store.ts";
 import { type CountedTask, usageWith } from "../store/task-usage.ts";
 import { outOfFleet } from "../text/server.ts";
 import { waitReason } from "../text/waiting.ts";
@@ -117,7 +117,7 @@ export const createEngineSource = (
     return record && toApiTasks([record])[0];
   };
 
-  const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
+  const pause = (ms: number) => new Promise<undefined>((resolve) => void clock.after(ms, () => resolve(undefined)));
 
   const brief = (records: TaskRecord[]): ApiTask[] => toApiTasks(records).map(briefTask);
 
@@ -136,22 +136,33 @@ export const createEngineSource = (
     return tasks;
   };
 
-  /** Has the process that supervises the task execute a command: this one, or another through the store. */
-  const execute = async (taskId: string, command: RemoteCommand): Promise<SourceResult<ApiTask>> => {
+  /** Stores a command for the process that supervises the task, or for one that may claim it. Undefined: nobody answered in time. */
+  const executeThroughStore = async (taskId: string, command: RemoteCommand): Promise<CommandOutcome | undefined> => {
     const pending = { id: createId(), taskId, command };
     const deadline = clock.now() + COMMAND_TIMEOUT_MS;
     const { store } = directoryOf(taskId);
-    if (!store.isAttended(taskId)) return failure(unattendedReason(store.get(taskId)?.task.directory));
     store.submitCommand(pending, clock.now());
     for (const { engine } of directories.all()) engine.runRemoteCommands();
     for (;;) {
       const outcome = store.takeOutcome(pending.id);
-      if (outcome?.refused !== undefined) return failure(outcome.refused, outcome.liesWith);
-      const task = get(taskId);
-      if (outcome) return task ? { ok: true, value: task } : failure(`Task ${taskId} was cleared.`);
-      if (clock.now() >= deadline) return failure(LATE, "late");
+      if (outcome || clock.now() >= deadline) return outcome;
       await pause(OUTCOME_POLL_MS);
     }
+  };
+
+  /** Executes a command in this process where it supervises the task; otherwise another process is asked to. */
+  const execute = async (taskId: string, command: RemoteCommand): Promise<SourceResult<ApiTask>> => {
+    const { store } = directoryOf(taskId);
+    if (!store.isAttended(taskId)) return failure(unattendedReason(store.get(taskId)?.task.directory));
+    let executed: Promise<CommandOutcome> | undefined;
+    for (const { engine } of directories.all()) executed ??= engine.executeCommand(taskId, command);
+    const outcome = await (executed
+      ? Promise.race([executed, pause(COMMAND_TIMEOUT_MS)])
+      : executeThroughStore(taskId, command));
+    if (!outcome) return failure(LATE, "late");
+    if (outcome.refused !== undefined) return failure(outcome.refused, outcome.liesWith);
+    const task = get(taskId);
+    return task ? { ok: true, value: task } : failure(`Task ${taskId} was cleared.`);
   };
 
   /** Reads the messages of a task from the server that has them, over the fleet of its directory, or else any of this process. */

@@ -1,17 +1,14 @@
-// ADR-062 in docs/decisions.md
 import type { Task } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { Failure, Outcome } from "../platform/result.ts";
-import type { CommandOutcome, PendingCommand, Store } from "../store/store.ts";
+import type { CommandOutcome, RemoteCommand, Store } from "../store/store.ts";
 import type { CancelResult } from "./cancel.ts";
 import type { ResumeRequest } from "./resume.ts";
 import type { SteerRequest } from "./steer.ts";
 
-/** Dependencies of executing remote commands. */
-export interface RemoteCommandDeps {
-  store: Pick<Store, "takeCommands" | "storeOutcome">;
-  log: Log;
+/** What a person may have done with a task. */
+export interface Operations {
   get(taskId: string): Task | undefined;
   cancel(taskIds: string[]): Promise<CancelResult[]>;
   resume(request: ResumeRequest): Promise<Outcome<Task>>;
@@ -24,40 +21,55 @@ const toCommandOutcome = ({ reason, cause: liesWith }: Failure): CommandOutcome 
   ...(liesWith === "host" ? { liesWith } : {}),
 });
 
-/**
- * Creates a function that executes the commands which other processes and the status API have stored for the tasks that
- * this process supervises, and stores their outcomes. It returns at once; the commands run in the background.
- */
-export const createRemoteCommands = ({ store, log, get, cancel, resume, steer, answer }: RemoteCommandDeps) => {
-  const execute = async ({ taskId, command }: PendingCommand): Promise<CommandOutcome> => {
-    const task = get(taskId);
-    if (!task) return { refused: `Task ${taskId} no longer exists.` };
-    if (command.kind === "cancel") {
-      const [cancelled] = await cancel([taskId]);
-      return cancelled?.refused === undefined ? {} : { refused: `Task ${taskId} ${cancelled.refused}.` };
-    }
-    if (command.kind === "answer") {
-      const answered = await answer(taskId, command.answer);
-      return answered.ok ? {} : toCommandOutcome(answered);
-    }
-    const { parentSessionID } = task;
-    if (command.kind === "steer") {
-      const steered = steer({ parentSessionID, taskId, prompt: command.prompt, from: "user" });
-      return steered.ok ? {} : toCommandOutcome(steered);
-    }
-    const { signal } = new AbortController();
-    const resumed = await resume({ parentSessionID, taskId, prompt: command.prompt, agent: undefined, signal });
-    return resumed.ok ? {} : toCommandOutcome(resumed);
-  };
+const perform = async (
+  { get, cancel, resume, steer, answer }: Operations,
+  taskId: string,
+  command: RemoteCommand,
+): Promise<CommandOutcome> => {
+  const task = get(taskId);
+  if (!task) return { refused: `Task ${taskId} no longer exists.` };
+  if (command.kind === "cancel") {
+    const [cancelled] = await cancel([taskId]);
+    return cancelled?.refused === undefined ? {} : { refused: `Task ${taskId} ${cancelled.refused}.` };
+  }
+  if (command.kind === "answer") {
+    const answered = await answer(taskId, command.answer);
+    return answered.ok ? {} : toCommandOutcome(answered);
+  }
+  const { parentSessionID } = task;
+  if (command.kind === "steer") {
+    const steered = steer({ parentSessionID, taskId, prompt: command.prompt, from: "user" });
+    return steered.ok ? {} : toCommandOutcome(steered);
+  }
+  const { signal } = new AbortController();
+  const resumed = await resume({ parentSessionID, taskId, prompt: command.prompt, agent: undefined, signal });
+  return resumed.ok ? {} : toCommandOutcome(resumed);
+};
 
-  return (): void => {
-    for (const command of store.takeCommands()) {
-      execute(command)
-        .catch((error) => ({ refused: `A fault in opencode-taskchart: ${errorMessage(error)}` }))
-        .then((outcome) => store.storeOutcome(command.id, outcome))
-        .catch((error) =>
-          log.error("could not store the outcome of a command", { ...command, reason: errorMessage(error) }),
-        );
-    }
-  };
+/** Executes a person's command for a task of this process. A fault is an outcome too: whoever asked learns of it. */
+export const executeCommand = (
+  operations: Operations,
+  taskId: string,
+  command: RemoteCommand,
+): Promise<CommandOutcome> =>
+  perform(operations, taskId, command).catch((error) => ({
+    refused: `A fault in opencode-taskchart: ${errorMessage(error)}`,
+  }));
+
+/**
+ * Executes the commands that the store has for the tasks which this process supervises or may claim, and stores their
+ * outcomes. Returns at once: the commands are executed in the background.
+ */
+export const runStoredCommands = (
+  operations: Operations,
+  store: Pick<Store, "takeCommands" | "storeOutcome">,
+  log: Log,
+): void => {
+  for (const pending of store.takeCommands()) {
+    executeCommand(operations, pending.taskId, pending.command)
+      .then((outcome) => store.storeOutcome(pending.id, outcome))
+      .catch((error) =>
+        log.error("could not store the outcome of a command", { ...pending, reason: errorMessage(error) }),
+      );
+  }
 };

@@ -1,12 +1,10 @@
 import { expect, test } from "vitest";
-import { createRemoteCommands, type RemoteCommandDeps } from "../../../src/services/operations/remote-commands.ts";
+import { type Operations, runStoredCommands } from "../../../src/services/operations/remote-commands.ts";
 import { fail } from "../../../src/services/platform/result.ts";
 import type { CommandOutcome, PendingCommand } from "../../../src/services/store/store.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { createRecordingLog } from "../store/folder-and-log.ts";
 import { scriptTask } from "../store/scripted-task.ts";
-
-type Operations = Pick<RemoteCommandDeps, "get" | "cancel" | "resume" | "steer" | "answer">;
 
 const story = scriptTask("ses_1", { parentSessionID: "ses_parent" });
 story.launch();
@@ -30,16 +28,11 @@ const execute = async (
 ) => {
   const outcomes: [id: string, outcome: CommandOutcome][] = [];
   const log = createRecordingLog();
-  const run = createRemoteCommands({
-    store: {
-      takeCommands: () => [{ id: "req_1", taskId: "ses_1", command }],
-      storeOutcome: storeOutcome ?? ((id, outcome) => void outcomes.push([id, outcome])),
-    },
-    log,
-    ...WILLING,
-    ...operations,
-  });
-  run();
+  const store = {
+    takeCommands: () => [{ id: "req_1", taskId: "ses_1", command }],
+    storeOutcome: storeOutcome ?? ((id: string, outcome: CommandOutcome) => void outcomes.push([id, outcome])),
+  };
+  runStoredCommands({ ...WILLING, ...operations }, store, log);
   await settled();
   return { outcomes, errors: log.errors };
 };
