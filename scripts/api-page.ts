@@ -1,60 +1,4 @@
-import manifest from "../package.json" with { type: "json" };
-import { createAdmissions } from "../src/services/http/access/admission.ts";
-import { createApp } from "../src/services/http/api/app.ts";
-import type { AppDeps } from "../src/services/http/api/app-context.ts";
-
-/** A part of JSON Schema, as the API's description uses it. */
-interface Schema {
-  $ref?: string;
-  type?: string | string[];
-  format?: string;
-  description?: string;
-  enum?: unknown[];
-  const?: unknown;
-  default?: unknown;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  anyOf?: Schema[];
-  additionalProperties?: Schema | boolean;
-}
-
-type Content = Record<string, { schema: Schema }>;
-
-interface Operation {
-  operationId: string;
-  summary: string;
-  security?: unknown[];
-  parameters?: { name: string; in: string; required?: boolean; description?: string; schema: Schema }[];
-  requestBody?: { content: Content };
-  responses: Record<string, { description: string; content?: Content }>;
-}
-
-/** The parts of the OpenAPI document that the page shows. */
-interface ApiDocument {
-  paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema> };
-}
-
-/** Returns the API's own description, as a server gives it at `/v1/openapi.json`. Nothing is listened on. */
-const apiDocument = async (): Promise<ApiDocument> => {
-  const token = "token";
-  const described = {
-    ...{ token, admissions: createAdmissions(), isPasswordSet: false, live: [], version: manifest.version },
-    log: { info: () => undefined, error: (message: string, extra?: unknown) => console.error(message, extra) },
-  } satisfies Partial<AppDeps>;
-  // What answers the other routes is not asked.
-  const app = createApp({ clock: { now: Date.now }, ...described } as unknown as AppDeps);
-  const request = new Request("http://127.0.0.1/v1/openapi.json", {
-    headers: { authorization: `Bearer ${token}`, host: "127.0.0.1" },
-  });
-  const response = await app.handle(request, {
-    ...{ abort: () => undefined, disableTimeout: () => undefined, unsentBytes: () => 0 },
-    ...{ maxStreamBytes: undefined, endpoints: undefined },
-  });
-  if (!response.ok) throw new Error(`The API does not describe itself: ${await response.text()}`);
-  return (await response.json()) as ApiDocument;
-};
+import { type ApiSchema, apiDocument, type Content, type Operation } from "./api-document.ts";
 
 const HEAD = `# API reference
 
@@ -69,7 +13,7 @@ const cell = (text = ""): string => text.replaceAll("|", "\\|").replaceAll("\n",
 const shapeOf = ($ref: string): string => $ref.slice($ref.lastIndexOf("/") + 1);
 
 /** Writes what a value is, such as \`integer\`, or \`list of Task\` with a link. */
-const typeOf = (schema: Schema): string => {
+const typeOf = (schema: ApiSchema): string => {
   const { $ref, type, format, enum: choices, items, anyOf, additionalProperties } = schema;
   if ($ref !== undefined) return `[${shapeOf($ref)}](#${shapeOf($ref).toLowerCase()})`;
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
@@ -81,7 +25,7 @@ const typeOf = (schema: Schema): string => {
 };
 
 /** Writes a row for each field, and for the fields of those that are objects themselves. */
-const fieldRows = (schema: Schema, path = ""): string[] => {
+const fieldRows = (schema: ApiSchema, path = ""): string[] => {
   const { properties = {}, required = [] } = schema;
   return Object.entries(properties).flatMap(([name, field]) => {
     const within = `${path}${name}`;
@@ -135,8 +79,8 @@ const operation = (path: string, method: string, given: Operation): string => {
 };
 
 /** Returns `docs/api.md`: a section for each route, and for each shape that several of them have. */
-export const apiPage = async (): Promise<string> => {
-  const { paths, components } = await apiDocument();
+export const apiPage = (): string => {
+  const { paths, components } = apiDocument();
   const routes = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, given]) => operation(path, method, given)),
   );

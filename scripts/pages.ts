@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { apiDocument } from "./api-document.ts";
+import { writeReference } from "./api-html.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -43,8 +45,8 @@ const drawn = (file: string): string => {
 const PLACE = /\/\* \{\{([\w-]+\.\w+)\}\} \*\/|\{\{([\w-]+\.\w+)\}\}/g;
 
 /**
- * A page as one document with all that it needs. `{{nonce}}`, and what has no extension, stays for whoever serves it. `account` returns
- * where the bundler is to say what went into a script.
+ * Returns a page as one document with all that it needs. `{{reference}}` stands for the description of the API; `{{nonce}}`, and
+ * what else has no extension, stays for whoever serves it. `account` returns where the bundler is to say what went into a script.
  */
 export const buildPage = (page: PageName, account?: () => string): string => {
   const path = `${root}/${DOCUMENTS[page]}`;
@@ -63,9 +65,9 @@ export const buildPage = (page: PageName, account?: () => string): string => {
         return readFileSync(fileOf(name), "utf8");
     }
   };
-  return readFileSync(path, "utf8").replaceAll(PLACE, (_, inCode?: string, inText?: string) =>
-    contentOf(inCode ?? inText ?? ""),
-  );
+  return readFileSync(path, "utf8")
+    .replaceAll("{{reference}}", () => writeReference(apiDocument()))
+    .replaceAll(PLACE, (_, inCode?: string, inText?: string) => contentOf(inCode ?? inText ?? ""));
 };
 
 /** Kilobytes of a built page's scripts as a server would compress them. */

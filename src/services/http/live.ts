@@ -2,12 +2,9 @@ import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
 import type { LiveSource } from "../inspection/protocol.ts";
 import { type App, type AppEnv, errorResponse } from "./access/request-handling.ts";
-import { type BuiltDocument, type DocumentDeps, respondWithDocument } from "./document.ts";
-import { type Broadcast, type BroadcastDeps, createBroadcast } from "./events/broadcast.ts";
+import { type Broadcast, createBroadcast, type StreamContext } from "./events/broadcast.ts";
 import { bytes, frame } from "./events/sse-stream.ts";
-
-/** A live source as events: a stream begins with `begin`, which has all that is kept; each `more` has what was added. */
-export type LiveFeed = Broadcast;
+import { type BuiltDocument, type PageContext, respondWithDocument } from "./html-pages.ts";
 
 /** A person has a page or two open. Each costs a connection and up to `MAX_UNREAD_BYTES` of memory. */
 export const MAX_VIEWERS = 10;
@@ -15,8 +12,11 @@ export const MAX_VIEWERS = 10;
 /** Milliseconds for which steps are gathered: one event of the host leads to a dozen, and no eye tells them apart. */
 const GATHER_MS = 40;
 
-/** Creates the feed of a source. It reads nothing while nobody has subscribed. */
-export const createLiveFeed = (source: LiveSource, deps: BroadcastDeps): LiveFeed => {
+/**
+ * Creates the feed of a live source. A stream begins with `begin`, which has all that is kept; each `more` has what was added.
+ * Nothing is read while nobody has subscribed.
+ */
+export const createLiveFeed = (source: LiveSource, context: StreamContext): Broadcast => {
   let upTo = 0;
 
   const format = (name: "begin" | "more", message: { upTo: number }): string => {
@@ -33,7 +33,7 @@ export const createLiveFeed = (source: LiveSource, deps: BroadcastDeps): LiveFee
   const first = () => bytes(format("begin", source.since(0)));
   return createBroadcast(
     { maxSubscribers: MAX_VIEWERS, gatherMs: GATHER_MS, first, since, onChange: source.onChange },
-    deps,
+    context,
   );
 };
 
@@ -67,8 +67,8 @@ const whereItIsOn = (servers: readonly OtherServer[]): string => {
 export const registerLivePage = (
   app: App,
   { path, source, howToSwitchOn, ...document }: LivePage,
-  feed: LiveFeed,
-  { servers, ...documentDeps }: DocumentDeps & { servers(): readonly OtherServer[] },
+  feed: Broadcast,
+  { servers, ...pageContext }: PageContext & { servers(): readonly OtherServer[] },
 ) => {
   const events = `${path}/events` as const;
 
@@ -80,7 +80,7 @@ export const registerLivePage = (
     await next();
   });
 
-  app.get(path, onlyWhenOn, (c) => respondWithDocument(c, document, documentDeps));
+  app.get(path, onlyWhenOn, (c) => respondWithDocument(c, document, pageContext));
 
   app.get(events, onlyWhenOn, (c) => {
     // A HEAD request would open a stream that nobody reads, and that would count as a viewer for ever.

@@ -3,10 +3,10 @@ import type { ReadDirectories } from "../host/directories.ts";
 import { worktreesFolder } from "../worktrees/folders.ts";
 import { createEngineSource } from "./engine-source.ts";
 import type { OpenDirectories } from "./open-directories.ts";
-import { type StatusServer, type StatusServerDeps, startStatusServer } from "./server/status-server.ts";
+import { type StatusServer, type StatusServerOptions, startStatusServer } from "./server/status-server.ts";
 
 /** What the status API is served from. */
-export interface StatusApiDeps extends Omit<StatusServerDeps, "source"> {
+export interface StatusApiOptions extends Omit<StatusServerOptions, "source"> {
   directories: OpenDirectories;
   readDirectories: ReadDirectories;
 }
@@ -18,9 +18,15 @@ export interface StatusApiDeps extends Omit<StatusServerDeps, "source"> {
 export const serveStatusApi = ({
   directories,
   readDirectories,
-  ...deps
-}: StatusApiDeps): Promise<StatusServer | undefined> =>
+  ...options
+}: StatusApiOptions): Promise<StatusServer | undefined> =>
   startStatusServer({
-    ...deps,
-    source: createEngineSource(directories, deps.clock, randomUUID, worktreesFolder(deps.folder), readDirectories),
+    ...options,
+    source: createEngineSource(
+      directories,
+      options.clock,
+      randomUUID,
+      worktreesFolder(options.folder),
+      readDirectories,
+    ),
   });

@@ -16,17 +16,6 @@ import type { ApiTask } from "./contract/api-task.ts";
 import type { Changes } from "./contract/changes.ts";
 import type { SourceResult, StatusSource } from "./contract/status-source.ts";
 
-/** What is asked about worktrees with. */
-export interface WorktreeChangesDeps {
-  /** The folder of all worktrees. */
-  root: string;
-  task(taskId: string): ApiTask | undefined;
-  /** True while a run of a task that works in the worktree of that id is under way. */
-  isWorkedIn(worktreeId: string): boolean;
-  /** Epoch milliseconds. */
-  now(): number;
-}
-
 const refused = (reason: string) => ({ ok: false, reason, cause: "task" }) as const;
 
 const whyNot = ({ message, conflicts }: NotDone): string => {
@@ -34,13 +23,22 @@ const whyNot = ({ message, conflicts }: NotDone): string => {
   return `${message}: ${conflicts.map(({ path, kind }) => `${toSingleLine(path)} (${kind})`).join(", ")}. The worktree stays.`;
 };
 
-/** Creates the part of the source that is about what tasks left in their worktrees: it works in any process, on the files. */
+/**
+ * Creates the part of the source that is about what tasks left in their worktrees: it works in any process, on the files.
+ * `root` is the folder of all worktrees; `isWorkedIn` returns true while a run of a task in the worktree of that id is under
+ * way; `now` returns epoch milliseconds.
+ */
 export const createWorktreeChanges = ({
   root,
   task,
   isWorkedIn,
   now,
-}: WorktreeChangesDeps): Pick<StatusSource, "changes" | "apply" | "discard"> => {
+}: {
+  root: string;
+  task(taskId: string): ApiTask | undefined;
+  isWorkedIn(worktreeId: string): boolean;
+  now(): number;
+}): Pick<StatusSource, "changes" | "apply" | "discard"> => {
   const toChanges = (
     { paths, record }: Pick<LeftWorktree, "paths" | "record">,
     { files, leftOut = [], cutOff }: Pick<Changes, "files" | "leftOut"> & { cutOff?: LeftChanges["cutOff"] },

@@ -12,7 +12,7 @@ const PLUGIN = "src/plugin.ts";
 
 const notStarted = planted(PLUGIN, "opening.whenProcessStays(statusApi.permit);", "");
 const elsewhere = planted(NODE, "server.listen(port, LOOPBACK);", 'server.listen(port, "127.0.0.2");');
-const alwaysServed = planted(SERVER, "if (!isEnabled(deps.env)) return undefined;", "");
+const alwaysServed = planted(SERVER, "if (!isEnabled(options.env)) return undefined;", "");
 const notWritten = planted(ANNOUNCE, "files.writeServer(own);", "");
 const notDeleted = planted(ANNOUNCE, "if (isOurs()) files.removeServer();", "");
 const withoutStart = planted(
@@ -28,7 +28,7 @@ const server: Entry[] = [
     "The plugin SHALL provide an embedded HTTP API server using `Bun.serve()` that exposes task and agent status to external consumers.":
       planted(
         SERVER,
-        "if (!isEnabled(deps.env)) return undefined;",
+        "if (!isEnabled(options.env)) return undefined;",
         "if (deps) return undefined;",
         "Server starts on plugin init",
       ),
@@ -106,8 +106,8 @@ const server: Entry[] = [
     "no HTTP server is started": alwaysServed,
     "no `server.json` is written": planted(
       SERVER,
-      "if (!isEnabled(deps.env)) return undefined;",
-      "if (!isEnabled(deps.env)) { createDiscoveryFiles(deps.folder).prepare(); return undefined; }",
+      "if (!isEnabled(options.env)) return undefined;",
+      "if (!isEnabled(options.env)) { createDiscoveryFiles(deps.folder).prepare(); return undefined; }",
     ),
     "all other plugin functionality remains unaffected": planted(
       PLUGIN,

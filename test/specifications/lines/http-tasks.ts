@@ -5,7 +5,7 @@ import { type Entry, lines, planted, seenBy } from "./entry.ts";
 const API = ["asyncagents-task"] as const;
 const ROUTES = "src/services/http/api/routes.ts";
 const HANDLERS = "src/services/http/api/route-handlers.ts";
-const CONTEXT = "src/services/http/api/app-context.ts";
+const CONTEXT = "src/services/http/api/context.ts";
 const SCHEMAS = "src/services/http/contract/schemas.ts";
 const SOURCE = "src/services/http/engine-source.ts";
 
@@ -13,13 +13,13 @@ const LIST = "Task List API";
 
 const countsAll = planted(
   HANDLERS,
-  "validated(schemas.TaskPage, { tasks, total, limit, offset, ...usage })",
-  "validated(schemas.TaskPage, { tasks, total: source.count(), limit, offset, ...usage })",
+  "validated(log, schemas.TaskPage, { tasks, total, limit, offset, ...usage })",
+  "validated(log, schemas.TaskPage, { tasks, total: source.count(), limit, offset, ...usage })",
 );
 const countsPage = planted(
   HANDLERS,
-  "validated(schemas.TaskPage, { tasks, total, limit, offset, ...usage })",
-  "validated(schemas.TaskPage, { tasks, total: tasks.length, limit, offset, ...usage })",
+  "validated(log, schemas.TaskPage, { tasks, total, limit, offset, ...usage })",
+  "validated(log, schemas.TaskPage, { tasks, total: tasks.length, limit, offset, ...usage })",
 );
 
 /** The filter of a request is changed before it is used. */
@@ -53,8 +53,8 @@ const list: Entry[] = [
     ],
     "the response includes `tasks` array, `total` count, `limit`, and `offset` fields": planted(
       HANDLERS,
-      "validated(schemas.TaskPage, { tasks, total, limit, offset, ...usage })",
-      "validated(schemas.TaskPage, { tasks, total, limit, ...usage } as never)",
+      "validated(log, schemas.TaskPage, { tasks, total, limit, offset, ...usage })",
+      "validated(log, schemas.TaskPage, { tasks, total, limit, ...usage } as never)",
     ),
   }),
   ...lines(API, LIST, "Filters by status parameter", {
@@ -162,8 +162,8 @@ const logs: Entry[] = [
   ...lines(API, LOGS, "Returns message history for a running task", {
     "the server returns the current message history as a JSON array": planted(
       HANDLERS,
-      "validated(schemas.Logs, messages.value)",
-      "{ messages: messages.value }",
+      "validated(log, schemas.Logs, value)",
+      "{ messages: value }",
     ),
     "messages are returned unmasked (no sensitive data filtering)": masked,
   }),

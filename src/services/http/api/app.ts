@@ -13,26 +13,17 @@ import {
   withCommonHeaders,
 } from "../access/request-handling.ts";
 import { SourceUnavailable } from "../contract/status-source.ts";
+import { registerPages } from "../html-pages.ts";
 import { registerLivePage } from "../live.ts";
-import type { AppDeps } from "./app-context.ts";
-import { registerPeoplePages } from "./people-pages.ts";
+import type { ApiContext } from "./context.ts";
+import { openApiDocument } from "./openapi.ts";
 import { registerCommands, registerReads } from "./route-handlers.ts";
-import * as routes from "./routes.ts";
+import { routes } from "./routes.ts";
 
 const describeFault = (error: z.ZodError): string =>
   error.issues
     .map(({ path, message }) => (path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`))
     .join("; ");
-
-const openApiInfo = (version: string) => ({
-  openapi: "3.1.0",
-  info: {
-    title: "opencode-taskchart status API",
-    version,
-    description:
-      "Background tasks of OpenCode. Served on loopback, at the address in `server.json` of the data folder.",
-  },
-});
 
 /** The status API, as a server calls it. */
 export interface StatusApp {
@@ -48,14 +39,13 @@ const shuttingDown = (): Response =>
   );
 
 /** Creates the status API, for both runtimes. */
-export const createApp = (deps: AppDeps): StatusApp => {
-  const { log, version, admissions, token, isPasswordSet } = deps;
+export const createApp = (context: ApiContext): StatusApp => {
+  const { log, version, admissions, token, isPasswordSet } = context;
   const app: App = new OpenAPIHono<AppEnv>({
     defaultHook: (result) => {
       if (!result.success) throw new HTTPException(400, { message: describeFault(result.error) });
     },
   });
-  app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
   const onMethodNotAllowed = ({ req }: Context, methods: string[]) => {
     // A stream has no HEAD.
     const supported = methods.filter((method) => method !== "HEAD" || req.path !== routes.events.path);
@@ -65,12 +55,12 @@ export const createApp = (deps: AppDeps): StatusApp => {
   };
   app.use(methodNotAllowed({ app, onMethodNotAllowed }));
   app.use(createReadGuard({ token, isPasswordSet, reads: admissions.reads }));
-  registerReads(app, deps);
-  registerCommands(app, deps);
-  for (const { page, feed } of deps.live) registerLivePage(app, page, feed, deps);
-  const openApi = () => app.getOpenAPI31Document(openApiInfo(version));
-  app.get("/v1/openapi.json", (c) => c.json(openApi()));
-  registerPeoplePages(app, deps, openApi);
+  registerReads(app, context);
+  registerCommands(app, context);
+  for (const { page, feed } of context.live) registerLivePage(app, page, feed, context);
+  app.get("/v1/openapi.json", (c) => c.json(openApiDocument(version)));
+  const liveView = () => context.live.find(({ page }) => page.path === "/inspect" && page.source.isOn())?.page.path;
+  if (context.documents) registerPages(app, context.documents, liveView, context);
   app.notFound(({ req }) => errorResponse(404, `There is nothing at ${quote(req.path)}.`));
   app.onError((error, { req }) => {
     if (error instanceof HTTPException) return errorResponse(error.status, error.message);

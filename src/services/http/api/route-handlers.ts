@@ -8,17 +8,15 @@ import { Fleet } from "../contract/fleet.ts";
 import * as schemas from "../contract/schemas.ts";
 import type { SourceResult } from "../contract/status-source.ts";
 import { MAX_SUBSCRIBERS } from "../events/task-feed.ts";
-import { type AppDeps, idResolver, notFound, responseValidator, sourceError } from "./app-context.ts";
-import * as routes from "./routes.ts";
+import { type ApiContext, notFound, resolveId, validated, valueOrThrow } from "./context.ts";
+import { routes } from "./routes.ts";
 
 /** Agents choose batch ids freely; a longer one is not looked up. */
 const MAX_BATCH_ID_CHARS = 512;
 
 /** Registers the routes that read. `createReadGuard` decides who may use them. */
-export const registerReads = (app: App, deps: AppDeps): void => {
-  const { source, feed, clock, log, version, own, prove, servers, writeJson } = deps;
-  const validated = responseValidator(log);
-  const resolveId = idResolver(source);
+export const registerReads = (app: App, context: ApiContext): void => {
+  const { source, feed, clock, log, version, own, prove, servers, writeJson } = context;
   const startedAt = clock.now();
 
   app.openapi(routes.health, (c) => {
@@ -26,15 +24,15 @@ export const registerReads = (app: App, deps: AppDeps): void => {
     const health = { status: "ok" as const, uptime, version, taskCount: source.stats().total, ...own };
     const { challenge } = c.req.valid("query");
     const proof = challenge === undefined ? {} : { proof: prove(challenge) };
-    return c.json(validated(schemas.Health, { ...health, ...proof }), 200);
+    return c.json(validated(log, schemas.Health, { ...health, ...proof }), 200);
   });
 
   app.openapi(routes.servers, (c) => {
     const all = servers().map((server) => ({ ...server, isThis: server.pid === own.pid }));
-    return c.json(validated(schemas.Servers, { servers: all }), 200);
+    return c.json(validated(log, schemas.Servers, { servers: all }), 200);
   });
 
-  app.openapi(routes.stats, (c) => c.json(validated(schemas.Stats, schemas.toStats(source.stats())), 200));
+  app.openapi(routes.stats, (c) => c.json(validated(log, schemas.Stats, schemas.toStats(source.stats())), 200));
 
   app.openapi(routes.tasks, (c) => {
     const { parent, batch, ...filter } = c.req.valid("query");
@@ -42,33 +40,32 @@ export const registerReads = (app: App, deps: AppDeps): void => {
     const { limit, offset } = filter;
     const isGroup = parent !== undefined || batch !== undefined;
     const usage = isGroup ? { usage: source.groupUsage({ parentSessionID: parent, batchId: batch }) } : {};
-    return writeJson(c.env.connection, validated(schemas.TaskPage, { tasks, total, limit, offset, ...usage }));
+    return writeJson(c.env.connection, validated(log, schemas.TaskPage, { tasks, total, limit, offset, ...usage }));
   });
 
   app.openapi(routes.task, (c) => {
     const { id } = c.req.valid("param");
-    const task = source.task(resolveId(id));
+    const task = source.task(resolveId(source, id));
     if (!task) throw notFound("task", id);
-    return writeJson(c.env.connection, validated(ApiTask, task));
+    return writeJson(c.env.connection, validated(log, ApiTask, task));
   });
 
   app.openapi(routes.logs, async (c) => {
-    const messages = await source.logs(resolveId(c.req.valid("param").id));
-    if (messages.ok) return writeJson(c.env.connection, validated(schemas.Logs, messages.value));
-    throw sourceError({ ...messages, reason: `OpenCode does not return the messages: ${messages.reason}` });
+    const messages = await source.logs(resolveId(source, c.req.valid("param").id));
+    const value = valueOrThrow(messages, "OpenCode does not return the messages: ");
+    return writeJson(c.env.connection, validated(log, schemas.Logs, value));
   });
 
   app.openapi(routes.changes, async (c) => {
-    const changes = await source.changes(resolveId(c.req.valid("param").id));
-    if (!changes.ok) throw sourceError(changes);
-    return writeJson(c.env.connection, validated(Changes, changes.value));
+    const changes = valueOrThrow(await source.changes(resolveId(source, c.req.valid("param").id)));
+    return writeJson(c.env.connection, validated(log, Changes, changes));
   });
 
   app.openapi(routes.journal, (c) => {
     const { id } = c.req.valid("param");
-    const journal = source.journal(resolveId(id));
+    const journal = source.journal(resolveId(source, id));
     if (!journal) throw notFound("task", id);
-    return writeJson(c.env.connection, validated(schemas.Journal, journal));
+    return writeJson(c.env.connection, validated(log, schemas.Journal, journal));
   });
 
   app.openapi(routes.group, (c) => {
@@ -76,18 +73,18 @@ export const registerReads = (app: App, deps: AppDeps): void => {
     const tasks = id.length > MAX_BATCH_ID_CHARS ? [] : source.batch(id);
     if (tasks.length === 0) throw notFound("task group", id);
     const group = schemas.toGroup(id, tasks, source.usage(tasks), clock.now());
-    return writeJson(c.env.connection, validated(schemas.Group, group));
+    return writeJson(c.env.connection, validated(log, schemas.Group, group));
   });
 
-  app.openapi(routes.fleet, async (c) => c.json(validated(Fleet, await source.fleet()), 200));
+  app.openapi(routes.fleet, async (c) => c.json(validated(log, Fleet, await source.fleet()), 200));
 
-  app.openapi(routes.machines, (c) => c.json(validated(schemas.Machines, source.machines()), 200));
+  app.openapi(routes.machines, (c) => c.json(validated(log, schemas.Machines, source.machines()), 200));
 
   app.openapi(routes.machine, (c) => {
     const { name } = c.req.valid("param");
     const charts = source.machines();
     if (!Object.hasOwn(charts, name)) throw notFound("statechart", name);
-    return c.json(validated(schemas.Machine, charts[name]), 200);
+    return c.json(validated(log, schemas.Machine, charts[name]), 200);
   });
 
   app.openapi(routes.events, (c) => {
@@ -116,42 +113,42 @@ const bodyLimit = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /** Registers the routes that change tasks. All of them require the token. */
-export const registerCommands = (app: App, { source, log, token, writeJson }: AppDeps): void => {
-  const validated = responseValidator(log);
-  const resolveId = idResolver(source);
+export const registerCommands = (app: App, { source, log, token, writeJson }: ApiContext): void => {
   const withToken = createTokenGuard(token);
 
-  const respond = (connection: ClientConnection, result: SourceResult<ApiTask>) => {
-    if (!result.ok) throw sourceError(result);
-    return writeJson(connection, validated(ApiTask, result.value));
-  };
+  const respond = (connection: ClientConnection, result: SourceResult<ApiTask>) =>
+    writeJson(connection, validated(log, ApiTask, valueOrThrow(result)));
+
+  const respondChanges = (connection: ClientConnection, result: SourceResult<Changes>) =>
+    writeJson(connection, validated(log, Changes, valueOrThrow(result)));
 
   app.openapi({ ...routes.cancel, middleware: withToken }, async (c) =>
-    respond(c.env.connection, await source.cancel(resolveId(c.req.valid("param").id))),
+    respond(c.env.connection, await source.cancel(resolveId(source, c.req.valid("param").id))),
   );
 
-  const respondChanges = (connection: ClientConnection, result: SourceResult<Changes>) => {
-    if (!result.ok) throw sourceError(result);
-    return writeJson(connection, validated(Changes, result.value));
-  };
-
   app.openapi({ ...routes.apply, middleware: withToken }, async (c) =>
-    respondChanges(c.env.connection, await source.apply(resolveId(c.req.valid("param").id))),
+    respondChanges(c.env.connection, await source.apply(resolveId(source, c.req.valid("param").id))),
   );
 
   app.openapi({ ...routes.discard, middleware: withToken }, async (c) =>
-    respondChanges(c.env.connection, await source.discard(resolveId(c.req.valid("param").id))),
+    respondChanges(c.env.connection, await source.discard(resolveId(source, c.req.valid("param").id))),
   );
 
   app.openapi({ ...routes.resume, middleware: [withToken, bodyLimit] }, async (c) =>
-    respond(c.env.connection, await source.resume(resolveId(c.req.valid("param").id), c.req.valid("json").prompt)),
+    respond(
+      c.env.connection,
+      await source.resume(resolveId(source, c.req.valid("param").id), c.req.valid("json").prompt),
+    ),
   );
 
   app.openapi({ ...routes.steer, middleware: [withToken, bodyLimit] }, async (c) =>
-    respond(c.env.connection, await source.steer(resolveId(c.req.valid("param").id), c.req.valid("json").prompt)),
+    respond(
+      c.env.connection,
+      await source.steer(resolveId(source, c.req.valid("param").id), c.req.valid("json").prompt),
+    ),
   );
 
   app.openapi({ ...routes.answers, middleware: [withToken, bodyLimit] }, async (c) =>
-    respond(c.env.connection, await source.answer(resolveId(c.req.valid("param").id), c.req.valid("json"))),
+    respond(c.env.connection, await source.answer(resolveId(source, c.req.valid("param").id), c.req.valid("json"))),
   );
 };

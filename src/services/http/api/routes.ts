@@ -1,4 +1,3 @@
-// ADR-120 in docs/decisions.md
 import { createRoute, type z } from "@hono/zod-openapi";
 import { ApiTask } from "../contract/api-task.ts";
 import { Changes } from "../contract/changes.ts";
@@ -46,118 +45,6 @@ const post = <P extends string>(operationId: string, path: P, summary: string) =
   security: withToken,
 });
 
-export const health = createRoute({
-  ...get("getHealth", "/v1/health", "The health of the server"),
-  request: { query: schemas.HealthQuery },
-  responses: {
-    200: json("The server is healthy.", schemas.Health),
-    400: error("The challenge is malformed."),
-  },
-});
-
-export const servers = createRoute({
-  ...get("listServers", "/v1/servers", "The servers of all OpenCode processes, which serve the same tasks"),
-  responses: { 200: json("The servers, this one among them.", schemas.Servers), ...readErrors },
-});
-
-export const stats = createRoute({
-  ...get("getStats", "/v1/stats", "Counts of all tasks"),
-  responses: { 200: json("The counts.", schemas.Stats), ...readErrors },
-});
-
-export const tasks = createRoute({
-  ...get("listTasks", "/v1/tasks", "The tasks that match all given parameters, newest first"),
-  request: { query: schemas.ListQuery },
-  responses: {
-    200: json("A page of them, with long values shortened: `cut` names the shortened fields.", schemas.TaskPage),
-    400: error("A parameter is wrong; the message names it."),
-    ...readErrors,
-  },
-});
-
-export const task = createRoute({
-  ...get("getTask", "/v1/tasks/{id}", "One task, by its id or an unambiguous beginning of it"),
-  request: ofTask,
-  responses: { 200: json("The task, with all values complete.", ApiTask), ...ofTaskErrors },
-});
-
-export const logs = createRoute({
-  ...get("getTaskLogs", "/v1/tasks/{id}/logs", "The messages of a task's session, complete and unmasked"),
-  request: ofTask,
-  responses: {
-    200: json("The messages, oldest first.", schemas.Logs),
-    ...ofTaskErrors,
-    502: error("OpenCode does not return the messages; the message has its reason."),
-    504: error("OpenCode has not returned them in time."),
-  },
-});
-
-export const journal = createRoute({
-  ...get("getTaskJournal", "/v1/tasks/{id}/events", "The events that a task's statechart accepted"),
-  request: ofTask,
-  responses: { 200: json("The events, oldest first.", schemas.Journal), ...ofTaskErrors },
-});
-
-export const changes = createRoute({
-  ...get("getTaskChanges", "/v1/tasks/{id}/changes", "What an ended task left changed in its worktree"),
-  request: ofTask,
-  responses: {
-    200: json("The changes.", Changes),
-    ...readErrors,
-    404: unknownTask,
-    409: error("The task has no worktree of its own, or has not ended, or the id is the beginning of several."),
-  },
-});
-
-export const group = createRoute({
-  ...get("getTaskGroup", "/v1/task-groups/{id}", "The tasks of a batch, with totals"),
-  request: { params: schemas.GroupPath },
-  responses: {
-    200: json("The batch, with long values of its tasks shortened.", schemas.Group),
-    404: error("There is no such batch."),
-    ...readErrors,
-  },
-});
-
-export const fleet = createRoute({
-  ...get("getFleet", "/v1/fleet", "The servers of the fleet, and what waits for them"),
-  responses: { 200: json("The fleet, or that this server is in none.", Fleet), ...readErrors },
-});
-
-export const machines = createRoute({
-  ...get("listMachines", "/v1/machines", "The statecharts by name"),
-  responses: { 200: json("The statecharts.", schemas.Machines), ...readErrors },
-});
-
-export const machine = createRoute({
-  ...get("getMachine", "/v1/machines/{name}", "One statechart"),
-  request: { params: schemas.MachinePath },
-  responses: {
-    200: json("The statechart.", schemas.Machine),
-    404: error("There is no such statechart."),
-    ...readErrors,
-  },
-});
-
-export const events = createRoute({
-  ...get("streamEvents", "/v1/events", "Changes of tasks, from now on"),
-  responses: {
-    200: {
-      description:
-        "Server-sent events: `snapshot` first, then `task.created`, `task.updated`, `task.completed`, `task.error` and `task.cancelled` with the task, long values shortened: `cut` names the shortened fields; `task.removed` with `{ sessionID }` when a task that the stream has mentioned is cleared; `heartbeat` with `{ ts }` after 30 s of silence. The ids are numbers of changes. A client that does not read is disconnected.",
-      content: { "text/event-stream": { schema: schemas.Snapshot } },
-    },
-    401: mayNotRead,
-    503: error("There are as many subscribers as allowed, or too much data is on its way to them."),
-  },
-});
-
-export const cancel = createRoute({
-  ...post("cancelTask", "/v1/tasks/{id}/cancel", "Stops a task"),
-  request: ofTask,
-  responses: { 200: json("The task.", ApiTask), ...commandErrors },
-});
-
 /** The errors of the routes that change a worktree, which need no process of the task's directory. */
 const worktreeErrors = {
   401: commandErrors[401],
@@ -167,18 +54,6 @@ const worktreeErrors = {
   ),
   503: tooMuch,
 };
-
-export const apply = createRoute({
-  ...post("applyChanges", "/v1/tasks/{id}/apply", "Takes what a task changed in its worktree into the user's tree"),
-  request: ofTask,
-  responses: { 200: json("The files that were changed by it in the tree.", Changes), ...worktreeErrors },
-});
-
-export const discard = createRoute({
-  ...post("discardChanges", "/v1/tasks/{id}/discard", "Removes a task's worktree with what it changed there"),
-  request: ofTask,
-  responses: { 200: json("What was removed.", Changes), ...worktreeErrors },
-});
 
 const withBody = <S extends z.ZodType>(schema: S) => ({
   request: { ...ofTask, body: { required: true, content: { "application/json": { schema } } } },
@@ -192,21 +67,148 @@ const withBody = <S extends z.ZodType>(schema: S) => ({
   },
 });
 
-export const resume = createRoute({
-  ...post("resumeTask", "/v1/tasks/{id}/resume", "Sends a completed task a follow-up prompt"),
-  ...withBody(schemas.ResumeBody),
-});
+/** The routes, in the order in which the description of the API has them. */
+export const routes = {
+  health: createRoute({
+    ...get("getHealth", "/v1/health", "The health of the server"),
+    request: { query: schemas.HealthQuery },
+    responses: {
+      200: json("The server is healthy.", schemas.Health),
+      400: error("The challenge is malformed."),
+    },
+  }),
 
-export const steer = createRoute({
-  ...post("steerTask", "/v1/tasks/{id}/steer", "Gives a running task a further instruction"),
-  ...withBody(schemas.SteerBody),
-});
+  servers: createRoute({
+    ...get("listServers", "/v1/servers", "The servers of all OpenCode processes, which serve the same tasks"),
+    responses: { 200: json("The servers, this one among them.", schemas.Servers), ...readErrors },
+  }),
 
-export const answers = createRoute({
-  ...post(
-    "answerRequest",
-    "/v1/tasks/{id}/answers",
-    "Answers a permission request or a question that a task waits for",
-  ),
-  ...withBody(schemas.AnswerBody),
-});
+  stats: createRoute({
+    ...get("getStats", "/v1/stats", "Counts of all tasks"),
+    responses: { 200: json("The counts.", schemas.Stats), ...readErrors },
+  }),
+
+  tasks: createRoute({
+    ...get("listTasks", "/v1/tasks", "The tasks that match all given parameters, newest first"),
+    request: { query: schemas.ListQuery },
+    responses: {
+      200: json("A page of them, with long values shortened: `cut` names the shortened fields.", schemas.TaskPage),
+      400: error("A parameter is wrong; the message names it."),
+      ...readErrors,
+    },
+  }),
+
+  task: createRoute({
+    ...get("getTask", "/v1/tasks/{id}", "One task, by its id or an unambiguous beginning of it"),
+    request: ofTask,
+    responses: { 200: json("The task, with all values complete.", ApiTask), ...ofTaskErrors },
+  }),
+
+  logs: createRoute({
+    ...get("getTaskLogs", "/v1/tasks/{id}/logs", "The messages of a task's session, complete and unmasked"),
+    request: ofTask,
+    responses: {
+      200: json("The messages, oldest first.", schemas.Logs),
+      ...ofTaskErrors,
+      502: error("OpenCode does not return the messages; the message has its reason."),
+      504: error("OpenCode has not returned them in time."),
+    },
+  }),
+
+  changes: createRoute({
+    ...get("getTaskChanges", "/v1/tasks/{id}/changes", "What an ended task left changed in its worktree"),
+    request: ofTask,
+    responses: {
+      200: json("The changes.", Changes),
+      ...readErrors,
+      404: unknownTask,
+      409: error("The task has no worktree of its own, or has not ended, or the id is the beginning of several."),
+    },
+  }),
+
+  journal: createRoute({
+    ...get("getTaskJournal", "/v1/tasks/{id}/events", "The events that a task's statechart accepted"),
+    request: ofTask,
+    responses: { 200: json("The events, oldest first.", schemas.Journal), ...ofTaskErrors },
+  }),
+
+  group: createRoute({
+    ...get("getTaskGroup", "/v1/task-groups/{id}", "The tasks of a batch, with totals"),
+    request: { params: schemas.GroupPath },
+    responses: {
+      200: json("The batch, with long values of its tasks shortened.", schemas.Group),
+      404: error("There is no such batch."),
+      ...readErrors,
+    },
+  }),
+
+  fleet: createRoute({
+    ...get("getFleet", "/v1/fleet", "The servers of the fleet, and what waits for them"),
+    responses: { 200: json("The fleet, or that this server is in none.", Fleet), ...readErrors },
+  }),
+
+  machines: createRoute({
+    ...get("listMachines", "/v1/machines", "The statecharts by name"),
+    responses: { 200: json("The statecharts.", schemas.Machines), ...readErrors },
+  }),
+
+  machine: createRoute({
+    ...get("getMachine", "/v1/machines/{name}", "One statechart"),
+    request: { params: schemas.MachinePath },
+    responses: {
+      200: json("The statechart.", schemas.Machine),
+      404: error("There is no such statechart."),
+      ...readErrors,
+    },
+  }),
+
+  events: createRoute({
+    ...get("streamEvents", "/v1/events", "Changes of tasks, from now on"),
+    responses: {
+      200: {
+        description:
+          "Server-sent events: `snapshot` first, then `task.created`, `task.updated`, `task.completed`, `task.error` and `task.cancelled` with the task, long values shortened: `cut` names the shortened fields; `task.removed` with `{ sessionID }` when a task that the stream has mentioned is cleared; `heartbeat` with `{ ts }` after 30 s of silence. The ids are numbers of changes. A client that does not read is disconnected.",
+        content: { "text/event-stream": { schema: schemas.Snapshot } },
+      },
+      401: mayNotRead,
+      503: error("There are as many subscribers as allowed, or too much data is on its way to them."),
+    },
+  }),
+
+  cancel: createRoute({
+    ...post("cancelTask", "/v1/tasks/{id}/cancel", "Stops a task"),
+    request: ofTask,
+    responses: { 200: json("The task.", ApiTask), ...commandErrors },
+  }),
+
+  apply: createRoute({
+    ...post("applyChanges", "/v1/tasks/{id}/apply", "Takes what a task changed in its worktree into the user's tree"),
+    request: ofTask,
+    responses: { 200: json("The files that were changed by it in the tree.", Changes), ...worktreeErrors },
+  }),
+
+  discard: createRoute({
+    ...post("discardChanges", "/v1/tasks/{id}/discard", "Removes a task's worktree with what it changed there"),
+    request: ofTask,
+    responses: { 200: json("What was removed.", Changes), ...worktreeErrors },
+  }),
+
+  resume: createRoute({
+    ...post("resumeTask", "/v1/tasks/{id}/resume", "Sends a completed task a follow-up prompt"),
+    ...withBody(schemas.ResumeBody),
+  }),
+
+  steer: createRoute({
+    ...post("steerTask", "/v1/tasks/{id}/steer", "Gives a running task a further instruction"),
+    ...withBody(schemas.SteerBody),
+  }),
+
+  answers: createRoute({
+    ...post(
+      "answerRequest",
+      "/v1/tasks/{id}/answers",
+      "Answers a permission request or a question that a task waits for",
+    ),
+    ...withBody(schemas.AnswerBody),
+  }),
+};

@@ -31,7 +31,8 @@ export interface BroadcastContent {
   onChange(listener: () => void): () => void;
 }
 
-export interface BroadcastDeps {
+/** What all streams of a server share. */
+export interface StreamContext {
   clock: Clock;
   log: Log;
   bytesInFlight: BytesInFlight;
@@ -40,7 +41,7 @@ export interface BroadcastDeps {
 /** Creates a broadcast. `subscribe` throws what the content throws; at other times that is logged. */
 export const createBroadcast = (
   { maxSubscribers, gatherMs, pollMs, begin, first, since, onChange }: BroadcastContent,
-  { clock, log, bytesInFlight }: BroadcastDeps,
+  { clock, log, bytesInFlight }: StreamContext,
 ): Broadcast => {
   const fault = "the events of a stream could not be read";
   const streams = new Set<SseStream>();

@@ -78,18 +78,23 @@ export const frame = (event: string, data: string, id?: number): string =>
 /** Encodes frames for the wire. */
 export const bytes = (text: string): Uint8Array => encoder.encode(text);
 
-export interface SseStreamDeps {
-  clock: Clock;
-  connection: ClientConnection;
-  bytesInFlight: BytesInFlight;
-  /** Called once, when nothing can be sent any more, whichever side has ended the stream. */
-  onGone: (stream: SseStream) => void;
-}
-
-/** Creates a stream that begins with the `first` frames. Returns undefined when too many bytes are in flight for that. */
+/**
+ * Creates a stream that begins with the `first` frames. Returns undefined when too many bytes are in flight for that. `onGone`
+ * is called once, when nothing can be sent any more, whichever side has ended the stream.
+ */
 export const createSseStream = (
   first: Uint8Array,
-  { clock, connection, bytesInFlight, onGone }: SseStreamDeps,
+  {
+    clock,
+    connection,
+    bytesInFlight,
+    onGone,
+  }: {
+    clock: Clock;
+    connection: ClientConnection;
+    bytesInFlight: BytesInFlight;
+    onGone: (stream: SseStream) => void;
+  },
 ): SseStream | undefined => {
   if (!bytesInFlight.hasRoom(first.length)) return undefined;
   const { maxStreamBytes } = connection;

@@ -2,11 +2,8 @@ import { hasEnded } from "../../../task.ts";
 import { type ApiTask, briefTask } from "../contract/api-task.ts";
 import { toStats } from "../contract/schemas.ts";
 import type { ApiTaskChange, StatusSource } from "../contract/status-source.ts";
-import { type Broadcast, type BroadcastDeps, createBroadcast } from "./broadcast.ts";
+import { type Broadcast, createBroadcast, type StreamContext } from "./broadcast.ts";
 import { bytes, frame } from "./sse-stream.ts";
-
-/** The changes of tasks as events. Each stream begins with a snapshot of the tasks. */
-export type TaskFeed = Broadcast;
 
 /** A dashboard needs one or two. Each costs a connection; `MAX_BYTES_IN_FLIGHT` bounds what all cost in memory. */
 export const MAX_SUBSCRIBERS = 100;
@@ -64,8 +61,11 @@ const eventNames = ({ createdChange, task }: ApiTaskChange, last: LastRead): Eve
 /** A change that waits for the database file has a number between two whole ones; clients see the lower one repeatedly. */
 const shownNumber = (change: number): number => Math.floor(change);
 
-/** Creates the feed of all tasks. It reads nothing while nobody has subscribed. */
-export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskFeed => {
+/**
+ * Creates the feed of all tasks: their changes as events. Each stream begins with a snapshot. Nothing is read while nobody has
+ * subscribed.
+ */
+export const createTaskFeed = (source: StatusSource, context: StreamContext): Broadcast => {
   const live = new Set<string>();
   /** The tasks that the stream has mentioned. */
   const mentioned = new Set<string>();
@@ -84,7 +84,7 @@ export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskF
     else places.set(sessionID, JSON.stringify(queue));
   };
 
-  const nowISO = () => new Date(deps.clock.now()).toISOString();
+  const nowISO = () => new Date(context.clock.now()).toISOString();
 
   const framesOf = (change: ApiTaskChange): string => {
     const { task } = change;
@@ -132,8 +132,8 @@ export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskF
    * run follows from the others. Once per poll, as a reading of the queue takes its time.
    */
   const moves = (): string => {
-    if (places.size === 0 || deps.clock.now() - placesReadAt < POLL_MS) return "";
-    placesReadAt = deps.clock.now();
+    if (places.size === 0 || context.clock.now() - placesReadAt < POLL_MS) return "";
+    placesReadAt = context.clock.now();
     const turn = nextOfRound();
     const queue = [...source.places(turn, PLACES_PER_POLL)];
     const front = queue.toSorted(([, one], [, other]) => one.place - other.place).slice(0, PLACES_PER_POLL);
@@ -194,5 +194,5 @@ export const createTaskFeed = (source: StatusSource, deps: BroadcastDeps): TaskF
   };
 
   const limits = { maxSubscribers: MAX_SUBSCRIBERS, gatherMs: GATHER_MS, pollMs: POLL_MS };
-  return createBroadcast({ ...limits, begin, first, since, onChange: source.onChange }, deps);
+  return createBroadcast({ ...limits, begin, first, since, onChange: source.onChange }, context);
 };

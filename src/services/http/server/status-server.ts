@@ -9,9 +9,9 @@ import { createLongResponses } from "../api/long-responses.ts";
 import type { StatusSource } from "../contract/status-source.ts";
 import { createAnnouncement, sharedToken } from "../discovery/announce.ts";
 import { createDiscoveryFiles } from "../discovery/instances.ts";
-import type { Documents } from "../document.ts";
 import { createBytesInFlight, MAX_BYTES_IN_FLIGHT } from "../events/sse-stream.ts";
 import { createTaskFeed } from "../events/task-feed.ts";
+import type { Documents } from "../html-pages.ts";
 import type { LivePage } from "../live.ts";
 import { createLiveFeed } from "../live.ts";
 import { LOOPBACK } from "../loopback.ts";
@@ -30,7 +30,7 @@ export interface StatusServer {
   stop(): Promise<void>;
 }
 
-export interface StatusServerDeps {
+export interface StatusServerOptions {
   source: StatusSource;
   /** The plugin's data folder. */
   folder: string;
@@ -85,21 +85,21 @@ const tokenOfOthers = async (folder: string, log: Log): Promise<string | undefin
   }
 };
 
-const start = async (deps: StatusServerDeps): Promise<SharedServer> => {
-  const { source, folder, env, log, clock, pages = [] } = deps;
+const start = async (options: StatusServerOptions): Promise<SharedServer> => {
+  const { source, folder, env, log, clock, pages = [] } = options;
   const admissions = createAdmissions();
   const own = { pid: process.pid, startedAt: new Date().toISOString() };
   const isPasswordSet = (env.OPENCODE_SERVER_PASSWORD ?? "") !== "";
   const token = (await tokenOfOthers(folder, log)) ?? randomBytes(32).toString("base64url");
-  const streamDeps = { clock, log, bytesInFlight: createBytesInFlight(MAX_BYTES_IN_FLIGHT) };
-  const feed = createTaskFeed(source, streamDeps);
-  const live = pages.map((page) => ({ page, feed: createLiveFeed(page.source, streamDeps) }));
+  const streamContext = { clock, log, bytesInFlight: createBytesInFlight(MAX_BYTES_IN_FLIGHT) };
+  const feed = createTaskFeed(source, streamContext);
+  const live = pages.map((page) => ({ page, feed: createLiveFeed(page.source, streamContext) }));
   const writeJson = createLongResponses(clock);
   let port = 0;
   const liveView = () => pages.find((page) => page.source.isOn())?.path;
   const discoveryFiles = createDiscoveryFiles(folder);
   const app = createApp({
-    ...{ ...deps, feed, live, token, admissions, isPasswordSet, own, writeJson },
+    ...{ ...options, feed, live, token, admissions, isPasswordSet, own, writeJson },
     prove: (challenge) => proofOf(ensureServerKey(folder), { port, challenge }),
     servers: () => {
       const key = ensureServerKey(folder);
@@ -109,7 +109,7 @@ const start = async (deps: StatusServerDeps): Promise<SharedServer> => {
       });
     },
   });
-  const server = await listen(portsToTry(env, log), app.handle, deps.limits);
+  const server = await listen(portsToTry(env, log), app.handle, options.limits);
   port = server.port;
   const url = `http://${LOOPBACK}:${port}`;
 
@@ -151,11 +151,11 @@ const start = async (deps: StatusServerDeps): Promise<SharedServer> => {
  * Serves the status API on loopback, once per process: later callers share the first one's server and source. Returns
  * undefined when it is switched off, or when it cannot be served, which is logged.
  */
-export const startStatusServer = async (deps: StatusServerDeps): Promise<StatusServer | undefined> => {
-  if (!isEnabled(deps.env)) return undefined;
+export const startStatusServer = async (options: StatusServerOptions): Promise<StatusServer | undefined> => {
+  if (!isEnabled(options.env)) return undefined;
   try {
-    const { admissions, stop, ...server } = await acquireShared(() => start(deps));
-    const removeAdmission = admissions.add({ allowedOrigins: deps.allowedOrigins, reads: deps.reads ?? "user" });
+    const { admissions, stop, ...server } = await acquireShared(() => start(options));
+    const removeAdmission = admissions.add({ allowedOrigins: options.allowedOrigins, reads: options.reads ?? "user" });
     return {
       ...server,
       stop: () => {
@@ -164,7 +164,7 @@ export const startStatusServer = async (deps: StatusServerDeps): Promise<StatusS
       },
     };
   } catch (error) {
-    deps.log.error("the status API cannot be served", { reason: errorMessage(error) });
+    options.log.error("the status API cannot be served", { reason: errorMessage(error) });
     return undefined;
   }
 };

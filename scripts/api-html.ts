@@ -1,34 +1,4 @@
-/** The parts of an OpenAPI document that the page shows. */
-export interface ApiDocument {
-  info: { title: string; version: string; description?: string };
-  paths: Record<string, Record<string, Operation>>;
-  components?: { schemas?: Record<string, Schema> };
-}
-
-interface Operation {
-  operationId?: string;
-  summary?: string;
-  security?: unknown[];
-  parameters?: { name: string; in: string; required?: boolean; description?: string; schema: Schema }[];
-  requestBody?: { content: Content };
-  responses: Record<string, { description: string; content?: Content }>;
-}
-
-type Content = Record<string, { schema: Schema }>;
-
-interface Schema {
-  $ref?: string;
-  type?: string | string[];
-  format?: string;
-  description?: string;
-  enum?: unknown[];
-  const?: unknown;
-  default?: unknown;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  additionalProperties?: Schema | boolean;
-}
+import type { ApiDocument, ApiSchema, Content, Operation } from "./api-document.ts";
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
@@ -40,7 +10,7 @@ const prose = (text = ""): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, "
 const nameOf = ($ref: string): string => $ref.slice($ref.lastIndexOf("/") + 1);
 
 /** Writes what a value is, such as `integer`, or `list of Task` with a link. */
-const typeOf = ({ $ref, type, format, enum: choices, const: only, items, additionalProperties }: Schema): string => {
+const typeOf = ({ $ref, type, format, enum: choices, const: only, items, additionalProperties }: ApiSchema): string => {
   if ($ref !== undefined) return `<a href="#schema-${escapeHtml(nameOf($ref))}">${escapeHtml(nameOf($ref))}</a>`;
   if (only !== undefined) return `<code>${escapeHtml(JSON.stringify(only))}</code>`;
   if (choices) return choices.map((choice) => `<code>${escapeHtml(String(choice))}</code>`).join(" ");
@@ -51,16 +21,16 @@ const typeOf = ({ $ref, type, format, enum: choices, const: only, items, additio
 };
 
 /** Returns the fields of an object, or of the objects in a list. */
-const fieldsOf = ({ properties, items }: Schema): Record<string, Schema> =>
+const fieldsOf = ({ properties, items }: ApiSchema): Record<string, ApiSchema> =>
   properties ?? (items && items.$ref === undefined ? fieldsOf(items) : {});
 
-const field = (name: string, schema: Schema, isRequired: boolean, description = schema.description): string => {
+const field = (name: string, schema: ApiSchema, isRequired: boolean, description = schema.description): string => {
   const byDefault = schema.default === undefined ? "" : `, default ${escapeHtml(JSON.stringify(schema.default))}`;
   const need = isRequired ? "" : "optional";
   return `<div class="field"><dt><code>${escapeHtml(name)}</code> <span>${typeOf(schema)}${byDefault}</span> <i>${need}</i></dt><dd>${prose(description)}${fieldList(schema)}</dd></div>`;
 };
 
-const fieldList = (schema: Schema): string => {
+const fieldList = (schema: ApiSchema): string => {
   const required = schema.required ?? schema.items?.required ?? [];
   const fields = Object.entries(fieldsOf(schema)).map(([name, inner]) => field(name, inner, required.includes(name)));
   return fields.length === 0 ? "" : `<dl>${fields.join("")}</dl>`;

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { newChallenge } from "../platform/server-key.ts";
-import type { AppEnv } from "./access/request-handling.ts";
+import type { App, AppEnv } from "./access/request-handling.ts";
 import { LOOPBACK } from "./loopback.ts";
 
 /** A page for people: one built document, with its scripts and styles in it. */
@@ -23,8 +23,15 @@ export interface BuiltDocument {
 export interface Documents {
   /** The board. `{{live-view}}` in it stands for the path of the live view, which is empty while that is off. */
   board(): string;
-  /** The description of the API. `{{reference}}` in it stands for what is written from the OpenAPI document. */
+  /** The description of the API. */
   reference(): string;
+}
+
+/** What every page is served with. */
+export interface PageContext {
+  log: Log;
+  /** Answers a challenge. May throw. */
+  prove(challenge: string): string;
 }
 
 /** A document runs its own script and style, loads from its own origin, and reaches nothing beyond this machine. */
@@ -45,18 +52,11 @@ const contentSecurityPolicy = (
     "require-trusted-types-for 'script'",
   ].join("; ");
 
-/** What every document is served with. */
-export interface DocumentDeps {
-  log: Log;
-  /** Answers a challenge. May throw. */
-  prove(challenge: string): string;
-}
-
 /** Responds with a document. Throws a 503, and logs why, when it cannot be read. */
 export const respondWithDocument = (
   c: Context<AppEnv>,
   { html, ...allowed }: BuiltDocument,
-  { log, prove }: DocumentDeps,
+  { log, prove }: PageContext,
 ): Response => {
   const read = (): string => {
     try {
@@ -67,7 +67,7 @@ export const respondWithDocument = (
     }
   };
   const nonce = randomBytes(16).toString("base64");
-  // A page that finds its server again asks it this, before it has been told of any server, too.
+  // A page that finds its server again asks it this, even before it has heard of any other server.
   const proof = () => {
     const challenge = newChallenge();
     return `${challenge} ${prove(challenge)}`;
@@ -77,4 +77,16 @@ export const respondWithDocument = (
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
   }) as Response;
+};
+
+/** Registers the board at `/`, and the description of the API at `/docs`. `liveView` returns the path of the live view. */
+export const registerPages = (
+  app: App,
+  { board, reference }: Documents,
+  liveView: () => string | undefined,
+  context: PageContext,
+): void => {
+  const html = () => board().replaceAll("{{live-view}}", liveView() ?? "");
+  app.get("/", (c) => respondWithDocument(c, { html, asksOthers: true }, context));
+  app.get("/docs", (c) => respondWithDocument(c, { html: reference }, context));
 };
