@@ -1,6 +1,6 @@
 import type { ApiTask } from "../src/services/http/contract/api-task.ts";
 import type { Changes } from "../src/services/http/contract/changes.ts";
-import type { Fleet } from "../src/services/http/contract/fleet.ts";
+import type { ApiFleet } from "../src/services/http/contract/fleet.ts";
 import type { Servers, Stats, TaskPage } from "../src/services/http/contract/schemas.ts";
 import type { UserReply } from "../src/user-request.ts";
 import { forgetToken, readToken } from "./token.ts";
@@ -70,7 +70,7 @@ export const readLogs = (id: string, signal?: AbortSignal): Promise<unknown[]> =
 
 export const readStats = (): Promise<Stats> => get("/v1/stats");
 
-export const readFleet = (signal: AbortSignal): Promise<Fleet> => get("/v1/fleet", signal);
+export const readFleet = (signal: AbortSignal): Promise<ApiFleet> => get("/v1/fleet", signal);
 
 export const readServers = (signal: AbortSignal): Promise<Servers> => get("/v1/servers", signal);
 

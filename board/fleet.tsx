@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Fleet } from "../src/services/http/contract/fleet.ts";
+import type { ApiFleet } from "../src/services/http/contract/fleet.ts";
 import { fleetProblem, fleetSummary } from "../src/services/text/fleet.ts";
 import { readFleet } from "./api.ts";
 
@@ -16,8 +16,8 @@ const MAX_OPEN_SERVERS = 6;
 const WIDE = "(min-width: 861px)";
 
 /** Returns what is known of the fleet, looked at again and again while `isLive` and the page is seen. */
-const useFleet = (isLive: boolean): Fleet | undefined => {
-  const [fleet, setFleet] = useState<Fleet>();
+const useFleet = (isLive: boolean): ApiFleet | undefined => {
+  const [fleet, setFleet] = useState<ApiFleet>();
   useEffect(() => {
     if (!isLive) return;
     const leaving = new AbortController();
@@ -45,7 +45,7 @@ const useFleet = (isLive: boolean): Fleet | undefined => {
 };
 
 /** A line for each project of each server. What servers say of themselves is bounded by the API. */
-const Servers = ({ fleet: { servers, server: own } }: { fleet: Fleet }) => (
+const Servers = ({ fleet: { servers, server: own } }: { fleet: ApiFleet }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: nobody could scroll it with the keyboard otherwise
   <ul aria-label="Servers" tabIndex={0}>
     {servers.flatMap(({ id, label, isDrained, projects }) =>
@@ -78,7 +78,7 @@ export const FleetSection = ({ isLive }: { isLive: boolean }) => {
     return (
       <section class="fleet" aria-label="Fleet">
         <p>
-          Fleet{summary !== "" && `: ${summary}`}
+          ApiFleet{summary !== "" && `: ${summary}`}
           {problem !== undefined && <span class="unreached">{problem}</span>}
         </p>
       </section>
@@ -88,7 +88,7 @@ export const FleetSection = ({ isLive }: { isLive: boolean }) => {
   return (
     <section class="fleet" aria-label="Fleet">
       <details open={isOpen ?? isOpenAtFirst} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-        <summary>Fleet: {summary}</summary>
+        <summary>ApiFleet: {summary}</summary>
         <Servers fleet={fleet} />
       </details>
     </section>

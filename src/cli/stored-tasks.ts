@@ -1,4 +1,4 @@
-import type { ApiTask, TaskQuery } from "../client/api-types.ts";
+import type { ApiTask, TaskListQuery } from "../client/api-types.ts";
 import { statePaths } from "../machines/state-paths.ts";
 import { allowedEvents } from "../machines/task/machine.ts";
 import { toTask } from "../machines/task/view.ts";
@@ -8,7 +8,7 @@ import { CommandError } from "./command.ts";
 import { findTask } from "./task-database.ts";
 
 /** Which stored tasks to list: what is known without OpenCode. */
-export type StoredQuery = Pick<TaskQuery, "status" | "agent" | "directory" | "parent" | "batch" | "search">;
+export type StoredQuery = Pick<TaskListQuery, "status" | "agent" | "directory" | "parent" | "batch" | "search">;
 
 /**
  * Returns a stored task in the form of the API. What only the running OpenCode knows is left out: what it waits for, and

@@ -1,5 +1,4 @@
 import { toSingleLine } from "../services/platform/plain-text.ts";
-import { parseJson } from "./json.ts";
 
 /**
  * Why a request came to nothing:
@@ -24,7 +23,7 @@ export interface ApiFailure {
 export type ApiResult<T> = { ok: true; value: T } | ApiFailure;
 
 /** Creates the result of a request that failed. */
-export const failed = (kind: ApiFailureKind, reason: string, status?: number): ApiFailure => ({
+export const apiFailure = (kind: ApiFailureKind, reason: string, status?: number): ApiFailure => ({
   ok: false,
   kind,
   reason,
@@ -35,9 +34,18 @@ export const failed = (kind: ApiFailureKind, reason: string, status?: number): A
 export const refused = (status: number, text: string): ApiFailure => {
   const body = parseJson(text);
   const hasReason = typeof body === "object" && body !== null && "error" in body && typeof body.error === "string";
-  return failed(
+  return apiFailure(
     "refused",
     hasReason ? toSingleLine(String(body.error)) : `OpenCode answered with status ${status}.`,
     status,
   );
+};
+
+/** Parses JSON; undefined when it is none. */
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 };

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { ApiTask } from "../services/http/contract/api-task.ts";
 import type { Changes } from "../services/http/contract/changes.ts";
-import type { Fleet } from "../services/http/contract/fleet.ts";
+import type { ApiFleet } from "../services/http/contract/fleet.ts";
 import type * as schemas from "../services/http/contract/schemas.ts";
 import type { TaskStatus, Usage } from "../task.ts";
 
@@ -11,7 +11,7 @@ import type { TaskStatus, Usage } from "../task.ts";
 /** A task, as the API returns it. */
 /** What an ended task left changed in its worktree. */
 /** The servers of the fleet, and what waits for them. */
-export type { ApiTask, Changes, Fleet };
+export type { ApiFleet, ApiTask, Changes };
 
 /** Counts of all tasks, and what they used. */
 export type Stats = schemas.Stats;
@@ -23,7 +23,7 @@ type Health = z.infer<typeof schemas.Health>;
 export type Logs = z.infer<typeof schemas.Logs>;
 
 /** Which tasks to list. A task must match all that is given. */
-export interface TaskQuery {
+export interface TaskListQuery {
   status?: TaskStatus;
   agent?: string;
   directory?: string;
@@ -77,7 +77,7 @@ const isServedProject = (value: unknown): boolean =>
   isRecord(value) && typeof value.slots === "number" && typeof value.atWork === "number";
 
 /** True for what the API says of the fleet. */
-export const isFleet = (value: unknown): value is Fleet =>
+export const isFleet = (value: unknown): value is ApiFleet =>
   isRecord(value) &&
   typeof value.isUsed === "boolean" &&
   typeof value.isReached === "boolean" &&

@@ -5,10 +5,9 @@ import type { ServerFile } from "../services/http/discovery/instances.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { isAlive } from "../services/platform/process-identity.ts";
 import { isProof, newChallenge, readServerKey } from "../services/platform/server-key.ts";
-import { type ApiResult, failed } from "./api-result.ts";
+import { type ApiResult, apiFailure, parseJson } from "./api-result.ts";
 import { isHealth } from "./api-types.ts";
 import { send } from "./http.ts";
-import { parseJson } from "./json.ts";
 
 /** A server that has proven that it is the one that `server.json` describes. */
 export interface FoundServer {
@@ -43,11 +42,11 @@ const readServerFile = (path: string): ApiResult<ServerFile | undefined> => {
     text = readFileSync(path, "utf8");
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return { ok: true, value: undefined };
-    return failed("unreadable", `${path} cannot be read: ${toSingleLine(String(error))}.`);
+    return apiFailure("unreadable", `${path} cannot be read: ${toSingleLine(String(error))}.`);
   }
   const value = parseJson(text);
   if (isServerFile(value)) return { ok: true, value };
-  return failed(
+  return apiFailure(
     "unreadable",
     `${path} does not describe a server. Remove it: OpenCode writes it again within 2 seconds.`,
   );
@@ -66,14 +65,14 @@ export const findServer = async (folder: string): Promise<ApiResult<FoundServer>
   const path = join(folder, "server.json");
   const file = readServerFile(path);
   if (!file.ok) return file;
-  if (!file.value) return failed("notRunning", `${START} There is no server.json in ${folder}.`);
+  if (!file.value) return apiFailure("notRunning", `${START} There is no server.json in ${folder}.`);
   const { port, pid, startedAt, token } = file.value;
   const challenge = { port, challenge: newChallenge() };
   const what = { method: "GET", path: `/v1/health?challenge=${challenge.challenge}` } as const;
   // Without the token: who listens there is not known yet.
   const answer = await send({ port }, what, PROBE_TIMEOUT_MS);
   if (answer === "silent") {
-    return failed(
+    return apiFailure(
       "silent",
       `OpenCode (process ${pid}, port ${port}) does not answer: it is stopped or busy. Try again.`,
     );
@@ -85,7 +84,7 @@ export const findServer = async (folder: string): Promise<ApiResult<FoundServer>
     const why = isAlive(pid)
       ? `what listens at port ${port} has not proven that it is the server that it describes`
       : `process ${pid}, which wrote it, has ended`;
-    return failed("notRunning", `${START} ${path} is left over: ${why}.`);
+    return apiFailure("notRunning", `${START} ${path} is left over: ${why}.`);
   }
   const server = { port, token, pid, startedAt, version: health.version };
   const versionDifference = differenceTo(health.version);

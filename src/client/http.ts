@@ -37,7 +37,7 @@ const open = ({ port, token }: Destination, { method, path, body }: ApiRequest):
 };
 
 /** An answer, whole. */
-export interface Answer {
+export interface ApiResponse {
   status: number;
   text: string;
 }
@@ -54,10 +54,10 @@ const reasonOf = (error: Error): NoAnswer =>
   "code" in error && error.code === "ECONNREFUSED" ? "unreachable" : "broken";
 
 /** Sends a request once and reads the whole answer, within `timeoutMs` milliseconds. */
-export const send = (to: Destination, what: ApiRequest, timeoutMs: number): Promise<Answer | NoAnswer> =>
+export const send = (to: Destination, what: ApiRequest, timeoutMs: number): Promise<ApiResponse | NoAnswer> =>
   new Promise((resolve) => {
     const opened = open(to, what);
-    const end = (result: Answer | NoAnswer) => {
+    const end = (result: ApiResponse | NoAnswer) => {
       clearTimeout(timer);
       resolve(result);
       opened.destroy();

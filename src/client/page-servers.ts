@@ -1,4 +1,4 @@
-// ADR-259 in docs/decisions.md
+// Why servers prove themselves: docs/decisions/259-servers-prove-themselves.md
 import type { Servers } from "../services/http/contract/schemas.ts";
 
 /** A server as another one names it to a page: with a challenge, and what it answers to that. A page cannot read the key itself. */

@@ -1,11 +1,10 @@
-// ADR-171 in docs/decisions.md
 import type { Usage } from "../task.ts";
 import type { UserReply } from "../user-request.ts";
-import { type ApiFailure, type ApiResult, failed, refused } from "./api-result.ts";
+import { type ApiFailure, type ApiResult, apiFailure, parseJson, refused } from "./api-result.ts";
 import {
+  type ApiFleet,
   type ApiTask,
   type Changes,
-  type Fleet,
   isChanges,
   isFleet,
   isGroupPage,
@@ -15,12 +14,11 @@ import {
   isTask,
   type Logs,
   type Stats,
-  type TaskQuery,
+  type TaskListQuery,
 } from "./api-types.ts";
 import { type FoundServer, findServer } from "./find-server.ts";
+import { type FeedEvent, type FeedTimes, followTasks } from "./follow-tasks.ts";
 import { type ApiRequest, type NoAnswer, send } from "./http.ts";
-import { parseJson } from "./json.ts";
-import { type FeedEvent, type FeedTimes, followTasks } from "./task-feed.ts";
 
 /**
  * The status API of the OpenCode that serves a data folder, whichever process that is at the moment: each call looks at
@@ -34,14 +32,14 @@ export interface StatusApiClient {
   server(): Promise<ApiResult<FoundServer>>;
   stats(): Promise<ApiResult<Stats>>;
   /** The servers of the fleet, and the tasks that wait for them. */
-  fleet(): Promise<ApiResult<Fleet>>;
+  fleet(): Promise<ApiResult<ApiFleet>>;
   /**
    * All tasks that match, newest first, page by page; at most `most` of them. Tasks of another version that cannot be shown
    * are left out.
    */
-  allTasks(query: Omit<TaskQuery, "limit" | "offset">, most?: number): Promise<ApiResult<ApiTask[]>>;
+  allTasks(query: Omit<TaskListQuery, "limit" | "offset">, most?: number): Promise<ApiResult<ApiTask[]>>;
   /** What all tasks of a session or a batch used with all tasks below them. */
-  groupUsage(group: Pick<TaskQuery, "parent" | "batch">): Promise<ApiResult<Usage>>;
+  groupUsage(group: Pick<TaskListQuery, "parent" | "batch">): Promise<ApiResult<Usage>>;
   /** A task, whole. */
   task(id: string): Promise<ApiResult<ApiTask>>;
   /** The messages of a task's conversation, complete. */
@@ -82,7 +80,7 @@ const DEFAULT_TIMEOUTS: Timeouts = { readMs: 10_000, changeMs: 30_000 };
 /** Tasks per page: the API's maximum. */
 const PAGE_SIZE = 200;
 
-const queryOf = (query: TaskQuery): string => {
+const queryOf = (query: TaskListQuery): string => {
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
@@ -98,12 +96,12 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts
 
   const noAnswer = (reason: NoAnswer, isChange: boolean): ApiFailure => {
     if (reason === "unreachable") {
-      return failed("notRunning", "OpenCode has just ended, or is starting again. Try again in a few seconds.");
+      return apiFailure("notRunning", "OpenCode has just ended, or is starting again. Try again in a few seconds.");
     }
     const advice = isChange ? "The task may have changed: look at it before you try again." : "Try again.";
     return reason === "silent"
-      ? failed("silent", `OpenCode has not answered in time: it is stopped or busy. ${advice}`)
-      : failed("notRunning", `OpenCode ended before its answer was complete. ${advice}`);
+      ? apiFailure("silent", `OpenCode has not answered in time: it is stopped or busy. ${advice}`)
+      : apiFailure("notRunning", `OpenCode ended before its answer was complete. ${advice}`);
   };
 
   const call = async <T>(
@@ -119,7 +117,7 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts
     const value = parseJson(answer.text);
     if (isExpected(value)) return { ok: true, value };
     const why = found.value.versionDifference ?? "Its answer does not have the expected form.";
-    return failed("unreadable", `OpenCode's answer to ${what.path} cannot be read. ${why}`);
+    return apiFailure("unreadable", `OpenCode's answer to ${what.path} cannot be read. ${why}`);
   };
 
   const get = <T>(path: string, isExpected: (value: unknown) => value is T, timeoutMs?: number) =>

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
+import type { FeedEvent } from "../../src/client/follow-tasks.ts";
 import { createStatusApiClient } from "../../src/client/status-api-client.ts";
-import type { FeedEvent } from "../../src/client/task-feed.ts";
 import { ensureServerKey, proofOf } from "../../src/services/platform/server-key.ts";
 import { type Served, serve, temporaryFolder } from "../services/http/served.ts";
 

@@ -1,5 +1,5 @@
 import { Option } from "@commander-js/extra-typings";
-import type { ApiTask, TaskQuery } from "../../client/api-types.ts";
+import type { ApiTask, TaskListQuery } from "../../client/api-types.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { TASK_STATUSES } from "../../field-values.ts";
 import type { JournalReader } from "../../services/store/sqlite/journal-reader.ts";
@@ -20,7 +20,7 @@ export const readLimit = (given: string): number => {
 };
 
 /** Reads the tasks that match: all that have not ended, and the newest others, `most` in all. */
-const listTasks = async (client: StatusApiClient, query: Omit<TaskQuery, "limit">, most: number) => {
+const listTasks = async (client: StatusApiClient, query: Omit<TaskListQuery, "limit">, most: number) => {
   const newest = await client.allTasks(query, most);
   if (!newest.ok || query.status !== undefined) return newest;
   // A task that still runs is shown however long ago it was launched.
@@ -46,7 +46,7 @@ const groupOf = ({ parent, batch }: StoredQuery): Pick<StoredQuery, "parent" | "
     ? undefined
     : { ...(parent === undefined ? {} : { parent }), ...(batch === undefined ? {} : { batch }) };
 
-const listLive = async (client: StatusApiClient, query: Omit<TaskQuery, "limit">, most: number) => {
+const listLive = async (client: StatusApiClient, query: Omit<TaskListQuery, "limit">, most: number) => {
   const tasks = await listTasks(client, query, most);
   if (!tasks.ok) return tasks;
   const group = groupOf(query);

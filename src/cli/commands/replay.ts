@@ -112,8 +112,8 @@ ${examples(
         if (id !== undefined || data !== undefined) {
           throw new CommandError("--file cannot be combined with a task id or --data.");
         }
-        const { parse } = await import("../../services/replay/export-file.ts");
-        const file = readExported(path, parse);
+        const { parseExport } = await import("../../services/replay/export-file.ts");
+        const file = readExported(path, parseExport);
         return show(file.journal, [originLine(file)], context, wanted);
       }
       if (id === undefined) throw new CommandError("Give the id of a task, or --file with an exported journal.");

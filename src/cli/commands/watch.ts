@@ -1,6 +1,6 @@
 import type { ApiFailure } from "../../client/api-result.ts";
-import { afterEvent, type LiveTasks, NO_TASKS } from "../../client/live-tasks.ts";
-import type { FeedEvent } from "../../client/task-feed.ts";
+import type { FeedEvent } from "../../client/follow-tasks.ts";
+import { afterEvent, type FollowedTasks, NO_TASKS } from "../../client/follow-tasks.ts";
 import { hasEnded } from "../../task.ts";
 import { type CommandContext, CommandError, command, examples, PROGRAM } from "../command.ts";
 import { openClient } from "../status-api.ts";
@@ -21,7 +21,7 @@ const lostLine = ({ kind, reason }: ApiFailure): string =>
     : `${reason} Trying again.`;
 
 /** Returns what the screen shows of the tasks: those that have not ended, and as many of the ended ones as fit. */
-export const frame = ({ tasks, lost, server }: LiveTasks, terminal: Terminal, now: number): string[] => {
+export const frame = ({ tasks, lost, server }: FollowedTasks, terminal: Terminal, now: number): string[] => {
   const all = [...tasks.values()];
   const live = all.filter((task) => !hasEnded(task));
   const summary = live.length > 0 ? summaryLine(live, ownUsage(live)) : "No task is under way";

@@ -1,4 +1,3 @@
-// ADR-134 in docs/decisions.md
 import type { Clock } from "../platform/clock.ts";
 
 /**
@@ -7,24 +6,11 @@ import type { Clock } from "../platform/clock.ts";
  */
 const START_AFTER_MS = 2_000;
 
-/** A server that is started a moment after it may be, or as soon as somebody needs it. */
-export interface DelayedServer {
-  /** Permits the start. */
-  permit(): void;
-  /** Starts the server, if it may be, and resolves when it serves or has failed to. Resolves at once if it may not be. */
-  ready(): Promise<void>;
-  /** Stops the server, or cancels its start. */
-  stop(): Promise<void>;
-}
-
 /**
- * Creates a server that may not be started yet.
+ * Creates a server that is started a moment after it may be, or as soon as somebody needs it.
  * @param serve starts it; resolves to undefined where there is none
  */
-export const createDelayedServer = (
-  clock: Clock,
-  serve: () => Promise<{ stop(): Promise<void> } | undefined>,
-): DelayedServer => {
+export const createDelayedServer = (clock: Clock, serve: () => Promise<{ stop(): Promise<void> } | undefined>) => {
   let serving: ReturnType<typeof serve> | undefined;
   /** Set while the start is permitted and has not happened. */
   let cancelTimer: (() => void) | undefined;
@@ -36,13 +22,16 @@ export const createDelayedServer = (
   };
 
   return {
+    /** Permits the start. */
     permit: () => {
       cancelTimer = clock.after(START_AFTER_MS, start);
     },
+    /** Starts the server, if it may be, and resolves when it serves or has failed to. Resolves at once if it may not be. */
     ready: async () => {
       if (cancelTimer) start();
       await serving;
     },
+    /** Stops the server, or cancels its start. */
     stop: async () => {
       cancelTimer?.();
       cancelTimer = undefined;

@@ -12,7 +12,7 @@ import { type CountedTask, usageWith } from "../store/task-usage.ts";
 import { outOfFleet } from "../text/server.ts";
 import { waitReason } from "../text/waiting.ts";
 import { type ApiTask, briefTask } from "./contract/api-task.ts";
-import type { Fleet } from "./contract/fleet.ts";
+import type { ApiFleet } from "./contract/fleet.ts";
 import {
   type SourceFailure,
   type SourceResult,
@@ -175,7 +175,7 @@ export const createEngineSource = (
   };
 
   /** Counts the tasks that are for other servers: a resume that waits for its server has a server, too. */
-  const tasksInFleet = (): Fleet["tasks"] => {
+  const tasksInFleet = (): ApiFleet["tasks"] => {
     const live = anyDirectory()
       .store.live()
       .flatMap(({ task }) => (hasEnded(task) ? [] : task));

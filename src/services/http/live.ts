@@ -3,7 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import type { LiveSource } from "../inspection/protocol.ts";
 import { type App, type AppEnv, errorResponse } from "./access/request-handling.ts";
 import { type Broadcast, createBroadcast, type StreamContext } from "./events/broadcast.ts";
-import { bytes, frame } from "./events/sse-stream.ts";
+import { bytes, sseFrame } from "./events/sse-stream.ts";
 import { type BuiltDocument, type PageContext, respondWithDocument } from "./html-pages.ts";
 
 /** A person has a page or two open. Each costs a connection and up to `MAX_UNREAD_BYTES` of memory. */
@@ -21,7 +21,7 @@ export const createLiveFeed = (source: LiveSource, context: StreamContext): Broa
 
   const format = (name: "begin" | "more", message: { upTo: number }): string => {
     upTo = message.upTo;
-    return frame(name, JSON.stringify(message), upTo);
+    return sseFrame(name, JSON.stringify(message), upTo);
   };
 
   const since = (): string[] | undefined => {

@@ -1,4 +1,3 @@
-// ADR-250 in docs/decisions.md
 import { toSingleLine } from "../platform/plain-text.ts";
 import { attemptOf } from "../text/changed-files.ts";
 import { pathsOf } from "../worktrees/folders.ts";

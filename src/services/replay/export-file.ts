@@ -32,7 +32,7 @@ export const serialize = (journal: Journal, facts: ExportFacts): string => {
 };
 
 /** Parses the text of an export file for the chart. If it is not one, returns what is wrong, worded to follow the name of the file. */
-export const parse = (text: string): ExportedFile<Journal> | { wrong: string } => {
+export const parseExport = (text: string): ExportedFile<Journal> | { wrong: string } => {
   const read = parseFile(text);
   // The machine checks what the schema does not: it refuses events and states that it does not know.
   return "wrong" in read ? read : { ...read, journal: read.journal as unknown as Journal };

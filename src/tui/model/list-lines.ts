@@ -1,4 +1,4 @@
-import type { Fleet } from "../../client/api-types.ts";
+import type { ApiFleet } from "../../client/api-types.ts";
 import { dollars } from "../../services/text/dollars.ts";
 import { hasEnded } from "../../task.ts";
 import { fleetLines } from "./fleet-lines.ts";
@@ -45,7 +45,7 @@ export interface ListLayout {
   /** Why what is shown may be out of date or incomplete: stands above the list. */
   problem?: string | undefined;
   /** What is known of the fleet: stands below the list. Undefined: nothing. */
-  fleet?: Fleet | undefined;
+  fleet?: ApiFleet | undefined;
 }
 
 const muted = (text: string): Segment => ({ text, tone: "muted" });

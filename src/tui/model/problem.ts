@@ -1,7 +1,7 @@
-import type { LiveTasks } from "../../client/live-tasks.ts";
+import type { FollowedTasks } from "../../client/follow-tasks.ts";
 
 /** What the interface knows of the server that it hears of tasks from. */
-export interface Connection extends Pick<LiveTasks, "lost" | "server"> {
+export interface Connection extends Pick<FollowedTasks, "lost" | "server"> {
   /** It has heard of the tasks at least once. */
   hasHeard: boolean;
   /** The environment says that there is no server. */

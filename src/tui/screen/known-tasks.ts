@@ -1,6 +1,6 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createEffect, createMemo, createRoot, createSignal, onCleanup } from "solid-js";
-import { afterEvent, type LiveTasks, NO_TASKS } from "../../client/live-tasks.ts";
+import { afterEvent, type FollowedTasks, NO_TASKS } from "../../client/follow-tasks.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { hasEnded } from "../../task.ts";
 import { withEarlier } from "../model/earlier-tasks.ts";
@@ -10,7 +10,7 @@ import type { Guard } from "./guard.ts";
 
 /** What the interface knows at the moment. Each function is reactive: what reads it is drawn again when it changes. */
 export interface Known {
-  live(): LiveTasks;
+  live(): FollowedTasks;
   /** How often everything was heard anew; 0 before the first time. */
   snapshots(): number;
   /** Adds the tasks of the conversation that is shown to those heard of, in place of the last ones that were added. */
@@ -40,7 +40,7 @@ export interface KnownDeps {
 
 /** Follows the tasks until the plugin is disposed of. */
 export const followKnown = ({ api, client, guard, unreachable }: KnownDeps): Known => {
-  const [heard, setHeard] = createSignal<LiveTasks>(NO_TASKS);
+  const [heard, setHeard] = createSignal<FollowedTasks>(NO_TASKS);
   const [earlier, setEarlier] = createSignal<readonly PanelTask[]>([]);
   const [snapshots, setSnapshots] = createSignal(0);
   const [now, setNow] = createSignal(Date.now());

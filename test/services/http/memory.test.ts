@@ -5,7 +5,7 @@ import {
   bytes,
   createBytesInFlight,
   createSseStream,
-  frame,
+  sseFrame,
   MAX_BYTES_IN_FLIGHT,
 } from "../../../src/services/http/events/sse-stream.ts";
 import { createTaskFeed } from "../../../src/services/http/events/task-feed.ts";
@@ -204,7 +204,7 @@ test("where the runtime does not tell whether a response was read, it counts for
 });
 
 test("a snapshot goes out in chunks: a runtime takes the next when the previous one is out", async () => {
-  const text = frame("snapshot", JSON.stringify("z".repeat(200_000)));
+  const text = sseFrame("snapshot", JSON.stringify("z".repeat(200_000)));
   const bytesInFlight = createBytesInFlight(Number.POSITIVE_INFINITY);
   const subscriber = createSseStream(bytes(text), {
     clock: createVirtualClock(),

@@ -5,7 +5,7 @@ import { expect, onTestFinished } from "vitest";
 import type { Reads } from "../../../src/services/http/access/admission.ts";
 import type { Documents } from "../../../src/services/http/html-pages.ts";
 import type { LivePage } from "../../../src/services/http/live.ts";
-import type { Limits } from "../../../src/services/http/server/listener.ts";
+import type { ConnectionLimits } from "../../../src/services/http/server/listener.ts";
 import { type StatusServer, startStatusServer } from "../../../src/services/http/server/status-server.ts";
 import { createFakeSource, type FakeSource } from "../../fakes/status-source.ts";
 import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock.ts";
@@ -54,7 +54,7 @@ export const serve = async ({
   pages?: LivePage[];
   documents?: Documents;
   reads?: Reads;
-  limits?: Limits;
+  limits?: ConnectionLimits;
   /** Default: a new one. */
   source?: (clock: VirtualClock, folder: string) => FakeSource;
   /** Default: a new one. */

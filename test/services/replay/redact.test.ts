@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Journal } from "../../../src/machines/task/replay.ts";
 import { replay } from "../../../src/machines/task/replay.ts";
 import { differences, toJson } from "../../../src/services/replay/differences.ts";
-import { parse, serialize } from "../../../src/services/replay/export-file.ts";
+import { parseExport, serialize } from "../../../src/services/replay/export-file.ts";
 import { redactJournal } from "../../../src/services/replay/redact.ts";
 import { foreignText } from "../../fakes/foreign-text.ts";
 import { journalFrom, picks, READABLE } from "../../machines/journals.ts";
@@ -19,7 +19,7 @@ const FACTS = { exportedAt: "2026-01-01T00:00:00.000Z", plugin: "1.2.3", schema:
 const exported = (journal: Journal, hasText: boolean): string => serialize(journal, { ...FACTS, hasText });
 
 const readBack = (text: string): Journal => {
-  const file = parse(text);
+  const file = parseExport(text);
   if ("wrong" in file) throw new Error(file.wrong);
   return file.journal;
 };
@@ -153,5 +153,5 @@ test.each([
   ],
   ["a part of one", '{"format":"opencode-taskchart journal","version":2}', /^is damaged: exportedAt: /],
 ])("a file with %s is refused in words", (_, text, wrong) => {
-  expect(parse(text)).toEqual({ wrong: typeof wrong === "string" ? wrong : expect.stringMatching(wrong) });
+  expect(parseExport(text)).toEqual({ wrong: typeof wrong === "string" ? wrong : expect.stringMatching(wrong) });
 });

@@ -57,7 +57,7 @@ const events: Entry[] = [
     "On client reconnection, the server SHALL send a fresh snapshot.": seenBy(CONNECTED_AGAIN, staleSnapshot),
   }),
   ...lines(API, SSE, CONNECTED, {
-    "the server sends an SSE event with type `snapshot`": planted(FEED, 'frame("snapshot",', 'frame("state",'),
+    "the server sends an SSE event with type `snapshot`": planted(FEED, 'sseFrame("snapshot",', 'sseFrame("state",'),
     "the event data contains all current tasks and aggregate statistics": [endedLeftOut, withoutStats],
   }),
   ...lines(API, SSE, CREATED, {
@@ -103,7 +103,7 @@ const events: Entry[] = [
     "the event data contains the cancelled `BackgroundTask` object": idAlone,
   }),
   ...lines(API, SSE, BEATS, {
-    "the server sends an SSE event with type `heartbeat`": planted(STREAM, 'frame("heartbeat",', 'frame("ping",'),
+    "the server sends an SSE event with type `heartbeat`": planted(STREAM, 'sseFrame("heartbeat",', 'sseFrame("ping",'),
     "the event data contains a `ts` field with the current ISO 8601 timestamp": planted(
       STREAM,
       "{ ts: new Date(clock.now()).toISOString() }",

@@ -17,7 +17,7 @@ const notWritten = planted(ANNOUNCE, "files.writeServer(own);", "");
 const notDeleted = planted(ANNOUNCE, "if (isOurs()) files.removeServer();", "");
 const withoutStart = planted(
   FILES,
-  "writeServer: (server) => write(serverFile, server),",
+  "writeServer: (server: ServerFile) => write(serverFile, server),",
   "writeServer: ({ startedAt: _, ...server }) => write(serverFile, server as never),",
 );
 
@@ -141,22 +141,22 @@ const discovery: Entry[] = [
       withoutStart,
       planted(
         FILES,
-        "writeServer: (server) => write(serverFile, server),",
-        "writeServer: (server) => write(serverFile, { ...server, port: String(server.port) } as never),",
+        "writeServer: (server: ServerFile) => write(serverFile, server),",
+        "writeServer: (server: ServerFile) => write(serverFile, { ...server, port: String(server.port) } as never),",
       ),
       planted(
         FILES,
-        "writeServer: (server) => write(serverFile, server),",
-        "writeServer: (server) => write(serverFile, { ...server, pid: String(server.pid) } as never),",
+        "writeServer: (server: ServerFile) => write(serverFile, server),",
+        "writeServer: (server: ServerFile) => write(serverFile, { ...server, pid: String(server.pid) } as never),",
       ),
       planted(
         FILES,
-        "writeServer: (server) => write(serverFile, server),",
-        "writeServer: (server) => write(serverFile, { ...server, startedAt: String(new Date(server.startedAt)) }),",
+        "writeServer: (server: ServerFile) => write(serverFile, server),",
+        "writeServer: (server: ServerFile) => write(serverFile, { ...server, startedAt: String(new Date(server.startedAt)) }),",
       ),
       planted(
         FILES,
-        "writeServer: (server) => write(serverFile, server),",
+        "writeServer: (server: ServerFile) => write(serverFile, server),",
         "writeServer: ({ url: _, ...server }) => write(serverFile, server as never),",
       ),
     ],

@@ -1,23 +1,23 @@
 import { expect, test } from "vitest";
-import type { Fleet } from "../../../src/client/api-types.ts";
+import type { ApiFleet } from "../../../src/client/api-types.ts";
 import { fleetLines } from "../../../src/tui/model/fleet-lines.ts";
 import { columnsOf, plain } from "../../../src/tui/model/line.ts";
 
 const COLUMNS = 84;
 
-const server = (label: string, atWork: number, slots: number): Fleet["servers"][number] => ({
+const server = (label: string, atWork: number, slots: number): ApiFleet["servers"][number] => ({
   ...{ id: `srv_${label}`, label, isDrained: false },
   projects: [{ project: "shop", atWork, slots, version: "0.1.0" }],
 });
 
-const fleet = (given: Partial<Fleet> = {}): Fleet => ({
+const fleet = (given: Partial<ApiFleet> = {}): ApiFleet => ({
   ...{ isUsed: true, isReached: true, isCut: false, server: { id: "srv_home", label: "laptop" } },
   servers: [server("attic", 1, 8), server("cellar", 4, 16), server("desk", 0, 4)],
   tasks: { waiting: 2, elsewhere: 1 },
   ...given,
 });
 
-const written = (given: Fleet | undefined, columns = COLUMNS) => fleetLines(given, columns).map(plain);
+const written = (given: ApiFleet | undefined, columns = COLUMNS) => fleetLines(given, columns).map(plain);
 
 test("the fleet is summed up in one line", () => {
   expect(written(fleet())).toEqual(["Fleet: 3 servers, 5 of 28 slots taken, 2 tasks wait"]);

@@ -1,4 +1,4 @@
-// ADR-074, ADR-076 in docs/decisions.md
+// Whoever runs programs as the user may read, and nobody else: docs/decisions/074-reads-are-for-the-same-user.md
 import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createMiddleware } from "hono/factory";

@@ -17,7 +17,7 @@ import { registerPages } from "../html-pages.ts";
 import { registerLivePage } from "../live.ts";
 import type { ApiContext } from "./context.ts";
 import { openApiDocument } from "./openapi.ts";
-import { registerCommands, registerReads } from "./route-handlers.ts";
+import { registerCommandRoutes, registerReadRoutes } from "./route-handlers.ts";
 import { routes } from "./routes.ts";
 
 const describeFault = (error: z.ZodError): string =>
@@ -55,8 +55,8 @@ export const createApp = (context: ApiContext): StatusApp => {
   };
   app.use(methodNotAllowed({ app, onMethodNotAllowed }));
   app.use(createReadGuard({ token, isPasswordSet, reads: admissions.reads }));
-  registerReads(app, context);
-  registerCommands(app, context);
+  registerReadRoutes(app, context);
+  registerCommandRoutes(app, context);
   for (const { page, feed } of context.live) registerLivePage(app, page, feed, context);
   app.get("/v1/openapi.json", (c) => c.json(openApiDocument(version)));
   const liveView = () => context.live.find(({ page }) => page.path === "/inspect" && page.source.isOn())?.page.path;

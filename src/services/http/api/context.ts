@@ -44,7 +44,7 @@ const ID = /^[\w-]{1,128}$/;
 const MAX_CANDIDATES = 5;
 
 /** Returns the 404 for something that does not exist. */
-export const notFound = (what: string, id: string): HTTPException =>
+export const notFoundError = (what: string, id: string): HTTPException =>
   new HTTPException(404, { message: `There is no ${what} ${quote(id)}.` });
 
 /**
@@ -62,11 +62,11 @@ export const validated = <S extends z.ZodType>(log: Log, schema: S, value: z.out
  * @throws a 404 when that is none, and a 409 when it is several
  */
 export const resolveId = (source: StatusSource, given: string): string => {
-  if (!ID.test(given)) throw notFound("task", given);
+  if (!ID.test(given)) throw notFoundError("task", given);
   if (source.has(given)) return given;
   const candidates = source.idsFrom(given, MAX_CANDIDATES + 1);
   const [id, ...others] = candidates;
-  if (id === undefined) throw notFound("task", given);
+  if (id === undefined) throw notFoundError("task", given);
   if (others.length === 0) return id;
   const listed = candidates.slice(0, MAX_CANDIDATES).join(", ");
   const more = candidates.length > MAX_CANDIDATES ? " and more" : "";

@@ -4,18 +4,18 @@ import { createTokenGuard } from "../access/admission.ts";
 import { type App, type AppEnv, type ClientConnection, errorResponse } from "../access/request-handling.ts";
 import { ApiTask } from "../contract/api-task.ts";
 import { Changes } from "../contract/changes.ts";
-import { Fleet } from "../contract/fleet.ts";
+import { ApiFleet } from "../contract/fleet.ts";
 import * as schemas from "../contract/schemas.ts";
 import type { SourceResult } from "../contract/status-source.ts";
 import { MAX_SUBSCRIBERS } from "../events/task-feed.ts";
-import { type ApiContext, notFound, resolveId, validated, valueOrThrow } from "./context.ts";
+import { type ApiContext, notFoundError, resolveId, validated, valueOrThrow } from "./context.ts";
 import { routes } from "./routes.ts";
 
 /** Agents choose batch ids freely; a longer one is not looked up. */
 const MAX_BATCH_ID_CHARS = 512;
 
 /** Registers the routes that read. `createReadGuard` decides who may use them. */
-export const registerReads = (app: App, context: ApiContext): void => {
+export const registerReadRoutes = (app: App, context: ApiContext): void => {
   const { source, feed, clock, log, version, own, prove, servers, writeJson } = context;
   const startedAt = clock.now();
 
@@ -46,7 +46,7 @@ export const registerReads = (app: App, context: ApiContext): void => {
   app.openapi(routes.task, (c) => {
     const { id } = c.req.valid("param");
     const task = source.task(resolveId(source, id));
-    if (!task) throw notFound("task", id);
+    if (!task) throw notFoundError("task", id);
     return writeJson(c.env.connection, validated(log, ApiTask, task));
   });
 
@@ -64,26 +64,26 @@ export const registerReads = (app: App, context: ApiContext): void => {
   app.openapi(routes.journal, (c) => {
     const { id } = c.req.valid("param");
     const journal = source.journal(resolveId(source, id));
-    if (!journal) throw notFound("task", id);
-    return writeJson(c.env.connection, validated(log, schemas.Journal, journal));
+    if (!journal) throw notFoundError("task", id);
+    return writeJson(c.env.connection, validated(log, schemas.TaskJournal, journal));
   });
 
   app.openapi(routes.group, (c) => {
     const { id } = c.req.valid("param");
     const tasks = id.length > MAX_BATCH_ID_CHARS ? [] : source.batch(id);
-    if (tasks.length === 0) throw notFound("task group", id);
+    if (tasks.length === 0) throw notFoundError("task group", id);
     const group = schemas.toGroup(id, tasks, source.usage(tasks), clock.now());
     return writeJson(c.env.connection, validated(log, schemas.Group, group));
   });
 
-  app.openapi(routes.fleet, async (c) => c.json(validated(log, Fleet, await source.fleet()), 200));
+  app.openapi(routes.fleet, async (c) => c.json(validated(log, ApiFleet, await source.fleet()), 200));
 
   app.openapi(routes.machines, (c) => c.json(validated(log, schemas.Machines, source.machines()), 200));
 
   app.openapi(routes.machine, (c) => {
     const { name } = c.req.valid("param");
     const charts = source.machines();
-    if (!Object.hasOwn(charts, name)) throw notFound("statechart", name);
+    if (!Object.hasOwn(charts, name)) throw notFoundError("statechart", name);
     return c.json(validated(log, schemas.Machine, charts[name]), 200);
   });
 
@@ -113,7 +113,7 @@ const bodyLimit = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /** Registers the routes that change tasks. All of them require the token. */
-export const registerCommands = (app: App, { source, log, token, writeJson }: ApiContext): void => {
+export const registerCommandRoutes = (app: App, { source, log, token, writeJson }: ApiContext): void => {
   const withToken = createTokenGuard(token);
 
   const respond = (connection: ClientConnection, result: SourceResult<ApiTask>) =>

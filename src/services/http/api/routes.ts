@@ -1,7 +1,7 @@
 import { createRoute, type z } from "@hono/zod-openapi";
 import { ApiTask } from "../contract/api-task.ts";
 import { Changes } from "../contract/changes.ts";
-import { Fleet } from "../contract/fleet.ts";
+import { ApiFleet } from "../contract/fleet.ts";
 import * as schemas from "../contract/schemas.ts";
 
 const json = <S extends z.ZodType>(description: string, schema: S) => ({
@@ -129,7 +129,7 @@ export const routes = {
   journal: createRoute({
     ...get("getTaskJournal", "/v1/tasks/{id}/events", "The events that a task's statechart accepted"),
     request: ofTask,
-    responses: { 200: json("The events, oldest first.", schemas.Journal), ...ofTaskErrors },
+    responses: { 200: json("The events, oldest first.", schemas.TaskJournal), ...ofTaskErrors },
   }),
 
   group: createRoute({
@@ -144,7 +144,7 @@ export const routes = {
 
   fleet: createRoute({
     ...get("getFleet", "/v1/fleet", "The servers of the fleet, and what waits for them"),
-    responses: { 200: json("The fleet, or that this server is in none.", Fleet), ...readErrors },
+    responses: { 200: json("The fleet, or that this server is in none.", ApiFleet), ...readErrors },
   }),
 
   machines: createRoute({
@@ -168,7 +168,7 @@ export const routes = {
       200: {
         description:
           "Server-sent events: `snapshot` first, then `task.created`, `task.updated`, `task.completed`, `task.error` and `task.cancelled` with the task, long values shortened: `cut` names the shortened fields; `task.removed` with `{ sessionID }` when a task that the stream has mentioned is cleared; `heartbeat` with `{ ts }` after 30 s of silence. The ids are numbers of changes. A client that does not read is disconnected.",
-        content: { "text/event-stream": { schema: schemas.Snapshot } },
+        content: { "text/event-stream": { schema: schemas.FeedSnapshot } },
       },
       401: mayNotRead,
       503: error("There are as many subscribers as allowed, or too much data is on its way to them."),

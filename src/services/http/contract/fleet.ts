@@ -25,7 +25,7 @@ const PresentServer = Server.extend({
 });
 
 /** The fleet of this server, as the API returns it. */
-export const Fleet = z
+export const ApiFleet = z
   .object({
     isUsed: z.boolean().describe("True where this server is in a fleet. Where it is in none, all else is empty."),
     isReached: z.boolean().describe("True while the engine of the fleet answers."),
@@ -48,4 +48,4 @@ export const Fleet = z
       .describe("The tasks of this server that have not ended and are for the fleet."),
   })
   .meta({ id: "Fleet", description: "The servers of the fleet, and the tasks of this one that are for it." });
-export type Fleet = z.infer<typeof Fleet>;
+export type ApiFleet = z.infer<typeof ApiFleet>;

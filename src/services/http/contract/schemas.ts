@@ -202,7 +202,7 @@ export const toGroup = (batchId: string, tasks: ApiTask[], usage: Usage, now: nu
   };
 };
 
-export const Journal = z
+export const TaskJournal = z
   .array(
     z.looseObject({
       type: z.string().describe("The event's type, such as `CHECKED_ANSWERED`. Further fields depend on it."),
@@ -217,7 +217,7 @@ export const Machines = z.record(z.string(), z.unknown()).describe("The statecha
 export const Machine = z.unknown().describe("A statechart, as XState takes it.");
 
 /** The data of a `snapshot` event. */
-export const Snapshot = z.object({
+export const FeedSnapshot = z.object({
   tasks: z.array(ApiTask).describe("All tasks that have not ended, and those that ended last."),
   stats: Stats,
   at: count.describe("The number of the newest change that it includes."),

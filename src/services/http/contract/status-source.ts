@@ -4,7 +4,7 @@ import type { UserReply } from "../../../user-request.ts";
 import type { PageFilter, TaskStats } from "../../store/store.ts";
 import type { ApiTask } from "./api-task.ts";
 import type { Changes } from "./changes.ts";
-import type { Fleet } from "./fleet.ts";
+import type { ApiFleet } from "./fleet.ts";
 
 /** A task that changed, with the numbers that `ChangedTask` explains. */
 export interface ApiTaskChange {
@@ -79,7 +79,7 @@ export interface StatusSource {
   /** Removes the worktree with it. */
   discard(taskId: string): Promise<SourceResult<Changes>>;
   /** The fleet of this process. Where it has directories in several, that of the one that was opened first. */
-  fleet(): Promise<Fleet>;
+  fleet(): Promise<ApiFleet>;
   /** The statecharts by name, as JSON. */
   machines(): Record<string, unknown>;
   /**

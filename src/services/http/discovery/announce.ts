@@ -1,9 +1,8 @@
-// ADR-069 in docs/decisions.md
 import type { Clock } from "../../platform/clock.ts";
 import { repeat } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import { ensureServerKey } from "../../platform/server-key.ts";
-import { createDiscoveryFiles, type Instance, oldestFirst, probe } from "./instances.ts";
+import { createDiscoveryFiles, type Instance, oldestFirst, probeServer } from "./instances.ts";
 
 /** Milliseconds between checks whether `server.json` still has an owner. */
 const CHECK_INTERVAL_MS = 2_000;
@@ -16,18 +15,6 @@ const FAULT = "could not check or write server.json";
  */
 const MAX_SILENT_CHECKS = 5;
 
-/** A server's entry in the files by which other programs, and the servers of other processes, find it. */
-export interface Announcement {
-  /**
-   * Writes `instances/<pid>.json`, and `server.json` when no reachable server owns that and this one is the oldest of
-   * those that are reachable. Checks both every two seconds, and restores a file that was removed. Resolves after the
-   * first check; rejects when that fails.
-   */
-  publish(): Promise<void>;
-  /** Removes the entry for good, and `server.json` if that names this server. Synchronous, for the end of the process. */
-  withdraw(): void;
-}
-
 /**
  * Returns the token of the server that `server.json` names, where that proves to be one; undefined otherwise. All servers of a
  * data folder at a time have one token, so that a page that lost one of them goes on with another.
@@ -35,14 +22,18 @@ export interface Announcement {
 export const sharedToken = async (folder: string): Promise<string | undefined> => {
   const owner = createDiscoveryFiles(folder).readServer();
   if (!owner) return undefined;
-  return (await probe(owner, ensureServerKey(folder))) === "reachable" ? owner.token : undefined;
+  return (await probeServer(owner, ensureServerKey(folder))) === "reachable" ? owner.token : undefined;
 };
 
-/** Creates the announcement of a server. Nothing is written before `publish`, so that `withdraw` can be at hand by then. */
+/**
+ * Creates a server's entry in the files by which other programs, and the servers of other processes, find it. Nothing is
+ * written before `publish`, so that `withdraw` can be at hand by then. Whether a server is there is asked of the server itself:
+ * the system assigns a process id, and a port, again.
+ */
 export const createAnnouncement = (
   own: Instance & { token: string },
   { folder, clock, log, liveView }: { folder: string; clock: Clock; log: Log; liveView(): string | undefined },
-): Announcement => {
+) => {
   const files = createDiscoveryFiles(folder);
   /** The path of the live view as it was last written. */
   let announcedView: string | undefined;
@@ -60,7 +51,7 @@ export const createAnnouncement = (
 
   const isReachable = async (other: Instance): Promise<boolean> => {
     const key = `${other.pid} ${other.port} ${other.startedAt}`;
-    const state = await probe(other, ensureServerKey(folder));
+    const state = await probeServer(other, ensureServerKey(folder));
     const silent = state === "silent" ? (silentChecks.get(key) ?? 0) + 1 : 0;
     if (silent > 0) silentChecks.set(key, silent);
     else silentChecks.delete(key);
@@ -102,6 +93,11 @@ export const createAnnouncement = (
     }
   };
 
+  /**
+   * Writes `instances/<pid>.json`, and `server.json` when no reachable server owns that and this one is the oldest of
+   * those that are reachable. Checks both every two seconds, and restores a file that was removed. Resolves after the
+   * first check; rejects when that fails.
+   */
   const publish = async () => {
     // Whoever finds the server has it prove itself with the key.
     ensureServerKey(folder);
@@ -117,18 +113,18 @@ export const createAnnouncement = (
     if (!isWithdrawn) stopChecking = repeat(clock, log, { every: CHECK_INTERVAL_MS, work: checkSafely, fault: FAULT });
   };
 
-  return {
-    publish,
-    withdraw: () => {
-      isWithdrawn = true;
-      stopChecking();
-      try {
-        if (isOurs()) files.removeServer();
-        files.removeInstance(own.pid);
-      } catch (error) {
-        // Other servers find out that this one is gone; the rest of the shutdown must go on.
-        log.error("could not remove the files by which the status API is found", { reason: errorMessage(error) });
-      }
-    },
+  /** Removes the entry for good, and `server.json` if that names this server. Synchronous, for the end of the process. */
+  const withdraw = () => {
+    isWithdrawn = true;
+    stopChecking();
+    try {
+      if (isOurs()) files.removeServer();
+      files.removeInstance(own.pid);
+    } catch (error) {
+      // Other servers find out that this one is gone; the rest of the shutdown must go on.
+      log.error("could not remove the files by which the status API is found", { reason: errorMessage(error) });
+    }
   };
+
+  return { publish, withdraw };
 };

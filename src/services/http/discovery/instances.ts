@@ -75,7 +75,7 @@ const parseJson = (text: string): unknown => {
  * listens at its port and has not responded in time. A process with its id proves nothing, and a program that listens at
  * its port little, since the system assigns both again. `key` is that of the data folder.
  */
-export const probe = async (
+export const probeServer = async (
   { pid, port, startedAt }: Instance,
   key: string,
 ): Promise<"reachable" | "silent" | "gone"> => {
@@ -89,24 +89,11 @@ export const probe = async (
   return isIt ? "reachable" : "gone";
 };
 
-/** The files by which servers are found. All methods are synchronous: some are called while the process exits. */
-export interface DiscoveryFiles {
-  /** Creates the folders, for their owner alone. Returns those to which other users had access until now. May throw. */
-  prepare(): string[];
-  /** Returns the content of `server.json`; undefined when it is missing or invalid. */
-  readServer(): ServerFile | undefined;
-  writeServer(server: ServerFile): void;
-  removeServer(): void;
-  /** Returns the entries of all servers. Invalid ones are left out. */
-  readInstances(): Instance[];
-  writeInstance(instance: Instance): void;
-  hasInstance(pid: number): boolean;
-  /** Removes the files of a process. */
-  removeInstance(pid: number): void;
-}
-
-/** Creates the access to the discovery files in the plugin's data folder, which need not exist. */
-export const createDiscoveryFiles = (folder: string): DiscoveryFiles => {
+/**
+ * Gives access to the files by which servers are found, in the plugin's data folder, which need not exist. All methods are
+ * synchronous: some are called while the process exits.
+ */
+export const createDiscoveryFiles = (folder: string) => {
   const serverFile = join(folder, "server.json");
   const instances = join(folder, "instances");
   const fileOf = (pid: number) => join(instances, `${pid}.json`);
@@ -138,19 +125,23 @@ export const createDiscoveryFiles = (folder: string): DiscoveryFiles => {
   };
 
   return {
+    /** Creates the folders, for their owner alone. Returns those to which other users had access until now. May throw. */
     prepare: () => [folder, instances].filter(makePrivateFolder),
+    /** Returns the content of `server.json`; undefined when it is missing or invalid. */
     readServer: () => read(serverFile, ServerFile),
-    writeServer: (server) => write(serverFile, server),
+    writeServer: (server: ServerFile) => write(serverFile, server),
     removeServer: () => remove(serverFile),
+    /** Returns the entries of all servers. Invalid ones are left out. */
     readInstances: () =>
       instanceNames().flatMap((name) => {
         const pid = Number(/^(\d+)\.json$/.exec(name)?.[1]);
         const instance = pid ? read(fileOf(pid), Instance) : undefined;
         return instance?.pid === pid ? [instance] : [];
       }),
-    hasInstance: (pid) => existsSync(fileOf(pid)),
-    writeInstance: (instance) => write(fileOf(instance.pid), instance),
-    removeInstance: (pid) => {
+    hasInstance: (pid: number) => existsSync(fileOf(pid)),
+    writeInstance: (instance: Instance) => write(fileOf(instance.pid), instance),
+    /** Removes the files of a process. */
+    removeInstance: (pid: number) => {
       remove(fileOf(pid));
       remove(temporaryOf(pid));
     },

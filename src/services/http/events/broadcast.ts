@@ -1,4 +1,3 @@
-// ADR-119 in docs/decisions.md
 import type { Clock } from "../../platform/clock.ts";
 import { repeat } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";

@@ -1,4 +1,3 @@
-// ADR-072 in docs/decisions.md
 import type { Clock } from "../../platform/clock.ts";
 import type { ClientConnection } from "../access/request-handling.ts";
 
@@ -72,7 +71,7 @@ const CHUNK_BYTES = 65_536;
 const encoder = new TextEncoder();
 
 /** Formats an event. `data` is JSON, which has no line breaks. */
-export const frame = (event: string, data: string, id?: number): string =>
+export const sseFrame = (event: string, data: string, id?: number): string =>
   `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`;
 
 /** Encodes frames for the wire. */
@@ -149,7 +148,7 @@ export const createSseStream = (
     if (waiting > 0 && read === readBefore) return drop();
     readBefore = waiting > 0 ? read : undefined;
     if (clock.now() - sentAt >= HEARTBEAT_MS) {
-      send(bytes(frame("heartbeat", JSON.stringify({ ts: new Date(clock.now()).toISOString() }))));
+      send(bytes(sseFrame("heartbeat", JSON.stringify({ ts: new Date(clock.now()).toISOString() }))));
     }
     if (controller) stopHeartbeat = clock.after(HEARTBEAT_MS - (clock.now() - sentAt), heartbeat);
   };

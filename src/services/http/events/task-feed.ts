@@ -3,7 +3,7 @@ import { type ApiTask, briefTask } from "../contract/api-task.ts";
 import { toStats } from "../contract/schemas.ts";
 import type { ApiTaskChange, StatusSource } from "../contract/status-source.ts";
 import { type Broadcast, createBroadcast, type StreamContext } from "./broadcast.ts";
-import { bytes, frame } from "./sse-stream.ts";
+import { bytes, sseFrame } from "./sse-stream.ts";
 
 /** A dashboard needs one or two. Each costs a connection; `MAX_BYTES_IN_FLIGHT` bounds what all cost in memory. */
 export const MAX_SUBSCRIBERS = 100;
@@ -95,7 +95,7 @@ export const createTaskFeed = (source: StatusSource, context: StreamContext): Br
     mentioned.add(task.sessionID);
     notePlace(task);
     if (change.createdChange > last.change) last.count += 1;
-    return names.map((name) => frame(name, data, shownNumber(change.change))).join("");
+    return names.map((name) => sseFrame(name, data, shownNumber(change.change))).join("");
   };
 
   /**
@@ -113,7 +113,7 @@ export const createTaskFeed = (source: StatusSource, context: StreamContext): Br
       places.delete(id);
     }
     const at = shownNumber(last.change);
-    return gone.map((sessionID) => frame("task.removed", JSON.stringify({ sessionID }), at)).join("");
+    return gone.map((sessionID) => sseFrame("task.removed", JSON.stringify({ sessionID }), at)).join("");
   };
 
   /** Returns the next waiting tasks whose turn it is, at most `PLACES_PER_POLL`. */
@@ -145,7 +145,7 @@ export const createTaskFeed = (source: StatusSource, context: StreamContext): Br
     });
     for (const task of moved) notePlace(task);
     if (moved.length > 0) snapshot = undefined;
-    return moved.map((task) => frame("task.updated", JSON.stringify(task), shownNumber(last.change))).join("");
+    return moved.map((task) => sseFrame("task.updated", JSON.stringify(task), shownNumber(last.change))).join("");
   };
 
   function* since(): Iterable<string> {
@@ -189,7 +189,7 @@ export const createTaskFeed = (source: StatusSource, context: StreamContext): Br
     const at = shownNumber(last.change);
     const data = { tasks: [...tasks.values()], stats: toStats(source.stats()), at };
     const { change, count } = last;
-    snapshot = { frame: bytes(frame("snapshot", JSON.stringify(data), at)), change, count };
+    snapshot = { frame: bytes(sseFrame("snapshot", JSON.stringify(data), at)), change, count };
     return snapshot.frame;
   };
 

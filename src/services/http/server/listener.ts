@@ -1,4 +1,4 @@
-// ADR-121 in docs/decisions.md
+// Servers, and the hook on the end of the process, are our own: docs/decisions/283-what-the-http-server-is-made-of.md
 import type { Log } from "../../platform/log.ts";
 import type { RequestHandler } from "../access/request-handling.ts";
 import { DEFAULT_PORT } from "../loopback.ts";
@@ -11,7 +11,7 @@ export interface Listener {
 }
 
 /** What connections may cost. */
-export interface Limits {
+export interface ConnectionLimits {
   /**
    * Milliseconds for which a connection may be idle, a request may take to arrive, and its response to be read; then the
    * connection is closed. Streams are not limited. Bun counts in steps of four seconds.
@@ -25,10 +25,10 @@ export interface Limits {
  * The default limits. The time is longer than any response takes: OpenCode, or another process, is waited for 15 s at
  * most. The connections are twice those that all streams take; often a process may not open more than 1,024 files.
  */
-export const LIMITS: Limits = { timeoutMs: 30_000, maxConnections: 256 };
+export const CONNECTION_LIMITS: ConnectionLimits = { timeoutMs: 30_000, maxConnections: 256 };
 
 /** Listens on a port of loopback, without keeping the process alive. Rejects when the port cannot be used. */
-export type Listen = (port: number, handle: RequestHandler, limits: Limits) => Promise<Listener>;
+export type Listen = (port: number, handle: RequestHandler, limits: ConnectionLimits) => Promise<Listener>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

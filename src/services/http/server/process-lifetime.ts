@@ -1,4 +1,3 @@
-// ADR-068 in docs/decisions.md
 interface Stoppable {
   stop(): Promise<void>;
 }

@@ -16,7 +16,7 @@ import type { LivePage } from "../live.ts";
 import { createLiveFeed } from "../live.ts";
 import { LOOPBACK } from "../loopback.ts";
 import { listenOnBun } from "./bun.ts";
-import { isEnabled, LIMITS, type Limits, type Listener, portsToTry } from "./listener.ts";
+import { CONNECTION_LIMITS, type ConnectionLimits, isEnabled, type Listener, portsToTry } from "./listener.ts";
 import { listenOnNode } from "./node.ts";
 import { acquireShared, onProcessExit } from "./process-lifetime.ts";
 
@@ -44,7 +44,7 @@ export interface StatusServerOptions {
   /** Who may read without a token; default: `user`. The strictest rule of all users of the server counts. */
   reads?: Reads;
   /** Default: `LIMITS`. */
-  limits?: Limits;
+  limits?: ConnectionLimits;
   /** The pages of the live view; default: none. */
   pages?: readonly LivePage[];
   /** The board, and the description of the API; default: neither is served. */
@@ -57,7 +57,11 @@ const GRACE_MS = 2_000;
 /** Milliseconds for those errors to arrive. */
 const LAST_RESPONSES_MS = 500;
 
-const listen = async (ports: number[], handle: RequestHandler, limits: Limits = LIMITS): Promise<Listener> => {
+const listen = async (
+  ports: number[],
+  handle: RequestHandler,
+  limits: ConnectionLimits = CONNECTION_LIMITS,
+): Promise<Listener> => {
   const listenOn = process.versions.bun ? listenOnBun : listenOnNode;
   let fault: unknown;
   for (const port of ports) {

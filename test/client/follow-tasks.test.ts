@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ApiTask } from "../../src/client/api-types.ts";
-import { afterEvent, NO_TASKS } from "../../src/client/live-tasks.ts";
+import { afterEvent, NO_TASKS } from "../../src/client/follow-tasks.ts";
 
 const task = (sessionID: string, status = "running") => ({ sessionID, status }) as ApiTask;
 const server = { port: 1, pid: 2, startedAt: "2026-11-23T00:00:00.000Z", version: "1.0.0" };

@@ -1,9 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type ApiFailure, type ApiResult, failed, refused } from "./api-result.ts";
+import { type ApiFailure, type ApiResult, apiFailure, parseJson, refused } from "./api-result.ts";
 import { type ApiTask, isTask } from "./api-types.ts";
 import type { FoundServer } from "./find-server.ts";
 import { openStream } from "./http.ts";
-import { parseJson } from "./json.ts";
 import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
 
 /** What happened to a task. */
@@ -60,8 +59,8 @@ const toFeedEvent = ({ name, data }: ServerSentEvent, server: FoundServer): Feed
   return change && isTask(value) ? { type: "task", change, task: value } : undefined;
 };
 
-const LOST = failed("notRunning", "The connection to OpenCode is lost.");
-const SILENT = failed("silent", "OpenCode does not answer: it is stopped or busy.");
+const LOST = apiFailure("notRunning", "The connection to OpenCode is lost.");
+const SILENT = apiFailure("silent", "OpenCode does not answer: it is stopped or busy.");
 
 const isAborted = ({ aborted }: AbortSignal): boolean => aborted;
 
@@ -108,4 +107,34 @@ const refusal = async (status: number, parts: AsyncIterable<string>): Promise<Ap
   let text = "";
   for await (const part of parts) text += part;
   return refused(status, text);
+};
+
+/** The tasks as a reader of the feed knows them. */
+export interface FollowedTasks {
+  /** By id: all that have not ended, the 200 that had ended last at the beginning, and all that have changed since. */
+  tasks: ReadonlyMap<string, ApiTask>;
+  /** The server that the tasks are from; absent before the first snapshot. */
+  server?: FoundServer;
+  /** Why nothing new is heard at the moment; absent while the feed is connected. The tasks are those last heard of. */
+  lost?: ApiFailure;
+}
+
+/** What a reader knows before the first event. */
+export const NO_TASKS: FollowedTasks = { tasks: new Map() };
+
+/** Returns the tasks as they are after an event of the feed. Changes nothing that it was given. */
+export const afterEvent = (known: FollowedTasks, event: FeedEvent): FollowedTasks => {
+  switch (event.type) {
+    case "snapshot":
+      return { tasks: new Map(event.tasks.map((task) => [task.sessionID, task])), server: event.server };
+    case "task":
+      return { ...known, tasks: new Map(known.tasks).set(event.task.sessionID, event.task) };
+    case "removed": {
+      const tasks = new Map(known.tasks);
+      tasks.delete(event.sessionID);
+      return { ...known, tasks };
+    }
+    case "lost":
+      return { ...known, lost: event.failure };
+  }
 };
