@@ -1,4 +1,4 @@
-import { columnsOf } from "../../src/tui/model/line.ts";
+import { columnsOf } from "../../src/services/platform/columns.ts";
 
 /** How a cell of a terminal looks. Colours are in the words of CSS; undefined: the terminal's own. */
 interface Style {
@@ -79,9 +79,6 @@ const DRAWN: Readonly<Record<string, string>> = {
   "⬝": "50% 50% / 3px 3px",
 };
 
-/** Symbols that are emoji only where that is asked for, such as ⚙, take one column of a terminal. */
-const isPlainSymbol = (text: string): boolean => /^\p{Emoji}$/u.test(text) && !/\p{Emoji_Presentation}/u.test(text);
-
 const escaped = (text: string): string => text.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Writes text of one style, as wide as its cells, whatever font has its characters. */
@@ -91,7 +88,7 @@ const cells = (text: string, style: Style): string => {
   const box = DRAWN[text];
   const drawn = box === undefined ? "" : `linear-gradient(${front}, ${front}) ${box} no-repeat `;
   const css = [
-    `width:${isPlainSymbol(text) ? 1 : columnsOf(text)}ch`,
+    `width:${columnsOf(text)}ch`,
     `color:${front}`,
     `background:${drawn}${back}`,
     ...(style.isBold ? ["font-weight:bold"] : []),

@@ -1,8 +1,9 @@
+import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import type { Breach } from "../services/promises/account.ts";
 import type { CheckedPromise } from "../services/promises/check-journal.ts";
 import type { RecordedJournal } from "../services/promises/exported-journal.ts";
-import { clockTime, count, type Terminal, wrap } from "./terminal.ts";
+import { clockTime, count, type Terminal } from "./terminal.ts";
 
 /** True where a journal keeps everything that is promised. */
 export const isKept = (checked: readonly CheckedPromise[]): boolean =>

@@ -1,11 +1,12 @@
 import type { TaskContext } from "../machines/task/events.ts";
 import type { Walk } from "../machines/task/replay.ts";
+import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import type { AskedFor, Position } from "../services/replay/positions.ts";
 import type { PossibleEvent } from "../services/replay/possible-events.ts";
 import { duration } from "../services/text/duration.ts";
 import { describeEffect, fieldsOf, rowsOf, shown } from "./format-replay.ts";
-import { clockTime, type Terminal, wrap } from "./terminal.ts";
+import { clockTime, type Terminal } from "./terminal.ts";
 
 /** What never changes, or is shown otherwise. */
 const HIDDEN = new Set<string>(["facts", "lastRunResult"] satisfies (keyof TaskContext)[]);

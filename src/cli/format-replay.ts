@@ -2,11 +2,12 @@ import type { TaskEffect, TaskEvent } from "../machines/task/events.ts";
 import { type StoredSnapshot, statePath } from "../machines/task/machine.ts";
 import type { Replay, ReplayStep } from "../machines/task/replay.ts";
 import type { Receipt } from "../receipt.ts";
+import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine, truncate, truncateStart } from "../services/platform/plain-text.ts";
 import { type Difference, differences } from "../services/replay/differences.ts";
 import { duration } from "../services/text/duration.ts";
 import { receiptSummary } from "../services/text/receipt.ts";
-import { clockTime, count, date, type Style, type Terminal, wrap } from "./terminal.ts";
+import { clockTime, count, date, type Style, type Terminal } from "./terminal.ts";
 
 /** A line of a step: what it says of the step, after a label. */
 interface Row {

@@ -1,10 +1,10 @@
 import type { Journal, Walk } from "../machines/task/replay.ts";
+import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { findEvent, positionAfter } from "../services/replay/positions.ts";
 import { type CommandContext, CommandError, printJson } from "./command.ts";
 import { formatPosition, stopLine } from "./format-position.ts";
 import { formatSteps } from "./format-replay.ts";
-import { wrap } from "./terminal.ts";
 
 /** Prints where the task stood before an event. */
 export const showPosition = (

@@ -1,16 +1,7 @@
-import measure from "fast-string-truncated-width";
+import { columnsOf, cut } from "../services/platform/columns.ts";
 import type { Style, Terminal } from "./terminal.ts";
 
-/** Returns the columns that a text takes on a screen. Wide characters take two, combining ones none. */
-export const widthOf = (text: string): number => measure(text).width;
-
-/** Cuts a text to at most `columns` columns; where something is left out, it ends in `…`. */
-export const cut = (text: string, columns: number): string => {
-  const { index, truncated } = measure(text, { limit: Math.max(1, columns), ellipsis: "…", ellipsisWidth: 1 });
-  return truncated ? `${text.slice(0, index)}…` : text;
-};
-
-const fill = (text: string, columns: number): string => " ".repeat(Math.max(0, columns - widthOf(text)));
+const fill = (text: string, columns: number): string => " ".repeat(Math.max(0, columns - columnsOf(text)));
 
 /** A column of a table. */
 export interface Column {
@@ -40,7 +31,7 @@ const LEAST_LAST = 24;
 /** Where the columns of a table fit on a screen: the indexes of those that are shown, and their widths. */
 const fitColumns = (columns: readonly Column[], rows: readonly Row[], screen: number) => {
   const natural = columns.map(({ title }, index) =>
-    Math.max(widthOf(title), ...rows.map(({ cells }) => widthOf(cells[index]?.text ?? ""))),
+    Math.max(columnsOf(title), ...rows.map(({ cells }) => columnsOf(cells[index]?.text ?? ""))),
   );
   let shown = columns.map((_, index) => index);
   for (;;) {

@@ -111,21 +111,6 @@ export const openTerminal = ({ stdin, stdout, stderr, env }: TerminalStreams): T
   };
 };
 
-/** Wraps a text between words into lines of at most `columns` characters. A longer word is not broken. */
-export const wrap = (text: string, columns: number): string[] => {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > columns) {
-      lines.push(line);
-      line = word;
-    } else {
-      line = line === "" ? word : `${line} ${word}`;
-    }
-  }
-  return [...lines, line];
-};
-
 /** Counts things in words: `1 event`, `7 events`. */
 export const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? "" : "s"}`;
 

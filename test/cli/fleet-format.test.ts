@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type FleetStatus, statusLines } from "../../src/cli/fleet/format-status.ts";
 import { setUpLines } from "../../src/cli/fleet/init.ts";
 import { differences, readGiven, settingsText } from "../../src/cli/fleet/settings.ts";
-import { widthOf } from "../../src/cli/table.ts";
+import { columnsOf } from "../../src/services/platform/columns.ts";
 import { scriptedTerminal } from "./scripted-terminal.ts";
 
 const NOW = Date.parse("2026-11-23T10:00:00.000Z");
@@ -85,7 +85,7 @@ describe("fleet status", () => {
   });
 
   test.each([40, 60, 80])("has no line of a table wider than %i columns", (columns) => {
-    for (const line of lines({}, columns)) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+    for (const line of lines({}, columns)) expect(columnsOf(line)).toBeLessThanOrEqual(columns);
   });
 
   test("keeps each row on its line, whatever a server calls itself", () => {

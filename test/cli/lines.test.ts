@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { formatSteps } from "../../src/cli/format-replay.ts";
-import { openTerminal, wrap } from "../../src/cli/terminal.ts";
+import { openTerminal } from "../../src/cli/terminal.ts";
 import { replay } from "../../src/machines/task/replay.ts";
 import { scriptTask } from "../services/store/scripted-task.ts";
 import { scriptedTerminal, streams } from "./scripted-terminal.ts";
@@ -16,13 +16,6 @@ const steps = () => {
 test.each([80, 95, 96, 120])("on %i columns no line is too wide", (columns) => {
   for (const line of formatSteps(steps(), scriptedTerminal({ columns })))
     expect(line.length).toBeLessThanOrEqual(columns);
-});
-
-test("on a narrow screen an arrow stays with the state that it leads to", () => {
-  expect(wrap("resumed.stopping.aborting →\u00a0resumed.stopping.pausing", 37)).toEqual([
-    "resumed.stopping.aborting",
-    "→\u00a0resumed.stopping.pausing",
-  ]);
 });
 
 test.each([

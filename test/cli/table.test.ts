@@ -1,16 +1,7 @@
 import { expect, test } from "vitest";
-import { cut, formatTable, widthOf } from "../../src/cli/table.ts";
+import { formatTable } from "../../src/cli/table.ts";
 import { shortIds, shortTime } from "../../src/cli/task-words.ts";
 import { scriptedTerminal } from "./scripted-terminal.ts";
-
-test("texts are cut by the columns that they take, and never within a character", () => {
-  expect(cut("hello", 5)).toBe("hello");
-  expect(cut("hello!", 5)).toBe("hell…");
-  expect(cut("日本語", 6)).toBe("日本語");
-  expect(cut("日本語", 5)).toBe("日本…");
-  expect(cut("日本語", 4)).toBe("日…");
-  expect(widthOf("e\u0301")).toBe(1);
-});
 
 test("columns align, whatever the width of their characters, and what does not fit is left out or cut", () => {
   const columns = [{ title: "A" }, { title: "B", align: "right", drop: 1 }, { title: "C" }] as const;

@@ -1,5 +1,6 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { descendantsOf } from "../../client/tasks-below.ts";
+import { cut, wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { hasEnded } from "../../task.ts";
 import {
@@ -15,9 +16,7 @@ import {
 } from "../command.ts";
 import { liveTasks } from "../live-tasks.ts";
 import { openClient, received } from "../status-api.ts";
-import { cut } from "../table.ts";
 import { runTime, shortTime, standing } from "../task-words.ts";
-import { wrap } from "../terminal.ts";
 
 const line = (task: ApiTask): string =>
   `${named(task)} (${toSingleLine(task.agent)}, ${standing(task).text} for ${shortTime(runTime(task, Date.now()))})`;

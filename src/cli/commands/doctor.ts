@@ -1,4 +1,5 @@
 import manifest from "../../../package.json" with { type: "json" };
+import { columnsOf, wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { dataFolder } from "../../services/platform/private-files.ts";
 import type { OpenDatabase } from "../../services/store/sqlite/database.ts";
@@ -9,8 +10,7 @@ import { checkOpenCode, checkOptions } from "../doctor/opencode.ts";
 import { checkServer } from "../doctor/server.ts";
 import { checkDatabase, checkFolder, checkProcesses } from "../doctor/storage.ts";
 import { sqliteRuntime } from "../sqlite-runtime.ts";
-import { widthOf } from "../table.ts";
-import { type Style, type Terminal, wrap } from "../terminal.ts";
+import type { Style, Terminal } from "../terminal.ts";
 
 /** Returns undefined where this runtime has no SQLite. */
 const loadIfThere = (): OpenDatabase | undefined => {
@@ -73,7 +73,7 @@ const show = (checks: readonly Check[], terminal: Terminal) => {
     const columns = terminal.columns - indent.length;
     const together = found.map(toSingleLine).join(" · ");
     const lines =
-      widthOf(together) <= columns ? [together] : found.flatMap((line) => wrap(toSingleLine(line), columns));
+      columnsOf(together) <= columns ? [together] : found.flatMap((line) => wrap(toSingleLine(line), columns));
     const [first = "", ...more] = lines;
     terminal.print(
       `${terminal.style(style, mark)} ${about.padEnd(ABOUT)}  ${first}`,

@@ -1,10 +1,11 @@
 import { type Message, type Part, readConversation } from "../../client/conversation.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
+import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { hasEnded } from "../../task.ts";
 import { type CommandContext, CommandError, command, examples, printJson, TASK_ID, taskIdOf } from "../command.ts";
 import { openClient, received } from "../status-api.ts";
-import { clockTime, type Terminal, wrap } from "../terminal.ts";
+import { clockTime, type Terminal } from "../terminal.ts";
 
 const INDENT = "  ";
 

@@ -1,4 +1,5 @@
 import type { ApiTask } from "../../client/api-types.ts";
+import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { receiptLines } from "../../services/text/receipt.ts";
 import { formatUsage } from "../../services/text/usage.ts";
@@ -16,7 +17,7 @@ import {
 import { readStoredTask } from "../stored-tasks.ts";
 import { readTasks } from "../task-source.ts";
 import { standing } from "../task-words.ts";
-import { type Terminal, wrap } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 
 const whyNone = (task: ApiTask): string =>
   hasEnded(task)

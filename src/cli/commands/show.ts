@@ -1,4 +1,5 @@
 import type { ApiTask } from "../../client/api-types.ts";
+import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { whyIncomplete } from "../../services/text/incomplete.ts";
 import { modelName } from "../../services/text/model-name.ts";
@@ -11,7 +12,7 @@ import { type CommandContext, command, examples, printJson, TASK_ID, taskIdOf } 
 import { readStoredTask } from "../stored-tasks.ts";
 import { readTasks } from "../task-source.ts";
 import { runTime, shortTime, standing } from "../task-words.ts";
-import { dateTime, type Terminal, wrap } from "../terminal.ts";
+import { dateTime, type Terminal } from "../terminal.ts";
 import { answerLines, whyLine } from "./why.ts";
 
 /** Lines of a text that are shown; `--full` shows all. */

@@ -1,10 +1,11 @@
 import type { ApiFailure } from "../../client/api-result.ts";
 import type { FeedEvent } from "../../client/follow-tasks.ts";
 import { afterEvent, type FollowedTasks, NO_TASKS } from "../../client/follow-tasks.ts";
+import { cut } from "../../services/platform/columns.ts";
 import { hasEnded } from "../../task.ts";
 import { type CommandContext, CommandError, command, examples, PROGRAM } from "../command.ts";
 import { openClient } from "../status-api.ts";
-import { cut } from "../table.ts";
+
 import { ownUsage, summaryLine, taskTable } from "../task-table.ts";
 import { clockTime, type Terminal } from "../terminal.ts";
 

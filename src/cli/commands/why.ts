@@ -1,4 +1,5 @@
 import type { ApiTask } from "../../client/api-types.ts";
+import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { answerLine } from "../../services/text/user-request.ts";
 import { waitText } from "../../services/text/waiting.ts";
@@ -7,7 +8,7 @@ import { CALLED_AS, type CommandContext, command, examples, named, printJson, TA
 import { liveTasks } from "../live-tasks.ts";
 import { openClient, received } from "../status-api.ts";
 import { byUrgency } from "../task-words.ts";
-import { type Terminal, wrap } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** What `--json` prints of a task. */
 const reasonOf = ({ sessionID, status, state, waiting, queue, server, attention, why, error }: ApiTask) => ({

@@ -1,7 +1,8 @@
 import { readLimits } from "../../services/fleet/nats/limits.ts";
+import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { printJson } from "../command.ts";
-import { type Terminal, wrap } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 import { type GivenEngine, withEngine } from "./engine.ts";
 import { changeOrRefuse, notSetUp, UNREADABLE } from "./limit.ts";
 

@@ -1,9 +1,10 @@
 import type { FleetOverview } from "../../services/fleet/nats/overview.ts";
+import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { PROGRAM } from "../command.ts";
 import { type Column, formatTable, type Row } from "../table.ts";
 import { shortTime } from "../task-words.ts";
-import { type Terminal, wrap } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 import { limitLines } from "./format-limits.ts";
 import type { ServerStatus } from "./servers.ts";
 import { settingsText } from "./settings.ts";

@@ -1,7 +1,8 @@
 import { type FleetSettings, readSettings, setUpFleet } from "../../services/fleet/nats/set-up.ts";
+import { wrap } from "../../services/platform/columns.ts";
 import { CommandError, printJson } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
-import { wrap } from "../terminal.ts";
+
 import { type GivenEngine, withEngine } from "./engine.ts";
 import { differences, type GivenSettings, readGiven, settingsText } from "./settings.ts";
 

@@ -1,7 +1,8 @@
 import type { JetStreamManager } from "@nats-io/jetstream";
 import { changeLimits, type ModelLimits, readLimits, type StoredLimits } from "../../services/fleet/nats/limits.ts";
+import { wrap } from "../../services/platform/columns.ts";
 import { CommandError, PROGRAM, printJson } from "../command.ts";
-import { type Terminal, wrap } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 import { type GivenEngine, withEngine } from "./engine.ts";
 import { limitLines } from "./format-limits.ts";
 

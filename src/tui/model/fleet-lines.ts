@@ -1,6 +1,6 @@
 import type { ApiFleet } from "../../client/api-types.ts";
 import { fleetProblem, fleetSummary } from "../../services/text/fleet.ts";
-import { cut, type Line, warningLines } from "./line.ts";
+import { cutText, type Line, warningLines } from "./line.ts";
 
 /** Lines that the reason takes at most why the servers are not known: the list is about tasks. */
 const MAX_REASON_LINES = 2;
@@ -14,7 +14,9 @@ export const fleetLines = (fleet: ApiFleet | undefined, columns: number): Line[]
   const summary = fleetSummary(fleet);
   const problem = fleetProblem(fleet);
   return [
-    ...(summary === "" ? [] : [{ segments: [{ text: cut(`Fleet: ${summary}`, columns), tone: "muted" as const }] }]),
+    ...(summary === ""
+      ? []
+      : [{ segments: [{ text: cutText(`Fleet: ${summary}`, columns), tone: "muted" as const }] }]),
     ...warningLines(problem, columns, MAX_REASON_LINES),
   ];
 };

@@ -1,4 +1,4 @@
-import stringWidth from "string-width";
+import { columnsOf, cut, wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 
 /** The colours of the theme that the panel uses, by what they mean. */
@@ -18,35 +18,12 @@ export interface Line {
   taskId?: string;
 }
 
-/** Returns how many columns a text takes: East Asian characters and emoji take two. */
-export const columnsOf = (text: string): number => stringWidth(text);
-
-const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
-
 /** Returns a text in one line of at most that many columns; one that is longer ends with `…`. */
-export const cut = (text: string, columns: number): string => {
-  const line = toSingleLine(text);
-  if (columnsOf(line) <= columns) return line;
-  let kept = "";
-  let used = 1;
-  for (const { segment } of graphemes.segment(line)) {
-    used += columnsOf(segment);
-    if (used > columns) break;
-    kept += segment;
-  }
-  return columns < 1 ? "" : `${kept.trimEnd()}…`;
-};
+export const cutText = (text: string, columns: number): string => cut(toSingleLine(text), columns);
 
 /** Breaks a text between words into lines of at most that many columns; a longer word is cut, and so is what follows `most` lines. */
-export const wrapped = (text: string, columns: number, most = Number.POSITIVE_INFINITY): string[] => {
-  const lines: string[] = [];
-  for (const word of toSingleLine(text).split(" ")) {
-    const joined = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && (columnsOf(joined) <= columns || lines.length === most)) lines[lines.length - 1] = joined;
-    else lines.push(word);
-  }
-  return lines.map((line) => cut(line, columns));
-};
+export const wrapped = (text: string, columns: number, most?: number): string[] =>
+  wrap(toSingleLine(text), columns, most).map((line) => cut(line, columns));
 
 /** Lines that a warning takes at most, unless it is told otherwise. */
 const MAX_WARNING_LINES = 4;
@@ -70,7 +47,7 @@ export const spread = (
   columns: number,
 ): Segment[] => {
   const room = columns - widthOf(head) - widthOf(tail) - (tail.length > 0 ? 1 : 0);
-  const text = cut(middle.text, Math.max(0, room));
+  const text = cutText(middle.text, Math.max(0, room));
   const gap = tail.length > 0 ? " ".repeat(Math.max(1, room + 1 - columnsOf(text))) : "";
   return [...head, { ...middle, text }, ...(gap === "" ? [] : [{ text: gap, tone: "muted" as const }]), ...tail];
 };

@@ -1,9 +1,10 @@
 import type { ApiFleet } from "../../client/api-types.ts";
+import { columnsOf } from "../../services/platform/columns.ts";
 import { dollars } from "../../services/text/dollars.ts";
 import { hasEnded } from "../../task.ts";
 import { fleetLines } from "./fleet-lines.ts";
 import { inCents } from "./in-cents.ts";
-import { columnsOf, cut, type Line, type Segment, spread, warningLines } from "./line.ts";
+import { cutText, type Line, type Segment, spread, warningLines } from "./line.ts";
 import { type ListState, placeOf } from "./list-state.ts";
 import { ACTION_KEYS, refusalOf } from "./offers.ts";
 import type { PanelTask } from "./panel-task.ts";
@@ -58,7 +59,7 @@ const COST_COLUMNS = 8;
 
 /** Returns a text cut, or filled with spaces, to that many columns. */
 const filled = (text: string, columns: number): string => {
-  const short = cut(text, columns);
+  const short = cutText(text, columns);
   return short + " ".repeat(columns - columnsOf(short));
 };
 

@@ -1,8 +1,9 @@
+import { columnsOf } from "../../services/platform/columns.ts";
 import { dollars } from "../../services/text/dollars.ts";
 import { formatUsage } from "../../services/text/usage.ts";
 import { hasEnded, type Usage } from "../../task.ts";
 import { inCents } from "./in-cents.ts";
-import { columnsOf, cut, type Line, type Segment, spread, warningLines, wrapped } from "./line.ts";
+import { cutText, type Line, type Segment, spread, warningLines, wrapped } from "./line.ts";
 import type { PanelTask } from "./panel-task.ts";
 import { isQueued, type Row, rowsOf } from "./rows.ts";
 import { countSegments } from "./status-line.ts";
@@ -60,7 +61,7 @@ const detail = (row: Row, { columns }: PanelLayout): Line => {
   const { task, depth, request } = row;
   const { words, tone } = standingOf(row);
   const indent = " ".repeat(depth * 2 + 2);
-  const who = muted(`${indent}${cut(task.agent, MAX_AGENT_COLUMNS)} ${request ? "" : "· "}`);
+  const who = muted(`${indent}${cutText(task.agent, MAX_AGENT_COLUMNS)} ${request ? "" : "· "}`);
   const doing: Segment = { text: words, tone: request ? tone : "muted" };
   const room = columns - columnsOf(who.text) - columnsOf(words) - 1;
   const used = usedWords(task.usage).find((text) => columnsOf(text) <= room);
@@ -101,6 +102,6 @@ export const panelLines = (tasks: readonly PanelTask[], layout: PanelLayout): Li
     ...more(live.length - MAX_LIVE, "not ended"),
     ...ended.slice(0, MAX_ENDED).flatMap((row) => endedLines(row, layout)),
     ...more(ended.length - MAX_ENDED, "ended"),
-    ...(used === undefined ? [] : [{ segments: [muted(cut(`${used} in all`, columns))] }]),
+    ...(used === undefined ? [] : [{ segments: [muted(cutText(`${used} in all`, columns))] }]),
   ];
 };

@@ -1,6 +1,7 @@
+import { columnsOf } from "../../services/platform/columns.ts";
 import { formatCost } from "../../services/text/usage.ts";
 import { inCents } from "./in-cents.ts";
-import { columnsOf, cut, type Segment } from "./line.ts";
+import { cutText, type Segment } from "./line.ts";
 import type { PanelTask } from "./panel-task.ts";
 import { isActive, type Summary } from "./summary.ts";
 import { standingOf } from "./words.ts";
@@ -56,7 +57,7 @@ export const taskStatusLine = (summary: Summary, { task, backKey, columns }: Tas
   const parts = [back, statusLine(summary)].filter((part) => part.length > 0);
   const rest = parts.flatMap((part) => [separator, ...part]);
   const room = columns - rest.reduce((sum, { text }) => sum + columnsOf(text), columnsOf(`${sign} `));
-  const description = cut(task.description, Math.max(0, Math.min(room, MAX_DESCRIPTION_COLUMNS)));
+  const description = cutText(task.description, Math.max(0, Math.min(room, MAX_DESCRIPTION_COLUMNS)));
   return [{ text: `${sign} `, tone }, { text: description, tone: "text" }, ...rest];
 };
 

@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { widthOf } from "../../../src/cli/table.ts";
 import { standing } from "../../../src/cli/task-words.ts";
 import type { ApiTask } from "../../../src/client/api-types.ts";
+import { columnsOf } from "../../../src/services/platform/columns.ts";
 import { type Served, serve, temporaryFolder } from "../../services/http/served.ts";
 import { scriptTask } from "../../services/store/scripted-task.ts";
 import { createSharedDatabase } from "../../services/store/shared-database.ts";
@@ -87,7 +87,7 @@ test.each([30, 40, 60, 80, 120])(
     served.source.launch({ sessionID: "ses_cccc4444", description: "全部の文書を読んで要約する 👩‍👩‍👧 ".repeat(5) });
     const { out } = await list(served, [], { columns });
     const table = out.slice(0, out.indexOf("\n\n"));
-    for (const line of table.split("\n")) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+    for (const line of table.split("\n")) expect(columnsOf(line)).toBeLessThanOrEqual(columns);
     expect(table).toContain("asks you");
     expect(table).toContain("cccc44");
   },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { columnsOf, plain } from "../../../src/tui/model/line.ts";
+import { columnsOf } from "../../../src/services/platform/columns.ts";
+import { plain } from "../../../src/tui/model/line.ts";
 import { type ListLayout, listLines, listRows } from "../../../src/tui/model/list-lines.ts";
 import {
   afterKey,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { columnsOf, cut, plain, spread } from "../../../src/tui/model/line.ts";
+import { columnsOf } from "../../../src/services/platform/columns.ts";
+import { plain, spread } from "../../../src/tui/model/line.ts";
 import { panelLines } from "../../../src/tui/model/panel-lines.ts";
 import type { PanelTask } from "../../../src/tui/model/panel-task.ts";
 import { homeStatusLine, statusLine, taskStatusLine } from "../../../src/tui/model/status-line.ts";
@@ -175,13 +176,6 @@ describe("the line beside the prompt", () => {
 });
 
 describe("texts in columns", () => {
-  test("are cut between characters, never in one", () => {
-    expect(cut("a👩‍👩‍👧‍👦b", 3)).toBe("a…");
-    expect(cut("abcdef", 4)).toBe("abc…");
-    expect(cut("abc", 3)).toBe("abc");
-    expect(cut("abc", 0)).toBe("");
-  });
-
   test("keep what stands at the edges", () => {
     const segments = spread(
       [{ text: "> ", tone: "text" }],
