@@ -1,4 +1,4 @@
-import { onServer } from "../src/services/text/server.ts";
+import { onServer } from "../src/services/text/model-and-server.ts";
 import { isActive } from "./filters.ts";
 import { firstLine } from "./format.ts";
 import type { ListedTask } from "./listed-task.ts";

@@ -1,6 +1,5 @@
 import prettyMilliseconds from "pretty-ms";
-import { dollars } from "../src/services/text/dollars.ts";
-import { compactNumber } from "../src/services/text/usage.ts";
+import { compactNumber, dollars } from "../src/services/text/amounts.ts";
 
 /** Formats milliseconds to the second, such as `1m 5s`; below one second to the millisecond. */
 export const duration = (ms: number): string =>

@@ -27,7 +27,7 @@ import { runShellCommand } from "./services/platform/shell-command.ts";
 import type { DirectoryOpening } from "./services/recovery/reopened-directories.ts";
 import { openStore } from "./services/store/open-store.ts";
 import { thisProcess } from "./services/store/ownership.ts";
-import { WORKED_ON_ELSEWHERE } from "./services/text/takeover.ts";
+import { WORKED_ON_ELSEWHERE } from "./services/text/reminders.ts";
 import { shellCommand } from "./services/text/user-request.ts";
 import { worktreesFolder } from "./services/worktrees/folders.ts";
 import { afterReady, inDirectory } from "./tools/define-tool.ts";

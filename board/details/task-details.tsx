@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
-import { otherServer } from "../../src/services/text/server.ts";
+import { otherServer } from "../../src/services/text/model-and-server.ts";
 import { readTask } from "../api.ts";
 import { isActive } from "../filters.ts";
 import { duration, shortId, time, usage } from "../format.ts";

@@ -7,7 +7,7 @@ import {
   cutOffSentence,
   leftOutLines,
   possibleDecisions,
-} from "../../src/services/text/changed-files.ts";
+} from "../../src/services/text/worktree.ts";
 import { ApiError, applyChanges, discardChanges, readChanges } from "../api.ts";
 import { IsLive } from "../is-live.ts";
 

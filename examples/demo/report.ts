@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { duration } from "../../src/services/text/duration.ts";
+import { duration } from "../../src/services/text/amounts.ts";
 import type { SessionMessage } from "../../test/e2e/lab/transcript.ts";
 import { type Notice, noticesOf } from "./notice.ts";
 import { EXPECTED } from "./scenario.ts";

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { duration } from "../../src/services/text/duration.ts";
+import { duration } from "../../src/services/text/amounts.ts";
 import type { Lane, Timeline } from "./timeline.ts";
 
 /** Where the timeline is shown. */

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { AssistantMessage, Part, Session, TextPart } from "@opencode-ai/sdk/v2/client";
-import { duration } from "../../src/services/text/duration.ts";
+import { duration } from "../../src/services/text/amounts.ts";
 import type { RecordedEvent } from "../../test/e2e/lab/events.ts";
 import { isHeadline, noticesOf } from "./notice.ts";
 

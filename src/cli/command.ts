@@ -1,4 +1,4 @@
-// ADR-172 in docs/decisions.md
+// commander reads the command line, so that options, help and mistakes are handled as people know it from other programs.
 import { basename } from "node:path";
 import { Command, Option } from "@commander-js/extra-typings";
 import { toSingleLine } from "../services/platform/plain-text.ts";
@@ -94,3 +94,16 @@ export const printJson = ({ print }: Terminal, value: unknown): void =>
 /** Names a task in a sentence: by its id and what it is about. */
 export const named = ({ sessionID, description }: { sessionID: string; description: string }): string =>
   `${toSingleLine(sessionID)} "${toSingleLine(description)}"`;
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** What a help text says of durations. */
+export const DURATION = "A duration is a number with ms, s, m, h or d: 90s, 10m, 24h, 7d.";
+
+/** Reads a duration as a person writes it. Returns milliseconds. @throws CommandError that names the option */
+export const readDuration = (option: string, text: string): number => {
+  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
+  const ms = Number(number) * (UNITS[unit] ?? Number.NaN);
+  if (ms > 0) return ms;
+  throw new CommandError(`--${option} takes a duration such as 10m or 24h, not "${toSingleLine(text)}".`);
+};

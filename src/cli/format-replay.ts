@@ -5,7 +5,7 @@ import type { Receipt } from "../receipt.ts";
 import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine, truncate, truncateStart } from "../services/platform/plain-text.ts";
 import { type Difference, differences } from "../services/replay/differences.ts";
-import { duration } from "../services/text/duration.ts";
+import { duration } from "../services/text/amounts.ts";
 import { receiptSummary } from "../services/text/receipt.ts";
 import { clockTime, count, date, type Style, type Terminal } from "./terminal.ts";
 

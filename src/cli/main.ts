@@ -3,8 +3,7 @@ import { errorMessage } from "../services/platform/log.ts";
 import { escapeUnprintable } from "../services/platform/plain-text.ts";
 import { CommandError, EXIT } from "./command.ts";
 import { runCommand } from "./run-command.ts";
-import { runWith, sqliteRuntime } from "./sqlite-runtime.ts";
-import { NoSqliteError } from "./task-database.ts";
+import { NoSqliteError, runWith, sqliteRuntime } from "./task-database.ts";
 import { openTerminal } from "./terminal.ts";
 
 // Node warns that its SQLite is experimental. The user of a command cannot act on that.

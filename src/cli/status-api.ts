@@ -1,4 +1,5 @@
 import type { ApiFailure, ApiResult } from "../client/api-result.ts";
+import type { ApiTask, TaskQuery } from "../client/api-types.ts";
 import { createStatusApiClient, type StatusApiClient } from "../client/status-api-client.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { dataFolder } from "../services/platform/private-files.ts";
@@ -22,3 +23,21 @@ export const received = <T>(result: ApiResult<T>): T => {
   if (result.ok) return result.value;
   throw failureOf(result);
 };
+
+/** Requests all tasks that match and have not ended. */
+export const requestLiveTasks = async (
+  client: StatusApiClient,
+  query: Omit<TaskQuery, "status" | "limit" | "offset"> = {},
+): Promise<ApiResult<ApiTask[]>> => {
+  const running = await client.allTasks({ ...query, status: "running" });
+  if (!running.ok) return running;
+  const resumed = await client.allTasks({ ...query, status: "resumed" });
+  return resumed.ok ? { ok: true, value: [...running.value, ...resumed.value] } : resumed;
+};
+
+/**
+ * Returns all tasks that have not ended, newest first.
+ * @throws CommandError when OpenCode cannot be asked
+ */
+export const liveTasks = async (client: StatusApiClient): Promise<ApiTask[]> =>
+  received(await requestLiveTasks(client)).sort((one, other) => other.startedAt.localeCompare(one.startedAt));

@@ -3,8 +3,8 @@ import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { findEvent, positionAfter } from "../services/replay/positions.ts";
 import { CommandError } from "./command.ts";
-import { formatPosition, stopLine } from "./format-position.ts";
 import { formatSteps } from "./format-replay.ts";
+import { formatPosition, stopLine } from "./replay-position.ts";
 import type { Terminal } from "./terminal.ts";
 
 const HELP = "Enter or n: next event · b: back · u <event>: until that event · s: state · q: quit · h: help";

@@ -1,13 +1,9 @@
-// ADR-245 in docs/decisions.md
-import type { ApiResult } from "../client/api-result.ts";
 import type { ApiTask } from "../client/api-types.ts";
-import type { StatusApiClient } from "../client/status-api-client.ts";
 import { dataFolder } from "../services/platform/private-files.ts";
 import { worktreesFolder } from "../services/worktrees/folders.ts";
 import { findLeftWorktree, type LeftWorktree, NotDone, type WorktreeUse } from "../services/worktrees/left-changes.ts";
 import { CommandError, taskIdOf } from "./command.ts";
-import { readStoredTask, readStoredTasks } from "./stored-tasks.ts";
-import { readTasks } from "./task-source.ts";
+import { readLiveTasks, readTask, type Source } from "./read-tasks.ts";
 import { dateTime, type Terminal } from "./terminal.ts";
 
 /** The worktree of a task that has ended, and what its use depends on. */
@@ -33,37 +29,14 @@ export const orRefuse = async <T>(asked: Promise<T>, after = ""): Promise<T> => 
 export const findWorktree = async (
   given: string,
   use: "apply" | "discard",
-  { data, terminal }: { data: string | undefined; terminal: Terminal },
+  { data, terminal }: Source,
 ): Promise<TaskWorktree> => {
-  const id = taskIdOf(given);
-  const read = async () => {
-    const { value } = await readTasks(
-      { live: (client) => client.task(id), stored: (journals) => readStoredTask(journals, id) },
-      { data, terminal },
-    );
-    return value;
-  };
-  const task = await read();
+  const { task } = await readTask(taskIdOf(given), { data, terminal });
   const find = async () => findLeftWorktree(worktreesFolder(data ?? dataFolder()), task, dateTime, use);
   const left = await orRefuse(find());
   // Where it was read from has been said.
   const quiet: Terminal = { ...terminal, note: () => undefined };
-  const isAtWork = async () => {
-    const { value: tasks } = await readTasks(
-      { live: liveTasks, stored: (journals) => readStoredTasks(journals, {}, 0) },
-      { data, terminal: quiet },
-    );
-    return tasks.some(({ worktree }) => worktree?.id === task.worktree?.id);
-  };
+  const isAtWork = async () =>
+    (await readLiveTasks({ data, terminal: quiet })).some(({ worktree }) => worktree?.id === task.worktree?.id);
   return { task, left, use: { isAtWork, now: Date.now } };
-};
-
-/** The tasks that have not ended. */
-const liveTasks = async (client: StatusApiClient): Promise<ApiResult<ApiTask[]>> => {
-  const [running, resumed] = await Promise.all([
-    client.allTasks({ status: "running" }),
-    client.allTasks({ status: "resumed" }),
-  ]);
-  if (!running.ok) return running;
-  return resumed.ok ? { ok: true, value: [...running.value, ...resumed.value] } : resumed;
 };

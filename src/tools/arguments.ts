@@ -1,5 +1,4 @@
-// ADR-089 in docs/decisions.md
-
+// Arguments are read once, by the schema that the model is shown: docs/decisions/089-arguments-are-read-by-their-schema.md
 import { z } from "zod";
 import { truncateLine } from "../services/platform/plain-text.ts";
 import { fail, type Outcome } from "../services/platform/result.ts";

@@ -1,4 +1,4 @@
-// ADR-036, ADR-185 in docs/decisions.md
+// A launch asks for the permission that OpenCode's own task tool asks for: docs/decisions/036-the-permission-task.md
 import type { Launched, LaunchRequest } from "../services/engine.ts";
 import type { Outcome } from "../services/platform/result.ts";
 import { shortDescription } from "../task.ts";

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { formatTable } from "../../src/cli/table.ts";
-import { shortIds, shortTime } from "../../src/cli/task-words.ts";
+import { shortIds } from "../../src/cli/task-table.ts";
+import { shortTime } from "../../src/services/text/amounts.ts";
 import { scriptedTerminal } from "./scripted-terminal.ts";
 
 test("columns align, whatever the width of their characters, and what does not fit is left out or cut", () => {

@@ -13,8 +13,7 @@ import {
   printJson,
   taskIdOf,
 } from "../command.ts";
-import { liveTasks } from "../live-tasks.ts";
-import { openClient, received } from "../status-api.ts";
+import { liveTasks, openClient, received } from "../status-api.ts";
 import { dateTime, type Terminal } from "../terminal.ts";
 
 /** An open request, and the task that it is shown with. */

@@ -2,6 +2,8 @@ import type { ApiTask } from "../../client/api-types.ts";
 import { descendantsOf } from "../../client/tasks-below.ts";
 import { cut, wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
+import { shortTime } from "../../services/text/amounts.ts";
+import { runTime } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import {
   type CommandContext,
@@ -14,12 +16,11 @@ import {
   TASK_ID,
   taskIdOf,
 } from "../command.ts";
-import { liveTasks } from "../live-tasks.ts";
-import { openClient, received } from "../status-api.ts";
-import { runTime, shortTime, standing } from "../task-words.ts";
+import { liveTasks, openClient, received } from "../status-api.ts";
+import { stateCell } from "../task-table.ts";
 
 const line = (task: ApiTask): string =>
-  `${named(task)} (${toSingleLine(task.agent)}, ${standing(task).text} for ${shortTime(runTime(task, Date.now()))})`;
+  `${named(task)} (${toSingleLine(task.agent)}, ${stateCell(task).text} for ${shortTime(runTime(task, Date.now()))})`;
 
 /** `opencode-taskchart cancel`: stops a task. */
 export const cancelCommand = ({ terminal, end }: CommandContext) =>

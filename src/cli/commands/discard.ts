@@ -1,10 +1,4 @@
-import {
-  attemptOf,
-  changedFile,
-  changesSummary,
-  cutOffSentence,
-  leftOutLines,
-} from "../../services/text/changed-files.ts";
+import { attemptOf, changedFile, changesSummary, cutOffSentence, leftOutLines } from "../../services/text/worktree.ts";
 import { type CommandContext, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 
 /** `opencode-taskchart discard`: removes a task's worktree with what it changed there. */

@@ -7,9 +7,9 @@ import { loadSqlite } from "../../services/store/sqlite/driver.ts";
 import { type CommandContext, command, EXIT, examples, printJson } from "../command.ts";
 import type { Check, Examined } from "../doctor/check.ts";
 import { checkOpenCode, checkOptions } from "../doctor/opencode.ts";
-import { checkServer } from "../doctor/server.ts";
-import { checkDatabase, checkFolder, checkProcesses } from "../doctor/storage.ts";
-import { sqliteRuntime } from "../sqlite-runtime.ts";
+import { checkProcesses, checkServer } from "../doctor/processes.ts";
+import { checkDatabase, checkFolder } from "../doctor/storage.ts";
+import { sqliteRuntime } from "../task-database.ts";
 import type { Style, Terminal } from "../terminal.ts";
 
 /** Returns undefined where this runtime has no SQLite. */

@@ -1,6 +1,5 @@
 import { Command, Option } from "@commander-js/extra-typings";
-import { type CommandContext, examples, withJson } from "../command.ts";
-import { DURATION } from "../duration.ts";
+import { type CommandContext, DURATION, examples, withJson } from "../command.ts";
 
 const URL_OPTION = ["--url <url>", "the address of the NATS server, as in the option fleet.url"] as const;
 const CREDENTIALS = ["--credentials <file>", "the NATS credentials file; without it, it must let anybody in"] as const;

@@ -1,8 +1,8 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
+import { formatUsage } from "../../services/text/amounts.ts";
 import { receiptLines } from "../../services/text/receipt.ts";
-import { formatUsage } from "../../services/text/usage.ts";
 import { hasEnded } from "../../task.ts";
 import {
   type CommandContext,
@@ -14,9 +14,8 @@ import {
   TASK_ID,
   taskIdOf,
 } from "../command.ts";
-import { readStoredTask } from "../stored-tasks.ts";
-import { readTasks } from "../task-source.ts";
-import { standing } from "../task-words.ts";
+import { readTask } from "../read-tasks.ts";
+import { stateCell } from "../task-table.ts";
 import type { Terminal } from "../terminal.ts";
 
 const whyNone = (task: ApiTask): string =>
@@ -25,7 +24,7 @@ const whyNone = (task: ApiTask): string =>
     : `Task ${named(task)} has no receipt yet: it is written when its run ends.`;
 
 const show = (task: ApiTask, receipt: NonNullable<ApiTask["receipt"]>, terminal: Terminal) => {
-  const { text, style = [] } = standing(task);
+  const { text, style } = stateCell(task);
   const run = receipt.run === 0 ? "its first run" : `resume #${receipt.run}`;
   const used = formatUsage(receipt);
   terminal.print(
@@ -52,11 +51,7 @@ export const receiptCommand = ({ terminal }: CommandContext) =>
       `\nWithout a running OpenCode the task is read from the task database.\n${examples(["receipt 4f5c9a", "did it really run the tests?"])}`,
     )
     .action(async (given, { json, data }) => {
-      const id = taskIdOf(given);
-      const { value: task } = await readTasks(
-        { live: (client) => client.task(id), stored: (journals) => readStoredTask(journals, id) },
-        { data, terminal },
-      );
+      const { task } = await readTask(taskIdOf(given), { data, terminal });
       if (!task.receipt) throw new CommandError(whyNone(task));
       if (json) return printJson(terminal, task.receipt);
       show(task, task.receipt, terminal);

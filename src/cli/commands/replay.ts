@@ -1,9 +1,8 @@
 import { statusOf } from "../../machines/task/machine.ts";
-import type { Journal } from "../../machines/task/replay.ts";
-import { walk } from "../../machines/task/replay.ts";
+import { type Journal, walk } from "../../machines/task/replay.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { differences } from "../../services/replay/differences.ts";
-import { formatUsage } from "../../services/text/usage.ts";
+import { formatUsage } from "../../services/text/amounts.ts";
 import type { Usage } from "../../task.ts";
 import {
   type CommandContext,
@@ -67,7 +66,7 @@ const show = async (journal: Journal, more: string[], context: CommandContext, {
     return stepThrough(walked, until, terminal, compare);
   }
   if (until !== undefined) {
-    const { showPosition } = await import("../show-position.ts");
+    const { showPosition } = await import("../replay-position.ts");
     return showPosition(walked, journal, until, context, json);
   }
   const lines = compare();

@@ -1,17 +1,16 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { whyIncomplete } from "../../services/text/incomplete.ts";
-import { modelName } from "../../services/text/model-name.ts";
+import { formatUsage, shortTime } from "../../services/text/amounts.ts";
+import { modelName, otherServer } from "../../services/text/model-and-server.ts";
 import { overlapSummary } from "../../services/text/overlaps.ts";
 import { receiptSummary } from "../../services/text/receipt.ts";
-import { otherServer } from "../../services/text/server.ts";
-import { formatUsage } from "../../services/text/usage.ts";
+import { whyIncomplete } from "../../services/text/result.ts";
+import { runTime } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import { type CommandContext, command, examples, printJson, TASK_ID, taskIdOf } from "../command.ts";
-import { readStoredTask } from "../stored-tasks.ts";
-import { readTasks } from "../task-source.ts";
-import { runTime, shortTime, standing } from "../task-words.ts";
+import { readTask } from "../read-tasks.ts";
+import { stateCell } from "../task-table.ts";
 import { dateTime, type Terminal } from "../terminal.ts";
 import { answerLines, whyLine } from "./why.ts";
 
@@ -103,7 +102,7 @@ const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: numb
 };
 
 const show = (task: ApiTask, isLive: boolean, isFull: boolean, terminal: Terminal) => {
-  const { text, style = [] } = standing(task);
+  const { text, style } = stateCell(task);
   const columns = Math.max(20, terminal.columns - LABEL - 2);
   terminal.print(
     terminal.style("bold", toSingleLine(task.description)),
@@ -127,11 +126,7 @@ export const showCommand = ({ terminal }: CommandContext) =>
       `\nWithout a running OpenCode the task is read from the task database.\n${examples(["show 4f5c9a --full", "a task, with all of its result"])}`,
     )
     .action(async (given, { json, data, full = false }) => {
-      const id = taskIdOf(given);
-      const { value: task, isLive } = await readTasks(
-        { live: (client) => client.task(id), stored: (journals) => readStoredTask(journals, id) },
-        { data, terminal },
-      );
+      const { task, isLive } = await readTask(taskIdOf(given), { data, terminal });
       if (json) return printJson(terminal, task);
       show(task, isLive, full, terminal);
     });

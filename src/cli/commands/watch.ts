@@ -4,9 +4,9 @@ import { afterEvent, type FollowedTasks, NO_TASKS } from "../../client/follow-ta
 import { cut } from "../../services/platform/columns.ts";
 import { hasEnded } from "../../task.ts";
 import { type CommandContext, CommandError, command, examples, PROGRAM } from "../command.ts";
+import { ownUsage } from "../read-tasks.ts";
 import { openClient } from "../status-api.ts";
-
-import { ownUsage, summaryLine, taskTable } from "../task-table.ts";
+import { summaryLine, taskTable } from "../task-table.ts";
 import { clockTime, type Terminal } from "../terminal.ts";
 
 /** Milliseconds between frames at least, and at most: times on the screen go on while nothing happens. */

@@ -5,9 +5,8 @@ import { answerLine } from "../../services/text/user-request.ts";
 import { waitText } from "../../services/text/waiting.ts";
 import { hasEnded } from "../../task.ts";
 import { CALLED_AS, type CommandContext, command, examples, named, printJson, TASK_ID, taskIdOf } from "../command.ts";
-import { liveTasks } from "../live-tasks.ts";
-import { openClient, received } from "../status-api.ts";
-import { byUrgency } from "../task-words.ts";
+import { liveTasks, openClient, received } from "../status-api.ts";
+import { byUrgency } from "../task-table.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** What `--json` prints of a task. */

@@ -1,13 +1,9 @@
 import { existsSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { errorMessage } from "../../services/platform/log.ts";
-import { isRunning, thisProcessIdentity } from "../../services/platform/process-identity.ts";
-import { HEARTBEAT_MS, type KnownOwner, LEASE_MS } from "../../services/store/ownership.ts";
+import type { KnownOwner } from "../../services/store/ownership.ts";
 import { databaseError, type OpenDatabase } from "../../services/store/sqlite/database.ts";
 import { type FileReport, readFileReport } from "../../services/store/sqlite/file-report.ts";
-import { shortTime } from "../task-words.ts";
 import type { Check, Examined } from "./check.ts";
-import { processesWithFile } from "./open-files.ts";
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
 
@@ -96,35 +92,4 @@ export const checkDatabase = (
     return { check: { about, state: "note", found: [...found, wrote] }, owners };
   }
   return { check: { about, state: "ok", found: [...found, "undamaged"] }, owners };
-};
-
-/** Looks at the processes that supervise tasks, and at those that have the task database open. */
-export const checkProcesses = ({ folder }: Examined, owners: readonly KnownOwner[], now: number): Check => {
-  const about = "processes";
-  const here = owners.filter(({ machine }) => machine === thisProcessIdentity.machine);
-  const alive = here.filter(isRunning);
-  const silent = alive.filter(({ heartbeatAt }) => now - heartbeatAt > LEASE_MS + HEARTBEAT_MS);
-  let holders: ReturnType<typeof processesWithFile>;
-  try {
-    holders = processesWithFile(join(folder, "tasks.db"));
-  } catch (error) {
-    return { about, state: "unknown", found: [errorMessage(error)] };
-  }
-  const others = holders.filter(({ pid }) => !alive.some((owner) => owner.pid === pid));
-  const found = [
-    ...alive.map(
-      ({ pid, directory, heartbeatAt }) => `${pid} serves ${directory}, heard of ${shortTime(now - heartbeatAt)} ago`,
-    ),
-    ...others.map(({ pid, name }) => `${pid} (${name}) has tasks.db open`),
-  ];
-  if (silent.length > 0) {
-    const pids = silent.map(({ pid }) => pid).join(", ");
-    const advice = `Process ${pids} is stopped or stuck. Another OpenCode takes its tasks over; end it if it does not recover.`;
-    return { about, state: "wrong", found, advice };
-  }
-  return {
-    about,
-    state: found.length > 0 ? "ok" : "note",
-    found: found.length > 0 ? found : ["none has tasks.db open"],
-  };
 };

@@ -1,9 +1,9 @@
 import type { FleetOverview } from "../../services/fleet/nats/overview.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
+import { shortTime } from "../../services/text/amounts.ts";
 import { PROGRAM } from "../command.ts";
 import { type Column, formatTable, type Row } from "../table.ts";
-import { shortTime } from "../task-words.ts";
 import type { Terminal } from "../terminal.ts";
 import { limitLines } from "./format-limits.ts";
 import type { ServerStatus } from "./servers.ts";

@@ -1,7 +1,6 @@
 import type { FleetSettings } from "../../services/fleet/nats/set-up.ts";
-import { CommandError } from "../command.ts";
-import { readDuration } from "../duration.ts";
-import { shortTime } from "../task-words.ts";
+import { shortTime } from "../../services/text/amounts.ts";
+import { CommandError, readDuration } from "../command.ts";
 
 /** The settings of a fleet for which nothing else was said. */
 export const DEFAULTS: FleetSettings = { lease: 60_000, keep: 7 * 86_400_000, replicas: 1 };

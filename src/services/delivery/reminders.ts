@@ -2,7 +2,7 @@
 import type { ModelMessage } from "../host/host.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { OwnText } from "../text/own-text.ts";
-import { isTaskReminder } from "../text/task-reminder.ts";
+import { isTaskReminder } from "../text/reminders.ts";
 import type { SessionNotes } from "./session-notes.ts";
 
 /** Reminds agents of tasks that their conversations no longer mention. */

@@ -4,7 +4,7 @@ import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ToolNames } from "../text/notice.ts";
-import { staleNote, staleToast } from "../text/stale-task.ts";
+import { staleNote, staleToast } from "../text/reminders.ts";
 import type { SessionNotes } from "./session-notes.ts";
 
 /** What is needed to notify of stale tasks. */

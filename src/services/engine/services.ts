@@ -72,7 +72,7 @@ import type { PendingLaunch, RemoteCommand, Retention, Store } from "../store/st
 import type { TaskBudget } from "../text/limits.ts";
 import type { NoticeStyle } from "../text/notice.ts";
 import { own, quoteLine } from "../text/own-text.ts";
-import { taskReminder } from "../text/task-reminder.ts";
+import { taskReminder } from "../text/reminders.ts";
 import { worktreeLine, worktreeReport } from "../text/worktree.ts";
 import { createTypedResults, type JsonSchemas, type SchemaRules } from "../typed-results/typed-results.ts";
 import { createWorktrees, type WorktreeOptions, type Worktrees } from "../worktrees/worktrees.ts";

@@ -9,7 +9,7 @@ import { withAwaitedTasks } from "../store/awaited-tasks.ts";
 import { withSilentSupervisor } from "../store/silent-supervisor.ts";
 import type { CommandOutcome, RemoteCommand, TaskRecord } from "../store/store.ts";
 import { type CountedTask, usageWith } from "../store/task-usage.ts";
-import { outOfFleet } from "../text/server.ts";
+import { outOfFleet } from "../text/model-and-server.ts";
 import { waitReason } from "../text/waiting.ts";
 import { type ApiTask, briefTask } from "./contract/api-task.ts";
 import type { ApiFleet } from "./contract/fleet.ts";

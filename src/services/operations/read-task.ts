@@ -20,9 +20,9 @@ import type { UsageReader } from "../runtime/usage-reader.ts";
 import { withAwaitedTasks } from "../store/awaited-tasks.ts";
 import { withSilentSupervisor } from "../store/silent-supervisor.ts";
 import type { Store, TaskFilter } from "../store/store.ts";
+import { outOfFleet } from "../text/model-and-server.ts";
 import type { ToolNames } from "../text/notice.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
-import { outOfFleet } from "../text/server.ts";
 import { excerpt, type TranscriptOptions } from "../text/transcript.ts";
 
 /** Tasks as callers and people see them: what is stored, with the newest progress and the tasks that they launched. */

@@ -7,7 +7,7 @@ import type { Ids } from "../platform/ids.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { modelName } from "../text/model-name.ts";
+import { modelName } from "../text/model-and-server.ts";
 import type { ToolNames } from "../text/notice.ts";
 import { nameOf, own, quoteLine } from "../text/own-text.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";

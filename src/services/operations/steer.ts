@@ -4,7 +4,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { type InstructionSource, instructionText } from "../text/instruction.ts";
+import { type InstructionSource, instructionText } from "../text/child-prompts.ts";
 
 /** A further instruction for a running task. */
 export interface SteerRequest {

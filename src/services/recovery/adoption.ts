@@ -13,7 +13,7 @@ import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { HEARTBEAT_MS } from "../store/ownership.ts";
 import type { AbandonedWork, PendingLaunch, Store, TaskRecord } from "../store/store.ts";
-import { takeoverToast } from "../text/takeover.ts";
+import { takeoverToast } from "../text/reminders.ts";
 import type { DirectoryOpening } from "./reopened-directories.ts";
 
 /** Milliseconds from the start to the first adoption: not at once, for the host waits for its plugins while it starts. */

@@ -1,6 +1,5 @@
 import type { BudgetedUsage, TaskError } from "../../task.ts";
-import { dollars } from "./dollars.ts";
-import { duration } from "./duration.ts";
+import { dollars, duration } from "./amounts.ts";
 
 /** What a task may use, the tasks below it included; undefined: without a limit. Cost in US dollars. */
 export type TaskBudget = { [Kind in keyof BudgetedUsage]: number | undefined };

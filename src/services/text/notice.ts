@@ -3,13 +3,12 @@ import type { RunResult } from "../../machines/task/events.ts";
 import type { Receipt } from "../../receipt.ts";
 import { type Overlap, runningCount, type TaskCounts, type TaskError, type Usage } from "../../task.ts";
 import { truncate } from "../platform/plain-text.ts";
-import { duration } from "./duration.ts";
-import { incompleteInShort, whyIncomplete } from "./incomplete.ts";
+import { duration, formatUsageWithin } from "./amounts.ts";
+import { wentOn } from "./model-and-server.ts";
 import { overlapSummary } from "./overlaps.ts";
-import { join, LINE_END, lines, nameOf, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
+import { join, LINE_END, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 import { receiptSummary } from "./receipt.ts";
-import { wentOn } from "./refused-models.ts";
-import { formatUsageWithin } from "./usage.ts";
+import { EARLIER_TEXT, fenceResult, incompleteInShort, quoteError, whyIncomplete } from "./result.ts";
 
 /** The names of the tools that an agent has, for texts that say what to do next; undefined where it has no such tool. */
 export interface ToolNames {
@@ -113,17 +112,6 @@ const whenAllHaveEnded = (ends: EndedRun[], session: TaskCounts, output: string 
     output === undefined ? "" : own`Use ${nameOf(output)} tools to see agent responses.`,
   );
 
-/** Quotes a task's result as data: each line starts with our `> `, so that nothing in it can end the quotation. */
-export const fenceResult = (text: string, taskId: string): OwnText =>
-  lines(own`<task_result task_id=${quoteLine(taskId)}>`, quoteBlock(text), "</task_result>");
-
-/** Characters of an error that are quoted: a provider's error can be a whole page. */
-const ERROR_CHARS = 1_000;
-
-/** Quotes an error as it was reported, on one line of at most `most` characters. */
-export const quoteError = ({ name, message }: { name: string; message: string }, most = ERROR_CHARS): OwnText =>
-  quoteLine(`${name}: ${message}`, most);
-
 /** What the result of a run is that failed. */
 const headingOf = (error: TaskError | undefined): OwnText => {
   if (error?.kind === "gate") return own`The agent's last answer, which did not pass the gate`;
@@ -131,9 +119,6 @@ const headingOf = (error: TaskError | undefined): OwnText => {
     ? own`The agent's last answer, which did not fit its schema`
     : own`What the agent had written before it was stopped, a partial result`;
 };
-
-/** What stands in place of a result where the message that ended the run has no text. */
-export const EARLIER_TEXT = "What the agent had written last before that, which is not its result";
 
 /** Quotes a run's result, cut to the length that a notice may carry. */
 const result = (

@@ -1,4 +1,4 @@
-// ADR-100 in docs/decisions.md
+// The compiler asks for quotes around what others wrote: docs/decisions/100-messages-are-made-of-own-text.md
 import { escapeUnprintable, truncate, truncateLine } from "../platform/plain-text.ts";
 
 declare const isOwn: unique symbol;

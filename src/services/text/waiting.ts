@@ -1,9 +1,36 @@
-import type { ListedTask, Task, Waiting } from "../../task.ts";
-import { duration } from "./duration.ts";
+import type { ListedTask, Task, UsedUpLimit, Waiting } from "../../task.ts";
+import { duration } from "./amounts.ts";
+import { otherServer } from "./model-and-server.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
-import { slotOfLimit } from "./queue.ts";
-import { otherServer } from "./server.ts";
 import { awaitedAnswer, SHORT_CHARS } from "./user-request.ts";
+
+const SUFFIXES = { one: "st", two: "nd", few: "rd", other: "th" } as const;
+const ordinals = new Intl.PluralRules("en", { type: "ordinal" });
+
+/** Writes a place, such as `1st` or `12th`. */
+export const ordinal = (place: number): OwnText => {
+  const suffix = SUFFIXES[ordinals.select(place) as keyof typeof SUFFIXES];
+  return own`${place}${suffix}`;
+};
+
+/** Names the slot that a limit is about. */
+export const slotOfLimit = ({ kind, name }: UsedUpLimit): OwnText => {
+  if (kind === "total") return own`a slot`;
+  return kind === "agent" ? own`a slot of agent ${nameOf(name)}` : own`a slot of ${nameOf(name)}`;
+};
+
+/** Writes where a run stands in the queue, and what it waits for; undefined where it is not queued. */
+export const queueSummary = ({ queue }: Pick<Task, "queue">): OwnText | undefined => {
+  if (!queue) return undefined;
+  const { place, heldUpBy } = queue;
+  if (!heldUpBy) return own`queued: starts at once`;
+  if (heldUpBy.kind === "rateLimit") {
+    const { name, until } = heldUpBy;
+    return own`queued: ${ordinal(place)}, waits for ${nameOf(name)}, which refused another task and is asked again at ${nameOf(until)}`;
+  }
+  const { used, limit } = heldUpBy;
+  return own`queued: ${ordinal(place)}, waits for ${slotOfLimit(heldUpBy)} (${used} of ${limit} in use)`;
+};
 
 /** A live task, as its own report or as a list has it. */
 type LiveTask = Pick<ListedTask | Task, "status" | "attention" | "waiting" | "queue" | "server">;

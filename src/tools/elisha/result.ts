@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { duration } from "../../services/text/duration.ts";
-import { whatResultLacks } from "../../services/text/incomplete.ts";
-import { quoteError } from "../../services/text/notice.ts";
+import { duration } from "../../services/text/amounts.ts";
+import { runsHere } from "../../services/text/model-and-server.ts";
 import { type OwnText, own } from "../../services/text/own-text.ts";
-import { queueSummary } from "../../services/text/queue.ts";
-import { runsHere } from "../../services/text/server.ts";
+import { quoteError, whatResultLacks } from "../../services/text/result.ts";
 import { attentionSummary } from "../../services/text/user-request.ts";
+import { queueSummary } from "../../services/text/waiting.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
 import { type CallContext, elsewhereError, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { truncateField, truncateToLimit } from "../fit-output.ts";

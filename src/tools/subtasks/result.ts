@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { whatResultLacks } from "../../services/text/incomplete.ts";
-import { queueSummary } from "../../services/text/queue.ts";
+import { whatResultLacks } from "../../services/text/result.ts";
+import { queueSummary } from "../../services/text/waiting.ts";
 import { hasEnded, shortDescription, type Task } from "../../task.ts";
 import type { ToolDeps } from "../define-tool.ts";
 import { truncateField, truncateToLimit } from "../fit-output.ts";

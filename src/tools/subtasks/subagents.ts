@@ -1,4 +1,4 @@
-// ADR-095 in docs/decisions.md
+// OpenCode reads the tools when all plugins have added their agents: only then is it known for whom there is a tool.
 import { createHash } from "node:crypto";
 import { z } from "zod";
 

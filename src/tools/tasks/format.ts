@@ -1,15 +1,11 @@
-import { duration } from "../../services/text/duration.ts";
-import { incompleteInShort, whyIncomplete } from "../../services/text/incomplete.ts";
-import { modelName } from "../../services/text/model-name.ts";
-import { EARLIER_TEXT, fenceResult, quoteError } from "../../services/text/notice.ts";
+import { duration, formatUsage, formatUsageWithin } from "../../services/text/amounts.ts";
+import { modelName, wentOn } from "../../services/text/model-and-server.ts";
 import { overlapSummary, sharedFiles } from "../../services/text/overlaps.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
-import { queueSummary } from "../../services/text/queue.ts";
 import { receiptReport } from "../../services/text/receipt.ts";
-import { wentOn } from "../../services/text/refused-models.ts";
-import { formatUsage, formatUsageWithin } from "../../services/text/usage.ts";
+import { EARLIER_TEXT, fenceResult, incompleteInShort, quoteError, whyIncomplete } from "../../services/text/result.ts";
 import { attentionSummary, SHORT_CHARS } from "../../services/text/user-request.ts";
-import { waitText } from "../../services/text/waiting.ts";
+import { queueSummary, waitText } from "../../services/text/waiting.ts";
 import { worktreeReport } from "../../services/text/worktree.ts";
 import {
   addUp,

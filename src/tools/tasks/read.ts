@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { TASK_STATUSES } from "../../field-values.ts";
-import { duration } from "../../services/text/duration.ts";
+import { duration } from "../../services/text/amounts.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
 import type { TranscriptOptions } from "../../services/text/transcript.ts";
 import { hasEnded, type ListedTask, type Task, type TaskWithUsage } from "../../task.ts";

@@ -1,19 +1,19 @@
 import type { Changes } from "../../client/api-types.ts";
 import { descendantsOf } from "../../client/tasks-below.ts";
+import { shortTime } from "../../services/text/amounts.ts";
+import { onServer } from "../../services/text/model-and-server.ts";
+import { overlapSummary } from "../../services/text/overlaps.ts";
+import { receiptSummary } from "../../services/text/receipt.ts";
+import { whatResultLacks } from "../../services/text/result.ts";
 import {
   changedFile,
   changesSummary,
   cutOffSentence,
   leftOutLines,
   possibleDecisions,
-} from "../../services/text/changed-files.ts";
-import { whatResultLacks } from "../../services/text/incomplete.ts";
-import { overlapSummary } from "../../services/text/overlaps.ts";
-import { receiptSummary } from "../../services/text/receipt.ts";
-import { onServer } from "../../services/text/server.ts";
+} from "../../services/text/worktree.ts";
 import { hasEnded } from "../../task.ts";
-import type { PanelTask } from "./panel-task.ts";
-import { elapsed } from "./words.ts";
+import type { PanelTask } from "./tasks.ts";
 
 /** A title and a text, as dialogs have them. */
 export interface Explanation {
@@ -103,7 +103,7 @@ export const whyText = (task: PanelTask, now: number): Explanation => {
   });
   const shared = overlapSummary(task.progress.overlaps, task.parentSessionID);
   if (waiting && why !== undefined) {
-    return paragraphs(`Waits for ${why}. It has waited for ${elapsed(now - Date.parse(waiting.since))}.`, shared);
+    return paragraphs(`Waits for ${why}. It has waited for ${shortTime(now - Date.parse(waiting.since))}.`, shared);
   }
   if (!hasEnded(task)) return paragraphs("It is at work.", shared);
   return paragraphs(endText(task), serverText(task), task.receipt && receiptSummary(task.receipt), shared);

@@ -1,17 +1,14 @@
 import type { ApiFleet } from "../../client/api-types.ts";
 import { columnsOf } from "../../services/platform/columns.ts";
-import { dollars } from "../../services/text/dollars.ts";
+import { dollars, shortTime } from "../../services/text/amounts.ts";
+import { fleetProblem, fleetSummary } from "../../services/text/fleet.ts";
+import { runTime } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
-import { fleetLines } from "./fleet-lines.ts";
-import { inCents } from "./in-cents.ts";
 import { cutText, type Line, type Segment, spread, warningLines } from "./line.ts";
-import { type ListState, placeOf } from "./list-state.ts";
-import { ACTION_KEYS, refusalOf } from "./offers.ts";
-import type { PanelTask } from "./panel-task.ts";
-import { type Row, rowsOf } from "./rows.ts";
-import { countSegments } from "./status-line.ts";
-import { summarize } from "./summary.ts";
-import { elapsed, runTime, standingOf } from "./words.ts";
+import { ACTION_KEYS, type ListState, placeOf, refusalOf } from "./list-state.ts";
+import { standingOf } from "./standing.ts";
+import { countSegments, inCents, summarize } from "./status-line.ts";
+import { type PanelTask, type Row, rowsOf } from "./tasks.ts";
 
 /** The tasks of the list, by where they belong. */
 export interface ListedTasks {
@@ -78,7 +75,7 @@ const rowLine = (row: ListRow, isSelected: boolean, room: number, { columns, now
   const isLive = !hasEnded(task);
   const indent = depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `;
   const cost = task.usage.cost > 0 ? dollars(inCents(task.usage).cost) : "";
-  const time = elapsed(runTime(task, now)).padStart(TIME_COLUMNS);
+  const time = shortTime(runTime(task, now)).padStart(TIME_COLUMNS);
   const detail = filled(detailOf(row), room);
   const tail: Segment[] = [
     { text: detail, tone: request ? tone : "muted" },
@@ -156,5 +153,24 @@ export const listLines = (rows: readonly ListRow[], state: ListState, layout: Li
     { segments: [] },
     ...fleetLines(layout.fleet, columns),
     keysLine(selected?.task, columns),
+  ];
+};
+
+/** Lines that the reason takes at most why the servers are not known: the list is about tasks. */
+const MAX_REASON_LINES = 2;
+
+/**
+ * Writes in one line which servers the fleet has and how many tasks wait; below it, why the servers are not known. Nothing
+ * where no fleet is used, and where nothing is known of it (`undefined`).
+ */
+export const fleetLines = (fleet: Fleet | undefined, columns: number): Line[] => {
+  if (!fleet?.isUsed) return [];
+  const summary = fleetSummary(fleet);
+  const problem = fleetProblem(fleet);
+  return [
+    ...(summary === ""
+      ? []
+      : [{ segments: [{ text: cutText(`Fleet: ${summary}`, columns), tone: "muted" as const }] }]),
+    ...warningLines(problem, columns, MAX_REASON_LINES),
   ];
 };

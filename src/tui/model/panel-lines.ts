@@ -1,14 +1,11 @@
 import { columnsOf } from "../../services/platform/columns.ts";
-import { dollars } from "../../services/text/dollars.ts";
-import { formatUsage } from "../../services/text/usage.ts";
+import { dollars, formatUsage, shortTime } from "../../services/text/amounts.ts";
+import { isQueued, runTime } from "../../services/text/task-state.ts";
 import { hasEnded, type Usage } from "../../task.ts";
-import { inCents } from "./in-cents.ts";
 import { cutText, type Line, type Segment, spread, warningLines, wrapped } from "./line.ts";
-import type { PanelTask } from "./panel-task.ts";
-import { isQueued, type Row, rowsOf } from "./rows.ts";
-import { countSegments } from "./status-line.ts";
-import { isActive, summarize } from "./summary.ts";
-import { elapsed, runTime, standingOf } from "./words.ts";
+import { standingOf } from "./standing.ts";
+import { countSegments, inCents, isActive, summarize } from "./status-line.ts";
+import { type PanelTask, type Row, rowsOf } from "./tasks.ts";
 
 /** Tasks that have not ended and are shown at most: the sidebar also has OpenCode's own parts. */
 const MAX_LIVE = 8;
@@ -51,7 +48,7 @@ const headline = (row: Row, { columns, now }: PanelLayout): Line => {
   const indent = depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `;
   const isLive = !hasEnded(task);
   const what: Segment = { text: task.description, tone: row.request ? "warning" : isLive ? "text" : "muted" };
-  const time = isLive && isQueued(task) ? [] : [muted(elapsed(runTime(task, now)))];
+  const time = isLive && isQueued(task) ? [] : [muted(shortTime(runTime(task, now)))];
   const head: Segment[] = [muted(indent), { text: `${sign} `, tone }];
   return { taskId: task.sessionID, segments: spread(head, what, time, columns) };
 };

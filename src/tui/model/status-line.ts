@@ -1,10 +1,48 @@
 import { columnsOf } from "../../services/platform/columns.ts";
-import { formatCost } from "../../services/text/usage.ts";
-import { inCents } from "./in-cents.ts";
+import { formatCost } from "../../services/text/amounts.ts";
+import { isQueued } from "../../services/text/task-state.ts";
+import { addUp, hasEnded, type Usage } from "../../task.ts";
 import { cutText, type Segment } from "./line.ts";
-import type { PanelTask } from "./panel-task.ts";
-import { isActive, type Summary } from "./summary.ts";
-import { standingOf } from "./words.ts";
+import { standingOf } from "./standing.ts";
+import { openRequests, type PanelTask } from "./tasks.ts";
+
+const CENT = 0.01;
+
+/** Returns a cost to the cent, as OpenCode writes it beside the panel. What is less than a cent stays as it is. */
+export const inCents = ({ tokens, cost }: Usage): Usage => ({
+  tokens,
+  cost: cost < CENT ? cost : Math.round(cost / CENT) * CENT,
+});
+
+/** The sums over the tasks of a conversation. Each task that has not ended counts in one of the first three. */
+export interface Summary {
+  /** Tasks whose own request a person has to answer. */
+  waitingForPerson: number;
+  running: number;
+  /** Tasks that wait for a slot, or for a server of the fleet. */
+  queued: number;
+  ended: number;
+  /** What all tasks used together. */
+  usage: Usage;
+}
+
+/** Counts the tasks of a conversation, and adds up what they used. */
+export const summarize = (tasks: readonly PanelTask[]): Summary => {
+  const asking = new Set(openRequests(tasks).map(({ task }) => task.sessionID));
+  const live = tasks.filter((task) => !hasEnded(task) && !asking.has(task.sessionID));
+  const queued = live.filter(isQueued).length;
+  return {
+    waitingForPerson: asking.size,
+    running: live.length - queued,
+    queued,
+    ended: tasks.filter(hasEnded).length,
+    usage: addUp(tasks.map(({ progress }) => progress)),
+  };
+};
+
+/** True when something goes on, or waits for a person. */
+export const isActive = ({ waitingForPerson, running, queued }: Summary): boolean =>
+  waitingForPerson + running + queued > 0;
 
 const separator: Segment = { text: " · ", tone: "muted" };
 

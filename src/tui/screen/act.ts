@@ -4,28 +4,24 @@ import type { StatusApiClient } from "../../client/status-api-client.ts";
 import type { UserReply } from "../../user-request.ts";
 import { type Answers, afterChoice, afterText, nextStep, type Outcome } from "../model/answer-steps.ts";
 import { changesQuestion, noChanges, stopQuestion, whyText } from "../model/explanations.ts";
-import { refusalOf, requestsOf, type TaskAction } from "../model/offers.ts";
-import type { AskedRequest } from "../model/open-requests.ts";
-import type { PanelTask } from "../model/panel-task.ts";
+import { refusalOf, requestsOf, type TaskAction } from "../model/list-state.ts";
+import type { AskedRequest, PanelTask } from "../model/tasks.ts";
 import type { Dialogs } from "./dialogs.ts";
 import type { Guard } from "./guard.ts";
 
 /** Does with a task what a person asks for in the list; `tasks` are those of its conversation. */
 export type Act = (action: Exclude<TaskAction, "open">, task: PanelTask, tasks: readonly PanelTask[]) => Promise<void>;
 
-/** What the actions need. */
-export interface ActDeps {
-  ui: TuiPluginApi["ui"];
-  client: Pick<StatusApiClient, "cancel" | "resume" | "steer" | "answer" | "changes" | "apply" | "discard">;
-  dialogs: Dialogs;
-  guard: Guard;
-}
-
 /**
  * Creates the actions. Each resolves as soon as the person has said all that is needed. OpenCode may take seconds to do it:
  * a toast shows the outcome.
  */
-export const createActions = ({ ui, client, dialogs, guard }: ActDeps): Act => {
+export const createActions = (
+  ui: TuiPluginApi["ui"],
+  client: Pick<StatusApiClient, "cancel" | "resume" | "steer" | "answer" | "changes" | "apply" | "discard">,
+  dialogs: Dialogs,
+  guard: Guard,
+): Act => {
   const send = (done: string, call: () => Promise<ApiResult<unknown>>): void =>
     guard.start("a task could not be changed", async () => {
       const result = await call();
@@ -57,7 +53,7 @@ export const createActions = ({ ui, client, dialogs, guard }: ActDeps): Act => {
   };
 
   /** Has a person look at what a task changed in its worktree, and then takes or removes it. */
-  const settle = async (action: "apply" | "discard", task: PanelTask): Promise<void> => {
+  const decide = async (action: "apply" | "discard", task: PanelTask): Promise<void> => {
     const changes = await client.changes(task.sessionID);
     if (!changes.ok) return ui.toast({ variant: "info", message: changes.reason, duration: 8_000 });
     const question = changesQuestion(action, task, changes.value);
@@ -94,7 +90,7 @@ export const createActions = ({ ui, client, dialogs, guard }: ActDeps): Act => {
       }
       case "apply":
       case "discard":
-        await settle(action, task);
+        await decide(action, task);
         return;
       case "answer": {
         const [asked] = requestsOf(task, tasks);

@@ -1,5 +1,4 @@
-// ADR-175 in docs/decisions.md
-
+// Without JSX: it would need a compiler of its own, for a screen of three kinds of elements.
 import type { TuiThemeCurrent } from "@opencode-ai/plugin/tui";
 import { type BaseRenderable, bold, fg, StyledText, TextRenderable } from "@opentui/core";
 import { createComponent, createElement, effect, insert, setProp } from "@opentui/solid";

@@ -1,29 +1,14 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createMemo, createSignal, onCleanup } from "solid-js";
+import type { Fleet } from "../../client/api-types.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
-import { conversationOf, tasksOf } from "../model/conversation.ts";
 import { type ListedTasks, type ListRow, listLines, listRows } from "../model/list-lines.ts";
-import { afterKey, INITIAL, type Key, type ListState, placeOf } from "../model/list-state.ts";
-import type { TaskAction } from "../model/offers.ts";
+import { afterKey, INITIAL, type Key, type ListState, placeOf, type TaskAction } from "../model/list-state.ts";
 import type { Act } from "./act.ts";
 import { element, linesView, type View } from "./element.ts";
-import { followFleet } from "./follow-fleet.ts";
 import type { Guard } from "./guard.ts";
 import type { Known } from "./known-tasks.ts";
 import type { Navigation } from "./navigation.ts";
-import { shownSession } from "./slots.ts";
-
-/** What the list needs. */
-export interface ListDeps {
-  api: TuiPluginApi;
-  client: StatusApiClient;
-  known: Known;
-  guard: Guard;
-  navigation: Navigation;
-  act: Act;
-  /** Has the list keep the keys for as long as it is drawn. */
-  keepKeys: () => void;
-}
 
 /** A key before OpenCode has looked at it; `consume` keeps it from everybody else. */
 interface KeyPress {
@@ -39,19 +24,48 @@ const MARGINS = { outside: 2, inside: 4 };
 const rowsFor = (screenRows: number, taken: number): number =>
   Math.max(3, Math.min(20, Math.floor(screenRows * 0.75) - 9 - taken));
 
-/** Creates the function that opens the list of tasks. */
-export const createList = ({ api, client, known, guard, navigation, act, keepKeys }: ListDeps): (() => void) => {
-  const hostParent = (sessionID: string) => api.state.session.get(sessionID)?.parentID;
+/** Milliseconds between two looks at the fleet. OpenCode asks it no more often. */
+const LOOK_EVERY_MS = 5_000;
 
+/**
+ * Looks at the fleet again and again for as long as what calls this is drawn. The result is reactive; undefined while nothing
+ * is known of a fleet: an OpenCode that is gone is named elsewhere, and an older one knows no fleet.
+ */
+const followFleet = (client: Pick<StatusApiClient, "fleet">, guard: Guard): (() => Fleet | undefined) => {
+  const [fleet, setFleet] = createSignal<Fleet>();
+  let isDrawn = true;
+  const look = () =>
+    guard.start("the fleet could not be looked at", async () => {
+      const result = await client.fleet();
+      if (isDrawn) setFleet(result.ok ? result.value : undefined);
+    });
+  look();
+  const timer = setInterval(look, LOOK_EVERY_MS);
+  onCleanup(() => {
+    isDrawn = false;
+    clearInterval(timer);
+  });
+  return fleet;
+};
+
+/**
+ * Creates the function that opens the list of tasks.
+ * @param keepKeys has the list keep the keys for as long as it is drawn
+ */
+export const createList = (
+  api: TuiPluginApi,
+  client: StatusApiClient,
+  known: Known,
+  guard: Guard,
+  navigation: Navigation,
+  act: Act,
+  keepKeys: () => void,
+): (() => void) => {
   const listed = (): ListedTasks => {
-    const { tasks } = known.live();
-    const session = shownSession(api.route.current);
-    const here = session === undefined ? [] : tasksOf(conversationOf(session, tasks, hostParent), tasks, hostParent);
+    const session = known.session();
+    const here = session === undefined ? [] : known.tasksAround(session);
     const isHere = new Set(here);
-    // OpenCode shows the sessions of the directory that it was started in.
-    const { directory } = api.state.path;
-    const elsewhere = [...tasks.values()].filter((task) => !isHere.has(task) && task.directory === directory);
-    return { here, elsewhere };
+    return { here, elsewhere: known.tasksInDirectory().filter((task) => !isHere.has(task)) };
   };
 
   const perform = (action: TaskAction | "back", { task }: ListRow, state: ListState): void => {
@@ -114,5 +128,5 @@ export const createList = ({ api, client, known, guard, navigation, act, keepKey
     api.ui.dialog.setSize("large");
   };
   // In the session of a task, the keys are about that task.
-  return () => open({ ...INITIAL, selected: shownSession(api.route.current) });
+  return () => open({ ...INITIAL, selected: known.session() });
 };

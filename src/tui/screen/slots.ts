@@ -1,15 +1,13 @@
-import type { TuiPluginApi, TuiRouteCurrent } from "@opencode-ai/plugin/tui";
-import { createMemo } from "solid-js";
-import { conversationOf, tasksOf } from "../model/conversation.ts";
+import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
+import { createEffect, createMemo, createRoot } from "solid-js";
 import type { Line, Segment } from "../model/line.ts";
+import { announcementOf } from "../model/messages.ts";
 import { panelLines } from "../model/panel-lines.ts";
-import type { PanelTask } from "../model/panel-task.ts";
-import { homeStatusLine, statusLine, taskStatusLine } from "../model/status-line.ts";
-import { summarize } from "../model/summary.ts";
-import type { Keys } from "./commands.ts";
+import { homeStatusLine, statusLine, summarize, taskStatusLine } from "../model/status-line.ts";
 import { linesView, lineView, type View } from "./element.ts";
 import type { Guard } from "./guard.ts";
 import type { Known } from "./known-tasks.ts";
+import type { Keys } from "./navigation.ts";
 
 /** Columns of the sidebar that are the panel's, with the scroll bar beside it. */
 const SIDEBAR_COLUMNS = 37;
@@ -20,47 +18,32 @@ const LEAST_COLUMNS_BESIDE_PROMPT = 90;
 /** Places the panel among OpenCode's parts of the sidebar: above "Context", which has 100. */
 const ORDER = 50;
 
-/** What the slots show and do. */
-export interface SlotDeps {
-  api: TuiPluginApi;
-  known: Known;
-  guard: Guard;
-  /** The keys that open the list and lead back, as the user presses them. */
-  keys: Keys;
-  /** Opens the session of a task. */
-  open: (taskId: string) => void;
-}
-
 /** Nothing to show: such a line takes no room. */
 const NOTHING: Line = { segments: [] };
 
 /** Columns between the edge of the screen and the line at its bottom. */
 const MARGIN = 2;
 
-/** Returns the session that the interface shows; undefined where it shows something else. */
-export const shownSession = (route: TuiRouteCurrent): string | undefined => {
-  if (route.name !== "session" || !("params" in route)) return undefined;
-  const sessionID = route.params?.sessionID;
-  return typeof sessionID === "string" ? sessionID : undefined;
-};
-
-/** Draws the panel in the sidebar, and the line that says how many tasks go on. */
-export const registerSlots = ({ api, known, guard, keys, open }: SlotDeps): void => {
+/**
+ * Draws the panel in the sidebar, and the line that says how many tasks go on.
+ * @param keys the keys that open the list and lead back, as the user presses them
+ * @param open opens the session of a task
+ */
+export const registerSlots = (
+  api: TuiPluginApi,
+  known: Known,
+  guard: Guard,
+  keys: Keys,
+  open: (taskId: string) => void,
+): void => {
   const theme = () => api.theme.current;
-  const hostParent = (sessionID: string) => api.state.session.get(sessionID)?.parentID;
-
-  /** Returns the tasks of the conversation that a session is a part of. */
-  const tasksAround = (sessionID: string): PanelTask[] => {
-    const { tasks } = known.live();
-    return tasksOf(conversationOf(sessionID, tasks, hostParent), tasks, hostParent);
-  };
 
   const panel = (sessionID: () => string): View => {
     const lines = createMemo(() =>
       guard(
         "the panel could not be drawn",
         () =>
-          panelLines(tasksAround(sessionID()), {
+          panelLines(known.tasksAround(sessionID()), {
             columns: SIDEBAR_COLUMNS,
             now: known.now(),
             key: keys.list,
@@ -81,29 +64,21 @@ export const registerSlots = ({ api, known, guard, keys, open }: SlotDeps): void
     return lineView(drawn, theme);
   };
 
-  const hasRoomBesidePrompt = () => known.columns() >= LEAST_COLUMNS_BESIDE_PROMPT;
-
-  /** True in the session of a task. OpenCode shows no prompt there, unless the task is a fork. */
-  const isOfTask = (sessionID: string): boolean =>
-    known.live().tasks.has(sessionID) || hostParent(sessionID) !== undefined;
+  const hasLineBesidePrompt = (sessionID: string) =>
+    known.columns() >= LEAST_COLUMNS_BESIDE_PROMPT && !known.isOfTask(sessionID);
 
   const besidePrompt = (sessionID: string): Segment[] =>
-    hasRoomBesidePrompt() && !isOfTask(sessionID) ? statusLine(summarize(tasksAround(sessionID))) : [];
+    hasLineBesidePrompt(sessionID) ? statusLine(summarize(known.tasksAround(sessionID))) : [];
 
   const atBottom = (): Segment[] => {
-    const { tasks } = known.live();
-    const sessionID = shownSession(api.route.current);
+    const sessionID = known.session();
     if (sessionID === undefined) {
-      const { directory } = api.state.path;
-      const isHome = api.route.current.name === "home";
-      return isHome
-        ? homeStatusLine(summarize([...tasks.values()].filter((task) => task.directory === directory)))
-        : [];
+      return api.route.current.name === "home" ? homeStatusLine(summarize(known.tasksInDirectory())) : [];
     }
-    const task = tasks.get(sessionID);
-    const summary = summarize(tasksAround(sessionID));
+    const task = known.live().tasks.get(sessionID);
+    const summary = summarize(known.tasksAround(sessionID));
     if (task) return taskStatusLine(summary, { task, backKey: keys.back, columns: known.columns() - 2 * MARGIN });
-    return hasRoomBesidePrompt() && !isOfTask(sessionID) ? [] : statusLine(summary);
+    return hasLineBesidePrompt(sessionID) ? [] : statusLine(summary);
   };
 
   const withMargin = (segments: readonly Segment[]): Segment[] =>
@@ -116,5 +91,27 @@ export const registerSlots = ({ api, known, guard, keys, open }: SlotDeps): void
       session_prompt_right: (_context, props) => line(() => besidePrompt(props.session_id)),
       app_bottom: () => line(() => withMargin(atBottom())),
     },
+  });
+};
+
+/** Announces in a toast which tasks were interrupted and go on: once for each interruption and each conversation. */
+export const announceOngoing = (api: TuiPluginApi, known: Known, guard: Guard): void => {
+  /** When the newest interruption was that was announced, by conversation, epoch milliseconds. */
+  const announced = new Map<string, number>();
+
+  const announce = (): void => {
+    if (!known.live().server) return;
+    const conversation = known.conversation();
+    const tasks = conversation === undefined ? known.tasksInDirectory() : known.tasksAround(conversation);
+    const after = announced.get(conversation ?? "") ?? performance.timeOrigin;
+    const news = announcementOf({ tasks, isConversation: conversation !== undefined, after });
+    if (!news) return;
+    announced.set(conversation ?? "", news.upTo);
+    api.ui.toast({ variant: "info", message: news.message });
+  };
+
+  createRoot((dispose) => {
+    createEffect(() => guard("what goes on could not be announced", announce, undefined));
+    api.lifecycle.onDispose(dispose);
   });
 };

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { standing } from "../../../src/cli/task-words.ts";
+import { stateCell } from "../../../src/cli/task-table.ts";
 import type { ApiTask } from "../../../src/client/api-types.ts";
 import { columnsOf } from "../../../src/services/platform/columns.ts";
 import { type Served, serve, temporaryFolder } from "../../services/http/served.ts";
@@ -65,7 +65,7 @@ test.each([
 ] as const)("a task that waits for %s is called %s", async (what, word) => {
   const { source } = await serve();
   const task = source.launch({ sessionID: "ses_aaaa1111" });
-  expect(standing({ ...task, waiting: { for: what, since: task.runStartedAt } }).text).toBe(word);
+  expect(stateCell({ ...task, waiting: { for: what, since: task.runStartedAt } }).text).toBe(word);
 });
 
 test("a task on another server is listed with it, and one that waits for a server is queued", async () => {

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openInBrowser } from "../../../src/cli/browser.ts";
+import { openInBrowser } from "../../../src/cli/commands/open.ts";
 import { serve, temporaryFolder } from "../../services/http/served.ts";
 import { commandHere } from "../command-line.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dollars } from "../../../src/services/text/dollars.ts";
+import { dollars } from "../../../src/services/text/amounts.ts";
 
 test.each([
   [0, "$0.00"],

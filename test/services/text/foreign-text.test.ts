@@ -4,7 +4,7 @@ import type { RunResult } from "../../../src/machines/task/events.ts";
 import type { SpokenMessage, SpokenPart } from "../../../src/services/host/host.ts";
 import { textPreamble } from "../../../src/services/launch/fork-plan.ts";
 import { noticeOf, toastOf } from "../../../src/services/text/notice.ts";
-import { taskReminder } from "../../../src/services/text/task-reminder.ts";
+import { taskReminder } from "../../../src/services/text/reminders.ts";
 import { conversationText, excerpt } from "../../../src/services/text/transcript.ts";
 import { requestMessage } from "../../../src/services/text/user-request.ts";
 import { listedTask, type TaskStatus, type TaskWithUsage } from "../../../src/task.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatUsage, formatUsageWithin } from "../../../src/services/text/usage.ts";
+import { formatUsage, formatUsageWithin } from "../../../src/services/text/amounts.ts";
 import { addUp } from "../../../src/task.ts";
 
 describe("money and tokens are written the same everywhere", () => {

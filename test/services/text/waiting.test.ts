@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { onServer } from "../../../src/services/text/server.ts";
+import { onServer } from "../../../src/services/text/model-and-server.ts";
 import { waitReason, waitText } from "../../../src/services/text/waiting.ts";
 import type { Waiting } from "../../../src/task.ts";
 import { WaitingSchema } from "../../../src/task-schema.ts";

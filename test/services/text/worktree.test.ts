@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
-import { changedFile, changesSummary, leftOutLines } from "../../../src/services/text/changed-files.ts";
-import { whyKept, worktreeLine, worktreeReport } from "../../../src/services/text/worktree.ts";
+import {
+  changedFile,
+  changesSummary,
+  leftOutLines,
+  whyKept,
+  worktreeLine,
+  worktreeReport,
+} from "../../../src/services/text/worktree.ts";
 import type { ChangedFile, WorktreeChanges } from "../../../src/task.ts";
 
 const worktree = { id: "1a2b3c4d", directory: "/data/worktrees/1a2b3c4d/tree", isShared: false };

@@ -47,12 +47,12 @@ export const ofElisha: readonly Entry[] = [
         REMINDED,
       ),
       planted(
-        "src/services/text/task-reminder.ts",
+        "src/services/text/reminders.ts",
         'const BEGIN = "<task-context>";',
         'const BEGIN = "<tasks>";',
         REMINDED,
       ),
-      planted("src/services/text/task-reminder.ts", 'section("Active:", live),', '"",', REMINDED),
+      planted("src/services/text/reminders.ts", 'section("Active:", live),', '"",', REMINDED),
     ],
   }),
   ...of("Task Tools", {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type Answers, afterChoice, afterText, nextStep } from "../../../src/tui/model/answer-steps.ts";
 import { changesQuestion, noChanges, stopQuestion, stopsWith, whyText } from "../../../src/tui/model/explanations.ts";
-import { refusalOf, requestsOf } from "../../../src/tui/model/offers.ts";
-import { readPanelOptions } from "../../../src/tui/options.ts";
+import { refusalOf, requestsOf } from "../../../src/tui/model/list-state.ts";
+import { readPanelOptions } from "../../../src/tui/screen/navigation.ts";
 import type { OpenUserRequest } from "../../../src/user-request.ts";
 import { ago, asking, ended, NOW, panelTask } from "./panel-tasks.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { withEarlier } from "../../../src/tui/model/earlier-tasks.ts";
 import { plain } from "../../../src/tui/model/line.ts";
 import { panelLines } from "../../../src/tui/model/panel-lines.ts";
+import { withEarlier } from "../../../src/tui/model/tasks.ts";
 import { ended, NOW, panelTask } from "./panel-tasks.ts";
 
 const heard = new Map([["new", panelTask("new", { tokens: 1_000, cost: 0.5 })]]);

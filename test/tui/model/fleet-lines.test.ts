@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { ApiFleet } from "../../../src/client/api-types.ts";
 import { columnsOf } from "../../../src/services/platform/columns.ts";
-import { fleetLines } from "../../../src/tui/model/fleet-lines.ts";
 import { plain } from "../../../src/tui/model/line.ts";
+import { fleetLines } from "../../../src/tui/model/list-lines.ts";
 
 const COLUMNS = 84;
 

@@ -10,7 +10,7 @@ import {
   type ListState,
   placeOf,
 } from "../../../src/tui/model/list-state.ts";
-import type { PanelTask } from "../../../src/tui/model/panel-task.ts";
+import type { PanelTask } from "../../../src/tui/model/tasks.ts";
 import { ago, asking, ended, NOW, panelTask } from "./panel-tasks.ts";
 
 const key = (name: string, more: Partial<Key> = {}): Key => ({

@@ -2,9 +2,8 @@ import { describe, expect, test } from "vitest";
 import { columnsOf } from "../../../src/services/platform/columns.ts";
 import { plain, spread } from "../../../src/tui/model/line.ts";
 import { panelLines } from "../../../src/tui/model/panel-lines.ts";
-import type { PanelTask } from "../../../src/tui/model/panel-task.ts";
-import { homeStatusLine, statusLine, taskStatusLine } from "../../../src/tui/model/status-line.ts";
-import { summarize } from "../../../src/tui/model/summary.ts";
+import { homeStatusLine, statusLine, summarize, taskStatusLine } from "../../../src/tui/model/status-line.ts";
+import type { PanelTask } from "../../../src/tui/model/tasks.ts";
 import { ago, asking, ended, NOW, panelTask } from "./panel-tasks.ts";
 
 const COLUMNS = 37;
@@ -114,11 +113,14 @@ test("many tasks are cut to a few, and the others counted", () => {
 test.each([
   [{ waiting: { for: "slot", since: ago(4) }, queue: { place: 2 } }, "general · 2nd in the queue"],
   [{ waiting: { for: "slot", since: ago(4) } }, "general · queued"],
-  [{ waiting: { for: "recovery", since: ago(4) } }, "general · taken over, is checked"],
+  [{ waiting: { for: "recovery", since: ago(4) } }, "general · recovering"],
+  [{ waiting: { for: "check", since: ago(4) } }, "general · checking result"],
+  [{ waiting: { for: "gate", since: ago(4) } }, "general · running its gate"],
+  [{ waiting: { for: "server", since: ago(4) } }, "general · waits for a server"],
   [{ waiting: { for: "provider", since: ago(4) } }, "general · its provider refuses"],
   [{ waiting: { for: "lunch" as "agent", since: ago(4) } }, "general · waits for lunch"],
   [{ waiting: { for: "stop", since: ago(4) } }, "general · stopping"],
-  [{ waiting: { for: "person", since: ago(4) } }, "general · held up by a task below"],
+  [{ waiting: { for: "person", since: ago(4) } }, "general · blocked by a subtask"],
   [{ attention: { kind: "stale", what: "", since: ago(4) } }, "general · silent"],
   [{}, "general · working"],
 ] as [Partial<PanelTask>, string][])("a task in %j reads %s", (given, words) => {

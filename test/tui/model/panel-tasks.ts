@@ -1,4 +1,4 @@
-import type { PanelTask } from "../../../src/tui/model/panel-task.ts";
+import type { PanelTask } from "../../../src/tui/model/tasks.ts";
 import type { OpenUserRequest } from "../../../src/user-request.ts";
 
 /** When all of these tests take place. */

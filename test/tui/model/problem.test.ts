@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Connection, problemOf } from "../../../src/tui/model/problem.ts";
+import { type Connection, problemOf } from "../../../src/tui/model/messages.ts";
 
 const lost = { ok: false, kind: "notRunning", reason: "OpenCode is not running: open it in your project." } as const;
 const problem = (connection: Partial<Connection>) => problemOf({ hasHeard: false, isOff: false, ...connection });

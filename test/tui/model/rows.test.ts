@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
-import { conversationOf, tasksOf } from "../../../src/tui/model/conversation.ts";
-import { openRequests } from "../../../src/tui/model/open-requests.ts";
-import type { PanelTask } from "../../../src/tui/model/panel-task.ts";
-import { rowsOf } from "../../../src/tui/model/rows.ts";
-import { summarize } from "../../../src/tui/model/summary.ts";
+import { summarize } from "../../../src/tui/model/status-line.ts";
+import { conversationOf, openRequests, type PanelTask, rowsOf, tasksOf } from "../../../src/tui/model/tasks.ts";
 import { ago, asking, ended, panelTask } from "./panel-tasks.ts";
 
 const byId = (...tasks: PanelTask[]) => new Map(tasks.map((task) => [task.sessionID, task]));

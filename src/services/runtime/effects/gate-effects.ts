@@ -2,7 +2,7 @@ import type { GateEnd } from "../../../machines/task/events.ts";
 import type { Gate } from "../../../task.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Ids } from "../../platform/ids.ts";
-import { gatePrompt } from "../../text/gate.ts";
+import { gatePrompt } from "../../text/child-prompts.ts";
 import { type EffectHandlers, supervisionFailed } from "./effect-handler.ts";
 
 /** What the gates of tasks are run with. */

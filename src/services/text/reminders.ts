@@ -1,8 +1,9 @@
-import { hasEnded, type ListedTask } from "../../task.ts";
+import { hasEnded, type ListedTask, type Task } from "../../task.ts";
+import { duration } from "./amounts.ts";
 import type { ToolNames } from "./notice.ts";
-import { lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
-import { queueSummary } from "./queue.ts";
-import { attentionSummary } from "./user-request.ts";
+import { join, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
+import { attentionSummary, SHORT_CHARS } from "./user-request.ts";
+import { queueSummary } from "./waiting.ts";
 
 /** Ended tasks that are listed. Older ones are only counted: an agent seldom needs more of them. */
 const MAX_ENDED = 20;
@@ -62,3 +63,37 @@ export const taskReminder = (tasks: RemindedTask[], tools: ToolNames, isHeadless
     "</task-context>",
   );
 };
+
+type NamedTask = Pick<Task, "sessionID" | "description">;
+
+/** Tells a person that a task has shown no sign of life for that many milliseconds. */
+export const staleToast = ({ description }: NamedTask, silentFor: number): OwnText =>
+  own`Task ${quoteLine(description, SHOWN_CHARS)} has shown no sign of life for ${duration(silentFor)}. It goes on, and may be stuck.`;
+
+/** Tells the parent's agent the same, and what it can do. */
+export const staleNote = ({ sessionID, description }: NamedTask, silentFor: number, { output }: ToolNames): OwnText =>
+  lines(
+    own`Automated. Task ${nameOf(sessionID)} ${quoteLine(description, SHOWN_CHARS)} has shown no sign of life for ${duration(silentFor)}. It may be stuck, or wait for its model.`,
+    output === undefined
+      ? ""
+      : own`${nameOf(output)}(task_id=${quoteLine(sessionID)}) shows how far it has come. Cancel it if it is stuck; if not, it needs nothing from you.`,
+  );
+
+/**
+ * Tells a person how many runs this process has taken over from another one and goes on with, and which of their requests
+ * are open no more.
+ */
+export const takeoverToast = (count: number, lostRequests: readonly string[]): OwnText => {
+  const tasks = count === 1 ? own`1 task` : own`${count} tasks`;
+  const takenOver = own`Took over ${tasks} of an OpenCode that has ended or does not answer.`;
+  if (lostRequests.length === 0) return takenOver;
+  const requests = join(
+    lostRequests.map((what) => quoteLine(what, SHORT_CHARS)),
+    ", ",
+  );
+  return own`${takenOver} These requests were lost with it: ${requests}. That step is done again, and you may be asked again.`;
+};
+
+/** Tells the agent of a task why its tool call was not made: it is stopped at that moment. */
+export const WORKED_ON_ELSEWHERE =
+  "This call was not made: OpenCode was held up, and another OpenCode process has taken over this task and goes on with it there.";

@@ -1,6 +1,28 @@
+import prettyMilliseconds from "pretty-ms";
 import type { Usage } from "../../task.ts";
-import { dollars } from "./dollars.ts";
 import { join, type OwnText, own, vouchFor } from "./own-text.ts";
+
+/** The least amount above zero that is written as a number. */
+const LEAST = 0.0001;
+
+const cents = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const fractions = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+
+/**
+ * Writes US dollars, such as `$1,234.50`: to the cent, and below one dollar with up to four digits after the point, since
+ * tasks often cost less than a cent. Above zero it never writes zero: `under $0.0001`.
+ */
+export const dollars = (amount: number): OwnText => {
+  if (amount > 0 && amount < LEAST) return own`under $${LEAST}`;
+  return vouchFor(`$${(amount < 1 ? fractions : cents).format(amount)}`);
+};
+
+/** Formats milliseconds, such as `850ms`, `2.5s` or `1m 5s`. Negative durations count as 0. */
+export const duration = (ms: number): OwnText => vouchFor(prettyMilliseconds(Math.max(0, Math.round(ms))));
+
+/** Formats milliseconds in whole seconds with at most two units, such as `0s`, `1m 12s` or `2h 5m`: for a clock that runs. */
+export const shortTime = (ms: number): OwnText =>
+  vouchFor(ms < 1_000 ? "0s" : prettyMilliseconds(Math.floor(ms / 1_000) * 1_000, { unitCount: 2 }));
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 

@@ -1,6 +1,6 @@
 import type { Incompleteness } from "../../receipt.ts";
 import type { Answer } from "../../task.ts";
-import { join, type OwnText, own, quoteLine } from "./own-text.ts";
+import { join, lines, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
 
 const REASONS: Record<Incompleteness, OwnText> = {
   length: own`is cut: the model reached the limit of its output in the middle of the answer`,
@@ -39,3 +39,17 @@ export const whatResultLacks = ({ incomplete, earlierText }: Omit<Answer, "resul
       : own`The agent's last message has no text. Before it, which is not its result, it wrote: ${quoteLine(earlierText, EARLIER_CHARS)}.`;
   return why || earlier ? join([why && own`The result ${why}.`, earlier], " ") : undefined;
 };
+
+/** Quotes a task's result as data: each line starts with our `> `, so that nothing in it can end the quotation. */
+export const fenceResult = (text: string, taskId: string): OwnText =>
+  lines(own`<task_result task_id=${quoteLine(taskId)}>`, quoteBlock(text), "</task_result>");
+
+/** Characters of an error that are quoted: a provider's error can be a whole page. */
+const ERROR_CHARS = 1_000;
+
+/** Quotes an error as it was reported, on one line of at most `most` characters. */
+export const quoteError = ({ name, message }: { name: string; message: string }, most = ERROR_CHARS): OwnText =>
+  quoteLine(`${name}: ${message}`, most);
+
+/** What stands in place of a result where the message that ended the run has no text. */
+export const EARLIER_TEXT = "What the agent had written last before that, which is not its result";

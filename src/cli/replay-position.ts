@@ -1,11 +1,13 @@
 import type { TaskContext } from "../machines/task/events.ts";
-import type { Walk } from "../machines/task/replay.ts";
+import type { Journal, Walk } from "../machines/task/replay.ts";
 import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import type { AskedFor, Position } from "../services/replay/positions.ts";
+import { findEvent, type Position, positionAfter } from "../services/replay/positions.ts";
 import type { PossibleEvent } from "../services/replay/possible-events.ts";
-import { duration } from "../services/text/duration.ts";
-import { describeEffect, fieldsOf, rowsOf, shown } from "./format-replay.ts";
+import { duration } from "../services/text/amounts.ts";
+import { type CommandContext, CommandError, printJson } from "./command.ts";
+import { describeEffect, fieldsOf, formatSteps, rowsOf, shown } from "./format-replay.ts";
 import { clockTime, type Terminal } from "./terminal.ts";
 
 /** What never changes, or is shown otherwise. */
@@ -80,4 +82,34 @@ export const stopLine = ({ steps }: Pick<Walk, "steps">, before: number, numbers
   const others = numbers.filter((number) => number !== before + 1);
   const more = others.length === 0 ? "" : ` Others with that name: ${others.join(", ")}.`;
   return `Before event ${before + 1} of ${steps.length}, ${toSingleLine(next.event.type)}.${more}`;
+};
+
+/** Prints where the task stood before an event. */
+export const showPosition = (
+  walked: Walk,
+  { taskId }: Journal,
+  until: string,
+  { terminal }: CommandContext,
+  json: boolean,
+) => {
+  const found = findEvent(walked, until);
+  if ("wrong" in found) throw new CommandError(toSingleLine(found.wrong));
+  const { before, numbers } = found;
+  const position = positionAfter(walked, before);
+  const { regions, snapshot, askedFor, possible, next } = position;
+  if (json) {
+    const state = { taskId, taken: before, next: next?.event, regions, context: snapshot.context };
+    return printJson(terminal, {
+      ...state,
+      askedFor,
+      possible: possible.map(({ which, step }) => ({ which, ...step })),
+    });
+  }
+  const events = walked.steps.map(({ event }) => event);
+  terminal.print(
+    ...wrap(stopLine(walked, before, numbers), terminal.columns),
+    "",
+    ...formatPosition(position, events, terminal),
+    ...(next ? ["", terminal.style("bold", "Next"), ...formatSteps(walked.steps, terminal, before, before + 1)] : []),
+  );
 };

@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { createStatusApiClient } from "../../client/status-api-client.ts";
+import { DEFAULT_PORT, LOOPBACK } from "../../services/http/loopback.ts";
+import { errorMessage } from "../../services/platform/log.ts";
+import { isRunning, thisProcessIdentity } from "../../services/platform/process-identity.ts";
+import { HEARTBEAT_MS, type KnownOwner, LEASE_MS } from "../../services/store/ownership.ts";
+import { shortTime } from "../../services/text/amounts.ts";
+import type { Check, Examined } from "./check.ts";
+
+/** A process, as a person recognizes it. */
+export interface NamedProcess {
+  pid: number;
+  name: string;
+}
+
+const attempt = <T>(read: () => T): T | undefined => {
+  try {
+    return read();
+  } catch {
+    // The process has ended meanwhile, or belongs to another user: it stays unknown.
+    return undefined;
+  }
+};
+
+const nameOf = (pid: number): string => attempt(() => readFileSync(`/proc/${pid}/comm`, "utf8").trim()) ?? "unknown";
+
+/** Returns the processes of this user that have a file or socket open, by the target of its link in /proc; Linux only. */
+const processesWith = (isMeant: (target: string) => boolean): NamedProcess[] =>
+  (attempt(() => readdirSync("/proc")) ?? []).flatMap((entry) => {
+    const pid = Number(entry);
+    if (!Number.isInteger(pid)) return [];
+    const files = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+    const hasOpen = files.some((file) => isMeant(attempt(() => readlinkSync(`/proc/${pid}/fd/${file}`)) ?? ""));
+    return hasOpen ? [{ pid, name: nameOf(pid) }] : [];
+  });
+
+/** Returns the processes of this user that have a file open. On Linux only; elsewhere none are found. */
+export const processesWithFile = (path: string): NamedProcess[] =>
+  processesWith((target) => target === path).filter(({ pid }) => pid !== process.pid);
+
+/** The state of a socket that listens, in the kernel's table. */
+const LISTENS = "0A";
+
+/** Columns of the table: the local address, the state, the inode. */
+const [LOCAL, STATE, INODE] = [1, 3, 9];
+
+/** Returns the inode of the socket that listens at a port, from the kernel's table (`/proc/net/tcp`). */
+export const listeningInode = (table: string, port: number): string | undefined => {
+  const ending = `:${port.toString(16).padStart(4, "0").toUpperCase()}`;
+  const rows = table.split("\n").map((line) => line.trim().split(/\s+/));
+  return rows.find((row) => row[LOCAL]?.endsWith(ending) && row[STATE] === LISTENS)?.[INODE];
+};
+
+/** Returns what listens at a port of this machine: a process of this user, `another` that cannot be named, or nothing. */
+export const listenerAt = (port: number): NamedProcess | "another" | undefined => {
+  const tables = ["/proc/net/tcp", "/proc/net/tcp6"].map((path) => attempt(() => readFileSync(path, "utf8")) ?? "");
+  const inode = tables.map((table) => listeningInode(table, port)).find((found) => found !== undefined);
+  if (inode === undefined) return undefined;
+  return processesWith((target) => target === `socket:[${inode}]`)[0] ?? "another";
+};
+
+/** Looks at the server of the status API, and at the port where it is or would be. */
+export const checkServer = async ({ folder, env }: Examined, now: number): Promise<Check[]> => {
+  const client = createStatusApiClient(folder);
+  const found = await client.server();
+  if (!found.ok) {
+    const isOff = env.ASYNCAGENTS_API_ENABLED?.trim().toLowerCase() === "false";
+    const state = found.kind === "notRunning" ? "note" : "wrong";
+    const reason = isOff ? "ASYNCAGENTS_API_ENABLED is false: nothing is served" : found.reason;
+    return [{ about: "server", state, found: [reason] }, portCheck(Number(env.ASYNCAGENTS_API_PORT) || DEFAULT_PORT)];
+  }
+  const { port, pid, startedAt, version, versionDifference } = found.value;
+  const stats = await client.stats();
+  const words = [
+    `http://${LOOPBACK}:${port}, process ${pid}, for ${shortTime(now - Date.parse(startedAt))}`,
+    `version ${version}`,
+  ];
+  const server: Check = !stats.ok
+    ? { about: "server", state: "wrong", found: [...words, stats.reason], advice: "OpenCode's log says why." }
+    : versionDifference !== undefined
+      ? { about: "server", state: "wrong", found: words, advice: versionDifference }
+      : { about: "server", state: "ok", found: words };
+  return [server, portCheck(port, pid)];
+};
+
+const listenerName = (listener: NamedProcess | "another"): string =>
+  listener === "another" ? "a process that cannot be named" : `process ${listener.pid} (${listener.name})`;
+
+/** Says who listens at a port; `expected` is the process that should. */
+const portCheck = (port: number, expected?: number): Check => {
+  const about = "port";
+  const listener = listenerAt(port);
+  if (process.platform !== "linux") return { about, state: "unknown", found: [`${port}: only Linux says who listens`] };
+  if (listener === undefined)
+    return { about, state: expected === undefined ? "ok" : "unknown", found: [`${port} is free`] };
+  const found = [`${listenerName(listener)} listens at ${port}`];
+  if (expected !== undefined) return { about, state: "ok", found };
+  return { about, state: "note", found: [...found, "OpenCode takes the next one that is free"] };
+};
+
+/** Looks at the processes that supervise tasks, and at those that have the task database open. */
+export const checkProcesses = ({ folder }: Examined, owners: readonly KnownOwner[], now: number): Check => {
+  const about = "processes";
+  const here = owners.filter(({ machine }) => machine === thisProcessIdentity.machine);
+  const alive = here.filter(isRunning);
+  const silent = alive.filter(({ heartbeatAt }) => now - heartbeatAt > LEASE_MS + HEARTBEAT_MS);
+  let holders: ReturnType<typeof processesWithFile>;
+  try {
+    holders = processesWithFile(join(folder, "tasks.db"));
+  } catch (error) {
+    return { about, state: "unknown", found: [errorMessage(error)] };
+  }
+  const others = holders.filter(({ pid }) => !alive.some((owner) => owner.pid === pid));
+  const found = [
+    ...alive.map(
+      ({ pid, directory, heartbeatAt }) => `${pid} serves ${directory}, heard of ${shortTime(now - heartbeatAt)} ago`,
+    ),
+    ...others.map(({ pid, name }) => `${pid} (${name}) has tasks.db open`),
+  ];
+  if (silent.length > 0) {
+    const pids = silent.map(({ pid }) => pid).join(", ");
+    const advice = `Process ${pids} is stopped or stuck. Another OpenCode takes its tasks over; end it if it does not recover.`;
+    return { about, state: "wrong", found, advice };
+  }
+  return {
+    about,
+    state: found.length > 0 ? "ok" : "note",
+    found: found.length > 0 ? found : ["none has tasks.db open"],
+  };
+};

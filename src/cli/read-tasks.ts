@@ -1,0 +1,158 @@
+// Tasks are read from the running OpenCode, and from its file only where none runs. The file alone would not do: who waits for
+// a person, for a slot or for a provider is known to OpenCode alone, its tasks are in memory while the file cannot be written,
+// and a file of another version cannot be read.
+import type { ApiResult } from "../client/api-result.ts";
+import type { ApiTask, TaskQuery } from "../client/api-types.ts";
+import type { StatusApiClient } from "../client/status-api-client.ts";
+import { statePaths } from "../machines/state-paths.ts";
+import { allowedEvents } from "../machines/task/machine.ts";
+import { toTask } from "../machines/task/view.ts";
+import type { JournalReader } from "../services/store/sqlite/journal-reader.ts";
+import { addUp, hasEnded, type Usage } from "../task.ts";
+import { CommandError } from "./command.ts";
+import { failureOf, openClient, requestLiveTasks } from "./status-api.ts";
+import { findTask, hasTaskDatabase, withJournals } from "./task-database.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Where tasks are read from: a data folder (undefined: the plugin's own); and where it is said that it was the file. */
+export interface Source {
+  data: string | undefined;
+  terminal: Terminal;
+}
+
+/**
+ * Reads from the running OpenCode; where none runs, from the task database, and says so beside the output.
+ * @throws CommandError when neither can be read
+ */
+const read = async <T>(
+  { data, terminal }: Source,
+  live: (client: StatusApiClient) => Promise<ApiResult<T>>,
+  stored: (journals: JournalReader) => T,
+): Promise<{ value: T; isLive: boolean }> => {
+  const client = openClient(data);
+  const result = await live(client);
+  if (result.ok) {
+    const server = await client.server();
+    if (server.ok && server.value.versionDifference !== undefined) terminal.note(server.value.versionDifference);
+    return { value: result.value, isLive: true };
+  }
+  // Where there is no file either, OpenCode is what is missing.
+  if (result.kind !== "notRunning" || !hasTaskDatabase(data)) throw failureOf(result);
+  const value = await withJournals(data, stored);
+  terminal.note("OpenCode is not running: read from the task database. Tasks under way go on when it is opened.");
+  return { value, isLive: false };
+};
+
+/** Returns a stored task in the form of the API, without what only the running OpenCode knows. */
+const storedTask = (journals: JournalReader, id: string): ApiTask | undefined => {
+  const stored = journals.task(id);
+  if (!stored) return undefined;
+  const { snapshot, progress, usage, childTaskIds } = stored;
+  const { attention: _, waiting: __, ...task } = toTask(snapshot, progress);
+  return { ...task, childTaskIds, usage, states: statePaths(snapshot.value), allowed: allowedEvents(snapshot) };
+};
+
+/**
+ * Reads the task with that id, or with an id that begins so.
+ * @throws CommandError if no task or several match; it lists them, or the newest tasks.
+ */
+export const readTask = async (id: string, source: Source): Promise<{ task: ApiTask; isLive: boolean }> => {
+  const { value: task, isLive } = await read(
+    source,
+    (client) => client.task(id),
+    (journals) => {
+      const found = findTask(journals, id);
+      const stored = storedTask(journals, found.id);
+      if (!stored) throw new CommandError(`Task ${found.id} has just been cleared.`);
+      return stored;
+    },
+  );
+  return { task, isLive };
+};
+
+/** Which tasks to list. */
+type Query = Pick<TaskQuery, "status" | "agent" | "directory" | "parent" | "batch" | "search">;
+
+const matches = (task: ApiTask, { status, agent, directory, parent, batch, search }: Query): boolean => {
+  const isGiven = (wanted: string | undefined, value: string) => wanted === undefined || wanted === value;
+  const words = search?.toLowerCase();
+  return (
+    isGiven(status, task.status) &&
+    isGiven(agent, task.agent) &&
+    isGiven(directory, task.directory) &&
+    isGiven(parent, task.parentSessionID) &&
+    isGiven(batch, task.batchId) &&
+    (words === undefined || `${task.description}\n${task.prompt}\n${task.result ?? ""}`.toLowerCase().includes(words))
+  );
+};
+
+/** Returns the stored tasks that match: all that have not ended, and those launched last, `most` in all, newest first. */
+const storedTasks = (journals: JournalReader, query: Query, most: number): ApiTask[] => {
+  const found: ApiTask[] = [];
+  for (const { id, status } of journals.newest(Number.MAX_SAFE_INTEGER)) {
+    if (found.length >= most && hasEnded({ status })) continue;
+    const task = storedTask(journals, id);
+    if (task && matches(task, query)) found.push(task);
+  }
+  return found;
+};
+
+/** Requests the same of the running OpenCode. */
+const requestTasks = async (client: StatusApiClient, query: Query, most: number): Promise<ApiResult<ApiTask[]>> => {
+  const newest = await client.allTasks(query, most);
+  if (!newest.ok || query.status !== undefined) return newest;
+  // A task that still runs is shown however long ago it was launched.
+  const live = await requestLiveTasks(client, query);
+  if (!live.ok) return live;
+  const tasks = new Map(live.value.map((task) => [task.sessionID, task]));
+  for (const task of newest.value) if (tasks.size < most || !hasEnded(task)) tasks.set(task.sessionID, task);
+  return { ok: true, value: [...tasks.values()] };
+};
+
+/** Returns what some tasks used: of their own runs, so that a task that another one launched counts once. */
+export const ownUsage = (tasks: readonly ApiTask[]): Usage => addUp(tasks.map(({ progress }) => progress));
+
+/** Returns what some tasks used with all their descendants. One that another of them launched counts with that one. */
+const usageWithDescendants = (tasks: readonly ApiTask[]): Usage => {
+  const ids = new Set(tasks.map(({ sessionID }) => sessionID));
+  return addUp(tasks.flatMap(({ parentTaskId, usage }) => (ids.has(parentTaskId ?? "") ? [] : usage)));
+};
+
+/** The tasks that are listed, and what they used; of a session or a batch (`isGroup`), what all of its tasks used. */
+interface Listed {
+  tasks: ApiTask[];
+  usage: Usage;
+  isGroup: boolean;
+}
+
+/** Reads the tasks that match: all that have not ended, and those launched last, `most` in all. */
+export const readTasks = async (query: Query, most: number, source: Source): Promise<Listed> => {
+  const { parent, batch } = query;
+  const isGroup = parent !== undefined || batch !== undefined;
+  const group = { ...(parent === undefined ? {} : { parent }), ...(batch === undefined ? {} : { batch }) };
+  const { value } = await read<Listed>(
+    source,
+    async (client) => {
+      const tasks = await requestTasks(client, query, most);
+      if (!tasks.ok) return tasks;
+      const usage = isGroup ? await client.groupUsage(group) : { ok: true as const, value: ownUsage(tasks.value) };
+      return usage.ok ? { ok: true, value: { tasks: tasks.value, usage: usage.value, isGroup } } : usage;
+    },
+    (journals) => {
+      const tasks = storedTasks(journals, query, most);
+      const all = isGroup ? storedTasks(journals, group, Number.POSITIVE_INFINITY) : [];
+      return { tasks, usage: isGroup ? usageWithDescendants(all) : ownUsage(tasks), isGroup };
+    },
+  );
+  return value;
+};
+
+/** Reads the tasks that have not ended. */
+export const readLiveTasks = async (source: Source): Promise<ApiTask[]> => {
+  const { value } = await read(
+    source,
+    (client) => requestLiveTasks(client),
+    (journals) => storedTasks(journals, {}, 0),
+  );
+  return value;
+};

@@ -1,0 +1,46 @@
+import { type FleetServer, isSameModel, type ModelRef, type RefusedModel, type Task } from "../../task.ts";
+import { join, nameOf, type OwnText, own, quoteLine, vouchFor } from "./own-text.ts";
+
+/** Returns the name of a model as people and agents write it: `provider/model`, or `provider/model#variant`. */
+export const modelName = ({ providerID, modelID, variant }: ModelRef): string =>
+  `${providerID}/${modelID}${variant === undefined ? "" : `#${variant}`}`;
+
+/** Characters of a provider's reason that are quoted. */
+const REASON_CHARS = 200;
+
+/** Writes which model a run went on with, and why, or that all refused it; undefined where it went on with none. */
+export const wentOn = ({
+  model,
+  refusedModels,
+}: {
+  model?: ModelRef | undefined;
+  refusedModels?: readonly RefusedModel[] | undefined;
+}): OwnText | undefined => {
+  if (!refusedModels) return undefined;
+  const refusals = refusedModels.map((refused) => {
+    const name = refused.model ? nameOf(modelName(refused.model)) : own`the agent's own model`;
+    return own`${name}: ${quoteLine(refused.reason, REASON_CHARS)}`;
+  });
+  if (isSameModel(refusedModels.at(-1)?.model, model)) return own`was refused by every model: ${join(refusals, ", ")}`;
+  return own`went on with ${model ? nameOf(modelName(model)) : own`another model`} after ${join(refusals, ", ")}`;
+};
+
+/**
+ * Names the other server of the fleet that works on a task, or that ended it; undefined where that is this server, and while
+ * the task waits for one. The one before may be gone then.
+ */
+export const otherServer = ({ server, waiting }: Pick<Task, "server" | "waiting">): OwnText | undefined =>
+  server === undefined || waiting?.for === "fleet" || waiting?.for === "server" ? undefined : nameOf(server.label);
+
+/** Says where a task runs, or ran, in words that follow what it is, such as "on desk"; undefined where that is here. */
+export const onServer = (task: Pick<Task, "server" | "waiting">): OwnText | undefined => {
+  const name = otherServer(task);
+  return name === undefined ? undefined : own`on ${name}`;
+};
+
+/** Says why a task runs here though its agent is for other servers. `reason` is one of ours, which may quote others. */
+export const runsHere = (reason: string): OwnText => own`It runs here, not on another server: ${vouchFor(reason)}.`;
+
+/** Says that another server has a conversation, and this OpenCode is in no fleet any more. */
+export const outOfFleet = ({ label }: FleetServer, taskId: string): OwnText =>
+  own`The conversation of task ${nameOf(taskId)} is on server ${nameOf(label)}, and this OpenCode is in no fleet now: the option fleet names one.`;
