@@ -15,7 +15,7 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/;
 const isOrigin = (text: string): boolean =>
   ORIGIN.test(text) && URL.canParse(text) && (!/^https?:/.test(text) || new URL(text).origin === text);
 
-/** Says what to write instead. A path is refused, not dropped: its author may believe that it limits access. */
+/** Describes what to write instead. A path is refused, not dropped: its author may believe that it limits access. */
 const originError = (text: string): string => {
   const origin = URL.canParse(text) ? new URL(text).origin : "null";
   const example = origin === "null" ? "https://dash.example" : origin;
@@ -38,13 +38,14 @@ const Model = z
 const ENGINE = /^(nats|tls|wss?):\/\/[^\s/?#@]+\/?$/;
 
 /**
- * Says what is wrong with the address of a fleet's engine, and what to write instead; undefined where nothing is.
+ * Describes what is wrong with the address of a fleet's engine, and what to write instead; undefined where nothing is.
  * `credentials` is how the person who wrote it names the credentials file.
  */
 export const engineProblem = (url: string, credentials: string): string | undefined => {
   if (ENGINE.test(url)) return undefined;
   // It would come into logs.
-  if (url.includes("@")) return `must not hold a user or a password: those stand in the file that ${credentials} names`;
+  if (url.includes("@"))
+    return `must not contain a user or a password: those belong in the file that ${credentials} names`;
   return 'must be the address of a NATS server, such as "nats://10.0.0.5:4222", "tls://…" or "wss://…"';
 };
 
@@ -176,7 +177,7 @@ export const Options = z.strictObject({
         .record(z.string(), Slots)
         .default({})
         .describe(
-          'How many tasks of a provider may be at work at once, such as `{ "anthropic": 3 }`. All limits that concern a task hold.',
+          'How many tasks of a provider may be at work at once, such as `{ "anthropic": 3 }`. All limits that concern a task apply.',
         ),
       models: z
         .record(z.string().regex(/^[^/]+\/./, 'must be written "provider/model"'), Slots)
@@ -246,7 +247,7 @@ export const Options = z.strictObject({
         .array(z.string())
         .default([])
         .describe(
-          'Agents whose tasks each work in a git worktree of their own, such as `["build"]`: it begins with the project\'s files as they stand, and what the task changes there is applied by you (`opencode-taskchart apply`). A launch may ask for one, too.',
+          'Agents whose tasks each work in a git worktree of their own, such as `["build"]`: it begins with the project\'s files as they are, and what the task changes there is applied by you (`opencode-taskchart apply`). A launch may ask for one, too.',
         ),
       setup: z
         .string()
@@ -333,7 +334,7 @@ export const Options = z.strictObject({
     .enum(WAKES)
     .default("each")
     .describe(
-      "When the ends of tasks wake the agent that launched them. `each`: every end does, in a turn of its own. `all`: the last end of a batch does, and any that failed; ends before that are delivered with it. An agent may choose for each task. `opencode run` delivers each at once.",
+      "When tasks that end wake the agent that launched them. `each`: every task does, in a turn of its own. `all`: the last task of a batch does, and any that failed; results before that are delivered with it. An agent may choose for each task. `opencode run` delivers each at once.",
     ),
   recovery: z
     .enum(["continue", "fail"])

@@ -100,7 +100,7 @@ export const WRONG_VALUES: Readonly<Record<string, WrongValue[]>> = {
   "notice.maxResultChars": wholeFrom(0),
   "fleet.url": [
     ["http://nats.example:4222", /must be the address of a NATS server/],
-    ["nats://ada:secret@nats.example", /must not hold a user or a password: those stand in the file/],
+    ["nats://ada:secret@nats.example", /must not contain a user or a password: those belong in the file/],
     [4222, /expected string, received number/],
   ],
   "fleet.credentials": [["", /must be the path of a file/]],

@@ -43,7 +43,7 @@ export const promiseLines = (
   });
 };
 
-/** Says in a line what became of a check. */
+/** Describes in a line what became of a check. */
 export const verdictLine = (
   checked: readonly CheckedPromise[],
   { events }: RecordedJournal,
@@ -125,7 +125,7 @@ export const checkStored = async (data: string | undefined, { terminal, end }: C
   );
 };
 
-/** Says what became of checking several journals. */
+/** Describes what became of checking several journals. */
 const sumLines = (results: readonly ReturnType<typeof resultOf>[]): string[] => {
   const whole = results.filter(({ isComplete }) => isComplete);
   const broken = whole.filter(({ isKept }) => !isKept).length;

@@ -58,7 +58,7 @@ const COMMON = "Options of all commands:";
 export const withJson = (command: Command) =>
   command.addOption(new Option("--json", "print JSON instead, as docs/command.md describes").helpGroup(COMMON));
 
-/** Creates a command on the tasks of this machine. `summary` stands in the list of commands. */
+/** Creates a command on the tasks of this machine. `summary` is its line in the list of commands. */
 export const command = <Name extends string>(name: Name, summary: string, description = `${sentence(summary)}.`) =>
   withJson(new Command(name).summary(summary).description(description)).addOption(
     new Option("--data <folder>", "the plugin's data folder (default: where OpenCode keeps it)").helpGroup(COMMON),

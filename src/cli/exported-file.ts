@@ -21,7 +21,7 @@ export const readExported = <File>(path: string, parse: (text: string) => File |
   return read;
 };
 
-/** Says where an exported journal comes from. */
+/** Writes where an exported journal comes from. */
 export const originLine = ({ facts }: Pick<ExportedFile, "facts">): string => {
   const text = facts.hasText ? "" : ", without text";
   return `Exported at ${facts.exportedAt} by version ${toSingleLine(facts.plugin)}${text}.`;

@@ -51,7 +51,7 @@ const payloadOf = (event: TaskEvent): string =>
     .map(([field, value]) => `${toSingleLine(field)} ${shown(field, value, event.at)}`)
     .join(", ");
 
-/** Says what an effect does. */
+/** Describes what an effect does. */
 export const describeEffect = (effect: TaskEffect): string => {
   switch (effect.type) {
     case "requestSlot":

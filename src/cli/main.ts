@@ -26,7 +26,7 @@ try {
   process.exitCode = other ? runWith(other, args) : report(error);
 }
 
-/** Says why a command failed, and returns the exit code for that. */
+/** Explains why a command failed, and returns the exit code for that. */
 function report(error: unknown): number {
   const isExpected = error instanceof CommandError;
   const reason = isExpected ? error.message : `Internal error in opencode-taskchart: ${errorMessage(error)}`;

@@ -75,7 +75,7 @@ export const formatPosition = (
   ];
 };
 
-/** Says at which event a replay stops, and which others have its name. */
+/** Writes at which event a replay stops, and which others have its name. */
 export const stopLine = ({ steps }: Pick<Walk, "steps">, before: number, numbers: readonly number[]): string => {
   const next = steps[before];
   if (!next) return `After the last of ${steps.length} events.`;

@@ -100,7 +100,7 @@ export const openTerminal = ({ stdin, stdout, stderr, env }: TerminalStreams): T
             lines.prompt();
           }
           const line = await next.next();
-          // What is printed next does not stand behind the prompt.
+          // What is printed next begins on a line of its own.
           if (line.done && isInteractive) stdout.write("\n");
           return line.done ? undefined : line.value;
         },

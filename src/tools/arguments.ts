@@ -76,7 +76,7 @@ const nameOf = (path: PropertyKey[]): string =>
     .map((key, index) => (typeof key === "number" ? `[${key}]` : index === 0 ? String(key) : `.${String(key)}`))
     .join("");
 
-/** Says in a sentence what is wrong. The issue's message is the broken rule, as in "must be a number". */
+/** Describes in a sentence what is wrong. The issue's message is the broken rule, as in "must be a number". */
 const problemOf = ({ path, message }: z.core.$ZodIssue, values: unknown): string => {
   const value = at(values, path);
   return value === undefined

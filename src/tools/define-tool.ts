@@ -67,7 +67,7 @@ const throwReason = (reason: string): never => {
 
 /**
  * Creates a tool. Every tool is created by this function, because the host does not check arguments (seen in 1.18.33):
- * they are checked here, before anything else happens. The engine is told when a call returns: a result that it waited for
+ * they are checked here, before anything else happens. The engine learns when a call returns: a result that it waited for
  * is delivered soon after that, or not at all. It refuses an output whose results another process delivers.
  */
 export const defineTool = <S extends Shape>(
@@ -125,7 +125,7 @@ export const orThrow = <T>(outcome: Outcome<T>): T => {
 
 /**
  * Creates the error of a waiting call whose task another process has. It is an error and no output, so that the other process
- * does not take the end for delivered.
+ * does not take the result for delivered.
  */
 export const elsewhereError = (): Error =>
   new Error(

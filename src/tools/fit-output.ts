@@ -22,7 +22,7 @@ const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value
 export interface Piece {
   /** Characters to skip at the beginning. */
   offset: number;
-  /** Says which call reads the piece that starts at `offset`. */
+  /** Names which call reads the piece that starts at `offset`. */
   readOn(offset: number): string;
 }
 

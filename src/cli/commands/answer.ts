@@ -23,8 +23,8 @@ interface ShownRequest {
 }
 
 /**
- * Returns the open requests of some tasks, each once. A request also appears in the tasks above the one that asks; it is
- * shown with the newest of them, which is the nearest.
+ * Returns the open requests of some tasks, each once. A request also appears in the ancestors of the task that asks;
+ * it is shown with the newest of them, which is the nearest.
  */
 const openRequests = (tasks: ApiTask[]): ShownRequest[] => {
   const asking = tasks.flatMap((task) => (task.attention?.requests ?? []).map((request) => ({ task, request })));

@@ -18,6 +18,7 @@ import {
 } from "../command.ts";
 import { liveTasks, openClient, received } from "../status-api.ts";
 import { stateCell } from "../task-table.ts";
+import { count } from "../terminal.ts";
 
 const line = (task: ApiTask): string =>
   `${named(task)} (${toSingleLine(task.agent)}, ${stateCell(task).text} for ${shortTime(runTime(task, Date.now()))})`;
@@ -39,12 +40,12 @@ ${examples(["cancel 4f5c9a", "stop a task"])}`,
       if (hasEnded(task)) {
         throw new CommandError(`Task ${named(task)} has already ended: it is ${toSingleLine(task.status)}.`);
       }
-      const below = descendantsOf(task.sessionID, await liveTasks(client));
+      const subtasks = descendantsOf(task.sessionID, await liveTasks(client));
       if (!yes && !json && terminal.isInteractive) {
-        const stops = `This stops ${line(task)}${below.length > 0 ? ", and the tasks below it:" : "."}`;
+        const stops = `This stops ${line(task)}${subtasks.length > 0 ? ", and its subtasks:" : "."}`;
         terminal.print(
           ...wrap(stops, terminal.columns),
-          ...below.map((each) => cut(`  ${line(each)}`, terminal.columns)),
+          ...subtasks.map((each) => cut(`  ${line(each)}`, terminal.columns)),
         );
         if (!(await terminal.confirm("Stop it? [y/N] "))) {
           terminal.print("Nothing was stopped.");
@@ -53,6 +54,6 @@ ${examples(["cancel 4f5c9a", "stop a task"])}`,
       }
       const stopped = received(await client.cancel(task.sessionID));
       if (json) return printJson(terminal, stopped);
-      const others = below.length === 0 ? "" : `, and with it ${below.length} below it`;
+      const others = subtasks.length === 0 ? "" : `, and with it ${count(subtasks.length, "subtask")}`;
       terminal.print(`Task ${named(stopped)} is ${toSingleLine(stopped.status)}${others}.`);
     });

@@ -1,11 +1,11 @@
 import { type CommandContext, CommandError, command, examples } from "../command.ts";
 
-/** `opencode-taskchart check`: holds journals against what is promised of every journal. */
+/** `opencode-taskchart check`: checks journals against the promises that every journal keeps. */
 export const checkCommand = (context: CommandContext) =>
   command(
     "check",
-    "hold a task's journal against what is promised of every journal",
-    "Hold an exported journal against what is promised of every journal. The promises are checked without the statechart that wrote the journal: so a fault of the chart shows, which a replay would repeat.",
+    "check a task's journal against the promises that every journal keeps",
+    "Check an exported journal against the promises that every journal keeps. They are checked without the statechart that wrote the journal, so that a fault of the chart shows, which a replay would repeat.",
   )
     .argument("[file]", "an exported journal, from this machine or another")
     .option("--all", "check the journals of all stored tasks")

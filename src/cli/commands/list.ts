@@ -32,7 +32,7 @@ export const listCommand = ({ terminal }: CommandContext) =>
       "after",
       `
 Tasks that have not ended are all listed. Without a running OpenCode they are read from the task database.
-With --parent or --batch, the last line sums up what all tasks of that session or batch used, with all below them.
+With --parent or --batch, the last line sums up what all tasks of that session or batch used, with all their subtasks.
 ${examples(["list", "what goes on"], ["list --status error --limit 50", "what failed lately"])}`,
     )
     .action(async ({ json, data, limit, ...query }) => {

@@ -1,4 +1,4 @@
-// The board's token stands in the fragment of its address, which no browser sends to a server or writes into a log.
+// The board's token is in the fragment of its address, which no browser sends to a server or writes into a log.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";

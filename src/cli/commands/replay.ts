@@ -28,7 +28,7 @@ const headerLines = ({ taskId, snapshot }: Journal, terminal: Terminal): string[
 
 const costLines = (usage: Usage | undefined): string[] => {
   const cost = usage && formatUsage(usage);
-  return cost === undefined ? [] : [`Cost, with the tasks below it: ${cost}.`];
+  return cost === undefined ? [] : [`Cost, with its subtasks: ${cost}.`];
 };
 
 /** What is wanted of a replay beside its steps. */

@@ -38,9 +38,7 @@ const usageText = (task: ApiTask): string[] => {
   const own = formatUsage(task.progress);
   const all = formatUsage(task.usage);
   if (all === undefined) return [];
-  return [
-    task.childTaskIds.length > 0 && all !== own ? `${all}, with the tasks below it; ${own ?? "nothing"} itself` : all,
-  ];
+  return [task.childTaskIds.length > 0 && all !== own ? `${all}, with its subtasks; ${own ?? "nothing"} itself` : all];
 };
 
 const sharedText = ({ progress, parentSessionID }: ApiTask): string[] => {
@@ -90,7 +88,7 @@ const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: numb
     ...line("shared", sharedText(task)),
     ...line("parent", [task.parentTaskId === undefined ? task.parentSessionID : `task ${task.parentTaskId}`]),
     ...line("batch", [task.batchId]),
-    ...line("below", task.childTaskIds.length > 0 ? [task.childTaskIds.join(" ")] : []),
+    ...line("subtasks", task.childTaskIds.length > 0 ? [task.childTaskIds.join(" ")] : []),
     ...line("folder", [task.directory]),
     ...line("worktree", task.worktree ? [task.worktree.directory] : []),
     ...text("prompt", task.prompt),
@@ -118,7 +116,7 @@ const show = (task: ApiTask, isLive: boolean, isFull: boolean, terminal: Termina
 
 /** `opencode-taskchart show`: shows one task. */
 export const showCommand = ({ terminal }: CommandContext) =>
-  command("show", "show how a task stands, what it used, its prompt and its result")
+  command("show", "show a task's state, what it used, its prompt and its result")
     .argument("<task-id>", TASK_ID)
     .option("--full", "show prompt and result whole")
     .addHelpText(

@@ -39,7 +39,7 @@ export const frame = ({ tasks, lost, server }: FollowedTasks, terminal: Terminal
     ...shown,
     ...Array<string>(Math.max(0, room - shown.length)).fill(""),
     "",
-    terminal.style("dim", cut(`${time}  q quits${lost && server ? "  as last heard" : ""}${more}`, terminal.columns)),
+    terminal.style("dim", cut(`${time}  q quits${lost && server ? "  out of date" : ""}${more}`, terminal.columns)),
   ];
 };
 

@@ -193,7 +193,7 @@ const silenceLines = ({ silences }: WhatIf, { style }: Terminal): string[] => {
     style("bold", "Silence"),
     silences.length === 0
       ? "No task would have been called stale."
-      : `${plural(silences.length, "silence")} would have been called stale, ${wrong.length} of them wrongly: the task was heard of again.`,
+      : `${plural(silences.length, "silence")} would have been called stale, ${wrong.length} of them wrongly: the task showed a sign of life again.`,
     ...withMore(wrong.map(({ facts }) => named(facts, "alive"))),
   ];
 };

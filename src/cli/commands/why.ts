@@ -22,7 +22,7 @@ const reasonOf = ({ sessionID, status, state, waiting, queue, server, attention,
   error,
 });
 
-/** Says in a sentence what a task waits for, since when, and who or what moves it. `now` is epoch milliseconds. */
+/** Describes in a sentence what a task waits for, since when, and who or what moves it. `now` is epoch milliseconds. */
 export const whyLine = (task: ApiTask, now: number): string => {
   if (task.error) return `It ended in an error: ${toSingleLine(task.error.message)}`;
   if (hasEnded(task)) return `It waits for nothing: it is ${toSingleLine(task.status)}.`;

@@ -87,7 +87,7 @@ export const checkServer = async ({ folder, env }: Examined, now: number): Promi
 const listenerName = (listener: NamedProcess | "another"): string =>
   listener === "another" ? "a process that cannot be named" : `process ${listener.pid} (${listener.name})`;
 
-/** Says who listens at a port; `expected` is the process that should. */
+/** Names who listens at a port; `expected` is the process that should. */
 const portCheck = (port: number, expected?: number): Check => {
   const about = "port";
   const listener = listenerAt(port);
@@ -114,7 +114,7 @@ export const checkProcesses = ({ folder }: Examined, owners: readonly KnownOwner
   const others = holders.filter(({ pid }) => !alive.some((owner) => owner.pid === pid));
   const found = [
     ...alive.map(
-      ({ pid, directory, heartbeatAt }) => `${pid} serves ${directory}, heard of ${shortTime(now - heartbeatAt)} ago`,
+      ({ pid, directory, heartbeatAt }) => `${pid} serves ${directory}, last seen ${shortTime(now - heartbeatAt)} ago`,
     ),
     ...others.map(({ pid, name }) => `${pid} (${name}) has tasks.db open`),
   ];

@@ -1,10 +1,10 @@
 import type { BudgetedUsage, TaskError } from "../../task.ts";
 import { dollars, duration } from "./amounts.ts";
 
-/** What a task may use, the tasks below it included; undefined: without a limit. Cost in US dollars. */
+/** What a task may use, its subtasks included; undefined: without a limit. Cost in US dollars. */
 export type TaskBudget = { [Kind in keyof BudgetedUsage]: number | undefined };
 
-/** What a task has used, and the number of tasks below it, whose usage is included. */
+/** What a task has used, and the number of its subtasks, whose usage is included. */
 type Used = BudgetedUsage & { tasks: number };
 
 /** Costs are sums of floating-point numbers: two that differ by less are the same. In US dollars. */
@@ -14,7 +14,7 @@ const count = (amount: number): string => amount.toLocaleString("en-US");
 
 const NO_RESUME = "It cannot be resumed";
 
-/** Says which budget a task is beyond, by how much, and what to do; undefined when it is within all. */
+/** Names which budget a task is beyond, by how much, and what to do; undefined when it is within all. */
 export const beyondBudget = (used: Used, budget: TaskBudget): TaskError | undefined => {
   const { toolCalls, tokens, cost } = budget;
   const [figures, option] =
@@ -26,12 +26,12 @@ export const beyondBudget = (used: Used, budget: TaskBudget): TaskError | undefi
           ? [`${dollars(used.cost)} of ${dollars(cost)}`, "budget.cost"]
           : [];
   if (figures === undefined) return undefined;
-  const below =
+  const subtasks =
     used.tasks === 0 ? "" : used.tasks === 1 ? ", its 1 task included" : `, its ${used.tasks} tasks included`;
   return {
     name: "BudgetExceeded",
     kind: "budget",
-    message: `It used ${figures}${below}, and was stopped. ${NO_RESUME}: launch one with less to do, or ask the user to raise the option ${option}.`,
+    message: `It used ${figures}${subtasks}, and was stopped. ${NO_RESUME}: launch one with less to do, or ask the user to raise the option ${option}.`,
   };
 };
 
@@ -39,21 +39,21 @@ export const beyondBudget = (used: Used, budget: TaskBudget): TaskError | undefi
 export const tooManyTasks = (limit: number): string =>
   `This session has ${count(limit)} tasks, and that is the limit (option "budget.tasksPerParent"); nothing was launched. Do the work here, or resume a completed task; the user can raise the option.`;
 
-/** Says that a task called one tool again and again with the same arguments, and what to do. */
+/** Reports that a task called one tool again and again with the same arguments, and what to do. */
 export const tooManyRepeats = ({ tool, times }: { tool: string; times: number }): TaskError => ({
   name: "LoopDetected",
   kind: "loop",
   message: `It called the tool ${tool} ${times} times in a row with the same arguments, and was stopped. ${NO_RESUME}: launch one whose prompt says how to go on where that call does not help, or ask the user to raise the option loop.repeat.`,
 });
 
-/** Says that a model took steps without a word, of which the provider did not say that they were an end, and what to do. */
+/** Reports that a model took steps without a word, of which the provider did not say that they were an end, and what to do. */
 export const neverEnded = (steps: number): TaskError => ({
   name: "NoStopReason",
   kind: "loop",
   message: `Its model answered ${steps} times in a row without a word and without a tool call, and the provider did not say that it had finished. OpenCode would have asked it again for ever, so the run was stopped. ${NO_RESUME}: launch one with another model, or tell the user that the provider sends no finish_reason that OpenCode knows.`,
 });
 
-/** Says that a run took longer than it may, and what to do. Both in milliseconds. */
+/** Reports that a run took longer than it may, and what to do. Both in milliseconds. */
 export const tookTooLong = (taken: number, limit: number): TaskError => ({
   name: "RunTimeout",
   kind: "timeout",

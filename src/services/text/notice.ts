@@ -41,11 +41,11 @@ export interface EndedRun {
   receipt?: Receipt | undefined;
   /** What is said of the task's worktree, to a person and to the model; absent where it has none of its own. */
   worktree?: { visible: OwnText | undefined; hidden: OwnText | undefined } | undefined;
-  /** The files that it shared with other agents, as far as the agent that is notified has not been told. */
+  /** The files that it shared with other agents of which the agent that is notified does not know yet. */
   overlaps?: readonly Overlap[] | undefined;
 }
 
-/** What tasks have used when a notice is written, each with the tasks below it. */
+/** What tasks have used when a notice is written, each with its subtasks. */
 export interface NoticeCost {
   /** The tasks whose ends it delivers. */
   delivered: Usage;
@@ -203,17 +203,17 @@ const visibleText = ({ end, batch, worktree }: EndedRun, { development }: Notice
   return development ? own`${text} [hint attached]` : text;
 };
 
-/** Says that nothing has to be fetched, after the sentences that name the tool which reads results. */
+/** Asks the model to fetch nothing, after the sentences that name the tool which reads results. */
 const whatFollows = (ends: EndedRun[], { maxResultChars }: NoticeStyle): OwnText => {
   const results = ends.flatMap(({ end: { result: text, earlierText } }) => text || earlierText || []);
   if (results.length === 0) return own``;
   if (results.some((text) => text.length > maxResultChars))
-    return own`What follows here need not be fetched. A result that is cut says so.`;
+    return own`The results below are complete unless marked as cut; do not fetch them.`;
   if (ends.some(({ end: { outcome, incomplete, result: text } }) => outcome === "error" || incomplete || text === ""))
-    return own`All that there is of what ${ends.length === 1 ? "it" : "these tasks"} wrote follows here: there is nothing to fetch.`;
+    return own`Everything that ${ends.length === 1 ? "it" : "these tasks"} wrote is below; do not fetch it.`;
   return ends.length === 1
-    ? own`The result follows here, whole: there is nothing to fetch.`
-    : own`The results of these tasks follow here, whole: there is nothing to fetch.`;
+    ? own`The result below is complete; do not fetch it.`
+    : own`The results below are complete; do not fetch them.`;
 };
 
 /**

@@ -2,13 +2,13 @@ import { basename } from "node:path";
 import type { Overlap, Task } from "../../task.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 
-/** An overlap as an agent is told it: what another task did, and what the agent itself or a third one did. */
+/** An overlap as an agent reads of it: what another task did, and what the agent itself or a third one did. */
 export interface OverlapLine {
   path: string;
   /** The session of the other agent, and what that did. */
   by: string;
   did: Overlap["did"];
-  /** What the agent did that is told; absent where the overlap is between two others. */
+  /** What the agent itself did; absent where the overlap is between two others. */
   you?: Overlap["did"];
   /** The second of two others. */
   also?: { by: string; did: Overlap["did"] };
@@ -37,11 +37,11 @@ const sentence = ({ path, you, by, did, also }: OverlapLine, reader: Reader): Ow
   return own`- ${quoteLine(path)}: ${yours}, ${other}.`;
 };
 
-/** Writes what an agent is told with the output of a tool call. */
-export const overlapWarning = (told: readonly OverlapLine[], reader: Reader): OwnText =>
+/** Writes the warning that an agent reads with the output of a tool call. */
+export const overlapWarning = (overlaps: readonly OverlapLine[], reader: Reader): OwnText =>
   lines(
     "[opencode-taskchart] More than one agent uses these files in the same folder:",
-    ...told.map((line) => sentence(line, reader)),
+    ...overlaps.map((line) => sentence(line, reader)),
     "Read such a file again before you write it, and keep what the other agent did.",
   );
 

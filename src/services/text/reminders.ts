@@ -66,11 +66,11 @@ export const taskReminder = (tasks: RemindedTask[], tools: ToolNames, isHeadless
 
 type NamedTask = Pick<Task, "sessionID" | "description">;
 
-/** Tells a person that a task has shown no sign of life for that many milliseconds. */
+/** Reports to a person that a task has shown no sign of life for that many milliseconds. */
 export const staleToast = ({ description }: NamedTask, silentFor: number): OwnText =>
   own`Task ${quoteLine(description, SHOWN_CHARS)} has shown no sign of life for ${duration(silentFor)}. It goes on, and may be stuck.`;
 
-/** Tells the parent's agent the same, and what it can do. */
+/** Reports to the parent's agent the same, and what it can do. */
 export const staleNote = ({ sessionID, description }: NamedTask, silentFor: number, { output }: ToolNames): OwnText =>
   lines(
     own`Automated. Task ${nameOf(sessionID)} ${quoteLine(description, SHOWN_CHARS)} has shown no sign of life for ${duration(silentFor)}. It may be stuck, or wait for its model.`,
@@ -80,7 +80,7 @@ export const staleNote = ({ sessionID, description }: NamedTask, silentFor: numb
   );
 
 /**
- * Tells a person how many runs this process has taken over from another one and goes on with, and which of their requests
+ * Reports to a person how many runs this process has taken over from another one and goes on with, and which of their requests
  * are open no more.
  */
 export const takeoverToast = (count: number, lostRequests: readonly string[]): OwnText => {
@@ -94,6 +94,6 @@ export const takeoverToast = (count: number, lostRequests: readonly string[]): O
   return own`${takenOver} These requests were lost with it: ${requests}. That step is done again, and you may be asked again.`;
 };
 
-/** Tells the agent of a task why its tool call was not made: it is stopped at that moment. */
+/** Explains to the agent of a task why its tool call was not made: it is stopped at that moment. */
 export const WORKED_ON_ELSEWHERE =
-  "This call was not made: OpenCode was held up, and another OpenCode process has taken over this task and goes on with it there.";
+  "This call was not made: OpenCode was suspended, and another OpenCode process has taken over this task and continues it.";

@@ -16,7 +16,7 @@ const SHORT: Record<Incompleteness, OwnText> = {
   remark: own`result may answer a person instead of the task`,
 };
 
-/** Says why a result is not known to be the whole answer, in words that follow "the result"; undefined where it is. */
+/** Explains why a result is not known to be the whole answer, in words that follow "the result"; undefined where it is. */
 export const whyIncomplete = ({ incomplete }: Pick<Answer, "incomplete">): OwnText | undefined =>
   incomplete && REASONS[incomplete];
 
@@ -28,7 +28,7 @@ export const incompleteInShort = ({ incomplete }: Pick<Answer, "incomplete">): O
 const EARLIER_CHARS = 2_000;
 
 /**
- * Says in a sentence or two what a result lacks: the rest of it, or any text, with what the agent wrote before. Undefined where
+ * Describes in a sentence or two what a result lacks: the rest of it, or any text, with what the agent wrote before. Undefined where
  * it lacks nothing. For answers that have no other place for what was written before.
  */
 export const whatResultLacks = ({ incomplete, earlierText }: Omit<Answer, "result">): OwnText | undefined => {

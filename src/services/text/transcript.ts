@@ -107,7 +107,7 @@ export const passageOf = (
   return { messages: passage, left: wanted.length - passage.length };
 };
 
-/** Says that a conversation does not contain a message. */
+/** Reports that a conversation does not contain a message. */
 export const noSuchMessage = (sinceMessageId: string) =>
   fail(
     own`The conversation has no message ${quoteLine(sinceMessageId)}. Leave since_message_id out to read from the start.`,

@@ -25,7 +25,7 @@ export const awaitedAnswer = ({ attention }: Pick<Task, "attention">): OwnText |
     ? own`the user to ${DOES[attention.kind]}: ${quoteLine(attention.what, SHORT_CHARS)}`
     : undefined;
 
-/** Says briefly what the user has to answer before a task can continue; undefined if there is nothing. */
+/** Describes briefly what the user has to answer before a task can continue; undefined if there is nothing. */
 export const attentionSummary = (task: Pick<Task, "attention">): OwnText | undefined => {
   const answer = awaitedAnswer(task);
   return answer && own`waiting for ${answer}`;

@@ -73,9 +73,9 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
   },
   model: () => own`the turn of its refused model to end; then it goes on with the next model`,
   gate: () => own`the gate, a command that checks its answer`,
-  check: () => own`OpenCode to say how the run stands`,
+  check: () => own`OpenCode to say whether the run has ended`,
   session: (_, nextTry) => own`OpenCode, which does not find its session; it is asked again ${nextTry}`,
-  abort: () => own`a moment that shows who aborted it`,
+  abort: () => own`a short pause to learn who aborted it`,
   recovery: (_, nextTry) =>
     own`OpenCode to say what became of the run, whose process has ended; it is asked again ${nextTry}`,
   stop: (task) => {
@@ -99,7 +99,7 @@ const SENTENCES: Record<Waiting["for"], (task: LiveTask, nextTry: OwnText) => Ow
 const untilOf = ({ waiting, queue }: LiveTask): string | undefined =>
   queue?.heldUpBy?.kind === "rateLimit" ? queue.heldUpBy.until : waiting?.until;
 
-/** Says what a person was asked in vain, since the process that asked has ended; undefined where nothing was. */
+/** Describes what a person was asked by a process that has ended, so that nobody waits for the answer; undefined where nothing was. */
 const askedInVain = ({ waiting }: LiveTask): OwnText | undefined => {
   const requests = waiting?.lostRequests?.map((what) => quoteLine(what, SHORT_CHARS));
   return (
@@ -108,14 +108,14 @@ const askedInVain = ({ waiting }: LiveTask): OwnText | undefined => {
   );
 };
 
-/** Says which process is waited for, and until when, where the one that supervises the task shows no sign of life. */
-const heldUp = ({ waiting }: LiveTask): OwnText | undefined =>
+/** Names which process is waited for, and until when, where the one that supervises the task shows no sign of life. */
+const silentOwner = ({ waiting }: LiveTask): OwnText | undefined =>
   waiting?.silent &&
   own`its OpenCode, process ${waiting.silent.pid}, has shown no sign of life since ${nameOf(waiting.silent.since)}; another one in the directory takes the task over at ${nameOf(waiting.silent.until)}, or as soon as that process has ended`;
 
 const sentence = (task: LiveTask, nextTry: NextTry): OwnText | undefined =>
   task.waiting &&
-  join([SENTENCES[task.waiting.for](task, nextTry(untilOf(task))), askedInVain(task), heldUp(task)], "; ");
+  join([SENTENCES[task.waiting.for](task, nextTry(untilOf(task))), askedInVain(task), silentOwner(task)], "; ");
 
 /**
  * Writes what a live task waits for and what ends that, in words that follow "Waits for"; undefined when no run is under

@@ -8,7 +8,7 @@ const linesOf = (files: readonly ChangedFile[]): OwnText =>
 
 const count = (files: readonly ChangedFile[]): OwnText => own`${files.length} ${files.length === 1 ? "file" : "files"}`;
 
-/** Says how much was changed, such as `3 files changed (+20 −4)`. */
+/** Writes how much was changed, such as `3 files changed (+20 −4)`. */
 export const changesSummary = (files: readonly ChangedFile[]): OwnText =>
   files.length === 0 ? own`no file changed` : own`${count(files)} changed (${linesOf(files)})`;
 
@@ -32,7 +32,7 @@ export const attemptOf = <A extends CutOffAttempt>({ became, left }: A): Pick<A,
   left,
 });
 
-/** Says what became of an earlier attempt to apply changes, which was cut off. */
+/** Describes what became of an earlier attempt to apply changes, which was cut off. */
 export const cutOffSentence = ({ became, left = [] }: CutOffAttempt, tree: string): OwnText => {
   const attempt = own`An earlier attempt to apply the changes to ${quoteLine(tree)} was cut off`;
   if (became === "finished") return own`${attempt}, and is finished now.`;
@@ -54,7 +54,7 @@ const leftOutLine = ({ path, why }: LeftOut): OwnText => {
 const LISTED_PATHS = 10;
 
 /**
- * Says what a person can do with what a task left: nothing can be applied where only paths are left out, and of a worktree
+ * Describes what a person can do with what a task left: nothing can be applied where only paths are left out, and of a worktree
  * that is gone because its time was over, the patch is still to be decided about.
  */
 export const possibleDecisions = ({
@@ -69,7 +69,7 @@ export const possibleDecisions = ({
   discard: became === undefined ? files.length + leftOut.length > 0 : became === "expired" && files.length > 0,
 });
 
-/** Says what lies in a worktree and is not among the changes, a line each. */
+/** Describes what lies in a worktree and is not among the changes, a line each. */
 export const leftOutLines = (leftOut: readonly LeftOut[] = []): OwnText[] => {
   const more = leftOut.length - LISTED_PATHS;
   return [
@@ -90,7 +90,7 @@ const BECAME = {
 } as const;
 
 /**
- * Tells an agent what a task changed in its worktree, and who decides what becomes of it. Undefined for a task that has none
+ * Describes for an agent what a task changed in its worktree, and who decides what becomes of it. Undefined for a task that has none
  * of its own.
  * @param changes undefined where they have not been counted
  */
@@ -100,7 +100,7 @@ export const worktreeReport = (
 ): OwnText | undefined => {
   if (!worktree) return undefined;
   const place = own`Worktree: ${quoteLine(worktree.directory)}`;
-  if (worktree.isShared) return own`${place}, in which the task above works too.`;
+  if (worktree.isShared) return own`${place}, which it shares with its parent task.`;
   if (!hasEnded({ status })) return own`${place}.`;
   if (!changes) return own`${place}. What was changed there is still being counted, which takes unusually long.`;
   const { files, problem } = changes;
@@ -119,7 +119,7 @@ export const worktreeReport = (
   );
 };
 
-/** Says how much was changed, and how much lies there beside that. */
+/** Writes how much was changed, and how much lies there beside that. */
 const allIn = ({ files, leftOut: { length } = [] }: WorktreeChanges): OwnText => {
   if (length === 0) return changesSummary(files);
   const more = length === 1 ? own`1 path` : own`${length} paths`;
@@ -127,7 +127,7 @@ const allIn = ({ files, leftOut: { length } = [] }: WorktreeChanges): OwnText =>
 };
 
 /**
- * Tells a person, at its end, what a task changed, and how to apply it; undefined where nothing was.
+ * Describes for a person, when it ends, what a task changed, and how to apply it; undefined where nothing was.
  * @param changes undefined where they have not been counted
  */
 export const worktreeLine = (taskId: string, changes: WorktreeChanges | undefined): OwnText | undefined => {
@@ -142,8 +142,8 @@ export const worktreeLine = (taskId: string, changes: WorktreeChanges | undefine
 };
 
 /**
- * Says why an agent cannot remove a task, as the rest of a sentence about it: a person has to decide about changes first.
- * @param owner the task that has them: this one, or one below it
+ * Explains why an agent cannot remove a task, as the rest of a sentence about it: a person has to decide about changes first.
+ * @param owner the task that has them: this one, or a subtask of it
  */
 export const whyKept = (
   { sessionID }: Pick<Task, "sessionID">,
@@ -151,7 +151,7 @@ export const whyKept = (
   changes: WorktreeChanges,
 ): OwnText => {
   const id = nameOf(owner.sessionID);
-  const whose = owner.sessionID === sessionID ? own`it` : own`task ${id} ${quoteLine(owner.description)} below it`;
+  const whose = owner.sessionID === sessionID ? own`it` : own`its subtask ${id} ${quoteLine(owner.description)}`;
   const { problem } = changes;
   const what = problem === undefined ? allIn(changes) : own`changes that could not be counted (${quoteLine(problem)})`;
   const where = changes.became === "expired" ? own`in the patch of its worktree, which is gone` : own`in its worktree`;

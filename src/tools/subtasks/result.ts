@@ -31,7 +31,7 @@ type EndedTask = Task & { status: keyof typeof STATUS };
 /** True for a task without a run under way. */
 export const isEnded = (task: Task): task is EndedTask => hasEnded(task);
 
-/** Says that a subtask has no result yet, and where in the queue it is. */
+/** Reports that a subtask has no result yet, and where in the queue it is. */
 export const notEnded = (task: Task): string => {
   const queued = queueSummary(task);
   return `Subtask ${task.sessionID} has not ended yet${queued ? ` (${queued})` : ""}; you get a notice when it does.`;

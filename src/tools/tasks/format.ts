@@ -156,7 +156,7 @@ const formatProgress = (task: Task, now: number): OwnText => {
   );
 };
 
-/** Writes what a task cost with the tasks below it, and what of that its own runs did. */
+/** Writes what a task cost with its subtasks, and what of that its own runs did. */
 const formatTaskUsage = ({ usage, progress }: TaskWithUsage): OwnText | undefined => {
   const used = formatUsageWithin(usage, [{ name: "its own runs", usage: progress }]);
   return used && own`Cost: ${used}`;
@@ -167,7 +167,7 @@ const runStateOf = ({ state, status }: Task): string => state.slice(`${status}.`
 
 const formatModel = ({ model }: Task): OwnText => (model ? own`, model ${nameOf(modelName(model))}` : own``);
 
-/** Says what the result is where it is not the answer of the newest run. */
+/** Describes what the result is where it is not the answer of the newest run. */
 const resultHeading = (task: Task): OwnText | "" => {
   if (task.result === undefined) return "";
   const incomplete = whyIncomplete(task);

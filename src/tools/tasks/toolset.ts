@@ -19,7 +19,7 @@ const nextStep = ({ prefix, isHeadless }: ToolDeps, { wake }: Pick<Task, "wake">
   return own`You will be notified ${when}. Continue with other work, or end your turn and wait.`;
 };
 
-/** Says of a task that cannot start yet that it will; empty for one that has. */
+/** Reports that a task which cannot start yet will; empty for one that has. */
 const queueNote = (task: Task): OwnText => {
   const queued = queueSummary(task);
   return queued === undefined ? own`` : own` It is ${queued}. It starts by itself.`;

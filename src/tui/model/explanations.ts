@@ -24,7 +24,7 @@ export interface Explanation {
 /** Tasks that a question names; more are counted. */
 const MAX_NAMED = 5;
 
-/** Returns the tasks below a task that have not ended: to stop it stops them, too. */
+/** Returns the subtasks of a task, at any depth, that have not ended: they stop with it. */
 export const stopsWith = ({ sessionID }: PanelTask, tasks: readonly PanelTask[]): PanelTask[] =>
   descendantsOf(sessionID, tasks).filter((task) => !hasEnded(task));
 
@@ -36,7 +36,7 @@ export const stopQuestion = (task: PanelTask, tasks: readonly PanelTask[]): Expl
     return { title, message: "Nothing else stops with it. The agent that launched it is notified." };
   const named = others.slice(0, MAX_NAMED).map(({ description }) => `"${description}"`);
   const more = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : "";
-  const count = others.length === 1 ? "1 task below it stops" : `${others.length} tasks below it stop`;
+  const count = others.length === 1 ? "1 subtask stops" : `${others.length} subtasks stop`;
   return { title, message: `${count} with it: ${named.join(", ")}${more}. The agent that launched it is notified.` };
 };
 
@@ -75,7 +75,7 @@ const BECAME = {
   sent: "Its changes are with the server that launched it.",
 } as const;
 
-/** Says why there is nothing to apply or to discard. */
+/** Explains why there is nothing to apply or to discard. */
 export const noChanges = ({ became, leftOut = [] }: Changes): string =>
   became === undefined && leftOut.length > 0
     ? ["Nothing that it left can be applied.", ...leftOutLines(leftOut)].join("\n")
@@ -93,7 +93,7 @@ const endText = (task: PanelTask): string => {
   return ["It is completed.", whatResultLacks(task), summary].filter(Boolean).join(" ");
 };
 
-/** Says what a task waits for and what ends that, or how it has ended and what it was seen to do. `now` is epoch milliseconds. */
+/** Describes what a task waits for and what ends that, or how it has ended and what it was seen to do. `now` is epoch milliseconds. */
 export const whyText = (task: PanelTask, now: number): Explanation => {
   const title = task.description;
   const { waiting, why } = task;

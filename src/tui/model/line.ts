@@ -25,7 +25,7 @@ export const cutText = (text: string, columns: number): string => cut(toSingleLi
 export const wrapped = (text: string, columns: number, most?: number): string[] =>
   wrap(toSingleLine(text), columns, most).map((line) => cut(line, columns));
 
-/** Lines that a warning takes at most, unless it is told otherwise. */
+/** Lines that a warning takes at most, unless `most` says otherwise. */
 const MAX_WARNING_LINES = 4;
 
 /** Writes a sentence about what is wrong, in at most `most` lines; nothing where nothing is. */

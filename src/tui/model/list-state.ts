@@ -16,7 +16,7 @@ export const ACTION_KEYS: readonly { key: string; shown: string; action: TaskAct
   { key: "w", shown: "w", action: "why" },
 ];
 
-/** Returns the requests that hold a task up: its own, and those of tasks below it, each with the task that asks. */
+/** Returns the requests that block a task: its own, and those of its subtasks, each with the task that asks. */
 export const requestsOf = (task: PanelTask, tasks: readonly PanelTask[]): AskedRequest[] => {
   const ids = new Set(task.attention?.requests?.map(({ id }) => id));
   return openRequests(tasks).filter(({ request }) => ids.has(request.id));
@@ -41,11 +41,11 @@ export const refusalOf = (action: TaskAction, task: PanelTask): string | undefin
         ? `${quoted(task)} has ended: resume it with r.`
         : `${quoted(task)} takes no instructions at the moment.`;
     case "answer":
-      return task.attention?.requests?.length ? undefined : `${quoted(task)} asks nothing.`;
+      return task.attention?.requests?.length ? undefined : `${quoted(task)} has no open request.`;
     case "apply":
     case "discard":
       if (!task.worktree) return `${quoted(task)} has no worktree: what it changes is in your files.`;
-      if (task.worktree.isShared) return `${quoted(task)} works in the worktree of the task above it.`;
+      if (task.worktree.isShared) return `${quoted(task)} works in the worktree of its parent task.`;
       return hasEnded(task) ? undefined : `${quoted(task)} runs: wait until it has ended.`;
     default:
       return undefined;

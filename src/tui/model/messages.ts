@@ -2,7 +2,7 @@ import type { LiveTasks } from "../../client/live-tasks.ts";
 import { hasEnded } from "../../task.ts";
 import type { PanelTask } from "./tasks.ts";
 
-/** Milliseconds within which what is interrupted counts as interrupted by the same event, such as the end of an OpenCode. */
+/** Milliseconds within which what is interrupted counts as interrupted by the same event, such as an OpenCode that ends. */
 const TOGETHER_MS = 30_000;
 
 /** What the interface shows. */
@@ -24,7 +24,7 @@ export interface Announcement {
 }
 
 /**
- * Says which tasks were interrupted and go on: after a restart of OpenCode, and after an `opencode run` that left them behind.
+ * Names which tasks were interrupted and go on: after a restart of OpenCode, and after an `opencode run` that left them behind.
  * Undefined where none was, or that is no news.
  */
 export const announcementOf = ({ tasks, isConversation, after }: Shown): Announcement | undefined => {
@@ -42,14 +42,14 @@ export const announcementOf = ({ tasks, isConversation, after }: Shown): Announc
 
 /** What the interface knows of the server that it hears of tasks from. */
 export interface Connection extends Pick<LiveTasks, "lost" | "server"> {
-  /** It has heard of the tasks at least once. */
+  /** It has received the tasks at least once. */
   hasHeard: boolean;
   /** The environment says that there is no server. */
   isOff: boolean;
 }
 
 /**
- * Says why what is known may be out of date or incomplete; undefined where it is neither. OpenCode starts the plugin when it
+ * Explains why what is known may be out of date or incomplete; undefined where it is neither. OpenCode starts the plugin when it
  * is needed, so a new interface finds no server before its first message.
  */
 export const problemOf = ({ lost, server, hasHeard, isOff }: Connection): string | undefined => {
@@ -79,6 +79,6 @@ export const otherMachine = (url: string | undefined, ownNames: OwnNames): strin
   return name === IN_PROCESS || LOOPBACK.test(name) || ownNames.has(bare) ? undefined : name;
 };
 
-/** Says what cannot be seen from here, and where it can. */
+/** Describes what cannot be seen from here, and where it can. */
 export const otherMachineText = (name: string): string =>
   `Tasks run on another machine; the panel on this one does not reach them. On ${name}, opencode-taskchart list shows them.`;

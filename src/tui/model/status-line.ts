@@ -46,7 +46,7 @@ export const isActive = ({ waitingForPerson, running, queued }: Summary): boolea
 
 const separator: Segment = { text: " · ", tone: "muted" };
 
-/** Writes how many tasks run, wait for a person, which stands out, and wait for a slot. */
+/** Writes how many tasks run, wait for a person (highlighted), and wait for a slot. */
 export const countSegments = ({ waitingForPerson, running, queued }: Summary): Segment[] => {
   const parts: (Segment & { count: number })[] = [
     { count: running, text: `${running} running`, tone: "text" },

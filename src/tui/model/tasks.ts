@@ -9,10 +9,10 @@ export type PanelTask = ApiTask;
 /** Tasks by id. */
 export type PanelTasks = ReadonlyMap<string, PanelTask>;
 
-/** Returns the session above a session, as the host knows it; undefined where there is none, or it is not known. */
+/** Returns the parent of a session, as the host knows it; undefined where there is none, or it is not known. */
 export type HostParent = (sessionID: string) => string | undefined;
 
-/** Sessions above each other at most: a damaged file could otherwise make a circle of them. */
+/** Generations of sessions at most: a damaged file could otherwise make a circle of them. */
 const MAX_DEPTH = 50;
 
 /**
@@ -22,9 +22,9 @@ const MAX_DEPTH = 50;
 export const conversationOf = (sessionID: string, tasks: PanelTasks, hostParent: HostParent): string => {
   let root = sessionID;
   for (let depth = 0; depth < MAX_DEPTH; depth += 1) {
-    const above = tasks.get(root)?.parentSessionID ?? hostParent(root);
-    if (above === undefined) break;
-    root = above;
+    const parent = tasks.get(root)?.parentSessionID ?? hostParent(root);
+    if (parent === undefined) break;
+    root = parent;
   }
   return root;
 };
@@ -36,7 +36,7 @@ export const tasksOf = (conversation: string, tasks: PanelTasks, hostParent: Hos
     .sort((a, b) => a.startedAt.localeCompare(b.startedAt) || a.sessionID.localeCompare(b.sessionID));
 
 /**
- * Adds the tasks of a conversation that ended long ago to those that are heard of, which are newer where both have one.
+ * Adds the tasks of a conversation that ended long ago to those of the feed, which are newer where both have one.
  * `cleared` are the ids of those that are gone by now.
  */
 export const withEarlier = (
@@ -55,7 +55,7 @@ export interface AskedRequest {
 }
 
 /**
- * Returns the open requests of tasks, each once, oldest first. A request also stands in the tasks above the one that asks;
+ * Returns the open requests of tasks, each once, oldest first. A request also appears in the ancestors of the task that asks;
  * the newest of them is the nearest.
  */
 export const openRequests = (tasks: readonly PanelTask[]): AskedRequest[] => {
@@ -72,9 +72,9 @@ export const openRequests = (tasks: readonly PanelTask[]): AskedRequest[] => {
 /** A task in a list. */
 export interface Row {
   task: PanelTask;
-  /** How many tasks of the list are above it. */
+  /** How many of its ancestors are in the list. */
   depth: number;
-  /** The request of its own that a person has to answer; absent when that of a task below it holds it up. */
+  /** The request of its own that a person has to answer; absent when that of a subtask blocks it. */
   request?: OpenUserRequest;
 }
 
@@ -93,14 +93,14 @@ export const rowsOf = (tasks: readonly PanelTask[]): Row[] => {
   }
   const running = tasks.filter((task) => !hasEnded(task) && !asking.has(task.sessionID));
   const isListed = new Set(running.map(({ sessionID }) => sessionID));
-  const aboveOf = ({ parentTaskId }: PanelTask) =>
+  const parentOf = ({ parentTaskId }: PanelTask) =>
     parentTaskId !== undefined && isListed.has(parentTaskId) ? parentTaskId : undefined;
-  const below = Map.groupBy(running, aboveOf);
+  const children = Map.groupBy(running, parentOf);
 
   const inQueue = (a: PanelTask, b: PanelTask): number =>
     Number(isQueued(a)) - Number(isQueued(b)) || (a.queue?.place ?? 0) - (b.queue?.place ?? 0);
-  const branch = (above: string | undefined, depth: number): Row[] =>
-    (below.get(above) ?? [])
+  const branch = (parent: string | undefined, depth: number): Row[] =>
+    (children.get(parent) ?? [])
       .toSorted(inQueue)
       .flatMap((task) => [{ task, depth }, ...branch(task.sessionID, depth + 1)]);
 

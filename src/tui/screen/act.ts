@@ -52,7 +52,7 @@ export const createActions = (
     }
   };
 
-  /** Has a person look at what a task changed in its worktree, and then takes or removes it. */
+  /** Shows a person what a task changed in its worktree, and then applies or discards it. */
   const decide = async (action: "apply" | "discard", task: PanelTask): Promise<void> => {
     const changes = await client.changes(task.sessionID);
     if (!changes.ok) return ui.toast({ variant: "info", message: changes.reason, duration: 8_000 });

@@ -48,7 +48,7 @@ export type Known = ReturnType<typeof followKnown>;
 export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: Guard) => {
   // It never changes. Nothing is asked of this machine then: its tasks would be others.
   const unreachable = guard("the server's address could not be read", () => whyUnreachable(api), undefined);
-  const [heard, setHeard] = createSignal<FollowedTasks>(NO_TASKS);
+  const [received, setReceived] = createSignal<FollowedTasks>(NO_TASKS);
   const [earlier, setEarlier] = createSignal<readonly PanelTask[]>([]);
   const [snapshots, setSnapshots] = createSignal(0);
   const [now, setNow] = createSignal(Date.now());
@@ -68,7 +68,7 @@ export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: G
     for await (const event of client.follow(api.lifecycle.signal)) {
       setNow(Date.now());
       if (event.type === "removed") cleared.add(event.sessionID);
-      setHeard((known) => afterEvent(known, event));
+      setReceived((known) => afterEvent(known, event));
       if (event.type === "snapshot") setSnapshots((count) => count + 1);
     }
   };
@@ -77,7 +77,7 @@ export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: G
   const hostParent = (sessionID: string) => api.state.session.get(sessionID)?.parentID;
   const session = () => shownSession(api.route);
 
-  /** Asks for all tasks of a conversation: only those are heard of that have not ended, or were among the last to end. */
+  /** Requests all tasks of a conversation: the feed has only those that have not ended, or were among the last to end. */
   const askForEarlier = async (conversation: string, isCurrent: () => boolean): Promise<void> => {
     const result = await tasksBelow(client, conversation, MOST_TASKS);
     if (!isCurrent()) return;
@@ -87,7 +87,7 @@ export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: G
   };
 
   const { live, conversation, stop } = createRoot((dispose) => {
-    const merged = createMemo(() => ({ ...heard(), tasks: withEarlier(heard().tasks, earlier(), cleared) }));
+    const merged = createMemo(() => ({ ...received(), tasks: withEarlier(received().tasks, earlier(), cleared) }));
     const root = createMemo(() =>
       guard(
         "the conversation could not be found",
@@ -99,7 +99,7 @@ export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: G
       ),
     );
     createEffect(() => {
-      if (![...heard().tasks.values()].some((task) => !hasEnded(task))) return;
+      if (![...received().tasks.values()].some((task) => !hasEnded(task))) return;
       const timer = setInterval(() => setNow(Date.now()), TICK_MS);
       onCleanup(() => clearInterval(timer));
     });

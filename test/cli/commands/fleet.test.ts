@@ -23,7 +23,9 @@ describe.each(["init", "status", "limit"])("fleet %s", (action) => {
 
   test("refuses an address with a password, and does not repeat it", async () => {
     const { error, code } = await commandHere(["fleet", action, "--url", "nats://me:geheim@localhost:4222"]);
-    expect(error).toBe("--url must not hold a user or a password: those stand in the file that --credentials names.\n");
+    expect(error).toBe(
+      "--url must not contain a user or a password: those belong in the file that --credentials names.\n",
+    );
     expect(code).toBe(2);
   });
 

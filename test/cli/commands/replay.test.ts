@@ -76,8 +76,8 @@ attention none, steering none.
         ["ses_below", used(100_000, 0.32)],
       ]),
     );
-    expect(await costOf("ses_counting")).toEqual(["Cost, with the tasks below it: $0.42, 120k tokens."]);
-    expect(await costOf("ses_below")).toEqual(["Cost, with the tasks below it: $0.32, 100k tokens."]);
+    expect(await costOf("ses_counting")).toEqual(["Cost, with its subtasks: $0.42, 120k tokens."]);
+    expect(await costOf("ses_below")).toEqual(["Cost, with its subtasks: $0.32, 100k tokens."]);
   });
 
   test("takes the beginning of an id, and the plugin's own folder", async () => {

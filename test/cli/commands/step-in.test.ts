@@ -22,7 +22,7 @@ describe("cancel", () => {
     expect(code).toBe(2);
     expect(out.replaceAll(/for \w+( \w+)?\)/g, "for 1s)")).toBe(
       [
-        'This stops ses_top11111 "the top" (general, running for 1s), and the tasks below it:',
+        'This stops ses_top11111 "the top" (general, running for 1s), and its subtasks:',
         '  ses_mid22222 "the middle" (general, running for 1s)',
         '  ses_low33333 "the bottom" (general, running for 1s)',
         "Stop it? [y/N] ",
@@ -41,7 +41,7 @@ describe("cancel", () => {
     const served = await family();
     const { code, out } = await run(served, ["cancel", "top", ...args], size);
     expect(code).toBe(0);
-    expect(out).toContain('Task ses_top11111 "the top" is running, and with it 2 below it.');
+    expect(out).toContain('Task ses_top11111 "the top" is running, and with it 2 subtasks.');
     expect(served.source.asked).toEqual(["cancel ses_top11111"]);
   });
 

@@ -54,7 +54,7 @@ test("while OpenCode is not there, it says so, and shows what it last heard", ()
   const [head, , , row, ...rest] = frame({ ...known(task("ses_a")), server, lost }, scriptedTerminal(), NOW);
   expect(head).toBe("OpenCode is not running: open it in your project. Waiting for it.");
   expect(row).toContain("about ses_a");
-  expect(rest.at(-1)).toContain("as last heard");
+  expect(rest.at(-1)).toContain("out of date");
   const busy = { ...lost, kind: "silent", reason: "It is busy." } as const;
   expect(frame({ ...known(), lost: busy }, scriptedTerminal(), NOW)[0]).toBe("It is busy. Trying again.");
 });

@@ -349,7 +349,7 @@ describe("an agent that clears tasks keeps changes that no person has decided ab
     await until(() => expect(stage.notices(task)).toHaveLength(1));
     const answer = await stage.call("clear");
     expect(answer).toContain(`Kept ${task}`);
-    expect(answer).toContain(`task ${below} "write below" below it has 1 file changed (+1 −0) in its worktree`);
+    expect(answer).toContain(`its subtask ${below} "write below" has 1 file changed (+1 −0) in its worktree`);
     expect(stage.task(task).status).toBe("cancelled");
     expect(existsSync(join(treeOf(stage, below), "b.txt"))).toBe(true);
   });

@@ -47,7 +47,7 @@ test("an agent is told of twenty files, and how many more there are", () => {
 test("what is said of a worktree depends on whose it is, and on what is known", () => {
   const shared = { worktree: { ...worktree, isShared: true }, status: "completed" } as const;
   expect(worktreeReport({ worktree: undefined, status: "completed" }, undefined)).toBeUndefined();
-  expect(worktreeReport(shared, undefined)).toContain("in which the task above works too");
+  expect(worktreeReport(shared, undefined)).toContain("which it shares with its parent task");
   expect(worktreeReport({ worktree, status: "running" }, undefined)).toBe(`Worktree: "${worktree.directory}".`);
   expect(worktreeReport(ended, undefined)).toContain("still being counted");
   expect(worktreeReport(ended, changes([], { problem: "'x/' does not have a commit" }))).toContain(

@@ -65,7 +65,7 @@ describe("stopping a task", () => {
   test("is asked about with what else stops", () => {
     expect(stopQuestion(parent, tasks)).toEqual({
       title: 'Stop "about parent"?',
-      message: '2 tasks below it stop with it: "about child", "about helped". The agent that launched it is notified.',
+      message: '2 subtasks stop with it: "about child", "about helped". The agent that launched it is notified.',
     });
     expect(stopQuestion(helped, tasks).message).toMatch(/^Nothing else stops/);
   });
@@ -83,9 +83,9 @@ describe("an action that makes no sense", () => {
     ["resume", ended(panelTask("a"), "error"), "only a completed task"],
     ["steer", ended(panelTask("a"), "completed"), "resume it with r"],
     ["steer", panelTask("a"), "no instructions"],
-    ["answer", panelTask("a"), "asks nothing"],
+    ["answer", panelTask("a"), "has no open request"],
     ["apply", ended(panelTask("a"), "completed"), "has no worktree"],
-    ["discard", ended(panelTask("a", { worktree: { ...WORKTREE, isShared: true } }), "completed"), "of the task above"],
+    ["discard", ended(panelTask("a", { worktree: { ...WORKTREE, isShared: true } }), "completed"), "of its parent task"],
     ["apply", panelTask("a", { worktree: WORKTREE }), "wait until it has ended"],
   ] as const)("%s is refused with a reason", (action, task, reason) => {
     expect(refusalOf(action, task)).toContain(reason);
