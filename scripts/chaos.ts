@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs, promisify } from "node:util";
-import { atMost } from "../src/services/platform/at-most.ts";
+import { atMost } from "../src/services/platform/concurrency.ts";
 import { type FoundFault, findFaults, runRandomSchedules } from "../test/chaos/chaos.ts";
 import { findFleetFaults, runRandomFleets } from "../test/chaos/fleet/fleet-chaos.ts";
 import { fleetMistakes } from "../test/chaos/fleet/planted-mistakes.ts";

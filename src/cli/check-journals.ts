@@ -1,8 +1,8 @@
 import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
+import type { Breach } from "../services/promises/account.ts";
 import { type CheckedPromise, checkJournal, JOURNAL_PROMISES } from "../services/promises/check-journal.ts";
 import { parse, type RecordedJournal } from "../services/promises/exported-journal.ts";
-import type { Breach } from "../services/promises/promise.ts";
 import { type CommandContext, EXIT, printJson } from "./command.ts";
 import { originLine, readExported } from "./exported-file.ts";
 import { withJournals } from "./task-database.ts";

@@ -2,7 +2,7 @@
 // a person, for a slot or for a provider is known to OpenCode alone, its tasks are in memory while the file cannot be written,
 // and a file of another version cannot be read.
 import type { ApiResult } from "../client/api-result.ts";
-import type { ApiTask, TaskQuery } from "../client/api-types.ts";
+import type { ApiTask, TaskListQuery } from "../client/api-types.ts";
 import type { StatusApiClient } from "../client/status-api-client.ts";
 import { statePaths } from "../machines/state-paths.ts";
 import { allowedEvents } from "../machines/task/machine.ts";
@@ -71,7 +71,7 @@ export const readTask = async (id: string, source: Source): Promise<{ task: ApiT
 };
 
 /** Which tasks to list. */
-type Query = Pick<TaskQuery, "status" | "agent" | "directory" | "parent" | "batch" | "search">;
+type Query = Pick<TaskListQuery, "status" | "agent" | "directory" | "parent" | "batch" | "search">;
 
 const matches = (task: ApiTask, { status, agent, directory, parent, batch, search }: Query): boolean => {
   const isGiven = (wanted: string | undefined, value: string) => wanted === undefined || wanted === value;

@@ -1,5 +1,5 @@
 import type { ApiFailure, ApiResult } from "../client/api-result.ts";
-import type { ApiTask, TaskQuery } from "../client/api-types.ts";
+import type { ApiTask, TaskListQuery } from "../client/api-types.ts";
 import { createStatusApiClient, type StatusApiClient } from "../client/status-api-client.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { dataFolder } from "../services/platform/private-files.ts";
@@ -27,7 +27,7 @@ export const received = <T>(result: ApiResult<T>): T => {
 /** Requests all tasks that match and have not ended. */
 export const requestLiveTasks = async (
   client: StatusApiClient,
-  query: Omit<TaskQuery, "status" | "limit" | "offset"> = {},
+  query: Omit<TaskListQuery, "status" | "limit" | "offset"> = {},
 ): Promise<ApiResult<ApiTask[]>> => {
   const running = await client.allTasks({ ...query, status: "running" });
   if (!running.ok) return running;

@@ -1,8 +1,5 @@
 import { Option } from "@commander-js/extra-typings";
-import type { ApiTask, TaskListQuery } from "../../client/api-types.ts";
 import { TASK_STATUSES } from "../../field-values.ts";
-import { hasEnded, type Usage } from "../../task.ts";
-import { TaskStatus } from "../../task.ts";
 import { type CommandContext, CommandError, command, examples, printJson } from "../command.ts";
 import { readTasks } from "../read-tasks.ts";
 import { summaryLine, taskTable } from "../task-table.ts";

@@ -1,6 +1,6 @@
 // Journals are checked without the chart that accepted them, so that a fault of the chart shows, which a replay by that
 // chart repeats (docs/decisions/276-journals-are-checked-without-the-chart.md).
-import { duration } from "../text/duration.ts";
+import { duration } from "../text/amounts.ts";
 import {
   type Account,
   at,

@@ -163,7 +163,7 @@ const MAX_REASON_LINES = 2;
  * Writes in one line which servers the fleet has and how many tasks wait; below it, why the servers are not known. Nothing
  * where no fleet is used, and where nothing is known of it (`undefined`).
  */
-export const fleetLines = (fleet: Fleet | undefined, columns: number): Line[] => {
+export const fleetLines = (fleet: ApiFleet | undefined, columns: number): Line[] => {
   if (!fleet?.isUsed) return [];
   const summary = fleetSummary(fleet);
   const problem = fleetProblem(fleet);

@@ -1,4 +1,4 @@
-import type { LiveTasks } from "../../client/live-tasks.ts";
+import type { FollowedTasks } from "../../client/follow-tasks.ts";
 import { hasEnded } from "../../task.ts";
 import type { PanelTask } from "./tasks.ts";
 
@@ -41,7 +41,7 @@ export const announcementOf = ({ tasks, isConversation, after }: Shown): Announc
 };
 
 /** What the interface knows of the server that it hears of tasks from. */
-export interface Connection extends Pick<LiveTasks, "lost" | "server"> {
+export interface Connection extends Pick<FollowedTasks, "lost" | "server"> {
   /** It has received the tasks at least once. */
   hasHeard: boolean;
   /** The environment says that there is no server. */

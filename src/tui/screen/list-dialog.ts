@@ -1,6 +1,6 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createMemo, createSignal, onCleanup } from "solid-js";
-import type { Fleet } from "../../client/api-types.ts";
+import type { ApiFleet } from "../../client/api-types.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { type ListedTasks, type ListRow, listLines, listRows } from "../model/list-lines.ts";
 import { afterKey, INITIAL, type Key, type ListState, placeOf, type TaskAction } from "../model/list-state.ts";
@@ -31,8 +31,8 @@ const LOOK_EVERY_MS = 5_000;
  * Looks at the fleet again and again for as long as what calls this is drawn. The result is reactive; undefined while nothing
  * is known of a fleet: an OpenCode that is gone is named elsewhere, and an older one knows no fleet.
  */
-const followFleet = (client: Pick<StatusApiClient, "fleet">, guard: Guard): (() => Fleet | undefined) => {
-  const [fleet, setFleet] = createSignal<Fleet>();
+const followFleet = (client: Pick<StatusApiClient, "fleet">, guard: Guard): (() => ApiFleet | undefined) => {
+  const [fleet, setFleet] = createSignal<ApiFleet>();
   let isDrawn = true;
   const look = () =>
     guard.start("the fleet could not be looked at", async () => {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { createReadDirectories } from "../../../src/services/host/read-directories.ts";
+import { createReadDirectories } from "../../../src/services/host/directories.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
 import { createStage } from "../../fakes/stage.ts";

@@ -5,8 +5,8 @@ import {
   bytes,
   createBytesInFlight,
   createSseStream,
-  sseFrame,
   MAX_BYTES_IN_FLIGHT,
+  sseFrame,
 } from "../../../src/services/http/events/sse-stream.ts";
 import { createTaskFeed } from "../../../src/services/http/events/task-feed.ts";
 import { createMemory } from "../../fakes/disk.ts";

@@ -85,7 +85,11 @@ describe("an action that makes no sense", () => {
     ["steer", panelTask("a"), "no instructions"],
     ["answer", panelTask("a"), "has no open request"],
     ["apply", ended(panelTask("a"), "completed"), "has no worktree"],
-    ["discard", ended(panelTask("a", { worktree: { ...WORKTREE, isShared: true } }), "completed"), "of its parent task"],
+    [
+      "discard",
+      ended(panelTask("a", { worktree: { ...WORKTREE, isShared: true } }), "completed"),
+      "of its parent task",
+    ],
     ["apply", panelTask("a", { worktree: WORKTREE }), "wait until it has ended"],
   ] as const)("%s is refused with a reason", (action, task, reason) => {
     expect(refusalOf(action, task)).toContain(reason);

@@ -3,7 +3,6 @@ import type { Misfit, Prompt, SlotRequest, TaskEvent } from "../../../machines/t
 import { type Answer, besideText, isStop, type ResultSchema, type TaskError } from "../../../task.ts";
 import type { Host, HostFailure, HostMessage, HostResult } from "../../host/host.ts";
 import { isDeleted } from "../../host/sessions.ts";
-import { type Host, type HostFailure, type HostResult, isDeleted } from "../../host/host.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Ids } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
