@@ -105,16 +105,17 @@ export const createDelivery = (family: Family): Delivery => {
       }
       const chart = before.processes[p]?.charts.tasks[task] ?? NONE;
       if (chart === NONE || charts.tasks.at(chart).value.run !== "working") return [];
-      return checks(before, p, { type: "checkRun", sessionID } as Effect & { type: "checkRun" }).flatMap((event) =>
-        turn(before, p, `sees ${sessionID} end: ${event.type}`, (now) => {
-          now.dispatch(idle);
-          for (const number of now.process.messages) {
-            const message = messages.at(number);
-            if (message.kind !== "effect" || message.effect.type !== "checkRun") continue;
-            if (message.effect.sessionID === sessionID) remove(now, number);
-          }
-          now.dispatch(ofTask(task, event));
-        }),
+      return checks(before, p, { type: "checkRun", taskId: sessionID } as Effect & { type: "checkRun" }).flatMap(
+        (event) =>
+          turn(before, p, `sees ${sessionID} end: ${event.type}`, (now) => {
+            now.dispatch(idle);
+            for (const number of now.process.messages) {
+              const message = messages.at(number);
+              if (message.kind !== "effect" || message.effect.type !== "checkRun") continue;
+              if (message.effect.taskId === sessionID) remove(now, number);
+            }
+            now.dispatch(ofTask(task, event));
+          }),
       );
     });
 

@@ -166,26 +166,26 @@ export const createHost = (
       }
       case "checkRun":
         return checks(before, p, effect).flatMap((event) =>
-          taken(`hears of ${effect.sessionID}: ${event.type}`, () => ofTask(indexOf(effect.sessionID), event)),
+          taken(`hears of ${effect.taskId}: ${event.type}`, () => ofTask(indexOf(effect.taskId), event)),
         );
       case "sendPrompt": {
-        const { sessionID } = effect.prompt;
-        return taken(`has ${sessionID} go on`, ({ world, isLive }) => {
-          const task = indexOf(sessionID);
+        const { taskId } = effect;
+        return taken(`has ${taskId} go on`, ({ world, isLive }) => {
+          const task = indexOf(taskId);
           // What another process goes on with is stopped there, and what was lost is stopped here.
           if (isLive(task)) world.agents[task] = p + 1;
           return ofTask(task, { type: "PROMPT_ACCEPTED", at: AT });
         });
       }
       case "stopSession":
-        return taken(`stops ${effect.sessionID}`, () => undefined);
+        return taken(`stops ${effect.taskId}`, () => undefined);
       default:
         throw new Error(`the host is asked for what is not known here: ${effect.type}`);
     }
   };
 
   /** What the host may say of a run. */
-  const checks = (world: World, p: number, { sessionID }: Effect & { type: "checkRun" }): TaskEvent[] => {
+  const checks = (world: World, p: number, { taskId }: Effect & { type: "checkRun" }): TaskEvent[] => {
     const same = { at: AT, checkId: 0 };
     const hasAnswered: TaskEvent = { type: "CHECKED_ANSWERED", ...same, completedAt: AT, result: "12" };
     const hasFailed: TaskEvent = {
@@ -194,7 +194,7 @@ export const createHost = (
     };
     // Whether a run was answered or failed only matters where an error wakes the parent.
     if (!family.followsRuns) return family.wake === "all" ? [hasAnswered, hasFailed] : [hasAnswered];
-    const agent = world.agents[indexOf(sessionID)];
+    const agent = world.agents[indexOf(taskId)];
     if (agent === ANSWERED) return [hasAnswered];
     return [agent === p + 1 ? { type: "CHECKED_BUSY", ...same } : { type: "CHECKED_UNANSWERED", ...same }];
   };

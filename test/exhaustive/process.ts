@@ -138,8 +138,8 @@ export const createProcesses = (family: Family, taskIds: readonly string[], char
     };
 
     const answerIfKnown = (effect: Effect): boolean => {
-      if (effect.type === "requestSlot") feed(ofTask(indexOf(effect.request.taskId), SLOT_GRANTED));
-      else if (effect.type === "writeReceipt") feed(ofTask(indexOf(effect.sessionID), RECEIPT_WRITTEN));
+      if (effect.type === "requestSlot") feed(ofTask(indexOf(effect.taskId), SLOT_GRANTED));
+      else if (effect.type === "writeReceipt") feed(ofTask(indexOf(effect.taskId), RECEIPT_WRITTEN));
       else return false;
       return true;
     };
@@ -174,7 +174,7 @@ export const createProcesses = (family: Family, taskIds: readonly string[], char
       const id = taskIds[task];
       forgetAnswers(
         (event) => event.type === "TASK" && event.id === id,
-        (effect) => "sessionID" in effect && effect.sessionID === id,
+        (effect) => "taskId" in effect && effect.taskId === id,
       );
     };
 
@@ -256,10 +256,10 @@ export const createProcesses = (family: Family, taskIds: readonly string[], char
           return;
         case "checkRun": {
           // Of the checks of a task, the answer to the newest one alone is believed.
-          const { sessionID } = effect;
+          const { taskId } = effect;
           forgetAnswers(
             () => false,
-            (other) => other.type === "checkRun" && other.sessionID === sessionID,
+            (other) => other.type === "checkRun" && other.taskId === taskId,
           );
           return post(onTheWay({ ...effect, checkId: 0 }));
         }
@@ -270,7 +270,7 @@ export const createProcesses = (family: Family, taskIds: readonly string[], char
 
     const isReleased = (effect: Effect, lost: readonly number[]): boolean => {
       if (effect.type === "sendNotice") return pending(process.charts.outbox)[0]?.messageID !== effect.prompt.messageID;
-      return "sessionID" in effect && lost.includes(indexOf(effect.sessionID));
+      return "taskId" in effect && lost.includes(indexOf(effect.taskId));
     };
 
     /** True where a notice of the task's end is composed, whoever did that, and however far it has come. */

@@ -1,7 +1,7 @@
 import { createIds } from "../../src/services/platform/ids.ts";
 import { createEventBus } from "../../src/services/platform/listeners.ts";
 import type { Charts } from "../../src/services/runtime/effects/effect-handler.ts";
-import { createEffects, type Effects } from "../../src/services/runtime/effects/effects.ts";
+import { createEffects, type EffectDeps, type Effects } from "../../src/services/runtime/effects/effects.ts";
 import type { EngineEvents } from "../../src/services/runtime/engine-events.ts";
 import { createFakeHost } from "./fake-host.ts";
 import { receipt } from "./receipt.ts";
@@ -9,11 +9,11 @@ import { createVirtualClock } from "./virtual-clock.ts";
 
 const log = { info: () => undefined, error: () => undefined };
 
-/** The real table of effects, but for what is done: `perform` answers all effects but those that concern an actor. */
-export const createFakeEffects = (perform: Effects["perform"]): Effects => {
-  const clock = createVirtualClock();
-  const host = createFakeHost(clock);
-  const effects = createEffects({
+/** The real table of effects, on a host of its own or on what is given. */
+export const createTestEffects = (given: Partial<EffectDeps> = {}): Effects => {
+  const { clock = createVirtualClock() } = given;
+  const host = createFakeHost(createVirtualClock());
+  return createEffects({
     host,
     clock,
     log,
@@ -36,13 +36,12 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     expectInstruction: () => undefined,
     reportSetAside: async () => undefined,
     reportUndelivered: async () => undefined,
+    ...given,
   });
-  return {
-    ...effects,
-    perform: (effect, charts) =>
-      effect.type === "actorFailed" ? effects.perform(effect, charts) : perform(effect, charts),
-  };
 };
+
+/** The real table of effects, but for what is done: `perform` answers all effects. */
+export const createFakeEffects = (perform: Effects["perform"]): Effects => ({ ...createTestEffects(), perform });
 
 /** The charts of a process in which no task lives. */
 export const NO_TASKS: Charts = {
@@ -55,5 +54,4 @@ export const NO_TASKS: Charts = {
   runBeingSent: () => undefined,
   instructionBeingSent: () => undefined,
   receiptOf: () => undefined,
-  restartActor: () => undefined,
 };

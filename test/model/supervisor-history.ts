@@ -13,7 +13,8 @@ export type Deed =
   | { do: "tell an outbox"; parent: string; event: OutboxEvent }
   | { do: "stop a task"; id: string }
   | { do: "close an outbox"; parent: string }
-  | { do: "have a service perform"; effect: unknown };
+  | { do: "have a service perform"; effect: unknown }
+  | { do: "report a failure"; failed: unknown };
 
 /** One step of a supervisor, seen from outside: what came, what it did, and whom it lists afterwards. */
 export interface SupervisedStep {
@@ -180,8 +181,7 @@ export const createSupervisorHistory = () => {
   const takeFault = ({ actorId, error }: Extract<SupervisorStep, { actorId: string }>) => {
     if (actorId.startsWith("outbox:")) closeOutbox(actorId.slice("outbox:".length));
     else stopTask(actorId);
-    const effect = { type: "actorFailed", id: actorId, message: String(error) };
-    deeds.push({ do: "have a service perform", effect });
+    deeds.push({ do: "report a failure", failed: { id: actorId, message: String(error) } });
   };
 
   return {

@@ -1,4 +1,3 @@
-// ADR-129, ADR-130 in docs/decisions.md
 import {
   type ActorRefFrom,
   type AnyActorRef,
@@ -10,51 +9,65 @@ import {
   stopChild,
 } from "xstate";
 import type { OutboxContext, OutboxEffect, OutboxEvent } from "../outbox/events.ts";
-import { outboxMachine } from "../outbox/machine.ts";
+import { type OutboxSnapshot, outboxMachine } from "../outbox/machine.ts";
 import type { TaskContext, TaskEffect, TaskEvent } from "../task/events.ts";
-import { taskMachine } from "../task/machine.ts";
-import type { Effect, SupervisorEvent } from "./events.ts";
+import { type TaskSnapshot, taskMachine } from "../task/machine.ts";
+import type { Effect, FailedActor, SupervisorEvent } from "./events.ts";
 import { outboxId, supervisorMachine, type TaskActorInput } from "./machine.ts";
 
-const emittingTask = taskMachine.provide({
-  actions: {
-    emitEffect: sendParent<TaskContext, TaskEvent, TaskEffect, SupervisorEvent, TaskEvent>(({ event }, effect) => ({
-      type: "EFFECT",
-      at: event.at,
-      effect,
-    })),
-  },
-});
-
-/**
- * A task as the supervisor's child: its effects reach the supervisor as events. It begins with a launch, or from a stored
- * snapshot, which takes no step and has no effects.
- */
-export const taskActor: typeof emittingTask = Object.assign(Object.create(emittingTask) as typeof emittingTask, {
-  getInitialSnapshot: (scope: Parameters<typeof emittingTask.getInitialSnapshot>[0], input: TaskActorInput) =>
-    input.value && input.context
-      ? emittingTask.resolveState({ value: input.value, context: input.context })
-      : emittingTask.getInitialSnapshot(scope, input),
-});
-
-/** An outbox as the supervisor's child. */
-export const outboxActor = outboxMachine.provide({
-  actions: {
-    emitEffect: sendParent<OutboxContext, OutboxEvent, OutboxEffect, SupervisorEvent, OutboxEvent>(
-      ({ event }, effect) => ({ type: "EFFECT", at: event.at, effect }),
-    ),
-  },
-});
-
-/** What a supervisor is made of. */
-export interface SupervisorParts {
-  task: typeof taskActor;
-  outbox: typeof outboxActor;
-  /** Receives the effects that are for the services. */
-  perform(effect: Effect): void;
-  /** Receives everything that XState observes of the supervisor and its actors. */
+/** Receives what a supervisor and its actors do. */
+export interface SupervisorObserver {
+  /** An effect is for the services. */
+  onEffect(effect: Effect): void;
+  /** A task or an outbox took a step. A refused event is no step; nor is the stop of the actor, which is XState's own. */
+  onTaskStep(snapshot: TaskSnapshot, event: TaskEvent): void;
+  onOutboxStep(snapshot: OutboxSnapshot): void;
+  /** An actor threw, and was removed. */
+  onFailure(failed: FailedActor): void;
+  /** Receives everything that XState observes of the supervisor and its actors. Absent: it makes no observations. */
   inspect?: ((observation: InspectionEvent) => void) | undefined;
 }
+
+/** Makes a machine report each step of its actors: XState's own observers are given snapshots without their events. */
+const reportSteps = <Snapshot extends { status: string }, Event, Scope>(
+  machine: { transition(before: Snapshot, event: Event, scope: Scope): Snapshot },
+  onStep: (snapshot: Snapshot, event: Event) => void,
+) => {
+  const take = machine.transition.bind(machine);
+  machine.transition = (before, event, scope) => {
+    const after = take(before, event, scope);
+    if (after !== before && after.status === "active") onStep(after, event);
+    return after;
+  };
+};
+
+/** Returns the chart of a task whose actors send their effects to the supervisor. */
+const taskOf = (observer: SupervisorObserver) => {
+  const machine = taskMachine.provide({
+    actions: {
+      emitEffect: sendParent<TaskContext, TaskEvent, TaskEffect, SupervisorEvent, TaskEvent>(({ event }, effect) => ({
+        type: "EFFECT",
+        at: event.at,
+        effect,
+      })),
+    },
+  });
+  reportSteps(machine, observer.onTaskStep);
+  return machine;
+};
+
+/** Returns the chart of an outbox whose actors send their effects to the supervisor. */
+const outboxOf = (observer: SupervisorObserver) => {
+  const machine = outboxMachine.provide({
+    actions: {
+      emitEffect: sendParent<OutboxContext, OutboxEvent, OutboxEffect, SupervisorEvent, OutboxEvent>(
+        ({ event }, effect) => ({ type: "EFFECT", at: event.at, effect }),
+      ),
+    },
+  });
+  reportSteps(machine, observer.onOutboxStep);
+  return machine;
+};
 
 /** A supervisor that was not started yet. */
 export interface Supervisor {
@@ -64,13 +77,16 @@ export interface Supervisor {
 }
 
 /**
- * Creates a supervisor that starts, tells and stops actors. They are its children in all that XState does for children: they
- * share its system and its observer, send it their effects, and it learns when one throws. Only they are not listed in its
- * snapshot, where `spawnChild` puts children: XState copies that list for each spawn and each stop, and when the supervisor
- * ends once for each child, which took 6.7 s with 1,000 of them (measured). So they do not end with it, but are let go:
- * having no timers, promises or subscriptions, they act only when the supervisor tells them something.
+ * Creates a supervisor that starts and stops actors, and sends them events. They are its children in all that XState does for
+ * children: they share its system and its observer, send it their effects, and it learns when one throws. Only they are not
+ * listed in its snapshot, where `spawnChild` puts children: XState copies that list for each spawn and each stop, and when the
+ * supervisor ends once for each child, which took 6.7 s with 1,000 of them (measured). So they do not end with it, but are let
+ * go: having no timers, promises or subscriptions, they act only on the supervisor's events.
  */
-export const createSupervisor = ({ task, outbox, perform, inspect }: SupervisorParts): Supervisor => {
+export const createSupervisor = (observer: SupervisorObserver): Supervisor => {
+  const { inspect } = observer;
+  const task = taskOf(observer);
+  const outbox = outboxOf(observer);
   const actors = new Map<string, AnyActorRef>();
 
   const actorOf = (id: string): AnyActorRef => {
@@ -81,11 +97,15 @@ export const createSupervisor = ({ task, outbox, perform, inspect }: SupervisorP
 
   const machine = supervisorMachine.provide({
     actions: {
-      perform: (_, effect) => perform(effect),
+      perform: (_, effect) => observer.onEffect(effect),
+      reportFailure: (_, failed) => observer.onFailure(failed),
       // As XState's own spawning does, these create the actor while the action is resolved, and start it as an action.
       startTask: enqueueActions(({ self, enqueue }, input: TaskActorInput) => {
         const { sessionID: id } = input.facts;
-        const actor = createActor(task, { parent: self, id, src: "task", input });
+        const { value, context } = input;
+        // A restored actor begins with its stored snapshot, which takes no step and has no effects.
+        const restored = value && context ? { snapshot: task.resolveState({ value, context }) } : {};
+        const actor = createActor(task, { parent: self, id, src: "task", input, ...restored });
         actors.set(id, actor);
         enqueue(() => void actor.start());
       }),

@@ -13,10 +13,14 @@ type ForwardedEffect =
   | "noticeAcknowledged"
   | "noticeDropped";
 
-/** Everything that the services are asked to do. `actorFailed`: an actor threw and was removed. */
-export type Effect =
-  | Exclude<TaskEffect | OutboxEffect, { type: ForwardedEffect }>
-  | { type: "actorFailed"; id: string; message: string };
+/** Everything that the services are asked to do: by a task, which `taskId` names, or by the outbox of `parentSessionID`. */
+export type Effect = Exclude<TaskEffect | OutboxEffect, { type: ForwardedEffect }>;
+
+/** An actor that threw, and was removed. */
+export interface FailedActor {
+  id: string;
+  message: string;
+}
 
 /** Everything that can happen to the supervisor. `at` is the time of the event in epoch milliseconds. */
 export type SupervisorEvent =

@@ -5,6 +5,7 @@ import type { TaskEvent, TaskInput } from "../task/events.ts";
 import type { StoredSnapshot } from "../task/machine.ts";
 import {
   type Effect,
+  type FailedActor,
   type SupervisorContext,
   type SupervisorEvent,
   supervisorEventDescriptions,
@@ -34,6 +35,8 @@ const supervisorSetup = setup({
   actions: {
     /** Has a service perform the effect. */
     perform: (_, _effect: Effect) => undefined,
+    /** Lets the services know of an actor that threw. */
+    reportFailure: (_, _failed: FailedActor) => undefined,
     startTask: (_, _input: TaskActorInput) => undefined,
     startOutbox: (_, _input: { parentSessionID: string }) => undefined,
     /** Passes an event to an actor. */
@@ -161,7 +164,7 @@ const removeFailed = supervisorSetup.enqueueActions(({ context: { tasks, outboxe
   const parentSessionID = parentOfOutbox(id);
   if (parentSessionID === undefined) enqueue.assign({ tasks: withoutId(tasks, id) });
   else enqueue.assign({ outboxes: withoutId(outboxes, parentSessionID) });
-  enqueue({ type: "perform", params: { type: "actorFailed", id, message: String(event.error) } });
+  enqueue({ type: "reportFailure", params: { id, message: String(event.error) } });
 });
 
 /** Spawns and reaps the actors of tasks and outboxes, routes events to them, and hands their effects to the services. */

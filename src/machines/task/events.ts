@@ -171,7 +171,7 @@ export interface Prompt {
 
 /** A run that has ended, and whose receipt is wanted. Times are epoch milliseconds. */
 export interface EndedRun {
-  sessionID: string;
+  taskId: string;
   messageID: string;
   run: number;
   directory: string;
@@ -186,14 +186,14 @@ export interface EndedRun {
 /** What a task wants done outside, as data. A service performs it and reports back with an event. */
 export type TaskEffect =
   /** Ask for a slot. Reported by `SLOT_GRANTED`, at once or when one is free. */
-  | { type: "requestSlot"; request: SlotRequest }
+  | ({ type: "requestSlot" } & SlotRequest)
   /**
    * Send the run's prompt, or the newest instruction after it: whichever is sent again, the host continues the run.
    * `redoesStep`: the step that was cut off waited for a person, and is taken back before: otherwise the host tells the model
    * that its call was interrupted, and nobody is asked again.
    * Reported by `PROMPT_ACCEPTED`, `PROMPT_REFUSED` or `SESSION_NOT_FOUND`.
    */
-  | { type: "sendPrompt"; prompt: Prompt; schema?: ResultSchema; redoesStep?: true }
+  | { type: "sendPrompt"; taskId: string; prompt: Prompt; schema?: ResultSchema; redoesStep?: true }
   /**
    * Ask the host how far the run has come. Reported by one of the `CHECKED_…` events, or by `CHECK_FAILED`, with the same
    * number. An abort at `abortedAt` does not count: the run was continued after it. Nor does a failure or an abort until
@@ -205,7 +205,7 @@ export type TaskEffect =
   | {
       type: "checkRun";
       checkId: number;
-      sessionID: string;
+      taskId: string;
       messageID: string;
       instructionID: string | undefined;
       hostError: HostError | undefined;
@@ -218,40 +218,40 @@ export type TaskEffect =
    * Abort the child's turn, whose model is refused; its descendants work on. Reported by `MODEL_CHANGED` with this model,
    * or by `NOT_STOPPED`.
    */
-  | { type: "changeModel"; sessionID: string; model: ModelRef }
+  | { type: "changeModel"; taskId: string; model: ModelRef }
   /** Abort the child's turn, which would not end by itself; its descendants work on. Reported by `HOST_IDLE`. */
-  | { type: "endTurn"; sessionID: string }
+  | { type: "endTurn"; taskId: string }
   /**
    * Run the gate's command for the newest answer. Reported by `GATE_ENDED` with the same number. `prompt` of that event is
    * what the child is given if it failed.
    */
-  | { type: "runGate"; sessionID: string; gateRun: number; directory: string; gate: Gate }
+  | { type: "runGate"; taskId: string; gateRun: number; directory: string; gate: Gate }
   /** The gate's command is not needed any more: end it. */
-  | { type: "stopGate"; sessionID: string }
+  | { type: "stopGate"; taskId: string }
   /**
    * Abort the child session and its descendants, and reject the open `requests`. The session has stopped once the
    * run's message is stored and no model works on it. Reported by `STOPPED` or `NOT_STOPPED`.
    */
-  | { type: "stopSession"; sessionID: string; messageID: string; requests: UserRequest[] }
+  | { type: "stopSession"; taskId: string; messageID: string; requests: UserRequest[] }
   /** Write down what was observed of the run, which has ended. Reported at once by `RECEIPT_WRITTEN` or `RECEIPT_INCOMPLETE`. */
   | ({ type: "writeReceipt" } & EndedRun)
   /** The same, with what the host has stored of the run. Reported by `RECEIPT_WRITTEN`. */
   | ({ type: "completeReceipt" } & EndedRun)
   /** Offer the run to the servers of the fleet. Reported by `ORDERED` or `ORDER_REFUSED`. */
-  | { type: "sendOrder"; sessionID: string; run: number }
+  | { type: "sendOrder"; taskId: string; run: number }
   /** Read what the servers have written of the run. Reported by `REMOTE_CLAIMED`, `REMOTE_ENDED` or `REMOTE_LOST`, or not at all. */
-  | { type: "readRun"; sessionID: string; run: number }
+  | { type: "readRun"; taskId: string; run: number }
   /** Ask the server that works on the run to stop. It answers with `REMOTE_ENDED`. */
-  | { type: "recallRun"; sessionID: string; run: number }
+  | { type: "recallRun"; taskId: string; run: number }
   /** End the run in the fleet, for any server that may have it. Reported by `CLOSED`, or by what somebody wrote before. */
-  | { type: "closeRun"; sessionID: string; run: number }
+  | { type: "closeRun"; taskId: string; run: number }
   /** A run has ended: the task that launched this one goes on. */
   | { type: "reportEnd"; taskId: string; parentTaskId: string }
   /**
    * Store an instruction in the child's conversation, behind the run's prompt `runMessageID`. A child at work sees it at its
    * next step; that alone wakes nobody. Reported by `STEERING_STORED` or `STEERING_REFUSED`.
    */
-  | { type: "sendSteering"; sessionID: string; runMessageID: string; instruction: Prompt }
+  | { type: "sendSteering"; taskId: string; runMessageID: string; instruction: Prompt }
   /** The parent is owed the notice of a run. */
   | { type: "queueNotice"; end: RunResult }
   /** The parent gets the result in another way: drop the notice, if there is one that is not composed already. */

@@ -28,7 +28,7 @@ const ofRun = (type: "sendOrder" | "readRun" | "recallRun" | "closeRun") =>
     type: "emitEffect",
     params: ({ context: { facts, run } }: { context: TaskContext }): TaskEffect => ({
       type,
-      sessionID: facts.sessionID,
+      taskId: facts.sessionID,
       run: run.index,
     }),
   }) as const;

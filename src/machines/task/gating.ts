@@ -56,15 +56,15 @@ export const gating = taskSetup.createStateConfig({
       },
     }),
     enqueueActions(({ context: { facts, gate: state }, enqueue }) => {
-      const { gate, sessionID } = facts;
+      const { gate, sessionID: taskId } = facts;
       if (!gate || !state) return;
       const directory = workDirectory(facts);
-      enqueue({ type: "emitEffect", params: { type: "runGate", sessionID, gateRun: state.runs, directory, gate } });
+      enqueue({ type: "emitEffect", params: { type: "runGate", taskId, gateRun: state.runs, directory, gate } });
     }),
   ],
   exit: {
     type: "emitEffect",
-    params: ({ context: { facts } }) => ({ type: "stopGate", sessionID: facts.sessionID }),
+    params: ({ context: { facts } }) => ({ type: "stopGate", taskId: facts.sessionID }),
   },
   on: {
     GATE_ENDED: [

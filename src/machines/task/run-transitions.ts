@@ -66,7 +66,7 @@ export const emitStop = {
   type: "emitEffect",
   params: ({ context }: { context: TaskContext }) => ({
     type: "stopSession" as const,
-    sessionID: context.facts.sessionID,
+    taskId: context.facts.sessionID,
     messageID: context.run.messageID,
     requests: context.userRequests,
   }),
@@ -77,7 +77,7 @@ export const requestSlot = {
   type: "emitEffect",
   params: ({ context }: { context: TaskContext }) => ({
     type: "requestSlot" as const,
-    request: slotRequestOf(context),
+    ...slotRequestOf(context),
   }),
 } as const;
 
@@ -87,7 +87,7 @@ const gateResult = ({ facts, gate }: TaskContext): GateResult | undefined =>
   gate?.last && { command: facts.gate.command, runs: gate.runs, exit: gate.last.exit, end: gate.last.end };
 
 const endedRun = ({ context, event }: { context: TaskContext; event: TaskEvent }): EndedRun => ({
-  sessionID: context.facts.sessionID,
+  taskId: context.facts.sessionID,
   messageID: context.run.messageID,
   run: context.run.index,
   directory: workDirectory(context.facts),
@@ -123,7 +123,7 @@ export const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
   const messages = { messageID: run.messageID, instructionID: storedInstruction?.messageID };
   const known = { ...messages, hostError, abortedAt, modelLeftAt, wasMissing: missingSince !== undefined };
   const schema = mayNotCheck(context) ? {} : schemaOf(context);
-  const asked = { checkId, sessionID: facts.sessionID, ...known, ...schema };
+  const asked = { checkId, taskId: facts.sessionID, ...known, ...schema };
   enqueue({ type: "emitEffect", params: { type: "checkRun", ...asked } });
 });
 
@@ -296,7 +296,7 @@ export const emitEndOfTurn = {
       type: "emitEffect",
       params: ({ context }: { context: TaskContext }) => ({
         type: "endTurn" as const,
-        sessionID: context.facts.sessionID,
+        taskId: context.facts.sessionID,
       }),
     },
   ],

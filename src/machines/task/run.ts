@@ -171,6 +171,7 @@ export const run = taskSetup.createStateConfig({
           type: "emitEffect",
           params: ({ context }) => ({
             type: "sendPrompt",
+            taskId: context.facts.sessionID,
             prompt: newestPrompt(context),
             ...schemaOf(context),
             ...(context.redoesStep ? { redoesStep: true } : {}),

@@ -55,11 +55,11 @@ export const steering = taskSetup.createStateConfig({
         const { facts, run, instructions } = context;
         const oldest = instructions?.[0];
         if (!oldest) return;
-        const { sessionID } = facts;
+        const taskId = facts.sessionID;
         const instruction = toPrompt(context, oldest);
         enqueue({
           type: "emitEffect",
-          params: { type: "sendSteering", sessionID, runMessageID: run.messageID, instruction },
+          params: { type: "sendSteering", taskId, runMessageID: run.messageID, instruction },
         });
       }),
       on: {

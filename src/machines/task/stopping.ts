@@ -67,8 +67,7 @@ export const changingModel = taskSetup.createStateConfig({
         const model = nextModel(context);
         enqueue.assign({ nextDeadline: undefined });
         if (model) {
-          const { sessionID } = context.facts;
-          enqueue({ type: "emitEffect", params: { type: "changeModel", sessionID, model } });
+          enqueue({ type: "emitEffect", params: { type: "changeModel", taskId: context.facts.sessionID, model } });
         }
       }),
       on: {

@@ -280,7 +280,7 @@ export const createServices = (deps: EngineDeps) => {
   const waits = createWaits(runtime, store, clock);
   const { waitForEnd } = waits;
   const stopSession = async (sessionID: string, messageID: string): Promise<boolean> => {
-    const answer = await effects.perform({ type: "stopSession", sessionID, messageID, requests: [] }, runtime);
+    const answer = await effects.perform({ type: "stopSession", taskId: sessionID, messageID, requests: [] }, runtime);
     return answer?.type === "TASK" && answer.event.type === "STOPPED";
   };
   const cancellation = createCancellation({ ...charts, waitForEnd, stopSession, worktrees });

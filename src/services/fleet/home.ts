@@ -10,7 +10,7 @@ import { repeat } from "../platform/clock.ts";
 import { createOneAtATime } from "../platform/concurrency.ts";
 import { errorMessage } from "../platform/log.ts";
 import type { Outcome } from "../platform/result.ts";
-import type { RemoteRuns } from "../runtime/effects/fleet-effects.ts";
+import type { RemoteRuns } from "../runtime/effects/effects.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import type { Bus, BusFailure } from "./bus.ts";

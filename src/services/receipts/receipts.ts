@@ -73,11 +73,11 @@ export const createReceipts = ({ host, clock, log, progress, onTakenOver }: Rece
     },
     ready: async (sessionID) => underWay.get(sessionID),
     ifKnown: (run) => {
-      const tally = progress.runOf(run.sessionID);
+      const tally = progress.runOf(run.taskId);
       return tally && !incomplete.has(tally) ? receiptOf(tally, true, run) : undefined;
     },
     write: async (run) => {
-      const { sessionID, messageID } = run;
+      const { taskId: sessionID, messageID } = run;
       await underWay.get(sessionID);
       const tally = progress.runOf(sessionID);
       if (tally && !incomplete.has(tally)) return receiptOf(tally, true, run);

@@ -1,8 +1,8 @@
 // ADR-008 in docs/decisions.md
 import type { AnyActorRef, InspectionEvent } from "xstate";
 import { isIdle, type OutboxSnapshot } from "../../machines/outbox/machine.ts";
-import { createSupervisor, outboxActor, taskActor } from "../../machines/supervisor/actors.ts";
-import type { Effect, SupervisorEvent } from "../../machines/supervisor/events.ts";
+import { createSupervisor } from "../../machines/supervisor/actors.ts";
+import type { Effect, FailedActor, SupervisorEvent } from "../../machines/supervisor/events.ts";
 import { parentOfOutbox } from "../../machines/supervisor/machine.ts";
 import { hasId } from "../../machines/supervisor/sorted-ids.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
@@ -22,6 +22,8 @@ export interface Transitions {
   outboxes: Map<string, OutboxSnapshot>;
   /** Parents whose outbox has nothing left to deliver. */
   idleOutboxes: string[];
+  /** The actors that threw. */
+  failed: FailedActor[];
 }
 
 /** An observation that XState reports of an actor: it was created, received an event, or took a step. */
@@ -63,27 +65,6 @@ export interface ActorSystem extends Pick<LiveTasks, "hasTasksOf" | "awaitsTasks
   stop(): void;
 }
 
-/**
- * Wraps an actor logic so that it reports each step. A refused event, which leads to the very same snapshot, is no step;
- * nor is the stop of the actor, which is XState's own.
- */
-const withStepObserver = <
-  Snapshot extends { status: string },
-  Event,
-  Scope,
-  Logic extends { transition(s: Snapshot, e: Event, scope: Scope): Snapshot },
->(
-  logic: Logic & { transition(s: Snapshot, e: Event, scope: Scope): Snapshot },
-  onStep: (snapshot: Snapshot, event: Event) => void,
-): Logic =>
-  Object.assign(Object.create(logic) as Logic, {
-    transition: (before: Snapshot, event: Event, scope: Scope): Snapshot => {
-      const after = logic.transition(before, event, scope);
-      if (after !== before && after.status === "active") onStep(after, event);
-      return after;
-    },
-  });
-
 /** Wraps an observer, whose throw XState would take for the actor's. After the first throw it receives nothing more. */
 const guarded = (inspect: Inspect, log: Log): Inspect => {
   let failed = false;
@@ -103,7 +84,13 @@ const earlier = (one = Number.POSITIVE_INFINITY, other = Number.POSITIVE_INFINIT
   return Number.isFinite(earliest) ? earliest : undefined;
 };
 
-const noTransitions = (): Transitions => ({ launched: [], steps: [], outboxes: new Map(), idleOutboxes: [] });
+const noTransitions = (): Transitions => ({
+  launched: [],
+  steps: [],
+  outboxes: new Map(),
+  idleOutboxes: [],
+  failed: [],
+});
 
 /** Starts the supervisor. No other file outside `machines/` runs XState. Without `inspect` XState makes no observations. */
 export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): ActorSystem => {
@@ -135,22 +122,22 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
     deadlines.outboxes.set(parentSessionID, undefined);
   };
 
-  const task = withStepObserver(taskActor, (snapshot: TaskSnapshot, event: TaskEvent) => {
-    recordTask(snapshot);
-    transitions.steps.push({ taskId: snapshot.context.facts.sessionID, event, snapshot });
-  });
-
-  const outbox = withStepObserver(outboxActor, (snapshot: OutboxSnapshot) => {
-    const { parentSessionID } = snapshot.context;
-    recordOutbox(snapshot);
-    transitions.outboxes.set(parentSessionID, snapshot);
-    if (isIdle(snapshot)) transitions.idleOutboxes.push(parentSessionID);
-  });
-
-  const perform = (effect: Effect) => void effects.push(effect);
-
   const start = () => {
-    const created = createSupervisor({ task, outbox, perform, inspect: inspect && guarded(inspect, log) });
+    const created = createSupervisor({
+      onEffect: (effect) => effects.push(effect),
+      onTaskStep: (snapshot, event) => {
+        recordTask(snapshot);
+        transitions.steps.push({ taskId: snapshot.context.facts.sessionID, event, snapshot });
+      },
+      onOutboxStep: (snapshot) => {
+        const { parentSessionID } = snapshot.context;
+        recordOutbox(snapshot);
+        transitions.outboxes.set(parentSessionID, snapshot);
+        if (isIdle(snapshot)) transitions.idleOutboxes.push(parentSessionID);
+      },
+      onFailure: (failed) => transitions.failed.push(failed),
+      inspect: inspect && guarded(inspect, log),
+    });
     // Without this, XState would throw the actor's error as an uncaught error of the process.
     created.ref.subscribe({
       error: (error) => log.error("a fault in the supervisor", { reason: errorMessage(error) }),

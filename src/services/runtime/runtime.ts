@@ -1,7 +1,7 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import { isIdle, type OutboxSnapshot, pendingPrompts, watchesParent } from "../../machines/outbox/machine.ts";
-import type { Effect, SupervisorEvent } from "../../machines/supervisor/events.ts";
+import type { Effect, FailedActor, SupervisorEvent } from "../../machines/supervisor/events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import {
   initialSnapshot,
@@ -185,7 +185,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
   };
 
   /** A chart threw, which is a fault of ours: its task ends with an error, from the snapshot that is stored. */
-  const restartActor = (id: string, reason: string) => {
+  const restartActor = ({ id, message: reason }: FailedActor) => {
     log.error("a fault in a chart", { id, reason });
     if (actors.replaceOutbox(id) || !tasks.has(id)) return;
     actors.reapTask(id);
@@ -196,8 +196,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
   /** True for an effect that is not this process's any more: of a task that was lost, or a notice that its outbox has dropped. */
   const isReleased = (effect: Effect, lost: string[]): boolean => {
     if (effect.type === "sendNotice") return outboxes.get(effect.parentSessionID)?.context.prompt !== effect.prompt;
-    const taskId = effects.taskIdOf(effect);
-    return taskId !== undefined && lost.includes(taskId);
+    return "taskId" in effect && lost.includes(effect.taskId);
   };
 
   /** Gives the charts the answer to an effect where it is known without the host. False where it is not. */
@@ -232,6 +231,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
         const kept = changed.filter(({ sessionID }) => !lost.includes(sessionID));
         reap(kept, transitions.idleOutboxes);
         for (const effect of transitions.effects) if (!isReleased(effect, lost)) performEffect(effect);
+        transitions.failed.forEach(restartActor);
         for (const task of kept) bus.emit("taskChanged", task);
       }
     } finally {
@@ -374,7 +374,6 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     runBeingSent: (taskId) => askTask(taskId, runBeingSent),
     instructionBeingSent: (taskId) => askTask(taskId, instructionBeingSent),
     receiptOf: (taskId) => tasks.get(taskId)?.context.receipt,
-    restartActor,
   };
 
   return {
@@ -422,5 +421,5 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
 };
 
 /** A task that is launched asks for a slot, or takes the step of having one. */
-const isEmpty = ({ steps, effects, outboxes }: Transitions & { effects: Effect[] }): boolean =>
-  steps.length === 0 && effects.length === 0 && outboxes.size === 0;
+const isEmpty = ({ steps, effects, outboxes, failed }: Transitions & { effects: Effect[] }): boolean =>
+  steps.length === 0 && effects.length === 0 && outboxes.size === 0 && failed.length === 0;

@@ -84,7 +84,7 @@ const effect = fc
       { type: "noticeRejected", parentSessionID, runs: told, reason: "no" },
       { type: "readParent", parentSessionID, wasRefused: false, asksRoom: false },
       { type: "showToasts", parentSessionID, toasts: [{ message: "hm", variant: "info" }] },
-      { type: "stopSession", sessionID: taskId, messageID: "msg_1", requests: [] },
+      { type: "stopSession", taskId, messageID: "msg_1", requests: [] },
     ),
   );
 
@@ -146,6 +146,8 @@ const deedsOf = (actions: readonly { type: string; params?: unknown }[]): Deed[]
         return parent === undefined ? [{ do: "stop a task", id }] : [{ do: "close an outbox", parent }];
       case "perform":
         return [{ do: "have a service perform", effect: params }];
+      case "reportFailure":
+        return [{ do: "report a failure", failed: params }];
       default:
         return [];
     }

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { HostEvent, MessageInfo } from "../../../src/machines/host-events.ts";
 import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import type { OutboxSnapshot } from "../../../src/machines/outbox/machine.ts";
-import { createSupervisor, outboxActor, taskActor } from "../../../src/machines/supervisor/actors.ts";
-import type { Effect } from "../../../src/machines/supervisor/events.ts";
+import { createSupervisor } from "../../../src/machines/supervisor/actors.ts";
+import type { Effect, FailedActor } from "../../../src/machines/supervisor/events.ts";
 import { outboxId } from "../../../src/machines/supervisor/machine.ts";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { lifecyclePath, type TaskSnapshot } from "../../../src/machines/task/machine.ts";
@@ -19,8 +19,13 @@ const HELP = "ses_help";
 /** The supervisor with its actors; what is to be done outside is only written down. */
 const supervise = () => {
   const effects: Effect[] = [];
-  const perform = (effect: Effect) => void effects.push(effect);
-  const { ref: actor, actors } = createSupervisor({ task: taskActor, outbox: outboxActor, perform });
+  const failed: FailedActor[] = [];
+  const { ref: actor, actors } = createSupervisor({
+    onEffect: (effect) => effects.push(effect),
+    onTaskStep: () => undefined,
+    onOutboxStep: () => undefined,
+    onFailure: (one) => failed.push(one),
+  });
   actor.start();
   const child = (id: string): unknown => actors.get(id)?.getSnapshot();
   const tell = (id: string, event: TaskEvent) => actor.send({ type: "TASK", id, event });
@@ -49,6 +54,7 @@ const supervise = () => {
     reapTask: (id: string) => actor.send({ type: "REAP_TASK", id }),
     statusOf: () => actor.getSnapshot().status,
     actorOf: (id: string) => actors.get(id),
+    failed,
     /** What was asked for since this was called last. */
     taken: () => effects.splice(0),
   };
@@ -139,7 +145,8 @@ test("an outbox that throws is removed and reported, its siblings stay, and the 
   });
   supervisor.taken();
   supervisor.tellOutbox(PERSON, { type: "COMPOSED", at, prompt: null as never });
-  expect(supervisor.taken()).toMatchObject([{ type: "actorFailed", id: outboxId(PERSON) }]);
+  expect(supervisor.failed).toMatchObject([{ id: outboxId(PERSON) }]);
+  expect(supervisor.taken()).toEqual([]);
   expect(supervisor.context()).toEqual({
     tasks: [HELP, "ses_helper", LEAD],
     outboxes: [LEAD],

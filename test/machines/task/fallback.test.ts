@@ -49,14 +49,18 @@ const taskOf = ({ snapshot }: DrivenTask) => toTask(snapshot, noProgress(snapsho
 describe("a run whose model is refused", () => {
   test("goes on with the next model in the same session, with the same ids, once the turn has ended", () => {
     const task = workingTask();
-    expect(refuse(task)).toEqual([{ type: "changeModel", sessionID: "ses_child", model: SECOND }]);
+    expect(refuse(task)).toEqual([{ type: "changeModel", taskId: "ses_child", model: SECOND }]);
     expect([stateOf(task), slotOf(task.snapshot)]).toEqual(["running.changingModel.ending", "held"]);
     task.take("MODEL_CHANGED", { model: SECOND });
     expect(task.snapshot.context.nextDeadline).toBe(START + TASK_LIMITS.checkAfterError);
     const { messageID, partID, prompt } = task.snapshot.context.run;
     task.take("TICK");
     expect(task.take("SLOT_GRANTED")).toMatchObject([
-      { type: "sendPrompt", prompt: { sessionID: "ses_child", messageID, parts: [{ id: partID, text: prompt }] } },
+      {
+        type: "sendPrompt",
+        taskId: "ses_child",
+        prompt: { sessionID: "ses_child", messageID, parts: [{ id: partID, text: prompt }] },
+      },
     ]);
     expect(taskOf(task)).toMatchObject({ model: SECOND, refusedModels: [{ model: OWN, reason: "no credit" }] });
   });
@@ -87,7 +91,7 @@ describe("a run whose model is refused", () => {
 
   test("goes on with its own model where a person asked another one, which alone is blamed", () => {
     const task = workingTask();
-    expect(refuse(task, NO_CREDIT, THIRD)).toEqual([{ type: "changeModel", sessionID: "ses_child", model: OWN }]);
+    expect(refuse(task, NO_CREDIT, THIRD)).toEqual([{ type: "changeModel", taskId: "ses_child", model: OWN }]);
     expect(task.snapshot.context.refusedModels).toEqual([{ model: THIRD, reason: "no credit" }]);
     expect(goOn(task, OWN)).toMatchObject([{ type: "sendPrompt", prompt: { model: OWN } }]);
     expect(refuse(task)).toMatchObject([{ type: "changeModel", model: SECOND }]);
@@ -159,11 +163,11 @@ describe("a run whose model is refused", () => {
     const task = workingTask([THIRD]);
     refuse(task);
     const request = { provider: "other", model: "other/m3", since: START, goesOn: true };
-    expect(leave(task, THIRD)).toMatchObject([{ type: "requestSlot", request }]);
+    expect(leave(task, THIRD)).toMatchObject([{ type: "requestSlot", ...request }]);
     expect([stateOf(task), slotOf(task.snapshot)]).toEqual(["running.queued", "waiting"]);
     expect(taskOf(task).waiting).toEqual({ for: "slot", since: iso(START + TASK_LIMITS.checkAfterError) });
     expect(task.refuses("HOST_RETRYING")).toBe(true);
-    expect(task.take("ADOPTED")).toMatchObject([{ type: "requestSlot", request }]);
+    expect(task.take("ADOPTED")).toMatchObject([{ type: "requestSlot", ...request }]);
     task.take("SLOT_GRANTED", { at: START + 90_000 });
     expect(task.snapshot.context.queuedUntil).toBe(START + 90_000);
   });
@@ -262,7 +266,7 @@ describe("a run whose provider refuses for now", () => {
     task.take("HOST_BUSY", { at: START + 40_000 });
     told(task, 2, START + 41_000, START + AFTER + 1);
     expect(task.snapshot.context.nextDeadline).toBe(START + 41_000);
-    expect(task.take("TICK")).toEqual([{ type: "changeModel", sessionID: "ses_child", model: SECOND }]);
+    expect(task.take("TICK")).toEqual([{ type: "changeModel", taskId: "ses_child", model: SECOND }]);
     expect(task.snapshot.context.refusedModels).toEqual([{ model: OWN, reason: "slow down" }]);
     goOn(task, SECOND);
     expect(task.snapshot.context.retry).toBeUndefined();

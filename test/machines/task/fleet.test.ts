@@ -23,7 +23,7 @@ const refuseOrders = (task: DrivenTask, times: number) => {
 describe("the order of a run", () => {
   test("is sent at the launch, in place of a request for a slot", () => {
     const [, actions] = initialTransition(taskMachine, taskInput("ses_child", { fleet: OFFER }));
-    expect(effectsOf(actions)).toEqual([{ type: "sendOrder", sessionID: "ses_child", run: 0 }]);
+    expect(effectsOf(actions)).toEqual([{ type: "sendOrder", taskId: "ses_child", run: 0 }]);
   });
 
   test("waits for a server as long as the offer says, and no slot is held meanwhile", () => {

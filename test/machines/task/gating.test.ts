@@ -23,7 +23,7 @@ const answerAgain = (task: DrivenTask) => {
 test("an answer leads to the gate, whose command is to run in the task's folder", () => {
   const task = after(queuedTask({ gate: GATE, directory: "/here" }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
   expect(task.take("CHECKED_ANSWERED")).toEqual([
-    { type: "runGate", sessionID: "ses_child", gateRun: 1, directory: "/here", gate: GATE },
+    { type: "runGate", taskId: "ses_child", gateRun: 1, directory: "/here", gate: GATE },
   ]);
   expect(statusOf(task.snapshot)).toBe("running");
   expect(task.snapshot.context).toMatchObject({ completedAt: undefined, result: undefined });
@@ -48,7 +48,7 @@ describe("the end of the command", () => {
     const task = gatedTask();
     const words = { messageID: "msg_gate", partID: "prt_gate", prompt: "It failed." };
     const [stop, prompt] = task.take("GATE_ENDED", { gateRun: 1, ...failed, ...words });
-    expect(stop).toEqual({ type: "stopGate", sessionID: "ses_child" });
+    expect(stop).toEqual({ type: "stopGate", taskId: "ses_child" });
     expect(prompt).toMatchObject({
       type: "sendPrompt",
       prompt: { messageID: "msg_gate", parts: [{ id: "prt_gate", text: "It failed." }] },

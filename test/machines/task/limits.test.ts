@@ -15,7 +15,7 @@ const endsWith = (error: object, result?: string) => [
 
 test("a run beyond a limit is stopped, and then ends in the limit's error, with what was said as its result", () => {
   const task = workingTask();
-  expect(beyondLimit(task, "half of it")).toMatchObject([{ type: "stopSession", sessionID: "ses_child" }]);
+  expect(beyondLimit(task, "half of it")).toMatchObject([{ type: "stopSession", taskId: "ses_child" }]);
   expect(lifecyclePath(task.snapshot)).toBe("running.stopping.aborting");
   expect(task.take("STOPPED", { at: START + 5 })).toMatchObject(endsWith(error, "half of it"));
   expect(statusOf(task.snapshot)).toBe("error");

@@ -12,7 +12,7 @@ const incomplete = (): DrivenTask => after(ended(), "RECEIPT_INCOMPLETE");
 const goOn = (task: DrivenTask): DrivenTask => after(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME");
 
 const RUN = {
-  sessionID: "ses_child",
+  taskId: "ses_child",
   run: 0,
   directory: "/project",
   startedAt: START,

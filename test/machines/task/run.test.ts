@@ -163,7 +163,7 @@ test("an error that the host told of before the process died is not blamed by th
 test("a run that was cut off and is not continued is stopped, for its session may still be at work", () => {
   const task = workingTask();
   expect(cutOff(task, "fail")).toMatchObject([
-    { type: "stopSession", sessionID: "ses_child" },
+    { type: "stopSession", taskId: "ses_child" },
     { type: "queueNotice", end: { outcome: "error", error: { kind: "interrupted" } } },
   ]);
 });
@@ -195,7 +195,7 @@ test("to stop a session names the run's message, and what the child asks", () =>
   const { run, userRequests: requests } = task.snapshot.context;
   expect(requests).toHaveLength(1);
   expect(task.take("CANCEL")).toEqual([
-    { type: "stopSession", sessionID: "ses_child", messageID: run.messageID, requests },
+    { type: "stopSession", taskId: "ses_child", messageID: run.messageID, requests },
   ]);
 });
 

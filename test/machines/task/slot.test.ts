@@ -12,7 +12,7 @@ describe("a run waits for its slot", () => {
 
   test("when it resumes a task", () => {
     const task = completeAndTell(workingTask());
-    expect(task.take("RESUME", {})).toMatchObject([{ type: "requestSlot", request: { taskId: "ses_child" } }]);
+    expect(task.take("RESUME", {})).toMatchObject([{ type: "requestSlot", taskId: "ses_child" }]);
     expect(slotOf(task.snapshot)).toBe("waiting");
   });
 

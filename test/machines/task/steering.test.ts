@@ -20,7 +20,7 @@ test("an instruction for a child at work is sent at once, and the host asked aft
   expect(task.take("STEER")).toMatchObject([
     {
       type: "sendSteering",
-      sessionID: "ses_child",
+      taskId: "ses_child",
       runMessageID: task.snapshot.context.run.messageID,
       instruction: { messageID: "msg_3", parts: [{ id: "prt_3", text: "Only the tests." }], agent: "general" },
     },

@@ -85,8 +85,8 @@ const status: Entry[] = [
     'task status changes to "cancelled"': planted(LIFECYCLE, '{ target: "cancelled" },', '{ target: "error" },'),
     "any ongoing execution is terminated gracefully": planted(
       "src/services/runtime/effects/task-effects.ts",
-      "const { sessions, results } = await abortAll(host, sessionID);",
-      'if (sessionID) return { type: "STOPPED", at: clock.now() }; const { sessions, results } = await abortAll(host, sessionID);',
+      "const { sessions, results } = await abortAll(host, taskId);",
+      'if (taskId) return { type: "STOPPED", at: clock.now() }; const { sessions, results } = await abortAll(host, taskId);',
     ),
   }),
   ...lines(TASKS, "Task Status Management", "Track resumed status", {

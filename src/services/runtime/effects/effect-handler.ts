@@ -1,9 +1,8 @@
 import type { OutboxEvent } from "../../../machines/outbox/events.ts";
-import type { Effect, SupervisorEvent } from "../../../machines/supervisor/events.ts";
+import type { Effect } from "../../../machines/supervisor/events.ts";
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { Receipt } from "../../../receipt.ts";
 import type { HostFailure, HostResult } from "../../host/host.ts";
-import type { Log } from "../../platform/log.ts";
 
 type EffectsByType = { [E in Effect as E["type"]]: E };
 
@@ -32,93 +31,40 @@ export interface Charts {
   instructionBeingSent(taskId: string): string | undefined;
   /** The receipt of the newest run of a live task, once it is written. */
   receiptOf(taskId: string): Receipt | undefined;
-  /** Replaces the actor of a task or an outbox that threw. */
-  restartActor(actorId: string, reason: string): void;
 }
 
-/** What carrying out an effect leads to: an event for the charts, now or later; or nothing. */
-export type EffectAnswer = SupervisorEvent | Promise<SupervisorEvent | undefined> | undefined;
+/** The answer to an effect of that type goes to the chart that wanted it. */
+type AnswerTo<Type extends Effect["type"]> = EffectOf<Type> extends { taskId: string } ? TaskEvent : OutboxEvent;
 
 /** Everything that there is to know of one type of effect. */
 export interface EffectHandler<Type extends Effect["type"]> {
-  /** The task that wants it done; absent where an outbox or the supervisor does. */
-  taskId?(effect: EffectOf<Type>): string;
   /**
    * The answer, where it is known without the host: then the effect is not carried out. Asked before the step is stored,
    * together with which the answer's own step is stored.
    */
-  know?(effect: EffectOf<Type>, charts: Charts): SupervisorEvent | undefined;
-  /** Carries the effect out. */
-  perform(effect: EffectOf<Type>, charts: Charts): EffectAnswer;
-  /** The event that says that `perform` threw; undefined where no chart waits for an answer. */
-  onFault(effect: EffectOf<Type>, at: number, reason: string): SupervisorEvent | undefined;
+  know?(effect: EffectOf<Type>, charts: Charts): AnswerTo<Type> | undefined;
+  /** Carries the effect out. Returns the answer, now or later; undefined where nobody waits for one any more. */
+  perform(effect: EffectOf<Type>, charts: Charts): AnswerTo<Type> | undefined | Promise<AnswerTo<Type> | undefined>;
+  /** Answers that say that the host failed: each gets a line in the log. Default: none. */
+  failures?: readonly AnswerTo<Type>["type"][];
+  /** Returns the answer that says that `perform` threw; absent where no chart waits for one. */
+  onFault?(effect: EffectOf<Type>, at: number, reason: string): AnswerTo<Type>;
 }
 
 /** One handler for each type of effect: a new effect is one more entry, which the compiler demands. */
-export type EffectHandlers<Types extends Effect["type"] = Effect["type"]> = { [Type in Types]: EffectHandler<Type> };
+export type EffectHandlers<Types extends Effect["type"] = Effect["type"]> = {
+  [Type in Types]: EffectHandler<Type>;
+};
 
-/** Tells a task that a fault of ours ends its run. */
+/** Returns the event that ends a task's run because of a fault of ours. */
 export const supervisionFailed = (at: number, reason: string): TaskEvent => ({
   type: "SUPERVISION_FAILED",
   at,
   error: { name: "InternalError", kind: "internal", message: `A fault in opencode-taskchart: ${reason}` },
 });
 
-/** Logs an answer that says that the host failed. */
-const logFailure = (log: Log, failures: readonly string[], event: TaskEvent | OutboxEvent) => {
-  if (failures.includes(event.type)) log.error(`the host failed: ${event.type}`, { ...event });
-};
-
-/** Makes the handler of a task's effect, which the host is called for. */
-export const taskEffect = <Type extends Effect["type"]>(
-  log: Log,
-  handler: {
-    taskId(effect: EffectOf<Type>): string;
-    know?(effect: EffectOf<Type>, charts: Charts): TaskEvent | undefined;
-    /** Undefined where nobody waits for the answer any more. */
-    perform(effect: EffectOf<Type>, charts: Charts): Promise<TaskEvent | undefined>;
-    /** Answers that say that the host failed: each gets a line in the log. */
-    failures: readonly TaskEvent["type"][];
-  },
-): EffectHandler<Type> => ({
-  taskId: handler.taskId,
-  know: (effect, charts) => {
-    const event = handler.know?.(effect, charts);
-    return event && { type: "TASK", id: handler.taskId(effect), event };
-  },
-  perform: async (effect, charts) => {
-    const event = await handler.perform(effect, charts);
-    if (!event) return undefined;
-    logFailure(log, handler.failures, event);
-    return { type: "TASK", id: handler.taskId(effect), event };
-  },
-  onFault: (effect, at, reason) => ({ type: "TASK", id: handler.taskId(effect), event: supervisionFailed(at, reason) }),
-});
-
-/** The types of effects that belong to the outbox of a parent. */
-type OutboxEffectType = Extract<Effect, { parentSessionID: string }>["type"];
-
-/** Makes the handler of an outbox's effect, which the host is called for. */
-export const outboxEffect = <Type extends OutboxEffectType>(
-  log: Log,
-  handler: {
-    perform(effect: EffectOf<Type>, charts: Charts): Promise<OutboxEvent>;
-    /** Answers that say that the host failed: each gets a line in the log. */
-    failures: readonly OutboxEvent["type"][];
-    onFault(effect: EffectOf<Type>, at: number, message: string): OutboxEvent;
-  },
-): EffectHandler<Type> => ({
-  perform: async (effect, charts) => {
-    const event = await handler.perform(effect, charts);
-    logFailure(log, handler.failures, event);
-    return { type: "OUTBOX", id: effect.parentSessionID, event };
-  },
-  onFault: (effect, at, message) => ({
-    type: "OUTBOX",
-    id: effect.parentSessionID,
-    event: handler.onFault(effect, at, message),
-  }),
-});
+/** The `onFault` of an effect without whose answer the task would wait for ever. */
+export const endRun = (_: unknown, at: number, reason: string): TaskEvent => supervisionFailed(at, reason);
 
 /** The first of several calls to the host that failed: why. */
 export const firstFailure = (results: HostResult<unknown>[]): HostFailure | undefined =>

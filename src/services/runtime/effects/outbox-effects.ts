@@ -8,14 +8,7 @@ import { createEarlierMessages } from "../earlier-messages.ts";
 import type { EngineBus } from "../engine-events.ts";
 import type { HostReads } from "../host-reads.ts";
 import { isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../run-outcome.ts";
-import {
-  type Charts,
-  type EffectHandlers,
-  type EffectOf,
-  firstFailure,
-  okIfNotFound,
-  outboxEffect,
-} from "./effect-handler.ts";
+import { type Charts, type EffectHandlers, type EffectOf, firstFailure, okIfNotFound } from "./effect-handler.ts";
 import { stopWhile } from "./stop-while.ts";
 
 /**
@@ -181,35 +174,29 @@ export const createOutboxEffects = ({
   return {
     // No call to the host. Where it fails, the outbox asks again after a while.
     checkBatches: {
-      perform: ({ parentSessionID: id, batchIds }) => ({
-        type: "OUTBOX",
-        id,
-        event: { type: "BATCHES_CHECKED", at: clock.now(), ended: endedBatches(id, batchIds) },
+      perform: ({ parentSessionID, batchIds }) => ({
+        type: "BATCHES_CHECKED",
+        at: clock.now(),
+        ended: endedBatches(parentSessionID, batchIds),
       }),
-      onFault: () => undefined,
     },
-    readParent: outboxEffect(log, {
+    readParent: {
       perform: readParent,
       failures: ["READ_FAILED", "PARENT_NOT_FOUND"],
       onFault: (_, at, message) => ({ type: "READ_FAILED", at, message }),
-    }),
+    },
     // At once, and no call to the host: the prompt's words and ids are fixed in the transaction that stores them.
     composeNotice: {
       perform: (effect, charts) => {
         const at = clock.now();
         const prompt = composeNotice(effect, charts.receiptOf);
-        const event: OutboxEvent = prompt
+        return prompt
           ? { type: "COMPOSED", prompt, at }
           : { type: "COMPOSE_FAILED", at, message: "what the tasks changed is still being counted" };
-        return { type: "OUTBOX", id: effect.parentSessionID, event };
       },
-      onFault: ({ parentSessionID }, at, message) => ({
-        type: "OUTBOX",
-        id: parentSessionID,
-        event: { type: "COMPOSE_FAILED", at, message },
-      }),
+      onFault: (_, at, message) => ({ type: "COMPOSE_FAILED", at, message }),
     },
-    sendNotice: outboxEffect(log, {
+    sendNotice: {
       perform: sendNotice,
       failures: ["SEND_REFUSED", "PARENT_NOT_FOUND"],
       onFault: ({ prompt: { messageID } }, at, message) => ({
@@ -219,17 +206,17 @@ export const createOutboxEffects = ({
         message,
         retryable: true,
       }),
-    }),
-    checkNotice: outboxEffect(log, {
+    },
+    checkNotice: {
       perform: checkNotice,
       failures: ["CHECK_FAILED", "PARENT_NOT_FOUND"],
       onFault: ({ messageID }, at, message) => ({ type: "CHECK_FAILED", at, messageID, message }),
-    }),
-    findParent: outboxEffect(log, {
+    },
+    findParent: {
       perform: findParent,
       failures: ["SEARCH_FAILED"],
       onFault: (_, at, message) => ({ type: "SEARCH_FAILED", at, message }),
-    }),
+    },
     showToasts: {
       perform: async ({ toasts }) => {
         await sleep(clock, TOAST_DELAY_MS);
@@ -239,9 +226,8 @@ export const createOutboxEffects = ({
         }
         return undefined;
       },
-      onFault: () => undefined,
     },
-    reportSetAside: { perform: reportSetAside, onFault: () => undefined },
-    noticeRejected: { perform: reportUndelivered, onFault: () => undefined },
+    reportSetAside: { perform: reportSetAside },
+    noticeRejected: { perform: reportUndelivered },
   };
 };

@@ -15,10 +15,9 @@ import {
   type Charts,
   type EffectHandlers,
   type EffectOf,
+  endRun,
   firstFailure,
   okIfNotFound,
-  supervisionFailed,
-  taskEffect,
 } from "./effect-handler.ts";
 import { stopWhile } from "./stop-while.ts";
 
@@ -139,20 +138,20 @@ export const createTaskEffects = ({
   };
 
   const sendPrompt = async (
-    { prompt, schema, redoesStep }: EffectOf<"sendPrompt">,
+    { taskId, prompt, schema, redoesStep }: EffectOf<"sendPrompt">,
     charts: Charts,
   ): Promise<TaskEvent | undefined> => {
-    const obstacle = obstacleTo(prompt.sessionID);
+    const obstacle = obstacleTo(taskId);
     if (obstacle !== undefined) {
       const error = { name: "WorktreeGone", kind: "host", message: obstacle } as const;
       return { type: "PROMPT_REFUSED", at: clock.now(), error, retryable: false };
     }
-    const run = charts.runBeingSent(prompt.sessionID);
-    const isWanted = () => run !== undefined && charts.runBeingSent(prompt.sessionID) === run;
-    if (!(await maySend(prompt.sessionID, charts, isWanted))) return undefined;
-    if (redoesStep) await takeBackStep(prompt.sessionID);
+    const run = charts.runBeingSent(taskId);
+    const isWanted = () => run !== undefined && charts.runBeingSent(taskId) === run;
+    if (!(await maySend(taskId, charts, isWanted))) return undefined;
+    if (redoesStep) await takeBackStep(taskId);
     const sent = await host.prompt(schema ? withSchema(prompt, schema) : prompt);
-    await stopWhile(host, clock, prompt.sessionID, () => !charts.isStillOurs(prompt.sessionID));
+    await stopWhile(host, clock, taskId, () => !charts.isStillOurs(taskId));
     const at = clock.now();
     if (sent.ok) return { type: "PROMPT_ACCEPTED", at };
     if (sent.failure.kind === "notFound") return { type: "SESSION_NOT_FOUND", at };
@@ -161,15 +160,14 @@ export const createTaskEffects = ({
   };
 
   const sendSteering = async (
-    { sessionID, runMessageID, instruction }: EffectOf<"sendSteering">,
+    { taskId, runMessageID, instruction }: EffectOf<"sendSteering">,
     charts: Charts,
   ): Promise<TaskEvent | undefined> => {
     const { messageID } = instruction;
-    if (!(await maySend(sessionID, charts, () => charts.instructionBeingSent(sessionID) === messageID)))
-      return undefined;
+    if (!(await maySend(taskId, charts, () => charts.instructionBeingSent(taskId) === messageID))) return undefined;
     expectInstruction(instruction);
     // The host stores a prompt a moment after it accepted it, and the instruction is to stand behind it.
-    const prompt = await host.message(sessionID, runMessageID);
+    const prompt = await host.message(taskId, runMessageID);
     const stored = prompt.ok ? await host.storeMessage(instruction) : prompt;
     const at = clock.now();
     if (stored.ok) return { type: "STEERING_STORED", at, messageID };
@@ -184,7 +182,7 @@ export const createTaskEffects = ({
 
   /** Reads the run's outcome from the host, with as few calls as possible. */
   const readRunOutcome = async ({
-    sessionID,
+    taskId,
     messageID,
     instructionID,
     hostError,
@@ -193,11 +191,11 @@ export const createTaskEffects = ({
   }: EffectOf<"checkRun">): Promise<HostResult<RunOutcome | { is: "busy" }>> => {
     const busy = await host.busy();
     if (!busy.ok) return busy;
-    if (busy.value.has(sessionID)) return { ok: true, value: { is: "busy" } };
+    if (busy.value.has(taskId)) return { ok: true, value: { is: "busy" } };
     const [newest, prompt, instruction] = await Promise.all([
-      host.messages(sessionID, NEWEST_MESSAGES),
-      host.message(sessionID, messageID),
-      instructionID === undefined ? undefined : host.message(sessionID, instructionID),
+      host.messages(taskId, NEWEST_MESSAGES),
+      host.message(taskId, messageID),
+      instructionID === undefined ? undefined : host.message(taskId, instructionID),
     ]);
     if (!newest.ok) return newest;
     for (const message of [prompt, instruction]) {
@@ -223,20 +221,20 @@ export const createTaskEffects = ({
     };
     const outcome = outcomeOf(newest.value);
     if (isConclusive(outcome) || newest.value.length < NEWEST_MESSAGES) return { ok: true, value: outcome };
-    const all = await host.messages(sessionID, ALL_MESSAGES);
+    const all = await host.messages(taskId, ALL_MESSAGES);
     return all.ok ? { ok: true, value: outcomeOf(all.value) } : all;
   };
 
   /** Says why the host did not give the run's outcome. */
   const reportFailedCheck = async (
     failure: HostFailure,
-    { sessionID, checkId, wasMissing }: EffectOf<"checkRun">,
+    { taskId, checkId, wasMissing }: EffectOf<"checkRun">,
   ): Promise<TaskEvent> => {
     if (failure.kind !== "notFound") {
       return { type: "CHECK_FAILED", at: clock.now(), checkId, error: toTaskError(failure) };
     }
     if (!wasMissing) return { type: "CHECKED_NOT_FOUND", at: clock.now(), checkId };
-    const deleted = await isDeleted(host, sessionID);
+    const deleted = await isDeleted(host, taskId);
     const at = clock.now();
     if (deleted.ok && deleted.value) return { type: "SESSION_DELETED", at };
     return { type: "CHECK_FAILED", at, checkId, error: toTaskError(deleted.ok ? failure : deleted.failure) };
@@ -247,15 +245,15 @@ export const createTaskEffects = ({
    * and go on. Where all of them have ended, that is about to happen.
    */
   const answered = (
-    { sessionID, checkId }: EffectOf<"checkRun">,
+    { taskId, checkId }: EffectOf<"checkRun">,
     { completedAt, result, ...answer }: { completedAt: number } & Answer,
     awaitsTasks: boolean,
     charts: Charts,
   ): TaskEvent => {
     const at = clock.now();
-    if (isWorkBelow(sessionID)) return { type: "CHECKED_BUSY", at, checkId };
+    if (isWorkBelow(taskId)) return { type: "CHECKED_BUSY", at, checkId };
     if (!awaitsTasks) return { type: "CHECKED_ANSWERED", at, checkId, completedAt, result, ...besideText(answer) };
-    return { type: charts.awaitsRuns(sessionID) ? "CHECKED_AWAITING_TASKS" : "CHECKED_BUSY", at, checkId };
+    return { type: charts.awaitsRuns(taskId) ? "CHECKED_AWAITING_TASKS" : "CHECKED_BUSY", at, checkId };
   };
 
   /** Puts the JSON of an answer in its place, or says why it does not fit. */
@@ -275,20 +273,20 @@ export const createTaskEffects = ({
   /** A plain answer is known from the host's events; whether it fits a schema is not. */
   const knowRun = (effect: EffectOf<"checkRun">, charts: Charts): TaskEvent | undefined => {
     if (effect.schema) return undefined;
-    const observed = observedAnswers.answerOf(effect.sessionID, effect.instructionID ?? effect.messageID);
-    return observed && answered(effect, observed, charts.awaitsTasks(effect.sessionID), charts);
+    const observed = observedAnswers.answerOf(effect.taskId, effect.instructionID ?? effect.messageID);
+    return observed && answered(effect, observed, charts.awaitsTasks(effect.taskId), charts);
   };
 
   const checkRun = async (effect: EffectOf<"checkRun">, charts: Charts): Promise<TaskEvent> => {
-    const { sessionID, checkId, abortedAt } = effect;
+    const { taskId, checkId, abortedAt } = effect;
     // Asked before and after: the last of its own tasks may end, and be delivered, while the host answers.
-    const awaitedTasks = charts.awaitsTasks(sessionID);
+    const awaitedTasks = charts.awaitsTasks(taskId);
     // With the end comes the receipt, which tells of what was before a takeover, too.
-    const [read] = await Promise.all([readRunOutcome(effect), receipts.ready(sessionID)]);
+    const [read] = await Promise.all([readRunOutcome(effect), receipts.ready(taskId)]);
     if (!read.ok) return reportFailedCheck(read.failure, effect);
     const outcome = read.value;
     if (outcome.is === "answered") {
-      const event = answered(effect, outcome, awaitedTasks || charts.awaitsTasks(sessionID), charts);
+      const event = answered(effect, outcome, awaitedTasks || charts.awaitsTasks(taskId), charts);
       return judged(event, effect.schema);
     }
     const at = clock.now();
@@ -331,30 +329,30 @@ export const createTaskEffects = ({
     }
   };
 
-  const changeModel = async ({ sessionID, model }: EffectOf<"changeModel">): Promise<TaskEvent> => {
-    const aborted = await host.abort(sessionID);
+  const changeModel = async ({ taskId, model }: EffectOf<"changeModel">): Promise<TaskEvent> => {
+    const aborted = await host.abort(taskId);
     const busy = await host.busy();
     const at = clock.now();
     const failure = firstFailure([okIfNotFound(aborted), busy]);
-    if (!failure && busy.ok && !busy.value.has(sessionID)) return { type: "MODEL_CHANGED", at, model };
+    if (!failure && busy.ok && !busy.value.has(taskId)) return { type: "MODEL_CHANGED", at, model };
     return { type: "NOT_STOPPED", at, error: notStopped(failure) };
   };
 
   /** Whether it has ended is found out by the check that follows, as after any other turn. */
-  const endTurn = async ({ sessionID }: EffectOf<"endTurn">): Promise<TaskEvent> => {
-    const aborted = await host.abort(sessionID);
+  const endTurn = async ({ taskId }: EffectOf<"endTurn">): Promise<TaskEvent> => {
+    const aborted = await host.abort(taskId);
     if (!aborted.ok)
-      log.error("a turn without an end could not be aborted", { sessionID, reason: aborted.failure.message });
+      log.error("a turn without an end could not be aborted", { sessionID: taskId, reason: aborted.failure.message });
     return { type: "HOST_IDLE", at: clock.now() };
   };
 
-  const stopSession = async ({ sessionID, messageID, requests }: EffectOf<"stopSession">): Promise<TaskEvent> => {
-    const { sessions, results } = await abortAll(host, sessionID);
+  const stopSession = async ({ taskId, messageID, requests }: EffectOf<"stopSession">): Promise<TaskEvent> => {
+    const { sessions, results } = await abortAll(host, taskId);
     // The host would list the child's open requests for ever: an abort does not remove them.
     const rejected = await Promise.all(requests.map((request) => host.rejectUserRequest(request, CANCELLED)));
-    const prompted = await host.message(sessionID, messageID);
+    const prompted = await host.message(taskId, messageID);
     // Once more, now that the prompt is known to be there: the first abort may have come before it.
-    const again = await host.abort(sessionID);
+    const again = await host.abort(taskId);
     const busy = await host.busy();
     const at = clock.now();
     const failure = firstFailure([...results, again, ...rejected.map(okIfNotFound), busy, prompted]);
@@ -365,45 +363,16 @@ export const createTaskEffects = ({
 
   return {
     requestSlot: {
-      taskId: ({ request }) => request.taskId,
-      know: ({ request }) =>
-        takeSlot(request)
-          ? { type: "TASK", id: request.taskId, event: { type: "SLOT_GRANTED", at: clock.now() } }
-          : undefined,
+      know: (request) => (takeSlot(request) ? { type: "SLOT_GRANTED", at: clock.now() } : undefined),
       // It waits in the queue.
       perform: () => undefined,
-      onFault: ({ request }, at, reason) => ({
-        type: "TASK",
-        id: request.taskId,
-        event: supervisionFailed(at, reason),
-      }),
+      onFault: endRun,
     },
-    sendPrompt: taskEffect(log, {
-      taskId: ({ prompt }) => prompt.sessionID,
-      perform: sendPrompt,
-      failures: ["PROMPT_REFUSED", "SESSION_NOT_FOUND"],
-    }),
-    sendSteering: taskEffect(log, {
-      taskId: ({ sessionID }) => sessionID,
-      perform: sendSteering,
-      failures: ["STEERING_REFUSED"],
-    }),
-    checkRun: taskEffect(log, {
-      taskId: ({ sessionID }) => sessionID,
-      know: knowRun,
-      perform: checkRun,
-      failures: ["CHECK_FAILED", "CHECKED_NOT_FOUND"],
-    }),
-    changeModel: taskEffect(log, {
-      taskId: ({ sessionID }) => sessionID,
-      perform: changeModel,
-      failures: ["NOT_STOPPED"],
-    }),
-    endTurn: taskEffect(log, { taskId: ({ sessionID }) => sessionID, perform: endTurn, failures: [] }),
-    stopSession: taskEffect(log, {
-      taskId: ({ sessionID }) => sessionID,
-      perform: stopSession,
-      failures: ["NOT_STOPPED"],
-    }),
+    sendPrompt: { perform: sendPrompt, failures: ["PROMPT_REFUSED", "SESSION_NOT_FOUND"], onFault: endRun },
+    sendSteering: { perform: sendSteering, failures: ["STEERING_REFUSED"], onFault: endRun },
+    checkRun: { know: knowRun, perform: checkRun, failures: ["CHECK_FAILED", "CHECKED_NOT_FOUND"], onFault: endRun },
+    changeModel: { perform: changeModel, failures: ["NOT_STOPPED"], onFault: endRun },
+    endTurn: { perform: endTurn, onFault: endRun },
+    stopSession: { perform: stopSession, failures: ["NOT_STOPPED"], onFault: endRun },
   };
 };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { Effect } from "../../../../src/machines/supervisor/events.ts";
 import { createEventBus } from "../../../../src/services/platform/listeners.ts";
-import { createOutboxEffects } from "../../../../src/services/runtime/effects/outbox-effects.ts";
 import type { EngineEvents } from "../../../../src/services/runtime/engine-events.ts";
-import { NO_TASKS } from "../../../fakes/effects.ts";
+import { createTestEffects, NO_TASKS } from "../../../fakes/effects.ts";
 import { createFakeHost, MODEL, missing, refused, unavailable } from "../../../fakes/fake-host.ts";
 import { PARENT } from "../../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../../fakes/virtual-clock.ts";
@@ -19,7 +19,7 @@ const setUp = (untilNoticeReady: () => Promise<void> | undefined = () => undefin
   const deleted: string[] = [];
   bus.on("sessionDeleted", ({ sessionID }) => void deleted.push(sessionID));
   const known: string[] = [];
-  const effects = createOutboxEffects({
+  const effects = createTestEffects({
     host,
     clock,
     log,
@@ -35,8 +35,6 @@ const setUp = (untilNoticeReady: () => Promise<void> | undefined = () => undefin
     endedBatches: (_, ids) => ids.filter((id) => id === "batch_ended"),
     roomIn: async () => 4_321,
     composeNotice: () => noticePrompt("msg_n"),
-    reportSetAside: async () => undefined,
-    reportUndelivered: async () => undefined,
   });
   return { clock, host, log, effects, deleted, known };
 };
@@ -72,7 +70,7 @@ test.each([
 ])("a notice that %s is reported as such", async (_, failure, event, logged) => {
   const world = setUp();
   if (failure) world.host.failNext("prompt", failure);
-  expect(await world.effects.sendNotice.perform(SEND, NO_TASKS)).toMatchObject(inOutbox(event));
+  expect(await world.effects.perform(SEND, NO_TASKS)).toMatchObject(inOutbox(event));
   expect(failed(world)).toEqual(logged);
 });
 
@@ -81,7 +79,7 @@ describe("a parent that is read", () => {
 
   test("is not asked for again where all its tasks have ended", async () => {
     const { effects, known } = setUp();
-    expect(await effects.readParent.perform(READ, NO_TASKS)).toMatchObject(
+    expect(await effects.perform(READ, NO_TASKS)).toMatchObject(
       inOutbox({ type: "PARENT_READ", sender: { agent: "plan" }, othersRun: false }),
     );
     expect(known).toEqual([PARENT]);
@@ -90,14 +88,14 @@ describe("a parent that is read", () => {
   test("is asked for anew while others may end, and says whether they still run then", async () => {
     const { effects, known } = setUp();
     const charts = { ...NO_TASKS, hasRunningTasks: () => true };
-    const read = effects.readParent.perform(READ, charts);
+    const read = effects.perform(READ, charts);
     expect(await read).toMatchObject(inOutbox({ type: "PARENT_READ", sender: { agent: "build" }, othersRun: true }));
     expect(known).toEqual([]);
   });
 
   test("is asked for anew after a refusal, and keeps its agent if the host has it", async () => {
     const { effects, host, known } = setUp();
-    const read = () => effects.readParent.perform({ ...READ, wasRefused: true }, NO_TASKS);
+    const read = () => effects.perform({ ...READ, wasRefused: true }, NO_TASKS);
     expect(await read()).toMatchObject(inOutbox({ sender: { agent: "build", model: MODEL } }));
     host.agentList.length = 0;
     expect(await read()).toMatchObject(inOutbox({ sender: { agent: undefined, model: MODEL } }));
@@ -112,7 +110,7 @@ describe("a parent that is read", () => {
       asked += 1;
       return asked > 50 ? undefined : Promise.resolve();
     });
-    expect(await effects.readParent.perform(READ, NO_TASKS)).toMatchObject(inOutbox({ type: "PARENT_READ" }));
+    expect(await effects.perform(READ, NO_TASKS)).toMatchObject(inOutbox({ type: "PARENT_READ" }));
     expect(asked).toBe(2);
   });
 
@@ -122,7 +120,7 @@ describe("a parent that is read", () => {
   ])("and not given (%o) is reported as such", async (failure, type) => {
     const world = setUp();
     world.host.failNext("session", failure);
-    const answer = await world.effects.readParent.perform({ ...READ, wasRefused: true }, NO_TASKS);
+    const answer = await world.effects.perform({ ...READ, wasRefused: true }, NO_TASKS);
     expect(answer).toMatchObject(inOutbox({ type, message: failure.message }));
     expect(failed(world)).toEqual([`the host failed: ${type}`]);
   });
@@ -130,10 +128,10 @@ describe("a parent that is read", () => {
 
 describe("a notice that is checked", () => {
   const CHECK = { type: "checkNotice", parentSessionID: PARENT, messageID: "msg_n" } as const;
-  const check = (world: ReturnType<typeof setUp>) => world.effects.checkNotice.perform(CHECK, NO_TASKS);
+  const check = (world: ReturnType<typeof setUp>) => world.effects.perform(CHECK, NO_TASKS);
   const sent = async () => {
     const world = setUp();
-    await world.effects.sendNotice.perform(SEND, NO_TASKS);
+    await world.effects.perform(SEND, NO_TASKS);
     return world;
   };
 
@@ -197,7 +195,7 @@ describe("a notice that is checked", () => {
 
 describe("a parent that is looked for", () => {
   const find = ({ effects }: ReturnType<typeof setUp>) =>
-    effects.findParent.perform({ type: "findParent", parentSessionID: PARENT }, NO_TASKS);
+    effects.perform({ type: "findParent", parentSessionID: PARENT }, NO_TASKS);
 
   test("and is there is found", async () => {
     const world = setUp();
@@ -223,7 +221,7 @@ describe("a parent that is looked for", () => {
 test("of the batches that an outbox asks for it learns which have ended", () => {
   const { effects, clock } = setUp();
   const effect = { type: "checkBatches", parentSessionID: PARENT, batchIds: ["batch_ended", "batch_2"] } as const;
-  expect(effects.checkBatches.perform({ ...effect, batchIds: [...effect.batchIds] }, NO_TASKS)).toEqual(
+  expect(effects.perform({ ...effect, batchIds: [...effect.batchIds] }, NO_TASKS)).toEqual(
     inOutbox({ type: "BATCHES_CHECKED", at: clock.now(), ended: ["batch_ended"] }),
   );
 });
@@ -232,7 +230,7 @@ test("toasts are shown a moment later, and the log says which could not be", asy
   const { effects, host, log, clock } = setUp();
   const toasts = ["one", "two"].map((message) => ({ message, variant: "info" as const }));
   host.failNext("toast", refused);
-  const shown = effects.showToasts.perform({ type: "showToasts", parentSessionID: PARENT, toasts }, NO_TASKS);
+  const shown = effects.perform({ type: "showToasts", parentSessionID: PARENT, toasts }, NO_TASKS);
   await settled();
   expect(host.calls).not.toContain("toast");
   await clock.advance(1_500);
@@ -249,7 +247,6 @@ test.each([
   ["findParent", {}, { type: "SEARCH_FAILED" }],
 ] as const)("where %s throws, the outbox learns of it and tries again", (type, fields, event) => {
   const { effects } = setUp();
-  const handler = effects[type] as { onFault(effect: object, at: number, reason: string): unknown };
-  const answer = handler.onFault({ type, parentSessionID: PARENT, ...fields }, 5, "cannot read");
+  const answer = effects.onFault({ type, parentSessionID: PARENT, ...fields } as Effect, 5, "cannot read");
   expect(answer).toEqual(inOutbox({ ...event, at: 5, message: "cannot read" }));
 });

@@ -4,9 +4,8 @@ import { TASK_LIMITS } from "../../../../src/machines/task/setup.ts";
 import type { HostMessage } from "../../../../src/services/host/host.ts";
 import { createIds } from "../../../../src/services/platform/ids.ts";
 import type { Charts, EffectOf } from "../../../../src/services/runtime/effects/effect-handler.ts";
-import { createTaskEffects } from "../../../../src/services/runtime/effects/task-effects.ts";
 import { NEWEST_MESSAGES } from "../../../../src/services/runtime/run-outcome.ts";
-import { NO_TASKS } from "../../../fakes/effects.ts";
+import { createTestEffects, NO_TASKS } from "../../../fakes/effects.ts";
 import { createFakeHost, missing, refused, unavailable } from "../../../fakes/fake-host.ts";
 import { createVirtualClock, settled } from "../../../fakes/virtual-clock.ts";
 import { createRecordingLog } from "../../store/folder-and-log.ts";
@@ -23,17 +22,11 @@ const setUp = () => {
   host.addSession(CHILD, { habit: "mute" });
   const expected: string[] = [];
   let hasSlot = true;
-  const effects = createTaskEffects({
+  const effects = createTestEffects({
     host,
     clock,
     log,
     ids: createIds(clock),
-    readAnswer: async (_, answer) => ({ json: answer }),
-    receipts: { ready: async () => undefined },
-    observedAnswers: { answerOf: () => undefined },
-    isWorkBelow: () => false,
-    obstacleTo: () => undefined,
-    untilNothingIsTakenBack: () => undefined,
     takeSlot: () => hasSlot,
     expectInstruction: ({ messageID }) => void expected.push(messageID),
   });
@@ -47,21 +40,19 @@ const OURS: Charts = { ...NO_TASKS, isStillOurs: () => true };
 const inTask = (event: object) => ({ type: "TASK", id: CHILD, event });
 
 describe("a slot", () => {
-  const request = { taskId: CHILD } as EffectOf<"requestSlot">["request"];
+  const effect = { type: "requestSlot", taskId: CHILD } as EffectOf<"requestSlot">;
 
   test("that is free is taken at once, and one that is not is waited for", () => {
     const { effects, allTaken } = setUp();
-    const effect = { type: "requestSlot", request } as const;
-    expect(effects.requestSlot.taskId?.(effect)).toBe(CHILD);
-    expect(effects.requestSlot.know?.(effect, OURS)).toMatchObject(inTask({ type: "SLOT_GRANTED" }));
+    expect(effects.know(effect, OURS)).toMatchObject(inTask({ type: "SLOT_GRANTED" }));
     allTaken();
-    expect(effects.requestSlot.know?.(effect, OURS)).toBeUndefined();
-    expect(effects.requestSlot.perform(effect, OURS)).toBeUndefined();
+    expect(effects.know(effect, OURS)).toBeUndefined();
+    expect(effects.perform(effect, OURS)).toBeUndefined();
   });
 
   test("that cannot be asked for ends the run: it would wait for ever", () => {
     const { effects } = setUp();
-    expect(effects.requestSlot.onFault({ type: "requestSlot", request }, 5, "no queue")).toEqual(
+    expect(effects.onFault(effect, 5, "no queue")).toEqual(
       inTask({
         type: "SUPERVISION_FAILED",
         at: 5,
@@ -73,7 +64,7 @@ describe("a slot", () => {
 
 describe("a prompt", () => {
   const send = ({ effects }: ReturnType<typeof setUp>, charts = OURS) =>
-    effects.sendPrompt.perform({ type: "sendPrompt", prompt: PROMPT }, charts);
+    effects.perform({ type: "sendPrompt", taskId: CHILD, prompt: PROMPT }, charts);
 
   test.each([
     ["is taken", undefined, { type: "PROMPT_ACCEPTED" }, []],
@@ -105,8 +96,8 @@ describe("a prompt", () => {
 describe("an instruction", () => {
   const steer = async ({ effects, host }: ReturnType<typeof setUp>) => {
     await host.prompt(PROMPT);
-    const effect = { sessionID: CHILD, runMessageID: "msg_1", instruction: INSTRUCTION };
-    return effects.sendSteering.perform({ type: "sendSteering", ...effect }, OURS);
+    const effect = { taskId: CHILD, runMessageID: "msg_1", instruction: INSTRUCTION };
+    return effects.perform({ type: "sendSteering", ...effect }, OURS);
   };
 
   test("is announced before it is stored", async () => {
@@ -151,7 +142,7 @@ const FAILED = said({ finish: undefined, error: { name: "APIError", message: "40
 const CUT_OFF = said({ finish: undefined, error: { name: ABORTED, message: "" }, completedAt: 7 });
 
 const CHECK: EffectOf<"checkRun"> = {
-  ...{ type: "checkRun", checkId: 1, sessionID: CHILD, messageID: "msg_1", instructionID: undefined },
+  ...{ type: "checkRun", checkId: 1, taskId: CHILD, messageID: "msg_1", instructionID: undefined },
   ...{ hostError: undefined, abortedAt: undefined, wasMissing: false },
 };
 
@@ -167,7 +158,7 @@ const check = async (messages: HostMessage[], given: Partial<EffectOf<"checkRun"
     const found = messages.find((one) => one.id === id);
     return found ? { ok: true, value: { ...found, partIDs: [] } } : { ok: false, failure: missing };
   };
-  const answer = await effects.checkRun.perform({ ...CHECK, ...given }, OURS);
+  const answer = await effects.perform({ ...CHECK, ...given }, OURS);
   const event = answer?.type === "TASK" ? answer.event : undefined;
   return { event, asked };
 };
@@ -274,7 +265,7 @@ describe("a check of a run", () => {
     host.finish(CHILD, "12");
     host.failNext(call, unavailable);
     const error = { name: unavailable.name, kind: "host", message: unavailable.message };
-    const answer = await effects.checkRun.perform(CHECK, OURS);
+    const answer = await effects.perform(CHECK, OURS);
     expect(answer).toMatchObject(inTask({ type: "CHECK_FAILED", checkId: 1, error }));
     expect(log.errors).toEqual([expect.stringContaining("the host failed: CHECK_FAILED")]);
   });
@@ -282,7 +273,7 @@ describe("a check of a run", () => {
   test("of a session that is not found is said to the person who reads the log", async () => {
     const { effects, host, log } = setUp();
     host.failNext("messages", missing);
-    expect(await effects.checkRun.perform(CHECK, OURS)).toMatchObject(inTask({ type: "CHECKED_NOT_FOUND" }));
+    expect(await effects.perform(CHECK, OURS)).toMatchObject(inTask({ type: "CHECKED_NOT_FOUND" }));
     expect(log.errors).toEqual([expect.stringContaining("the host failed: CHECKED_NOT_FOUND")]);
   });
 });
@@ -290,7 +281,7 @@ describe("a check of a run", () => {
 describe("a change of the model", () => {
   const model = { providerID: "fake", modelID: "m2" };
   const change = async ({ effects }: ReturnType<typeof setUp>) =>
-    effects.changeModel.perform({ type: "changeModel", sessionID: CHILD, model }, OURS);
+    effects.perform({ type: "changeModel", taskId: CHILD, model }, OURS);
 
   test("ends the turn of the refused one", async () => {
     const world = setUp();
@@ -334,8 +325,8 @@ describe("a session that is stopped", () => {
     await world.host.prompt(PROMPT);
     for (const request of requests) world.host.emit({ type: "asked", sessionID: CHILD, request });
     world.host.emit({ type: "replied", sessionID: CHILD, requestID: "per_closed" });
-    const effect = { sessionID: CHILD, messageID: "msg_1", requests: [...requests] };
-    return world.effects.stopSession.perform({ type: "stopSession", ...effect }, OURS);
+    const effect = { taskId: CHILD, messageID: "msg_1", requests: [...requests] };
+    return world.effects.perform({ type: "stopSession", ...effect }, OURS);
   };
 
   test("gets its open requests rejected, with the reason; one that is closed is no hindrance", async () => {
@@ -361,10 +352,10 @@ test("a task that waits for an answer of the host learns of a fault of ours", as
   const { effects, host } = setUp();
   host.throwNext("abort", "cannot read");
   const model = { providerID: "fake", modelID: "m2" };
-  const effect = { type: "changeModel", sessionID: CHILD, model } as const;
-  await expect(effects.changeModel.perform(effect, OURS)).rejects.toThrow("cannot read");
+  const effect = { type: "changeModel", taskId: CHILD, model } as const;
+  await expect(effects.perform(effect, OURS)).rejects.toThrow("cannot read");
   await settled();
-  expect(effects.changeModel.onFault(effect, 5, "cannot read")).toMatchObject(
+  expect(effects.onFault(effect, 5, "cannot read")).toMatchObject(
     inTask({ type: "SUPERVISION_FAILED", at: 5, error: { message: "A fault in opencode-taskchart: cannot read" } }),
   );
 });
