@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RunResult } from "../src/machines/task/events.ts";
-import { composeNotice } from "../src/services/delivery/notices.ts";
+import { composeNotice } from "../src/services/engine/delivery/notices.ts";
 import { createIds } from "../src/services/platform/ids.ts";
 import { createProgressLog } from "../src/services/runtime/progress.ts";
 import { createUsageReader } from "../src/services/runtime/usage-reader.ts";

@@ -10,10 +10,10 @@ import { setup } from "./opencode-2.ts";
 import type { PluginHooks } from "./plugin.ts";
 import { type SatelliteDeps, startSatellite } from "./satellite.ts";
 import { createReadDirectories, showsWork } from "./services/host/directories.ts";
+import { createDirectoryOpenings } from "./services/engine/recovery/reopened-directories.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
 import { errorMessage } from "./services/platform/log.ts";
 import { dataFolder } from "./services/platform/private-files.ts";
-import { createDirectoryOpenings } from "./services/recovery/reopened-directories.ts";
 import { projectOf, worktreesFolder } from "./services/worktrees/folders.ts";
 import { createPluginInstances } from "./services/worktrees/plugin-instances.ts";
 

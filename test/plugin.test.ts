@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startPlugin } from "../src/plugin.ts";
 import { createReadDirectories } from "../src/services/host/directories.ts";
+import { createDirectoryOpenings } from "../src/services/engine/recovery/reopened-directories.ts";
 import { systemClock } from "../src/services/platform/clock.ts";
-import { createDirectoryOpenings } from "../src/services/recovery/reopened-directories.ts";
 import { PATIENCE_MS } from "./patience.ts";
 import { WRONG_VALUES, withOption } from "./wrong-options.ts";
 

@@ -1,4 +1,4 @@
-import type { Engine } from "../services/engine.ts";
+import type { Engine } from "../services/engine/engine.ts";
 import type { Clock } from "../services/platform/clock.ts";
 import type { Outcome } from "../services/platform/result.ts";
 import { type Arguments, type ReadingRules, readArguments, type Shape } from "./arguments.ts";

@@ -1,5 +1,5 @@
 // A launch asks for the permission that OpenCode's own task tool asks for: docs/decisions/036-the-permission-task.md
-import type { Launched, LaunchRequest } from "../services/engine.ts";
+import type { Launched, LaunchRequest } from "../services/engine/requests.ts";
 import type { Outcome } from "../services/platform/result.ts";
 import { shortDescription } from "../task.ts";
 import type { CallContext, ToolDeps } from "./define-tool.ts";

@@ -1,5 +1,5 @@
 import type { TaskEvent } from "../../src/machines/task/events.ts";
-import type { LaunchRequest } from "../../src/services/engine.ts";
+import type { LaunchRequest } from "../../src/services/engine/requests.ts";
 import type { Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import type { AgentCall } from "./agent-call.ts";

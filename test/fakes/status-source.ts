@@ -1,6 +1,7 @@
 import { initialSnapshot, type StoredSnapshot } from "../../src/machines/task/machine.ts";
 import { toTask } from "../../src/machines/task/view.ts";
-import type { Engine } from "../../src/services/engine.ts";
+import type { Engine } from "../../src/services/engine/engine.ts";
+import { type RemoteOperations, runRemoteCommands } from "../../src/services/engine/operations/remote-commands.ts";
 import type { FleetView } from "../../src/services/fleet/fleet-view.ts";
 import { createReadDirectories } from "../../src/services/host/directories.ts";
 import type { Host } from "../../src/services/host/host.ts";
@@ -8,7 +9,6 @@ import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
 import type { StatusSource } from "../../src/services/http/contract/status-source.ts";
 import { createEngineSource } from "../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../src/services/http/open-directories.ts";
-import { type Operations, runStoredCommands } from "../../src/services/operations/remote-commands.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import type { Log } from "../../src/services/platform/log.ts";
 import { fail } from "../../src/services/platform/result.ts";
@@ -179,7 +179,7 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
     return source.refusal === undefined ? undefined : fail(source.refusal, source.refusedBy);
   };
 
-  const operations: Operations = {
+  const operations: RemoteOperations = {
     get: (taskId) => store.get(taskId)?.task,
     cancel: async ([id = ""]) => {
       const refused = asked("cancel", id);
@@ -193,6 +193,7 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
       asked(`answer ${JSON.stringify(answer)}`, taskId) ?? { ok: true, value: undefined },
   };
   const log: Log = { info: () => undefined, error: (message) => console.error(message) };
+  const fulfil = () => runRemoteCommands({ store, log }, operations);
 
   const engine: Pick<Engine, "runRemoteCommands" | "executeCommand" | "subscribe" | "viewFleet"> = {
     get viewFleet() {

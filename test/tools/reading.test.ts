@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { composeNotice } from "../../src/services/delivery/notices.ts";
+import { composeNotice } from "../../src/services/engine/delivery/notices.ts";
 import { createIds } from "../../src/services/platform/ids.ts";
 import { createProgressLog } from "../../src/services/runtime/progress.ts";
 import { createUsageReader } from "../../src/services/runtime/usage-reader.ts";

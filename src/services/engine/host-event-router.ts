@@ -1,42 +1,17 @@
 import type { HostEvent } from "../../machines/host-events.ts";
-import type { Reminders } from "../delivery/reminders.ts";
-import type { UserRequests } from "../delivery/user-requests.ts";
-import type { Budgets } from "../limits/budgets.ts";
-import type { Waits } from "../operations/wait.ts";
-import type { Overlaps } from "../overlaps/overlaps.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Adoption } from "../recovery/adoption.ts";
-import type { DirectoryOpening } from "../recovery/reopened-directories.ts";
-import type { EngineBus } from "../runtime/engine-events.ts";
-import type { ObservedAnswers } from "../runtime/observed-answers.ts";
-import type { ObservedSessions } from "../runtime/observed-sessions.ts";
-import type { ProgressLog } from "../runtime/progress.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import type { SessionTree } from "../runtime/session-tree.ts";
-import type { SessionWaits } from "../runtime/session-waits.ts";
-import type { Turns } from "../runtime/turns.ts";
-import type { WorkBelow } from "../runtime/work-below.ts";
+import type { EngineContext } from "./context.ts";
+import type { Reminders } from "./delivery/reminders.ts";
+import type { UserRequests } from "./delivery/user-requests.ts";
+import type { Budgets } from "./limits/budgets.ts";
+import type { Overlaps } from "./overlaps/overlaps.ts";
+import type { Adoption } from "./recovery/adoption.ts";
 
-/** The parts that take events of the host, and what routing needs. */
-export interface HostEventReceivers {
-  runtime: Runtime;
-  bus: EngineBus;
-  clock: Clock;
-  progress: ProgressLog;
-  observedAnswers: ObservedAnswers;
-  observedSessions: ObservedSessions;
-  turns: Turns;
-  workBelow: WorkBelow;
-  waits: Waits;
+/** What takes events of the host beside the parts of the context. */
+interface Receivers {
   budgets: Budgets;
   overlaps: Overlaps;
-  /** The task for which a session counts that has no task of its own. */
-  taskAbove(sessionID: string): string | undefined;
-  opening: DirectoryOpening;
   adoption: Adoption;
   reminders: Reminders;
-  sessionWaits: SessionWaits;
-  sessionTree: SessionTree;
   userRequests: UserRequests;
 }
 
@@ -50,20 +25,12 @@ type Routes = { [Type in HostEvent["type"]]: Receiver<Type>[] };
  * Creates the function that passes each event of the host to the parts that take its type, in the order in which they
  * stand here. The receivers are kept by type, because text events come by the thousand.
  */
-export const createHostEventRouter = (receivers: HostEventReceivers): ((event: HostEvent) => void) => {
-  const { runtime, bus, clock, progress, observedAnswers, waits, opening, adoption } = receivers;
-  const {
-    budgets,
-    overlaps,
-    taskAbove,
-    observedSessions,
-    workBelow,
-    turns,
-    reminders,
-    sessionWaits,
-    sessionTree,
-    userRequests,
-  } = receivers;
+export const createHostEventRouter = (
+  ctx: EngineContext,
+  { budgets, overlaps, adoption, reminders, userRequests }: Receivers,
+): ((event: HostEvent) => void) => {
+  const { runtime, bus, clock, progress, observedAnswers, observedSessions, workBelow, turns, waits } = ctx;
+  const { taskAbove, opening, sessionWaits, sessionTree } = ctx;
 
   const routes: Routes = {
     busy: [],

@@ -1,47 +1,16 @@
-// ADR-115 in docs/decisions.md
 import { hasEnded, type Task } from "../../task.ts";
-import type { NoticeRepair } from "../delivery/notices.ts";
-import type { UserRequests } from "../delivery/user-requests.ts";
-import type { Gates } from "../gates/gates.ts";
-import type { SessionDirectories } from "../host/directories.ts";
-import type { Launches } from "../launch/launch.ts";
-import type { Cancellation } from "../operations/cancel.ts";
-import type { Waits } from "../operations/wait.ts";
-import type { Log } from "../platform/log.ts";
-import type { EngineBus } from "../runtime/engine-events.ts";
-import type { LostSessions } from "../runtime/lost-sessions.ts";
-import type { ObservedAnswers } from "../runtime/observed-answers.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import type { Store } from "../store/store.ts";
-import type { Worktrees } from "../worktrees/worktrees.ts";
-
-/** What the reactions need. */
-export interface ReactionDeps {
-  bus: EngineBus;
-  runtime: Runtime;
-  store: Store;
-  log: Log;
-  launches: Launches;
-  cancellation: Cancellation;
-  noticeRepair: NoticeRepair;
-  observedAnswers: ObservedAnswers;
-  userRequests: UserRequests;
-  gates: Pick<Gates, "stop">;
-  worktrees: Pick<Worktrees, "onRunEnded">;
-  sessionDirectories: SessionDirectories;
-  /** Stops what the sessions of tasks do here that another process works on. */
-  lostSessions: Pick<LostSessions, "stop">;
-  waits: Pick<Waits, "onTasksLost">;
-}
+import type { EngineContext } from "./context.ts";
+import type { UserRequests } from "./delivery/user-requests.ts";
+import { cancelChildren, clear } from "./operations/cancel.ts";
 
 /**
  * Subscribes the reactions that cross from one part of the engine to another. The steps of a reaction run in the order in
  * which they stand here. Of the listeners to `taskChanged`, the handling of user requests comes before these reactions, and
  * waits and the status API, which subscribe later, come after them.
  */
-export const subscribeReactions = (deps: ReactionDeps): void => {
-  const { bus, runtime, store, log, launches, cancellation, noticeRepair, observedAnswers, userRequests } = deps;
-  const { worktrees, sessionDirectories, gates, lostSessions, waits } = deps;
+export const subscribeReactions = (ctx: EngineContext, userRequests: Pick<UserRequests, "releaseTasks">): void => {
+  const { bus, runtime, store, log, launches, noticeRepair, observedAnswers } = ctx;
+  const { worktrees, sessionDirectories, gates, lostSessions, waits } = ctx;
   /** Tasks whose run has not ended yet, so that the end of a run is reacted to once. */
   const running = new Set<string>();
 
@@ -50,10 +19,10 @@ export const subscribeReactions = (deps: ReactionDeps): void => {
     worktrees.onRunEnded(task);
     observedAnswers.forget(sessionID);
     if (status === "completed") return;
-    launches.cancelPending(sessionID);
+    launches.cancel(sessionID);
     noticeRepair.forget(sessionID);
     // Nobody is left to read the results of the task's own tasks, and a notice would wake a session that was stopped.
-    return cancellation.cancelChildren(sessionID);
+    return cancelChildren(ctx, sessionID);
   };
 
   bus.on("taskChanged", (task) => {
@@ -61,7 +30,7 @@ export const subscribeReactions = (deps: ReactionDeps): void => {
     if (!hasEnded(task)) {
       running.add(sessionID);
       if (worktree) sessionDirectories.enter(sessionID, worktree.directory);
-      if (runtime.snapshotOf(sessionID)?.hasTag("stopping")) launches.cancelPending(sessionID);
+      if (runtime.snapshotOf(sessionID)?.hasTag("stopping")) launches.cancel(sessionID);
       return;
     }
     sessionDirectories.leave(sessionID);
@@ -87,9 +56,9 @@ export const subscribeReactions = (deps: ReactionDeps): void => {
   });
 
   bus.on("sessionDeleted", async ({ sessionID }) => {
-    launches.cancelPending(sessionID);
+    launches.cancel(sessionID);
     noticeRepair.forget(sessionID);
     const tasks = store.list({ parentSessionID: sessionID }).map((task) => task.sessionID);
-    if (tasks.length > 0) await cancellation.clear(tasks, "person");
+    if (tasks.length > 0) await clear(ctx, tasks, "person");
   });
 };

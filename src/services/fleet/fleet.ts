@@ -1,8 +1,7 @@
 // ADR-253 in docs/decisions.md
 import { randomUUID } from "node:crypto";
 import type { FleetOffer, FleetServer } from "../../task.ts";
-import type { LaunchPlan, LaunchRequest } from "../launch/launch-plan.ts";
-import type { Elsewhere } from "../operations/read-task.ts";
+import type { Elsewhere, LaunchPlan, LaunchRequest } from "../engine/requests.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { Outcome } from "../platform/result.ts";

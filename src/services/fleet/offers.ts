@@ -1,5 +1,5 @@
 import type { FleetOffer } from "../../task.ts";
-import type { LaunchPlan, LaunchRequest } from "../launch/launch-plan.ts";
+import type { LaunchPlan, LaunchRequest } from "../engine/requests.ts";
 import { errorMessage } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import { own, quoteLine } from "../text/own-text.ts";

@@ -1,4 +1,4 @@
-import type { Elsewhere } from "../operations/read-task.ts";
+import type { Elsewhere } from "../engine/requests.ts";
 import { fail } from "../platform/result.ts";
 import { nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
 import { noSuchMessage, writePassage } from "../text/transcript.ts";

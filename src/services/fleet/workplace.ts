@@ -3,10 +3,9 @@ import type { TaskContext, UserRequest } from "../../machines/task/events.ts";
 import { isAtRest } from "../../machines/task/machine.ts";
 import { hasEnded, type ModelRef, type OrderedRun, type Task, type TaskStatus } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
+import { FLEET_WAITER } from "../engine/operations/waiters.ts";
+import type { Launched, LaunchRequest, ResumeRequest } from "../engine/requests.ts";
 import type { Host } from "../host/host.ts";
-import type { Launches } from "../launch/launch.ts";
-import { FLEET_WAITER } from "../operations/cancel.ts";
-import type { createResume } from "../operations/resume.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
@@ -55,13 +54,13 @@ export interface Workplace {
 export interface WorkplaceDeps {
   host: Pick<Host, "createSession" | "session" | "sessionsSince">;
   reads: Pick<HostReads, "agents" | "models">;
-  launch: Launches["launch"];
+  launch(request: LaunchRequest): Promise<Outcome<Launched>>;
   runtime: Pick<Runtime, "send" | "liveTasks" | "snapshotOf" | "subscribe">;
   store: Pick<Store, "get" | "list">;
   clock: Clock;
   log: Log;
   directory: string;
-  resume: ReturnType<typeof createResume>;
+  resume(request: ResumeRequest): Promise<Outcome<Task>>;
   /** Resolves when the task has ended, or is not this process's any more. */
   untilEnded(taskId: string): Promise<unknown>;
   cancel(taskIds: string[]): Promise<unknown>;

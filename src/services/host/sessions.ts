@@ -55,3 +55,11 @@ export const whySetAside = async (
   const promptedAt = prompt?.ok ? prompt.value.createdAt : message.createdAt;
   return ok(promptedAt > archivedAt ? undefined : "archived");
 };
+
+/** Returns why the first of several calls failed that did; undefined where none did. */
+export const firstFailure = (results: HostResult<unknown>[]): HostFailure | undefined =>
+  results.find((result) => !result.ok)?.failure;
+
+/** Treats "not found" as success, for calls that abort or reject. */
+export const okIfNotFound = (result: HostResult<unknown>): HostResult<unknown> =>
+  !result.ok && result.failure.kind === "notFound" ? { ok: true, value: undefined } : result;

@@ -1,4 +1,4 @@
-import type { Engine } from "../engine.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { Host } from "../host/host.ts";
 import { createListeners } from "../platform/listeners.ts";
 import type { Store } from "../store/store.ts";

@@ -25,12 +25,12 @@ export interface ReceiptsDeps {
   log: Log;
   /** Where this process collects what it observes of runs under way, by session. */
   progress: { runOf(sessionID: string): RunTally | undefined };
-  /** Takes what the host has stored of a run that was taken over. */
-  onTakenOver(events: readonly HostEvent[]): void;
+  /** Where is announced what the host has stored of a run that was taken over. */
+  bus: { emit(type: "storedEventsRead", events: readonly HostEvent[]): void };
 }
 
 /** Creates the writer of receipts. */
-export const createReceipts = ({ host, clock, log, progress, onTakenOver }: ReceiptsDeps): Receipts => {
+export const createReceipts = ({ host, clock, log, progress, bus }: ReceiptsDeps): Receipts => {
   /** What is being read of runs that were taken over, by session. */
   const underWay = new Map<string, Promise<void>>();
   /** The tallies that lack the beginning of their runs. */
@@ -59,7 +59,7 @@ export const createReceipts = ({ host, clock, log, progress, onTakenOver }: Rece
     const stored = await addStored(tally, sessionID, messageID);
     if (!stored) return;
     incomplete.delete(tally);
-    onTakenOver(stored);
+    bus.emit("storedEventsRead", stored);
   };
 
   const receiptOf = (tally: RunTally, isWhole: boolean, { run, ...rest }: EndedRun): Receipt =>

@@ -21,8 +21,7 @@ import { LEASE_MS } from "../store/ownership.ts";
 import type { PendingPrompts, Store, TaskRecord } from "../store/store.ts";
 import { type Inspect, startActorSystem, type Transitions } from "./actor-system.ts";
 import { createAlarm } from "./alarm.ts";
-import { type Charts, supervisionFailed } from "./effects/effect-handler.ts";
-import type { Effects } from "./effects/effects.ts";
+import { type Charts, type Effects, supervisionFailed } from "./effects.ts";
 import type { EngineBus } from "./engine-events.ts";
 import type { ProgressLog } from "./progress.ts";
 

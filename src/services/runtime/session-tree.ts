@@ -1,4 +1,5 @@
 import type { HostEvent } from "../../machines/host-events.ts";
+import type { Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import { shareCalls } from "../platform/concurrency.ts";
 import { remember } from "../platform/remember.ts";
@@ -14,6 +15,8 @@ export interface SessionTree {
    * the same session meanwhile share that.
    */
   loadAncestors(sessionID: string): Promise<void>;
+  /** Returns the tasks that a session works for, nearest first. */
+  tasksAbove(sessionID: string): Task[];
   /** True for a child session that was created during the life of this process. To the host, a fork is nobody's child. */
   wasCreatedHere(sessionID: string): boolean;
 }
@@ -68,6 +71,7 @@ export const createSessionTree = (store: Store, host: Host): SessionTree => {
       );
     },
     ancestors,
+    tasksAbove: (sessionID) => ancestors(sessionID).flatMap((id) => store.get(id)?.task ?? []),
     loadAncestors: shareCalls(async (sessionID) => {
       for (;;) {
         const chain = ancestors(sessionID);

@@ -157,13 +157,13 @@ export const ofElisha: readonly Entry[] = [
       "OpenCode stores what a plugin sends as messages of the user: there is no role to choose.",
     ),
     "content: injectedContent": planted(
-      "src/services/delivery/reminders.ts",
+      "src/services/engine/delivery/reminders.ts",
       "({ text, synthetic: true } as const)",
       '({ text: "" as typeof text, synthetic: true } as const)',
       `setupTaskHooks › ${REMINDED}`,
     ),
     "synthetic: true": planted(
-      "src/services/delivery/reminders.ts",
+      "src/services/engine/delivery/reminders.ts",
       "({ text, synthetic: true } as const)",
       "({ text, ignored: true } as const)",
       SYNTHETIC,

@@ -126,7 +126,7 @@ const LISTED = "Historical tasks appear in task list responses";
 const SHOWN = "Task detail accessible for completed tasks after restart";
 
 const forgotten = planted(
-  "src/services/engine.ts",
+  "src/services/engine/engine.ts",
   "const { host, opening, store, clock, log } = deps;",
   "const { host, opening, store, clock, log } = deps; store.remove(store.list({}).flatMap(({ sessionID, runEndedAt }) => runEndedAt === undefined ? [] : [sessionID]));",
 );
@@ -163,7 +163,7 @@ const history: Entry[] = [
   }),
   ...lines(API, HISTORY, RESTARTED, {
     "all previously persisted tasks are loaded from disk into memory": planted(
-      "src/services/operations/read-task.ts",
+      "src/services/engine/operations/read-task.ts",
       "const listed = store.list(filter).map((entry) => ({",
       "const listed = store.list(filter).filter(({ sessionID }) => snapshotOf(sessionID)).map((entry) => ({",
     ),

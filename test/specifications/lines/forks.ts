@@ -3,8 +3,8 @@ import { type Entry, lines, planted, seenBy } from "./entry.ts";
 
 /* What the specifications say of forks: what a child inherits of its parent's conversation, and what it is told of that. */
 
-const SESSION = "src/services/launch/fork-session.ts";
-const PLAN = "src/services/launch/fork-plan.ts";
+const SESSION = "src/services/engine/launch/fork-session.ts";
+const PLAN = "src/services/engine/launch/fork-plan.ts";
 const TRANSCRIPT = "src/services/text/transcript.ts";
 const TOOLS = "src/tools/tasks/toolset.ts";
 
@@ -29,7 +29,7 @@ export const longConversations = planted(
   "",
 );
 
-export const unmarkedFork = planted("src/services/launch/launch.ts", "isForked: fork,", "isForked: false,");
+export const unmarkedFork = planted("src/services/engine/launch/launch.ts", "isForked: fork,", "isForked: false,");
 
 const noPreamble = planted(SESSION, "await storePreamble(id, forkPreamble(plan), session, isWanted);", "");
 
@@ -57,7 +57,7 @@ const inheritance: Entry[] = [
     "The system SHALL support forking parent agent context to child background tasks via an optional `fork` parameter, enabling context-aware delegation without losing conversation history.":
       [
         planted(
-          "src/services/launch/create-session.ts",
+          "src/services/engine/launch/create-session.ts",
           "const first = fork ? forkSources.copy(parentSessionID, parentMessageID) : emptySession;",
           "const first = emptySession;",
           "Launch forked background task",

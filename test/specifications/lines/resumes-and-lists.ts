@@ -5,7 +5,7 @@ import { cutNotice } from "./notices.ts";
 
 /* What the specifications say of resumed tasks, and of lists of tasks. */
 
-const RESUME = "src/services/operations/resume.ts";
+const RESUME = "src/services/engine/operations/resume.ts";
 const LIFECYCLE = "src/machines/task/machine.ts";
 const TOOLS = "src/tools/tasks/toolset.ts";
 const READ = "src/tools/tasks/read.ts";
@@ -114,7 +114,7 @@ const counts: Entry[] = [
   }),
   ...lines(TASKS, "Resume Count Tracking", "Initial resume count", {
     "the task's resumeCount is initialized to zero": planted(
-      "src/services/launch/launch.ts",
+      "src/services/engine/launch/launch.ts",
       "run: { index: 0, messageID,",
       "run: { index: 1, messageID,",
     ),

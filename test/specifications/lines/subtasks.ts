@@ -6,9 +6,9 @@ const TOOLSET = "src/tools/subtasks/toolset.ts";
 const RESULT = "src/tools/subtasks/result.ts";
 const VIEW = "src/machines/task/view.ts";
 const SETUP = "src/machines/task/setup.ts";
-const WAIT = "src/services/operations/wait.ts";
-const LAUNCH = "src/services/launch/launch.ts";
-const EFFECTS = "src/services/runtime/effects/task-effects.ts";
+const WAIT = "src/services/engine/operations/wait.ts";
+const LAUNCH = "src/services/engine/launch/launch.ts";
+const EFFECTS = "src/services/engine/effects/task-effects.ts";
 
 const of = (requirement: string, texts: Record<string, Planted | Unplanted | readonly Planted[]>) =>
   lines(["subagents-and-subtasks"], requirement, undefined, texts);
@@ -71,7 +71,7 @@ const IN_OPENCODE = unplanted(
 export const ofSubtasks: readonly Entry[] = [
   ...of("Primary Invariants", {
     "Task ↔ Agent binding is immutable: `TaskCreated.agentId` defines the executor for the entire lifecycle.": planted(
-      "src/services/operations/resume.ts",
+      "src/services/engine/operations/resume.ts",
       "if (request.agent !== undefined && request.agent.toLowerCase() !== agent.toLowerCase()) {",
       "if (request.agent === null) {",
       "a task is bound to one agent for its whole life",
@@ -249,7 +249,7 @@ export const ofSubtasks: readonly Entry[] = [
   }),
   ...of(WAITING, {
     "Blocking must be implemented without repeatedly rebuilding full projections.": planted(
-      "src/services/recovery/housekeeping.ts",
+      "src/services/engine/recovery/housekeeping.ts",
       "const IDLE_POLL_INTERVAL_MS = 5_000;",
       "const IDLE_POLL_INTERVAL_MS = 500;",
       "the end is learned from events: nothing is asked of the host while the child works",
@@ -280,7 +280,7 @@ export const ofSubtasks: readonly Entry[] = [
     ],
     "If `events$` subscription is not accessible in the tool (missing injection), poll `EventStore.readStream(childTaskId)` from last seen `seq`.":
       planted(
-        "src/services/recovery/housekeeping.ts",
+        "src/services/engine/recovery/housekeeping.ts",
         "work: pollIdleSessions,",
         "work: () => undefined,",
         "an end of which no event tells is found all the same",
@@ -306,7 +306,7 @@ export const ofSubtasks: readonly Entry[] = [
       seenBy(AUTHOR, userAsAuthor),
     "On `TaskCreated`, set `parentTaskId`.": seenBy(`Domain changes › ${STORED}`, noParent),
     "If `parentTaskId` is present and parent exists, append to `childTaskIds` idempotently.": planted(
-      "src/services/operations/read-task.ts",
+      "src/services/engine/operations/read-task.ts",
       "parentTaskId === taskId ? sessionID : []",
       "parentTaskId === taskId ? [sessionID, sessionID] : []",
       "childTaskIds has each child once, whatever happens to it how often",

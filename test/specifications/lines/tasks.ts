@@ -8,7 +8,7 @@ import { cutNotice } from "./notices.ts";
  * mistake beside it: in that file, the first text is replaced by the second.
  */
 
-const LAUNCH = "src/services/launch/launch.ts";
+const LAUNCH = "src/services/engine/launch/launch.ts";
 const LIFECYCLE = "src/machines/task/machine.ts";
 const VIEW = "src/machines/task/view.ts";
 const TOOLS = "src/tools/tasks/toolset.ts";
@@ -84,7 +84,7 @@ const status: Entry[] = [
   ...lines(TASKS, "Task Status Management", "Cancel running tasks", {
     'task status changes to "cancelled"': planted(LIFECYCLE, '{ target: "cancelled" },', '{ target: "error" },'),
     "any ongoing execution is terminated gracefully": planted(
-      "src/services/runtime/effects/task-effects.ts",
+      "src/services/engine/effects/task-effects.ts",
       "const { sessions, results } = await abortAll(host, taskId);",
       'if (taskId) return { type: "STOPPED", at: clock.now() }; const { sessions, results } = await abortAll(host, taskId);',
     ),
@@ -104,7 +104,7 @@ const status: Entry[] = [
 ];
 
 const forgetsSoon = planted(
-  "src/services/recovery/housekeeping.ts",
+  "src/services/engine/recovery/housekeeping.ts",
   "store.sweep(retention(), clock.now()) > 0",
   "store.sweep({ days: 1 / 24 }, clock.now()) > 0",
 );
@@ -138,7 +138,7 @@ const retrieval: Entry[] = [
   ...lines(TASKS, "Task Result Retrieval", "Task persistence", {
     "task persists in memory until explicitly cleared via {prefix}_clear": [
       planted(
-        "src/services/operations/cancel.ts",
+        "src/services/engine/operations/cancel.ts",
         "store.remove(taskIds.filter((taskId) => !keptIds.has(taskId)));",
         "",
       ),
@@ -173,7 +173,7 @@ const progress: Entry[] = [
 const batches: Entry[] = [
   ...lines(TASKS, "Batch Task Management", undefined, {
     "The system SHALL support grouping related tasks with batch identifiers for organizational purposes.": planted(
-      "src/services/launch/launch-plan.ts",
+      "src/services/engine/launch/launch-plan.ts",
       "request.batchId ?? batchOfTurn(rules, request)",
       "batchOfTurn(rules, request)",
       "Group related tasks",
@@ -181,7 +181,7 @@ const batches: Entry[] = [
   }),
   ...lines(TASKS, "Batch Task Management", "Group related tasks", {
     "they share the same batchId for correlation": planted(
-      "src/services/launch/launch-plan.ts",
+      "src/services/engine/launch/launch-plan.ts",
       'return turn.replace(/^msg_/, "batch_");',
       "return turn.replace(/^msg_/, `batch_${Math.random()}`);",
     ),
@@ -212,7 +212,7 @@ const detection: Entry[] = [
           "Detect completion via event",
         ),
         planted(
-          "src/services/recovery/housekeeping.ts",
+          "src/services/engine/recovery/housekeeping.ts",
           "work: pollIdleSessions,",
           "work: () => undefined,",
           "Fallback to polling",
@@ -229,7 +229,7 @@ const detection: Entry[] = [
   }),
   ...lines(TASKS, "Event-Based Completion Detection", "Fallback to polling", {
     "polling mechanism detects completion within fallback interval": planted(
-      "src/services/recovery/housekeeping.ts",
+      "src/services/engine/recovery/housekeeping.ts",
       "const IDLE_POLL_INTERVAL_MS = 5_000;",
       "const IDLE_POLL_INTERVAL_MS = 6_000;",
     ),

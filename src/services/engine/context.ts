@@ -1,0 +1,155 @@
+import { randomUUID } from "node:crypto";
+import type { Fleet } from "../fleet/fleet.ts";
+import { type ClosableHost, createHostAfter } from "../host/closable-host.ts";
+import { createSessionAborter } from "../host/host.ts";
+import type { Workplaces } from "../host/workplaces.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Ids } from "../platform/ids.ts";
+import { createEventBus } from "../platform/listeners.ts";
+import type { Log } from "../platform/log.ts";
+import { fail } from "../platform/result.ts";
+import type { RunCommand } from "../platform/shell-command.ts";
+import { createReceipts } from "../receipts/receipts.ts";
+import type { Inspect } from "../runtime/actor-system.ts";
+import { createBatches } from "../runtime/batches.ts";
+import type { Effects } from "../runtime/effects.ts";
+import type { EngineEvents } from "../runtime/engine-events.ts";
+import { createHostReads } from "../runtime/host-reads.ts";
+import { createLostSessions } from "../runtime/lost-sessions.ts";
+import { createObservedAnswers } from "../runtime/observed-answers.ts";
+import { createObservedSessions } from "../runtime/observed-sessions.ts";
+import { createProgressLog } from "../runtime/progress.ts";
+import { createRuntime } from "../runtime/runtime.ts";
+import { createSessionTree } from "../runtime/session-tree.ts";
+import { createSessionWaits } from "../runtime/session-waits.ts";
+import { createTurns } from "../runtime/turns.ts";
+import { createUsageReader } from "../runtime/usage-reader.ts";
+import { createWorkBelow } from "../runtime/work-below.ts";
+import type { Store } from "../store/store.ts";
+import { createTypedResults, type JsonSchemas } from "../typed-results/typed-results.ts";
+import { createWorktrees, type Worktrees } from "../worktrees/worktrees.ts";
+import { createNoticeRepair } from "./delivery/notice-repair.ts";
+import { createGates } from "./effects/gates.ts";
+import type { EngineOptions } from "./engine-options.ts";
+import { createLaunchesUnderWay } from "./launch/launches-under-way.ts";
+import { createOrphanedLaunches } from "./launch/orphaned-launches.ts";
+import { createSlots } from "./limits/slots.ts";
+import { createTaskAbove } from "./limits/sub-sessions.ts";
+import { createToolCallLog } from "./limits/tool-calls.ts";
+import { createWaits } from "./operations/wait.ts";
+import type { DirectoryOpening } from "./recovery/reopened-directories.ts";
+
+/** What an engine is put together from. */
+export interface EngineParts {
+  /** The engine closes it when it is stopped. */
+  host: ClosableHost;
+  /** Tasks of other processes are taken over once it is known that this process stays. */
+  opening: DirectoryOpening;
+  /** The engine closes it when it is stopped. */
+  store: Store;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  /** Runs the commands of gates. */
+  runCommand: RunCommand;
+  /** Loads what knows JSON Schema. */
+  loadJsonSchemas(): Promise<JsonSchemas>;
+  /** The directory whose tasks the engine supervises. */
+  directory: string;
+  /** The host port's own: the engine says where else its tasks work. */
+  workplaces: Workplaces;
+  /** True where OpenCode has started this plugin in that directory of a worktree. */
+  isServed(directory: string): boolean;
+  options: EngineOptions;
+  /** Undefined where this server is in no fleet. */
+  fleet?: Fleet | undefined;
+  /** Receives all that XState observes of the charts. Undefined: nothing is observed. */
+  inspect?: Inspect | undefined;
+  /** Makes the worktrees. Default: git does. */
+  worktrees?: Partial<Worktrees> | undefined;
+}
+
+/**
+ * Creates what all parts of one engine share: what it was put together from, its charts, what is observed beside them, and
+ * the state of operations. Operations are functions on it, which it does not know.
+ * @param effects carries out what the charts ask for
+ */
+export const createContext = (parts: EngineParts, effects: Effects) => {
+  const { opening, store, clock, ids, log, options, directory, workplaces, isServed, fleet } = parts;
+  // A process that was held up first stops what another one has taken over, whatever it was about to ask.
+  const host = createHostAfter(parts.host, () => runtime.renewLease());
+  const bus = createEventBus<EngineEvents>(log);
+  const abort = createSessionAborter(host, clock, log);
+
+  // What is known in addition to the charts.
+  const progress = createProgressLog();
+  const receipts = createReceipts({ host, clock, log, progress, bus });
+  const observedSessions = createObservedSessions();
+  const taskAbove = createTaskAbove(observedSessions, store, progress);
+  const sessionTree = createSessionTree(store, host);
+
+  // Where tasks work.
+  const newId = () => randomUUID().slice(0, 8);
+  const worktrees: Worktrees = {
+    ...createWorktrees({ host, store, clock, log, options: options.worktree, newId }),
+    ...parts.worktrees,
+  };
+  const home = fleet?.createHome({
+    store,
+    deniedTo: async ({ parentSessionID }) => {
+      const parent = await host.session(parentSessionID);
+      if (!parent.ok) return fail(parent.failure.message, "host");
+      return { ok: true, value: parent.value.permission.filter(({ action }) => action === "deny") };
+    },
+    depthOf: ({ parentSessionID }) => {
+      const above = sessionTree.tasksAbove(parentSessionID);
+      return above.length + (above.at(-1)?.order?.depth ?? 1);
+    },
+    receiveChanges: worktrees.receive,
+    onHostEvent: (event) => bus.emit("missedHostEvent", event),
+    onSteps: (taskId, steps, at) => {
+      progress.replace(taskId, steps, at);
+      bus.emit("usedElsewhere", { taskId });
+    },
+  });
+
+  const runtime = createRuntime({ clock, store, log, progress, effects, bus, inspect: parts.inspect });
+  home?.serve(runtime);
+
+  return {
+    ...{ host, opening, store, clock, ids, log, options, directory, workplaces, isServed, bus, runtime },
+    /** Aborts a session, as often as it takes. Resolves when the host has confirmed that, or was asked in vain. */
+    abort,
+    /** Undefined where this server is in no fleet. */
+    fleet,
+    /** Orders runs of this server's tasks from others; undefined where it is in no fleet. */
+    home,
+    worktrees,
+    ...{ progress, receipts, observedSessions, sessionTree },
+    /** Returns the task for which a session counts that has no task of its own. */
+    taskAbove,
+    observedAnswers: createObservedAnswers(),
+    workBelow: createWorkBelow(clock, taskAbove),
+    reads: createHostReads(host, clock, log, observedSessions.sessionOf, store.isAlone),
+    usageReader: createUsageReader(store, progress),
+    sessionWaits: createSessionWaits(clock),
+    turns: createTurns(host, log),
+    noticeRepair: createNoticeRepair(),
+    lostSessions: createLostSessions(abort, sessionTree.ancestors),
+    toolCalls: createToolCallLog(options.loop.readingTools),
+    gates: createGates(parts.runCommand),
+    typedResults: createTypedResults(options.schema, parts.loadJsonSchemas),
+    slots: createSlots({ store, clock, log, runtime, bus }, options.concurrency),
+    batches: createBatches(store, options.isHeadless),
+    waits: createWaits(runtime, store, clock),
+    launches: createLaunchesUnderWay(),
+    orphanedLaunches: createOrphanedLaunches(host, store, clock, log),
+    /** Tasks beyond a limit whose last words are being read. */
+    endingRuns: new Set<string>(),
+    /** Aborted when this process stops the engine. */
+    stopping: new AbortController(),
+  };
+};
+
+/** What all parts of one engine share. Functions take a `Pick` of it where tests call them with less. */
+export type EngineContext = ReturnType<typeof createContext>;

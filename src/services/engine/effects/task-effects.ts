@@ -1,0 +1,298 @@
+import { ABORTED } from "../../../machines/host-events.ts";
+import type { Misfit, Prompt, TaskEvent } from "../../../machines/task/events.ts";
+import { type Answer, besideText, isStop, type ResultSchema, type TaskError } from "../../../task.ts";
+import type { Host, HostFailure, HostMessage, HostResult } from "../../host/host.ts";
+import { isDeleted } from "../../host/sessions.ts";
+import { misfitError, misfitPrompt, promptWithSchema } from "../../text/child-prompts.ts";
+import { firstFailure, type HostFailure, type HostResult, isDeleted, okIfNotFound } from "../../host/host.ts";
+import { createEarlierMessages } from "../../runtime/earlier-messages.ts";
+import type { Charts } from "../../runtime/effects.ts";
+import { determineRunOutcome, NEWEST_MESSAGES, type RunOutcome, storedAtOf } from "../../runtime/run-outcome.ts";
+import type { EngineContext } from "../context.ts";
+import { notStopped, stopSession } from "../operations/stop-session.ts";
+import { type EffectHandlers, type EffectOf, endRun } from "./effect-handler.ts";
+import { stopWhile } from "./stop-while.ts";
+import { untilNothingIsTakenBack } from "./taken-back.ts";
+
+/**
+ * How many messages are read when the newest ones hold no text, no answer or no finished step: an agent that takes more
+ * steps than this without a word counts as silent.
+ */
+const ALL_MESSAGES = 200;
+
+/** True when older messages would add nothing to what is known of the run. */
+const isConclusive = (outcome: RunOutcome): boolean => {
+  if (outcome.is === "answered") {
+    // Of steps without an end, all are wanted.
+    return outcome.result !== "" && outcome.isPromptKnown && outcome.incomplete !== "noStopReason";
+  }
+  if (outcome.is === "unseen") return outcome.lastStepAt !== undefined;
+  return outcome.is === "failed" && !isStop(outcome.error);
+};
+
+const toTaskError = ({ name, message }: HostFailure): TaskError => ({ name, kind: "host", message });
+
+/** Has a prompt say what its answer must be. */
+const withSchema = (prompt: Prompt, schema: ResultSchema): Prompt => ({
+  ...prompt,
+  parts: prompt.parts.map((part) => ({ ...part, text: promptWithSchema(part.text, schema) })),
+});
+
+/**
+ * Creates the handlers of the effects that a task asks for: a slot, to send its prompt or an instruction, to check its run,
+ * to stop its session.
+ */
+export const createTaskEffects = (
+  ctx: EngineContext,
+): EffectHandlers<
+  "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "endTurn" | "stopSession"
+> => {
+  const { host, clock, log, ids, store, observedAnswers, receipts, typedResults, workBelow, worktrees, slots } = ctx;
+  const earlierOf = createEarlierMessages();
+
+  /** Waits until the message may be sent. False where the task does not want that any more by then, or is another process's. */
+  const maySend = async (sessionID: string, charts: Charts, isWanted: () => boolean): Promise<boolean> => {
+    const waiting = untilNothingIsTakenBack(ctx, sessionID, isWanted);
+    if (waiting === undefined) return true;
+    await waiting;
+    return charts.confirmOurs(sessionID) && isWanted();
+  };
+
+  /** Takes back the newest step of a session, where none of its tool calls has come to an end. */
+  const takeBackStep = async (sessionID: string): Promise<void> => {
+    const conversation = await host.conversation(sessionID);
+    const newest = conversation.ok ? conversation.value.at(-1) : undefined;
+    const calls = newest?.role === "assistant" ? newest.parts.filter(({ kind }) => kind === "tool") : [];
+    const isCutOff = calls.length > 0 && calls.every((call) => call.kind === "tool" && call.result === undefined);
+    if (!newest || !isCutOff) return;
+    const deleted = await host.deleteMessage(sessionID, newest.id);
+    if (!deleted.ok) log.info("a step could not be taken back", { sessionID, reason: deleted.failure.message });
+  };
+
+  const sendPrompt = async (
+    { taskId, prompt, schema, redoesStep }: EffectOf<"sendPrompt">,
+    charts: Charts,
+  ): Promise<TaskEvent | undefined> => {
+    const task = store.get(taskId)?.task;
+    // Whatever the host answers: it knows nothing of a worktree that is gone.
+    const obstacle = task && worktrees.obstacleTo(task);
+    if (obstacle !== undefined) {
+      const error = { name: "WorktreeGone", kind: "host", message: obstacle } as const;
+      return { type: "PROMPT_REFUSED", at: clock.now(), error, retryable: false };
+    }
+    const run = charts.runBeingSent(taskId);
+    const isWanted = () => run !== undefined && charts.runBeingSent(taskId) === run;
+    if (!(await maySend(taskId, charts, isWanted))) return undefined;
+    if (redoesStep) await takeBackStep(taskId);
+    const sent = await host.prompt(schema ? withSchema(prompt, schema) : prompt);
+    await stopWhile(host, clock, taskId, () => !charts.isStillOurs(taskId));
+    const at = clock.now();
+    if (sent.ok) return { type: "PROMPT_ACCEPTED", at };
+    if (sent.failure.kind === "notFound") return { type: "SESSION_NOT_FOUND", at };
+    const retryable = sent.failure.kind === "unavailable";
+    return { type: "PROMPT_REFUSED", at, error: toTaskError(sent.failure), retryable };
+  };
+
+  const sendSteering = async (
+    { taskId, runMessageID, instruction }: EffectOf<"sendSteering">,
+    charts: Charts,
+  ): Promise<TaskEvent | undefined> => {
+    const { messageID } = instruction;
+    if (!(await maySend(taskId, charts, () => charts.instructionBeingSent(taskId) === messageID))) return undefined;
+    // A model may be shown it before all of it is stored.
+    ctx.noticeRepair.expect(taskId, instruction);
+    // The host stores a prompt a moment after it accepted it, and the instruction is to stand behind it.
+    const prompt = await host.message(taskId, runMessageID);
+    const stored = prompt.ok ? await host.storeMessage(instruction) : prompt;
+    const at = clock.now();
+    if (stored.ok) return { type: "STEERING_STORED", at, messageID };
+    const { kind, name, message } = stored.failure;
+    const error = {
+      name,
+      kind: "host",
+      message: `An instruction could not be given to the agent: ${message}`,
+    } as const;
+    return { type: "STEERING_REFUSED", at, messageID, error, retryable: kind !== "refused" };
+  };
+
+  /** Reads the run's outcome from the host, with as few calls as possible. */
+  const readRunOutcome = async ({
+    taskId,
+    messageID,
+    instructionID,
+    hostError,
+    abortedAt = 0,
+    modelLeftAt = 0,
+  }: EffectOf<"checkRun">): Promise<HostResult<RunOutcome | { is: "busy" }>> => {
+    const busy = await host.busy();
+    if (!busy.ok) return busy;
+    if (busy.value.has(taskId)) return { ok: true, value: { is: "busy" } };
+    const [newest, prompt, instruction] = await Promise.all([
+      host.messages(taskId, NEWEST_MESSAGES),
+      host.message(taskId, messageID),
+      instructionID === undefined ? undefined : host.message(taskId, instructionID),
+    ]);
+    if (!newest.ok) return newest;
+    for (const message of [prompt, instruction]) {
+      if (message && !message.ok && message.failure.kind !== "notFound") return message;
+    }
+    // An error that the host reported since then is a new one, though no new message shows it.
+    const isNewError = hostError !== undefined && hostError.name !== ABORTED;
+    const earlierUntil = isNewError ? Math.max(modelLeftAt, abortedAt) : modelLeftAt;
+    const readAt = clock.now();
+    const outcomeOf = (messages: HostMessage[]) => {
+      const stored = (id: string, message: HostResult<HostMessage> | undefined) => ({
+        messageID: id,
+        storedAt: message?.ok ? message.value.createdAt : storedAtOf(id, messages),
+      });
+      return determineRunOutcome({
+        ...stored(messageID, prompt),
+        instruction: instructionID === undefined ? undefined : stored(instructionID, instruction),
+        earlier: earlierOf(messages, readAt),
+        hostError,
+        earlierUntil,
+        messages,
+      });
+    };
+    const outcome = outcomeOf(newest.value);
+    if (isConclusive(outcome) || newest.value.length < NEWEST_MESSAGES) return { ok: true, value: outcome };
+    const all = await host.messages(taskId, ALL_MESSAGES);
+    return all.ok ? { ok: true, value: outcomeOf(all.value) } : all;
+  };
+
+  /** Says why the host did not give the run's outcome. */
+  const reportFailedCheck = async (
+    failure: HostFailure,
+    { taskId, checkId, wasMissing }: EffectOf<"checkRun">,
+  ): Promise<TaskEvent> => {
+    if (failure.kind !== "notFound") {
+      return { type: "CHECK_FAILED", at: clock.now(), checkId, error: toTaskError(failure) };
+    }
+    if (!wasMissing) return { type: "CHECKED_NOT_FOUND", at: clock.now(), checkId };
+    const deleted = await isDeleted(host, taskId);
+    const at = clock.now();
+    if (deleted.ok && deleted.value) return { type: "SESSION_DELETED", at };
+    return { type: "CHECK_FAILED", at, checkId, error: toTaskError(deleted.ok ? failure : deleted.failure) };
+  };
+
+  /**
+   * An agent that waits for tasks of its own, or for subagents of the host, has not finished: it will receive their results,
+   * and go on. Where all of them have ended, that is about to happen.
+   */
+  const answered = (
+    { taskId, checkId }: EffectOf<"checkRun">,
+    { completedAt, result, ...answer }: { completedAt: number } & Answer,
+    awaitsTasks: boolean,
+    charts: Charts,
+  ): TaskEvent => {
+    const at = clock.now();
+    if (workBelow.isUnderWay(taskId)) return { type: "CHECKED_BUSY", at, checkId };
+    if (!awaitsTasks) return { type: "CHECKED_ANSWERED", at, checkId, completedAt, result, ...besideText(answer) };
+    return { type: charts.awaitsRuns(taskId) ? "CHECKED_AWAITING_TASKS" : "CHECKED_BUSY", at, checkId };
+  };
+
+  /** Puts the JSON of an answer in its place, or says why it does not fit. */
+  const judged = async (event: TaskEvent, schema: ResultSchema | undefined): Promise<TaskEvent> => {
+    if (event.type !== "CHECKED_ANSWERED" || !schema) return event;
+    const read = await typedResults.read(schema, event.result);
+    if ("json" in read) return { ...event, result: read.json };
+    const { misfits } = read;
+    const [partID = ""] = ids.parts(1);
+    const misfit: Misfit = {
+      ...{ messageID: ids.message(), partID, prompt: misfitPrompt(misfits) },
+      error: { name: "SchemaMisfit", kind: "schema", message: misfitError(misfits) },
+    };
+    return { ...event, misfit };
+  };
+
+  /** A plain answer is known from the host's events; whether it fits a schema is not. */
+  const knowRun = (effect: EffectOf<"checkRun">, charts: Charts): TaskEvent | undefined => {
+    if (effect.schema) return undefined;
+    const observed = observedAnswers.answerOf(effect.taskId, effect.instructionID ?? effect.messageID);
+    return observed && answered(effect, observed, charts.awaitsTasks(effect.taskId), charts);
+  };
+
+  const checkRun = async (effect: EffectOf<"checkRun">, charts: Charts): Promise<TaskEvent> => {
+    const { taskId, checkId, abortedAt } = effect;
+    // Asked before and after: the last of its own tasks may end, and be delivered, while the host answers.
+    const awaitedTasks = charts.awaitsTasks(taskId);
+    // With the end comes the receipt, which tells of what was before a takeover, too.
+    const [read] = await Promise.all([readRunOutcome(effect), receipts.ready(taskId)]);
+    if (!read.ok) return reportFailedCheck(read.failure, effect);
+    const outcome = read.value;
+    if (outcome.is === "answered") {
+      const event = answered(effect, outcome, awaitedTasks || charts.awaitsTasks(taskId), charts);
+      return judged(event, effect.schema);
+    }
+    const at = clock.now();
+    const lastStepAt = "lastStepAt" in outcome ? outcome.lastStepAt : undefined;
+    switch (outcome.is) {
+      case "busy":
+        return { type: "CHECKED_BUSY", at, checkId };
+      case "failed":
+        return {
+          type: "CHECKED_FAILED",
+          at,
+          checkId,
+          completedAt: outcome.completedAt ?? at,
+          error: outcome.error,
+          ...(outcome.model ? { model: outcome.model } : {}),
+          ...(outcome.said === undefined ? {} : { said: outcome.said }),
+        };
+      case "faulted":
+        // Until the continued run has begun, the host still shows the earlier fault.
+        return outcome.completedAt !== undefined && outcome.completedAt === abortedAt
+          ? { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt }
+          : {
+              type: "CHECKED_HOST_FAULT",
+              at,
+              checkId,
+              error: outcome.error,
+              completedAt: outcome.completedAt,
+              lastStepAt,
+            };
+      case "aborted":
+        // Until the continued run has begun, the host still shows the earlier interruption.
+        if (outcome.completedAt !== undefined && outcome.completedAt === abortedAt) {
+          return { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt };
+        }
+        return { type: "CHECKED_ABORTED", at, checkId, completedAt: outcome.completedAt ?? at, lastStepAt };
+      case "unseen":
+        return { type: "CHECKED_UNSEEN", at, checkId, lastStepAt };
+      case "unanswered":
+        return { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt };
+    }
+  };
+
+  const changeModel = async ({ taskId, model }: EffectOf<"changeModel">): Promise<TaskEvent> => {
+    const aborted = await host.abort(taskId);
+    const busy = await host.busy();
+    const at = clock.now();
+    const failure = firstFailure([okIfNotFound(aborted), busy]);
+    if (!failure && busy.ok && !busy.value.has(taskId)) return { type: "MODEL_CHANGED", at, model };
+    return { type: "NOT_STOPPED", at, error: notStopped(failure) };
+  };
+
+  /** Whether it has ended is found out by the check that follows, as after any other turn. */
+  const endTurn = async ({ taskId }: EffectOf<"endTurn">): Promise<TaskEvent> => {
+    const aborted = await host.abort(taskId);
+    if (!aborted.ok)
+      log.error("a turn without an end could not be aborted", { sessionID: taskId, reason: aborted.failure.message });
+    return { type: "HOST_IDLE", at: clock.now() };
+  };
+
+  return {
+    requestSlot: {
+      know: (request) => (slots.take(request) ? { type: "SLOT_GRANTED", at: clock.now() } : undefined),
+      // It waits in the queue.
+      perform: () => undefined,
+      onFault: endRun,
+    },
+    sendPrompt: { perform: sendPrompt, failures: ["PROMPT_REFUSED", "SESSION_NOT_FOUND"], onFault: endRun },
+    sendSteering: { perform: sendSteering, failures: ["STEERING_REFUSED"], onFault: endRun },
+    checkRun: { know: knowRun, perform: checkRun, failures: ["CHECK_FAILED", "CHECKED_NOT_FOUND"], onFault: endRun },
+    changeModel: { perform: changeModel, failures: ["NOT_STOPPED"], onFault: endRun },
+    endTurn: { perform: endTurn, onFault: endRun },
+    stopSession: { perform: (effect) => stopSession(ctx, effect), failures: ["NOT_STOPPED"], onFault: endRun },
+  };
+};

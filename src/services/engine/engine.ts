@@ -1,0 +1,202 @@
+import type { HostEvent } from "../../machines/host-events.ts";
+import type { Task, WorktreeChanges } from "../../task.ts";
+import type { UserReply } from "../../user-request.ts";
+import { withRemoteRequests } from "../fleet/remote-requests.ts";
+import { createStepCounts } from "../fleet/steps.ts";
+import type { ModelMessage } from "../host/messages.ts";
+import { errorMessage } from "../platform/log.ts";
+import type { Effects } from "../runtime/effects.ts";
+import { createContext, type EngineContext, type EngineParts } from "./context.ts";
+import { createReminders, reminderFor } from "./delivery/reminders.ts";
+import { createSessionNotes } from "./delivery/session-notes.ts";
+import { notifyOfStaleTasks } from "./delivery/stale-tasks.ts";
+import { createUserRequests } from "./delivery/user-requests.ts";
+import { createEffects } from "./effects/effects.ts";
+import { createHostEventRouter } from "./host-event-router.ts";
+import { launch } from "./launch/launch.ts";
+import { createBudgets } from "./limits/budgets.ts";
+import { cancel, cancelSilently, clear } from "./operations/cancel.ts";
+import { tasksOfOriginal } from "./operations/copied-calls.ts";
+import { findTask, getTask, listTasks, readLastWords, readTranscript } from "./operations/read-task.ts";
+import { runRemoteCommands } from "./operations/remote-commands.ts";
+import { resume } from "./operations/resume.ts";
+import { steer } from "./operations/steer.ts";
+import { createOverlaps } from "./overlaps/overlaps.ts";
+import { subscribeReactions } from "./reactions.ts";
+import { startAdoption } from "./recovery/adoption.ts";
+import { startHousekeeping } from "./recovery/housekeeping.ts";
+
+/** Runs all functions, even if some throw. @throws what the first one threw that failed */
+const runEach = (works: (() => void)[]): void => {
+  const faults = works.flatMap((work) => {
+    try {
+      work();
+      return [];
+    } catch (error) {
+      return [error];
+    }
+  });
+  if (faults.length > 0) throw faults[0];
+};
+
+type Operation = (ctx: EngineContext, ...args: never[]) => unknown;
+
+/** Operations as callers have them, who need not name the context. */
+type Bound<Operations> = {
+  [Name in keyof Operations]: Operations[Name] extends (ctx: never, ...args: infer Args) => infer Result
+    ? (...args: Args) => Result
+    : never;
+};
+
+const bind = <Operations extends Record<string, Operation>>(ctx: EngineContext, operations: Operations) =>
+  Object.fromEntries(
+    Object.entries(operations).map(([name, operation]) => [name, (...args: never[]) => operation(ctx, ...args)]),
+  ) as Bound<Operations>;
+
+/** What tools and the status API may ask of tasks. */
+const operations = {
+  launch,
+  resume,
+  steer,
+  cancel,
+  tasksOfOriginal,
+  get: getTask,
+  list: listTasks,
+  find: findTask,
+  transcript: readTranscript,
+  lastWords: readLastWords,
+  reminderFor,
+};
+
+/**
+ * Starts an engine: its charts, the parts around them, and the timers of what recurs. Returns all that tools and the status API
+ * may ask of the tasks of one directory. A caller that names its own session sees the tasks of that session only.
+ */
+export const createEngine = (parts: EngineParts) => {
+  // The charts ask for effects once they are given events, and by then there are some.
+  const table: Effects = {
+    know: (effect, charts) => effects.know(effect, charts),
+    perform: (effect, charts) => effects.perform(effect, charts),
+    onFault: (effect, at, reason) => effects.onFault(effect, at, reason),
+  };
+  const ctx = createContext(parts, table);
+  const effects = createEffects(ctx);
+  const { host, opening, store, clock, log, runtime, progress, home, waits, launches, orphanedLaunches } = ctx;
+  const engine = bind(ctx, operations);
+
+  const budgets = createBudgets(ctx);
+  const notes = createSessionNotes(ctx);
+  const reminders = createReminders(ctx, notes);
+  const stopNotifyingOfStaleTasks = notifyOfStaleTasks(ctx, notes);
+  const hostOfRequests = home ? withRemoteRequests(host, home) : host;
+  const userRequests = createUserRequests({ ...ctx, host: hostOfRequests }, notes);
+  const overlaps = createOverlaps(ctx);
+
+  // What works for other servers.
+  const worker = ctx.fleet?.createWorker({
+    ...{ host, reads: ctx.reads, runtime, store, directory: ctx.directory },
+    ...{ launch: engine.launch, resume: engine.resume, cancel: engine.cancel, answer: userRequests.answer },
+    untilEnded: (taskId) =>
+      waits.waitForEnd({ taskIds: [taskId], signal: new AbortController().signal, timeoutMs: undefined }),
+    countSteps: createStepCounts(store, progress),
+    patchOf: ctx.worktrees.patchOf,
+    putWorktreeAway: ctx.worktrees.putAway,
+  });
+
+  // What makes up for crashes and missed events.
+  const adoption = startAdoption(ctx, {
+    remind: reminders.remind,
+    onHeartbeat: () => {
+      waits.recheckAll();
+      orphanedLaunches.recheck();
+      worker?.takeOver();
+    },
+  });
+  const runCommands = () => runRemoteCommands(ctx, { ...engine, answer: userRequests.answer });
+  const stopHousekeeping = startHousekeeping(ctx, runCommands);
+
+  subscribeReactions(ctx, userRequests);
+  const onHostEvent = createHostEventRouter(ctx, { budgets, overlaps, adoption, reminders, userRequests });
+
+  return {
+    ...engine,
+    /** Says of these tasks what each used with all tasks below it. */
+    usageOf: ctx.usageReader.usageOf,
+    /** Reads conversations that other servers have; undefined where this one is in no fleet. */
+    elsewhere: ctx.fleet?.elsewhere,
+    /** Says which servers the fleet has; undefined where this one is in no fleet. */
+    viewFleet: ctx.fleet?.view,
+    /** Returns what an ended task left changed in its worktree; undefined where it has none of its own. */
+    changesOf: (task: Task): Promise<WorktreeChanges | undefined> => ctx.worktrees.latestChanges(task),
+    wait: waits.wait,
+    onCallReturned: waits.onCallReturned,
+    /** Records that the result of an ended task was read, the first time that it is. */
+    markRetrieved: ({ sessionID, resultRetrievedAt }: Pick<Task, "sessionID" | "resultRetrievedAt">): void => {
+      // Each event of a task at rest is two commits.
+      if (resultRetrievedAt === undefined) runtime.send(sessionID, { type: "RESULT_READ", at: clock.now() });
+    },
+    /** Stops a task whose parent knows already that it ends: no notice is due. */
+    cancelSilently: (taskId: string): void => {
+      cancelSilently(ctx, taskId).catch((error) =>
+        log.error("a subtask could not be cancelled", { taskId, reason: errorMessage(error) }),
+      );
+    },
+    /**
+     * Removes tasks for good, with all that they launched, and cancels first those that run. No notice is delivered for them
+     * any more. Returns those that are kept: a person has to decide about changes of theirs, or of a task below them.
+     */
+    clear: (taskIds: string[]) => clear(ctx, taskIds, "agent"),
+    /** Replies to a request of a task on behalf of a person; never on behalf of a model. */
+    answer: (taskId: string, answer: UserReply) => userRequests.answer(taskId, answer),
+    /** Runs the commands of the status API and of other processes for tasks of this process. */
+    runRemoteCommands: runCommands,
+    /**
+     * To be asked before a session makes a model request or a tool call. Undefined where it may. Where another process has
+     * taken over its task, a promise that resolves once the session has stopped here: it must not go on.
+     */
+    untilStopped: (sessionID: string): Promise<void> | undefined => {
+      runtime.renewLease();
+      return ctx.lostSessions.untilStopped(sessionID);
+    },
+    onToolCallEnded: overlaps.onToolCallEnded,
+    /** Takes an event of the host. */
+    onHostEvent: (event: HostEvent): void => onHostEvent(event),
+    /** Adds to the messages of a model request, in place, parts of notices that the host has not stored yet. */
+    onModelRequest: (messages: ModelMessage[]): void => {
+      const added = ctx.noticeRepair.addMissingParts(messages);
+      if (added > 0) log.info("a model was shown parts of a message that the host had not stored yet", { added });
+      reminders.show(messages);
+    },
+    /** Calls `listener` with each task that changed, once that is stored. Returns how to stop that. */
+    subscribe: runtime.subscribe,
+    /** Closes the host first, so that nothing that is under way can call it any more. */
+    stop: (): void =>
+      runEach([
+        parts.host.close,
+        opening.close,
+        launches.stop,
+        userRequests.stop,
+        budgets.stop,
+        ctx.gates.stopAll,
+        stopNotifyingOfStaleTasks,
+        notes.stop,
+        ctx.sessionWaits.stop,
+        () => {
+          home?.stop();
+          worker?.stop();
+          ctx.fleet?.leave();
+        },
+        () => ctx.stopping.abort(),
+        waits.stop,
+        adoption.stop,
+        orphanedLaunches.stop,
+        ctx.slots.stop,
+        stopHousekeeping,
+        runtime.stop,
+        () => store.storeProgress(progress.takeChanged()),
+        store.close,
+      ]),
+  };
+};
+
+export type Engine = ReturnType<typeof createEngine>;

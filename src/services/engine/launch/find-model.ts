@@ -1,0 +1,61 @@
+// ADR-145 in docs/decisions.md
+import { modelName } from "../text/model-and-server.ts";
+import type { ModelRef } from "../../../task.ts";
+import type { HostModel } from "../../host/host.ts";
+import { fail, type Outcome } from "../../platform/result.ts";
+import { modelName } from "../../text/model-name.ts";
+import { join, nameOf, type OwnText, own, quoteLine } from "../../text/own-text.ts";
+import { nearestNames } from "./nearest-names.ts";
+
+/** Names that an error suggests: a provider may have hundreds of models. */
+const SUGGESTIONS = 5;
+
+const joinNames = (names: readonly string[]): OwnText => join(names.map(nameOf), ", ");
+
+const nearest = (kind: "models" | "variants", wanted: string, names: readonly string[]): OwnText => {
+  if (names.length === 0) return own`There are none.`;
+  const listed = joinNames(nearestNames(wanted, names, SUGGESTIONS));
+  return names.length > SUGGESTIONS ? own`The nearest ${kind}: ${listed}.` : own`Its ${kind}: ${listed}.`;
+};
+
+const withoutVariant = ({ providerID, modelID }: HostModel): string => modelName({ providerID, modelID });
+
+/**
+ * Finds the model that a caller named as `provider/model` or `provider/model#variant`. The provider ends at the first
+ * slash, since names of models may have slashes; they may have a `#`, too, so a model of the whole name comes first.
+ * A failure names the part that is unknown, and the names that are most like it.
+ */
+export const findModel = (models: readonly HostModel[], wanted: string): Outcome<ModelRef> => {
+  const find = (name: string) => models.find((model) => withoutVariant(model) === name);
+  const whole = find(wanted);
+  if (whole) return { ok: true, value: { providerID: whole.providerID, modelID: whole.modelID } };
+  const mark = wanted.lastIndexOf("#");
+  const name = mark < 0 ? wanted : wanted.slice(0, mark);
+  const variant = mark < 0 ? undefined : wanted.slice(mark + 1);
+  const model = find(name);
+  if (!model) return unknownModel(models, name);
+  const { providerID, modelID, variants } = model;
+  if (variant !== undefined && variants.includes(variant)) return { ok: true, value: { providerID, modelID, variant } };
+  if (variants.length === 0) {
+    return fail(own`Model ${quoteLine(name)} has no variants: leave out ${quoteLine(`#${variant ?? ""}`)}.`);
+  }
+  const known = nearest("variants", variant ?? "", variants);
+  return fail(own`Model ${quoteLine(name)} has no variant ${quoteLine(variant ?? "")}. ${known}`);
+};
+
+const unknownModel = (models: readonly HostModel[], name: string): Outcome<never> => {
+  const slash = name.indexOf("/");
+  const provider = slash < 0 ? undefined : name.slice(0, slash);
+  const ofProvider = models.filter(({ providerID }) => providerID === provider);
+  if (provider !== undefined && ofProvider.length > 0) {
+    const known = nearest("models", name, ofProvider.map(withoutVariant));
+    return fail(own`Provider ${quoteLine(provider)} has no model ${quoteLine(name.slice(slash + 1))}. ${known}`);
+  }
+  const problem =
+    provider === undefined
+      ? own`${quoteLine(name)} names no model: give "provider/model" or "provider/model#variant".`
+      : own`OpenCode has no provider ${quoteLine(provider)}.`;
+  const names = nearestNames(name, models.map(withoutVariant), SUGGESTIONS);
+  if (names.length === 0) return fail(own`${problem} It has no models at all: connect a provider first.`);
+  return fail(own`${problem} The nearest models: ${joinNames(names)}.`);
+};

@@ -1,0 +1,120 @@
+import type { HostSession, PermissionRule } from "../../../machines/host-events.ts";
+import { type ModelRef, shortDescription } from "../../../task.ts";
+import type { HostAgent } from "../../host/host.ts";
+import { fail, type Outcome } from "../../platform/result.ts";
+import type { HostReads } from "../../runtime/host-reads.ts";
+import { join, nameOf, own, quoteLine } from "../../text/own-text.ts";
+import type { EngineContext } from "../context.ts";
+import type { LaunchPlan, LaunchRequest } from "../requests.ts";
+import { findModel } from "./find-model.ts";
+
+/** Returns the agent's own model, or the parent's model if the agent has none. */
+const modelFor = (agent: HostAgent, parent: HostSession): ModelRef | undefined => agent.model ?? parent.model;
+
+/** Returns the rules that a child inherits: whatever the parent may not do, its child may not do either. */
+const inheritedRules = ({ permission }: HostSession): PermissionRule[] =>
+  permission.filter((rule) => rule.action === "deny" || rule.permission === "external_directory");
+
+/** The names that a batch may have. A name that cannot be displayed is rejected, not changed: batches are found by name. */
+const BATCH_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
+
+/** Names the batch of all tasks that are launched in one turn. A message of which no turn is known counts as one. */
+const batchOfTurn = async (
+  { turns }: EngineContext,
+  { parentSessionID, parentMessageID }: LaunchRequest,
+): Promise<string> => {
+  const turn = (await turns.turnOf(parentSessionID, parentMessageID)) ?? parentMessageID;
+  return turn.replace(/^msg_/, "batch_");
+};
+
+/**
+ * Finds an agent by its name, in another case where only one has it so. A hidden one can be named, as with the host's own
+ * tool, but is not suggested: only the host's own helpers, which are hidden and no subagents, are nobody's to launch.
+ */
+const findAgent = async (reads: HostReads, name: string): Promise<Outcome<HostAgent>> => {
+  const agents = await reads.agents();
+  if (!agents.ok)
+    return fail(
+      own`OpenCode did not say which agents there are: ${quoteLine(agents.failure.message)}. Try again.`,
+      "host",
+    );
+  const known = agents.value.filter(({ hidden, isPrimary }) => !(hidden && isPrimary));
+  const inAnyCase = known.filter((candidate) => candidate.name.toLowerCase() === name.toLowerCase());
+  const exact = inAnyCase.find((candidate) => candidate.name === name);
+  const agent = exact ?? (inAnyCase.length === 1 ? inAnyCase[0] : undefined);
+  if (agent) return { ok: true, value: agent };
+  const problem = name === "" ? own`Name the agent.` : own`There is no agent ${quoteLine(name)}.`;
+  const names = join(
+    known.filter(({ hidden }) => !hidden).map((candidate) => nameOf(candidate.name)),
+    ", ",
+  );
+  return fail(own`${problem} Agents: ${names}.`, "agent");
+};
+
+/** Finds the model that a caller named; undefined if it named none. */
+const namedModel = async (reads: HostReads, name: string | undefined): Promise<Outcome<ModelRef | undefined>> => {
+  if (name === undefined) return { ok: true, value: undefined };
+  const models = await reads.models();
+  if (models.ok) return findModel(models.value, name);
+  return fail(
+    own`OpenCode did not say which models there are: ${quoteLine(models.failure.message)}. Try again.`,
+    "host",
+  );
+};
+
+/**
+ * Checks a launch against the host and the store, without creating anything. A failure says what is wrong with the
+ * request. Permission is asked for only once the request is known to be possible, and the parent session is read after
+ * that, because a user may take long to reply.
+ * @throws whatever `permit` throws
+ */
+export const planLaunch = async (ctx: EngineContext, request: LaunchRequest): Promise<Outcome<LaunchPlan>> => {
+  const { reads, typedResults, sessionTree } = ctx;
+  const { maxDepth } = ctx.options;
+  const description = shortDescription(request.description);
+  if (description === "") return fail("The task is not described: say in a few words what it is.");
+  if (request.prompt.trim() === "") return fail("The prompt is empty: say what the agent should do.");
+  if (request.batchId !== undefined && !BATCH_NAME.test(request.batchId)) {
+    return fail(
+      own`${quoteLine(request.batchId, 100)} cannot be a batch_id: give one line of at most 100 characters without control characters, or leave it out.`,
+    );
+  }
+  const agent = await findAgent(reads, request.agent);
+  if (!agent.ok) return agent;
+  const named = await namedModel(reads, request.model);
+  if (!named.ok) return named;
+  const schema = await typedResults.schemaFor(agent.value.name, request.schema);
+  if (!schema.ok) return schema;
+  await request.permit(agent.value.name);
+  const [parent, batchId] = await Promise.all([
+    reads.session(request.parentSessionID),
+    request.batchId ?? batchOfTurn(ctx, request),
+  ]);
+  if (!parent.ok)
+    return fail(
+      own`OpenCode did not find the calling session: ${quoteLine(parent.failure.message)}. Try again.`,
+      "host",
+    );
+  if (parent.value.parentID) await sessionTree.loadAncestors(request.parentSessionID);
+  const ancestors = sessionTree.tasksAbove(request.parentSessionID);
+  // Below a task of another server, the levels there count as well.
+  const depth = ancestors.length + (request.order?.run.depth ?? ancestors.at(-1)?.order?.depth ?? 1);
+  if (depth > maxDepth) {
+    return fail(
+      `This task would run ${depth} levels deep, and ${maxDepth} is the limit (option "maxDepth"). Do the work here instead.`,
+    );
+  }
+  return {
+    ok: true,
+    value: {
+      description,
+      agent: agent.value.name,
+      batchId,
+      model: named.value ?? modelFor(agent.value, parent.value),
+      permission: [...inheritedRules(parent.value), ...(request.order?.denied ?? [])],
+      schema: schema.value,
+      callerDirectory: parent.value.directory ?? request.directory,
+      parentTask: ancestors[0],
+    },
+  };
+};

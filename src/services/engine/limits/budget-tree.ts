@@ -1,0 +1,106 @@
+import type { BudgetedUsage } from "../../../task.ts";
+
+/** What a task and all tasks below it have used. */
+interface TreeUsage extends BudgetedUsage {
+  /** How many tasks are below it. */
+  tasks: number;
+}
+
+interface Node {
+  parent: string | undefined;
+  children: Set<string>;
+  own: BudgetedUsage;
+  sum: TreeUsage;
+}
+
+const NOTHING: TreeUsage = { toolCalls: 0, tokens: 0, cost: 0, tasks: 0 };
+
+const add = (sum: TreeUsage, more: TreeUsage): TreeUsage => ({
+  toolCalls: sum.toolCalls + more.toolCalls,
+  tokens: sum.tokens + more.tokens,
+  cost: sum.cost + more.cost,
+  tasks: sum.tasks + more.tasks,
+});
+
+const difference = (now: BudgetedUsage, before: BudgetedUsage): TreeUsage => ({
+  toolCalls: now.toolCalls - before.toolCalls,
+  tokens: now.tokens - before.tokens,
+  cost: now.cost - before.cost,
+  tasks: 0,
+});
+
+/** Where tasks that are not known yet are read from. */
+interface UsageSource {
+  /** Returns what a task has used itself, in all its runs. */
+  ownUsage(taskId: string): BudgetedUsage;
+  /** Returns the tasks that a task launched, ended ones included. */
+  childTasks(taskId: string): string[];
+}
+
+/**
+ * Creates an empty tree of what tasks have used with all tasks below them. A task is read from its source once, with all below
+ * it; from then on each change costs an addition for every task above it, and no query.
+ */
+export const createBudgetTree = ({ ownUsage, childTasks }: UsageSource) => {
+  const nodes = new Map<string, Node>();
+
+  /** The task and the known ones above it, nearest first. */
+  const upwards = (taskId: string): string[] => {
+    const chain: string[] = [];
+    for (let id: string | undefined = taskId; id !== undefined; id = nodes.get(id)?.parent) {
+      if (!nodes.has(id) || chain.includes(id)) break;
+      chain.push(id);
+    }
+    return chain;
+  };
+
+  const addUpwards = (taskId: string | undefined, more: TreeUsage) => {
+    for (const id of taskId === undefined ? [] : upwards(taskId)) {
+      const node = nodes.get(id);
+      if (node) node.sum = add(node.sum, more);
+    }
+  };
+
+  /** Reads a task with all below it. Those that are known already are taken as they are. */
+  const load = (taskId: string, parent: string | undefined, own: BudgetedUsage): Node => {
+    const node: Node = { parent, children: new Set(), own, sum: { ...NOTHING, ...own } };
+    nodes.set(taskId, node);
+    for (const childId of childTasks(taskId)) {
+      const child = nodes.get(childId) ?? load(childId, taskId, ownUsage(childId));
+      node.children.add(childId);
+      node.sum = add(node.sum, { ...child.sum, tasks: child.sum.tasks + 1 });
+    }
+    return node;
+  };
+
+  const remove = (taskId: string) => {
+    const node = nodes.get(taskId);
+    nodes.delete(taskId);
+    for (const childId of node?.children ?? []) remove(childId);
+  };
+
+  return {
+    /** Takes what a task has used itself by now. `parentTaskId` names the task above it. */
+    set: (taskId: string, parentTaskId: string | undefined, own: BudgetedUsage) => {
+      const node = nodes.get(taskId);
+      if (node) {
+        addUpwards(taskId, difference(own, node.own));
+        node.own = own;
+        return;
+      }
+      const { sum } = load(taskId, parentTaskId, { toolCalls: own.toolCalls, tokens: own.tokens, cost: own.cost });
+      const parent = parentTaskId === undefined ? undefined : nodes.get(parentTaskId);
+      if (!parent) return;
+      parent.children.add(taskId);
+      addUpwards(parentTaskId, { ...sum, tasks: sum.tasks + 1 });
+    },
+    /** Returns the known tasks above a task and the task itself, topmost first; none when it is not known. */
+    lineage: (taskId: string): string[] => upwards(taskId).reverse(),
+    of: (taskId: string): TreeUsage | undefined => nodes.get(taskId)?.sum,
+    /** Forgets a task that has ended, with all below it. One below a known task is kept, for it counts there. */
+    release: (taskId: string) => {
+      const parent = nodes.get(taskId)?.parent;
+      if (parent === undefined || !nodes.has(parent)) remove(taskId);
+    },
+  };
+};

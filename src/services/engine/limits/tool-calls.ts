@@ -1,0 +1,65 @@
+// ADR-142 in docs/decisions.md
+import type { HostEvent } from "../../../machines/host-events.ts";
+
+/** How often in a row a session's model has called one tool with the same arguments. */
+export interface RepeatedCall {
+  tool: string;
+  times: number;
+}
+
+/** What the tool calls of child sessions show: whether the model goes round in circles, and whether a tool runs. */
+export interface ToolCallLog {
+  /** Takes an event of a child session. Returns the calls in a row that the newest one ends, if the event begins one. */
+  onHostEvent(event: HostEvent): RepeatedCall | undefined;
+  /** True while a tool visibly runs in the session. */
+  isToolRunning(sessionID: string): boolean;
+  forget(sessionID: string): void;
+}
+
+interface Calls extends RepeatedCall {
+  /** Tool and arguments of the newest call. */
+  newest: string;
+  /** Calls that are counted already: the host reports each more than once, and calls of one step overlap. */
+  counted: Set<string>;
+  running: Set<string>;
+}
+
+/**
+ * Creates a log without any call. What it knows is lost when the process ends: then counting begins anew.
+ * @param readingTools only read tasks: an agent that calls one with the same arguments until they end goes in no circle
+ */
+export const createToolCallLog = (readingTools: readonly string[]): ToolCallLog => {
+  const bySession = new Map<string, Calls>();
+
+  const callsOf = (sessionID: string): Calls => {
+    const known = bySession.get(sessionID);
+    if (known) return known;
+    const calls = { tool: "", times: 0, newest: "", counted: new Set<string>(), running: new Set<string>() };
+    bySession.set(sessionID, calls);
+    return calls;
+  };
+
+  return {
+    onHostEvent: (event) => {
+      // A call whose end was not reported does not run in a session that is idle.
+      if (event.type === "idle") bySession.get(event.sessionID)?.running.clear();
+      // Without arguments, the model is still writing them.
+      if (event.type !== "toolCall" || event.input === undefined) return undefined;
+      const { sessionID, callID, tool, input, stage } = event;
+      const calls = callsOf(sessionID);
+      if (stage === "begun") calls.running.add(callID);
+      else calls.running.delete(callID);
+      if (readingTools.includes(tool) || calls.counted.has(callID)) return undefined;
+      calls.counted.add(callID);
+      const call = `${tool} ${input}`;
+      calls.times = call === calls.newest ? calls.times + 1 : 1;
+      calls.tool = tool;
+      calls.newest = call;
+      return { tool, times: calls.times };
+    },
+    isToolRunning: (sessionID) => (bySession.get(sessionID)?.running.size ?? 0) > 0,
+    forget: (sessionID) => {
+      bySession.delete(sessionID);
+    },
+  };
+};

@@ -1,0 +1,52 @@
+import type { TaskEvent, UserRequest } from "../../../machines/task/events.ts";
+import type { TaskError } from "../../../task.ts";
+import { firstFailure, type Host, type HostFailure, type HostResult, okIfNotFound } from "../../host/host.ts";
+import type { EngineContext } from "../context.ts";
+
+/** What a child whose request is rejected reads, while its task is being stopped. */
+const CANCELLED = "The task is cancelled.";
+
+/** The error of a session that has not stopped. */
+export const notStopped = (failure: HostFailure | undefined): TaskError => ({
+  name: failure?.name ?? "StillRunning",
+  kind: "host",
+  message: `OpenCode did not confirm that the session stopped${failure ? `: ${failure.message}` : "."}`,
+});
+
+/**
+ * Aborts a session and everything below it. Returns the sessions that were reached and all results. A session that is not
+ * found counts as reached, for there may be sessions below it.
+ */
+const abortAll = async (
+  host: Host,
+  sessionID: string,
+): Promise<{ sessions: string[]; results: HostResult<unknown>[] }> => {
+  const [aborted, children] = await Promise.all([host.abort(sessionID), host.children(sessionID)]);
+  const below = await Promise.all((children.ok ? children.value : []).map((child) => abortAll(host, child)));
+  return {
+    sessions: [sessionID, ...below.flatMap(({ sessions }) => sessions)],
+    results: [aborted, children, ...below.flatMap(({ results }) => results)],
+  };
+};
+
+/**
+ * Aborts a session and everything below it, and rejects what they ask. The session has stopped once the message with that id
+ * has arrived and nothing works.
+ */
+export const stopSession = async (
+  { host, clock }: Pick<EngineContext, "host" | "clock">,
+  { taskId, messageID, requests }: { taskId: string; messageID: string; requests: UserRequest[] },
+): Promise<TaskEvent> => {
+  const { sessions, results } = await abortAll(host, taskId);
+  // The host would list the child's open requests for ever: an abort does not remove them.
+  const rejected = await Promise.all(requests.map((request) => host.rejectUserRequest(request, CANCELLED)));
+  const prompted = await host.message(taskId, messageID);
+  // Once more, now that the prompt is known to be there: the first abort may have come before it.
+  const again = await host.abort(taskId);
+  const busy = await host.busy();
+  const at = clock.now();
+  const failure = firstFailure([...results, again, ...rejected.map(okIfNotFound), busy, prompted]);
+  const isRunning = busy.ok && sessions.some((session) => busy.value.has(session));
+  if (!failure && !isRunning) return { type: "STOPPED", at };
+  return { type: "NOT_STOPPED", at, error: notStopped(failure) };
+};

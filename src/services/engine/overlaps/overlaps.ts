@@ -1,0 +1,222 @@
+import type { HostEvent, ToolCallEffect } from "../../../machines/host-events.ts";
+import type { Overlap } from "../../../task.ts";
+import { type OverlapLine, overlapWarning } from "../../text/overlaps.ts";
+import type { OwnText } from "../../text/own-text.ts";
+import type { EngineContext } from "../context.ts";
+import { getTask } from "../operations/read-task.ts";
+import { createFileLedger, type FileUse } from "./file-ledger.ts";
+
+/** A tool call that has ended. */
+export interface EndedCall {
+  sessionID: string;
+  /** What it did; undefined where that is not known. */
+  effect: ToolCallEffect | undefined;
+  /** False where nothing may be added to its output: it is read by a program. */
+  mayAdd: boolean;
+}
+
+/** A task of this process whose run has not ended. */
+interface TaskAtWork {
+  sessionID: string;
+  parentSessionID: string;
+  /** When its run began, epoch milliseconds. */
+  startedAt: number;
+}
+
+/** Counts keys. */
+const createKeyCounts = () => {
+  const counts = new Map<string, number>();
+  return {
+    has: (key: string) => counts.has(key),
+    change: (key: string, by: 1 | -1) => {
+      const count = (counts.get(key) ?? 0) + by;
+      if (count > 0) counts.set(key, count);
+      else counts.delete(key);
+    },
+  };
+};
+
+/** Lines that are kept for a session whose tool calls cannot say them. */
+const MAX_KEPT = 50;
+
+/**
+ * Creates the record of the files that agents use, by which it is seen when an agent writes a file that another one uses, too:
+ * a task at work, or a session above one. Both are notified once, in the output of a tool call of theirs, for that wakes nobody
+ * and costs no turn; what the launching agent has not read there stands in the notice of the task's end. Nothing is recorded
+ * while no task is at work.
+ */
+export const createOverlaps = (ctx: EngineContext) => {
+  const { clock, bus, progress, store, runtime, taskAbove } = ctx;
+  const { ancestors } = ctx.sessionTree;
+  const get = (taskId: string) => getTask(ctx, taskId);
+  const ledger = createFileLedger();
+  /** When a session began the first command of its step, epoch milliseconds. */
+  const commandsSince = new Map<string, number>();
+  /** What is to be told to sessions with a later call: to one far above a task, or one whose output could not say it. */
+  const kept = new Map<string, OverlapLine[]>();
+
+  /** The tasks at work, each with the sessions above it. */
+  const tasksAtWork = new Map<string, readonly string[]>();
+  /** Those tasks, and the sessions above them: what others do with files concerns nobody. */
+  const concerned = createKeyCounts();
+
+  /** Returns a task of this process whose run has not ended. */
+  const atWork = (taskId: string): TaskAtWork | undefined => {
+    const context = runtime.snapshotOf(taskId)?.context;
+    if (!context || context.completedAt !== undefined) return undefined;
+    return { sessionID: taskId, parentSessionID: context.facts.parentSessionID, startedAt: context.run.startedAt };
+  };
+  const isAbove = (sessionID: string, taskId: string) => ancestors(taskId).includes(sessionID);
+
+  /** Notes whether a task is at work. */
+  const follow = (taskId: string) => {
+    const sessions = atWork(taskId) ? ancestors(taskId) : [];
+    for (const sessionID of tasksAtWork.get(taskId) ?? []) concerned.change(sessionID, -1);
+    for (const sessionID of sessions) concerned.change(sessionID, 1);
+    if (sessions.length > 0) tasksAtWork.set(taskId, sessions);
+    else tasksAtWork.delete(taskId);
+  };
+
+  const forget = (sessionID: string) => {
+    if (tasksAtWork.size === 0) {
+      ledger.clear();
+      commandsSince.clear();
+    } else if (!concerned.has(sessionID)) {
+      ledger.forget(sessionID);
+      commandsSince.delete(sessionID);
+    }
+  };
+
+  bus.on("taskChanged", ({ sessionID, parentSessionID }) => {
+    follow(sessionID);
+    if (!tasksAtWork.has(sessionID)) [sessionID, parentSessionID].forEach(forget);
+  });
+  bus.on("tasksLost", (lost) => {
+    for (const { sessionID } of lost) follow(sessionID);
+    for (const { sessionID } of lost) forget(sessionID);
+  });
+
+  const keep = (sessionID: string, lines: readonly OverlapLine[]) =>
+    kept.set(sessionID, [...(kept.get(sessionID) ?? []), ...lines].slice(-MAX_KEPT));
+
+  /** Notes an overlap with a task's run. Returns whether it is new. */
+  const add = ({ sessionID }: TaskAtWork, overlap: Overlap): boolean => {
+    if (!progress.addOverlap(sessionID, overlap)) return false;
+    storeProgress(sessionID);
+    const changed = get(sessionID);
+    if (changed) bus.emit("taskChanged", changed);
+    return true;
+  };
+
+  /** Stored at once, so that who was told is known to the next process. */
+  const storeProgress = (taskId: string) => {
+    const counted = progress.of(taskId);
+    if (counted) store.storeProgress(new Map([[taskId, counted]]));
+  };
+
+  const take = (taskId: string, who: Overlap["untold"][number]): Overlap[] => {
+    const taken = progress.takeUntold(taskId, who);
+    if (taken.length > 0) storeProgress(taskId);
+    return taken;
+  };
+
+  /**
+   * Notes that a session wrote a file, in the tasks that this concerns. Sessions above a task that did not launch it, and the
+   * writer where it is above one, are told with a later call of theirs.
+   */
+  const onWrite = (writerID: string, path: string) => {
+    const at = new Date(clock.now()).toISOString();
+    const writer = atWork(writerID);
+    for (const use of ledger.othersOf(writerID, path)) {
+      const user = atWork(use.sessionID);
+      const isBelow = writer !== undefined && isAbove(use.sessionID, writerID);
+      const isOwn = user !== undefined && isAbove(writerID, use.sessionID);
+      // What an agent above did before the launch is what the task was launched with. A person's session counts for its tasks only.
+      const counts = isBelow ? use.at >= writer.startedAt : isOwn || (writer !== undefined && user !== undefined);
+      if (!counts) continue;
+      const isNew = [
+        writer !== undefined &&
+          add(writer, {
+            ...{ path, at, did: "wrote", other: { sessionID: use.sessionID, did: use.did } },
+            // Where the other agent launched the writer, it is told as a task, too.
+            untold: user && isBelow ? ["agent"] : ["agent", "caller"],
+          }),
+        user !== undefined &&
+          add(user, {
+            ...{ path, at, did: use.did, other: { sessionID: writerID, did: "wrote" } },
+            // The agent that launched both is told once.
+            untold: isOwn || writer?.parentSessionID === user.parentSessionID ? ["agent"] : ["agent", "caller"],
+          }),
+      ].includes(true);
+      if (!isNew) continue;
+      if (!writer) keep(writerID, [{ path, you: "wrote", by: use.sessionID, did: use.did }]);
+      if (!user && isBelow && writer.parentSessionID !== use.sessionID)
+        keep(use.sessionID, [{ path, you: use.did, by: writerID, did: "wrote" }]);
+    }
+  };
+
+  const use = (sessionID: string, path: string, did: FileUse) => {
+    if (did === "wrote") onWrite(sessionID, path);
+    ledger.note(sessionID, path, did, clock.now());
+  };
+
+  const usesOf = (effect: ToolCallEffect | undefined): [path: string, did: FileUse][] => {
+    if (effect?.kind === "read") return [[effect.path, "read"]];
+    return effect?.kind === "write" ? effect.files.map(({ path }) => [path, "wrote"]) : [];
+  };
+
+  // What was overlapped before the takeover has been noted: from here on it matters who used what.
+  bus.on("storedEventsRead", (events) => {
+    for (const event of events) {
+      if (event.type !== "toolCall") continue;
+      for (const [path, did] of usesOf(event.effect)) ledger.note(event.sessionID, path, did, clock.now());
+    }
+  });
+
+  /** What the agent of a session is to be told: of its own task's files, and of those of the tasks that it launched. */
+  const takeLines = (sessionID: string): OverlapLine[] => {
+    const own = take(sessionID, "agent").map(({ path, did, other }) => ({
+      ...{ path, you: did, by: other.sessionID, did: other.did },
+    }));
+    const launched = runtime.liveTasksOf(sessionID).map(({ context }) => context.facts.sessionID);
+    const ofTasks = launched.flatMap((taskId) =>
+      take(taskId, "caller").map(({ path, did, other }): OverlapLine => {
+        const isYou = other.sessionID === sessionID;
+        const line = { path, by: taskId, did };
+        return isYou ? { ...line, you: other.did } : { ...line, also: { by: other.sessionID, did: other.did } };
+      }),
+    );
+    const later = kept.get(sessionID) ?? [];
+    kept.delete(sessionID);
+    return [...later, ...own, ...ofTasks];
+  };
+
+  return {
+    /** Takes a call that has ended. Returns what is to be added to its output for its agent; undefined where nothing is. */
+    onToolCallEnded: ({ sessionID, effect, mayAdd }: EndedCall): OwnText | undefined => {
+      const user = taskAbove(sessionID) ?? sessionID;
+      if (concerned.has(user)) for (const [path, did] of usesOf(effect)) use(user, path, did);
+      const lines = takeLines(user);
+      if (lines.length === 0) return undefined;
+      if (mayAdd) return overlapWarning(lines, { get, launcher: get(user)?.parentSessionID });
+      keep(user, lines);
+      return undefined;
+    },
+    /** Takes a command that begins, and the files that changed during a step. */
+    onHostEvent: (event: HostEvent) => {
+      if (event.type === "toolCall" && event.tool === "bash" && event.stage === "begun") {
+        const user = taskAbove(event.sessionID) ?? event.sessionID;
+        if (!commandsSince.has(user) && concerned.has(user)) commandsSince.set(user, clock.now());
+      }
+      if (event.type !== "filesChanged") return;
+      const user = taskAbove(event.sessionID) ?? event.sessionID;
+      const since = commandsSince.get(user);
+      commandsSince.delete(user);
+      // Without a command, whoever changed them is known by a tool of its own.
+      if (since === undefined) return;
+      for (const path of event.files) if (!ledger.wasWrittenByOther(user, path, since)) use(user, path, "wrote");
+    },
+  };
+};
+
+export type Overlaps = ReturnType<typeof createOverlaps>;

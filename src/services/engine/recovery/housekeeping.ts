@@ -1,0 +1,137 @@
+import { isInFleet } from "../../../machines/task/slot.ts";
+import { type RepeatOptions, repeat } from "../../platform/clock.ts";
+import { HEARTBEAT_MS } from "../../store/ownership.ts";
+import type { Retention } from "../../store/store.ts";
+import { sweepWorktrees } from "../../worktrees/sweep.ts";
+import type { EngineContext } from "../context.ts";
+import { endOverdueRuns } from "../limits/run-time.ts";
+
+/** Interval (ms) of the idle poll: long, for it only makes up for events that never came. */
+const IDLE_POLL_INTERVAL_MS = 5_000;
+
+/** Longest interval (ms) at which the time of runs is checked. */
+const RUN_TIME_INTERVAL_MS = 5_000;
+
+/** Interval (ms) at which progress is stored: it changes often, and nothing depends on it. */
+const PROGRESS_STORE_INTERVAL_MS = 1_000;
+
+/** Interval (ms) at which commands of other processes are looked for: a person waits for their outcome. */
+const COMMANDS_POLL_INTERVAL_MS = 1_000;
+
+/** Interval (ms) at which outdated tasks are removed. */
+const SWEEP_INTERVAL_MS = 3_600_000;
+
+/** Pause (ms) between two portions of outdated tasks, in which other processes can write, and the host can work. */
+const SWEEP_PAUSE_MS = 100;
+
+/**
+ * Starts everything that recurs, but for the heartbeat, which belongs to adoption. A portion of work that throws is logged
+ * and tried again at its next turn. Returns how to stop it all.
+ */
+export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => void): (() => void) => {
+  const { runtime, host, store, progress, clock, log, workBelow, worktrees, directory, options } = ctx;
+  const { stale: staleAfter, run: runLimit } = options.timeouts;
+
+  /** Tasks whose agent is believed to work, and is not only waiting for tasks of its own. */
+  const workingTasks = (): string[] =>
+    runtime.activeTasks().flatMap((snapshot) => {
+      const { sessionID } = snapshot.context.facts;
+      const isPolled = snapshot.hasTag("awaitingTasks") ? !runtime.awaitsTasks(sessionID) : snapshot.hasTag("working");
+      return isPolled ? sessionID : [];
+    });
+
+  /** Makes up for missed events: one call for all working tasks, and each that is idle gets the event that it missed. */
+  const pollIdleSessions = async (): Promise<void> => {
+    if (workingTasks().length === 0) return;
+    const busy = await host.busy();
+    if (!busy.ok) return log.info("the host did not say which sessions are busy", { reason: busy.failure.message });
+    workBelow.onBusyRead(busy.value);
+    for (const sessionID of workingTasks()) {
+      if (!busy.value.has(sessionID) && !workBelow.isUnderWay(sessionID))
+        runtime.send(sessionID, { type: "HOST_IDLE", at: clock.now() });
+    }
+  };
+
+  /** Staleness is noticed to within a quarter of `staleAfter`. Times are epoch milliseconds. */
+  const staleness = { every: staleAfter / 4, checkedAt: clock.now(), awakeSince: 0 };
+
+  /**
+   * Marks running tasks as stale after `staleAfter` milliseconds without any sign of life, and takes the mark away when
+   * they show one. A task that waits for tasks of its own is not stale: those show the signs. Nor is one that waits for a
+   * slot: its silence counts from when it is given one. Nor is one whose gate runs, nor one that waits for another
+   * server. Of one that is at work there, that server says it. Nor is one whose provider refuses for now: its silence counts
+   * from the time at which the host asks again. Where this check comes late, the machine has slept, and nothing could be heard:
+   * then the silence is counted from now on.
+   */
+  const checkStaleness = (): void => {
+    const now = clock.now();
+    if (now - staleness.checkedAt > 2 * staleness.every) staleness.awakeSince = now;
+    staleness.checkedAt = now;
+    for (const snapshot of runtime.activeTasks()) {
+      if (snapshot.matches({ run: { fleet: "away" } })) continue;
+      const { context, value } = snapshot;
+      const { sessionID } = context.facts;
+      const at = clock.now();
+      const { retry, queuedUntil = 0 } = context;
+      const isWaiting = value.run === "queued" || value.run === "gating" || isInFleet({ value });
+      const waitedUntil = isWaiting ? at : Math.max(queuedUntil, retry?.until ?? 0);
+      const heardAt = Math.max(progress.heardAt(sessionID) ?? at, waitedUntil, staleness.awakeSince);
+      const isSilent = !runtime.awaitsTasks(sessionID) && at - heardAt >= staleAfter;
+      if (isSilent && value.attention === "none") runtime.send(sessionID, { type: "BECAME_STALE", at });
+      if (!isSilent && value.attention === "stale") runtime.send(sessionID, { type: "ACTIVITY_SEEN", at });
+    }
+  };
+
+  /** A run that takes too long is noticed within a quarter of its time, and within `RUN_TIME_INTERVAL_MS`. */
+  const runTime: RepeatOptions[] =
+    runLimit === undefined
+      ? []
+      : [
+          {
+            every: Math.min(RUN_TIME_INTERVAL_MS, runLimit / 4),
+            work: () => endOverdueRuns(ctx, runLimit),
+            fault: "the time of runs could not be checked",
+          },
+        ];
+
+  /** Returns which ended tasks are kept. Many launches must not remove changes that nobody has decided about. */
+  const retention = (): Retention =>
+    options.retention.count === undefined
+      ? options.retention
+      : { ...options.retention, uncounted: worktrees.undecidedTasks(directory) };
+
+  const taskOf = (taskId: string) => store.get(taskId)?.task;
+
+  const recurring: RepeatOptions[] = [
+    ...runTime,
+    { every: IDLE_POLL_INTERVAL_MS, work: pollIdleSessions, fault: "the idle poll failed" },
+    { every: staleness.every, work: checkStaleness, fault: "staleness could not be checked" },
+    {
+      every: PROGRESS_STORE_INTERVAL_MS,
+      work: () => {
+        const changed = progress.takeChanged();
+        if (changed.size > 0) store.storeProgress(changed);
+      },
+      fault: "progress could not be stored",
+    },
+    {
+      every: COMMANDS_POLL_INTERVAL_MS,
+      work: runRemoteCommands,
+      fault: "the commands of other processes could not be read",
+    },
+    {
+      first: HEARTBEAT_MS,
+      every: SWEEP_INTERVAL_MS,
+      work: () => {
+        if (store.sweep(retention(), clock.now()) > 0) return SWEEP_PAUSE_MS;
+        void sweepWorktrees({ options: options.worktree, home: directory, worktrees, clock, log, taskOf });
+        return SWEEP_INTERVAL_MS;
+      },
+      fault: "outdated tasks could not be removed",
+    },
+  ];
+  const stops = recurring.map((work) => repeat(clock, log, work));
+  return () => {
+    for (const stop of stops) stop();
+  };
+};
