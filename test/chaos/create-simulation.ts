@@ -1,6 +1,6 @@
 import type { Prompt } from "../../src/machines/task/events.ts";
-import type { HostMessage } from "../../src/services/host/host.ts";
 import { NOTICE_GIVEN_UP } from "../../src/services/engine/delivery/notices.ts";
+import type { HostMessage } from "../../src/services/host/host.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
 import { createFakeHost, type FakeHost } from "../fakes/fake-host.ts";

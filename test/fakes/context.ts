@@ -2,8 +2,8 @@ import { readOptions } from "../../src/options.ts";
 import { createContext, type EngineContext } from "../../src/services/engine/context.ts";
 import { createDirectoryOpenings } from "../../src/services/engine/recovery/reopened-directories.ts";
 import { createClosableHost } from "../../src/services/host/closable-host.ts";
+import { createSessionDirectories } from "../../src/services/host/directories.ts";
 import type { Host } from "../../src/services/host/host.ts";
-import { createWorkplaces } from "../../src/services/host/workplaces.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import { createIds } from "../../src/services/platform/ids.ts";
 import type { Log } from "../../src/services/platform/log.ts";
@@ -34,7 +34,7 @@ export const createTestContext = ({
         throw new Error("no schema is used");
       },
       directory: "/project",
-      workplaces: createWorkplaces(),
+      sessionDirectories: createSessionDirectories(),
       isServed: () => true,
       options: {
         ...options,

@@ -193,7 +193,6 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
       asked(`answer ${JSON.stringify(answer)}`, taskId) ?? { ok: true, value: undefined },
   };
   const log: Log = { info: () => undefined, error: (message) => console.error(message) };
-  const fulfil = () => runRemoteCommands({ store, log }, operations);
 
   const engine: Pick<Engine, "runRemoteCommands" | "executeCommand" | "subscribe" | "viewFleet"> = {
     get viewFleet() {
@@ -201,7 +200,7 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
       return view && (async () => view);
     },
     runRemoteCommands: () => {
-      if (!source.isBusy) runStoredCommands(operations, store, log);
+      if (!source.isBusy) runRemoteCommands({ store, log }, operations);
     },
     // As where another process supervises the task.
     executeCommand: () => undefined,

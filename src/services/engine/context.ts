@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Fleet } from "../fleet/fleet.ts";
 import { type ClosableHost, createHostAfter } from "../host/closable-host.ts";
-import { createSessionAborter } from "../host/host.ts";
-import type { Workplaces } from "../host/workplaces.ts";
+import type { SessionDirectories } from "../host/directories.ts";
+import { createSessionAborter } from "../host/sessions.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { createEventBus } from "../platform/listeners.ts";
@@ -57,7 +57,7 @@ export interface EngineParts {
   /** The directory whose tasks the engine supervises. */
   directory: string;
   /** The host port's own: the engine says where else its tasks work. */
-  workplaces: Workplaces;
+  sessionDirectories: SessionDirectories;
   /** True where OpenCode has started this plugin in that directory of a worktree. */
   isServed(directory: string): boolean;
   options: EngineOptions;
@@ -75,7 +75,7 @@ export interface EngineParts {
  * @param effects carries out what the charts ask for
  */
 export const createContext = (parts: EngineParts, effects: Effects) => {
-  const { opening, store, clock, ids, log, options, directory, workplaces, isServed, fleet } = parts;
+  const { opening, store, clock, ids, log, options, directory, sessionDirectories, isServed, fleet } = parts;
   // A process that was held up first stops what another one has taken over, whatever it was about to ask.
   const host = createHostAfter(parts.host, () => runtime.renewLease());
   const bus = createEventBus<EngineEvents>(log);
@@ -117,7 +117,7 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
   home?.serve(runtime);
 
   return {
-    ...{ host, opening, store, clock, ids, log, options, directory, workplaces, isServed, bus, runtime },
+    ...{ host, opening, store, clock, ids, log, options, directory, sessionDirectories, isServed, bus, runtime },
     /** Aborts a session, as often as it takes. Resolves when the host has confirmed that, or was asked in vain. */
     abort,
     /** Undefined where this server is in no fleet. */

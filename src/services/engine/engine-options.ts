@@ -1,7 +1,7 @@
 import type { Recovery } from "../../machines/task/events.ts";
 import type { Concurrency } from "../../machines/task/slot-queue.ts";
 import type { Wake } from "../../task.ts";
-import type { Interface } from "../host/opencode-run.ts";
+import type { Interface } from "../host/this-process.ts";
 import type { Retention } from "../store/store.ts";
 import type { TaskBudget } from "../text/limits.ts";
 import type { NoticeStyle } from "../text/notice.ts";

@@ -3,9 +3,10 @@ import type { Task, WorktreeChanges } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import { withRemoteRequests } from "../fleet/remote-requests.ts";
 import { createStepCounts } from "../fleet/steps.ts";
-import type { ModelMessage } from "../host/messages.ts";
+import type { ModelMessage } from "../host/host.ts";
 import { errorMessage } from "../platform/log.ts";
 import type { Effects } from "../runtime/effects.ts";
+import type { RemoteCommand } from "../store/store.ts";
 import { createContext, type EngineContext, type EngineParts } from "./context.ts";
 import { createReminders, reminderFor } from "./delivery/reminders.ts";
 import { createSessionNotes } from "./delivery/session-notes.ts";
@@ -18,7 +19,7 @@ import { createBudgets } from "./limits/budgets.ts";
 import { cancel, cancelSilently, clear } from "./operations/cancel.ts";
 import { tasksOfOriginal } from "./operations/copied-calls.ts";
 import { findTask, getTask, listTasks, readLastWords, readTranscript } from "./operations/read-task.ts";
-import { runRemoteCommands } from "./operations/remote-commands.ts";
+import { executeCommand, runRemoteCommands } from "./operations/remote-commands.ts";
 import { resume } from "./operations/resume.ts";
 import { steer } from "./operations/steer.ts";
 import { createOverlaps } from "./overlaps/overlaps.ts";
@@ -112,7 +113,8 @@ export const createEngine = (parts: EngineParts) => {
       worker?.takeOver();
     },
   });
-  const runCommands = () => runRemoteCommands(ctx, { ...engine, answer: userRequests.answer });
+  const ofPersons = { ...engine, answer: userRequests.answer };
+  const runCommands = () => runRemoteCommands(ctx, ofPersons);
   const stopHousekeeping = startHousekeeping(ctx, runCommands);
 
   subscribeReactions(ctx, userRequests);
@@ -148,8 +150,11 @@ export const createEngine = (parts: EngineParts) => {
     clear: (taskIds: string[]) => clear(ctx, taskIds, "agent"),
     /** Replies to a request of a task on behalf of a person; never on behalf of a model. */
     answer: (taskId: string, answer: UserReply) => userRequests.answer(taskId, answer),
-    /** Runs the commands of the status API and of other processes for tasks of this process. */
+    /** Executes the stored commands of other processes for tasks of this one, and those for tasks at rest in its directory. */
     runRemoteCommands: runCommands,
+    /** Executes a person's command at once; undefined where this process does not supervise the task. */
+    executeCommand: (taskId: string, command: RemoteCommand) =>
+      ctx.runtime.snapshotOf(taskId) && executeCommand(ofPersons, taskId, command),
     /**
      * To be asked before a session makes a model request or a tool call. Undefined where it may. Where another process has
      * taken over its task, a promise that resolves once the session has stopped here: it must not go on.

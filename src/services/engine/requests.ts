@@ -2,7 +2,7 @@ import type { PermissionRule } from "../../machines/host-events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import type { FleetServer, ModelRef, OrderedRun, ResultSchema, Task, Wake, WorktreeChanges } from "../../task.ts";
 import type { Outcome } from "../platform/result.ts";
-import type { InstructionSource } from "../text/instruction.ts";
+import type { InstructionSource } from "../text/child-prompts.ts";
 import type { OwnText } from "../text/own-text.ts";
 import type { TranscriptOptions } from "../text/transcript.ts";
 

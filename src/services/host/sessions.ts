@@ -4,7 +4,7 @@ import type { HostSession, SetAside } from "../../machines/host-events.ts";
 import { TASK_LIMITS } from "../../machines/task/setup.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
-import type { Host, HostResult } from "./host.ts";
+import type { Host, HostFailure, HostResult } from "./host.ts";
 
 /**
  * Checks whether a session is deleted: the host neither finds it nor lists it among all sessions. A 404 alone can have

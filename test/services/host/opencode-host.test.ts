@@ -1,7 +1,7 @@
 import { createOpencodeClient } from "@opencode-ai/sdk";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createSessionDirectories } from "../../../src/services/host/directories.ts";
 import { planFork } from "../../../src/services/engine/launch/fork-plan.ts";
+import { createSessionDirectories } from "../../../src/services/host/directories.ts";
 import type { Host } from "../../../src/services/host/host.ts";
 import { createOpencodeHost } from "../../../src/services/host/opencode-host.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";

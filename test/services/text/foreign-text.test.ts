@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RunResult } from "../../../src/machines/task/events.ts";
-import type { SpokenMessage, SpokenPart } from "../../../src/services/host/host.ts";
 import { textPreamble } from "../../../src/services/engine/launch/fork-plan.ts";
+import type { SpokenMessage, SpokenPart } from "../../../src/services/host/host.ts";
 import { noticeOf, toastOf } from "../../../src/services/text/notice.ts";
 import { taskReminder } from "../../../src/services/text/reminders.ts";
 import { conversationText, excerpt } from "../../../src/services/text/transcript.ts";

@@ -1,5 +1,5 @@
 import type { Prompt } from "../../../machines/task/events.ts";
-import type { ModelMessage } from "../../host/messages.ts";
+import type { ModelMessage } from "../../host/host.ts";
 
 /** The parts of a message that is about to be stored. */
 type ExpectedMessage = Pick<Prompt, "messageID" | "parts">;

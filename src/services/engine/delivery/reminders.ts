@@ -1,9 +1,7 @@
-import type { ModelMessage } from "../host/host.ts";
-import { isTaskReminder } from "../text/reminders.ts";
-import type { ModelMessage } from "../../host/messages.ts";
+import type { ModelMessage } from "../../host/host.ts";
 import { errorMessage } from "../../platform/log.ts";
 import type { OwnText } from "../../text/own-text.ts";
-import { isTaskReminder, taskReminder } from "../../text/task-reminder.ts";
+import { isTaskReminder, taskReminder } from "../../text/reminders.ts";
 import type { EngineContext } from "../context.ts";
 import { listTasks } from "../operations/read-task.ts";
 import type { SessionNotes } from "./session-notes.ts";

@@ -1,9 +1,7 @@
-import { isDeleted, whySetAside } from "../host/sessions.ts";
 import { backoff } from "../../../machines/backoff.ts";
 import { LOOK_BACKOFF } from "../../../machines/outbox/setup.ts";
 import type { Prompt } from "../../../machines/task/events.ts";
-import { isDeleted } from "../../host/host.ts";
-import { whySetAside } from "../../host/set-aside.ts";
+import { isDeleted, whySetAside } from "../../host/sessions.ts";
 import type { OwnText } from "../../text/own-text.ts";
 import type { EngineContext } from "../context.ts";
 

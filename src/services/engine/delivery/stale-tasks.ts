@@ -1,7 +1,6 @@
-import { staleNote, staleToast } from "../text/reminders.ts";
 import { hasEnded, type Task } from "../../../task.ts";
 import { errorMessage } from "../../platform/log.ts";
-import { staleNote, staleToast } from "../../text/stale-task.ts";
+import { staleNote, staleToast } from "../../text/reminders.ts";
 import type { EngineContext } from "../context.ts";
 import type { SessionNotes } from "./session-notes.ts";
 

@@ -2,7 +2,7 @@ import type { OutboxEvent } from "../../../machines/outbox/events.ts";
 import type { Effect, SupervisorEvent } from "../../../machines/supervisor/events.ts";
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { Charts, Effects } from "../../runtime/effects.ts";
-import { gatePrompt } from "../../text/gate.ts";
+import { gatePrompt } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
 import { type EffectHandlers, type EffectOf, endRun } from "./effect-handler.ts";
 import { createOutboxEffects } from "./outbox-effects.ts";

@@ -1,7 +1,7 @@
 import type { HostSession, SetAside } from "../../../machines/host-events.ts";
 import type { NoticePrompt, OutboxEvent, Sender } from "../../../machines/outbox/events.ts";
-import { isDeleted, whySetAside } from "../../host/sessions.ts";
-import { firstFailure, type HostFailure, type HostResult, isDeleted, okIfNotFound } from "../../host/host.ts";
+import type { HostFailure, HostResult } from "../../host/host.ts";
+import { firstFailure, isDeleted, okIfNotFound, whySetAside } from "../../host/sessions.ts";
 import { sleep } from "../../platform/clock.ts";
 import { createEarlierMessages } from "../../runtime/earlier-messages.ts";
 import type { Charts } from "../../runtime/effects.ts";

@@ -1,13 +1,12 @@
 import { ABORTED } from "../../../machines/host-events.ts";
 import type { Misfit, Prompt, TaskEvent } from "../../../machines/task/events.ts";
 import { type Answer, besideText, isStop, type ResultSchema, type TaskError } from "../../../task.ts";
-import type { Host, HostFailure, HostMessage, HostResult } from "../../host/host.ts";
-import { isDeleted } from "../../host/sessions.ts";
-import { misfitError, misfitPrompt, promptWithSchema } from "../../text/child-prompts.ts";
-import { firstFailure, type HostFailure, type HostResult, isDeleted, okIfNotFound } from "../../host/host.ts";
+import type { HostFailure, HostMessage, HostResult } from "../../host/host.ts";
+import { firstFailure, isDeleted, okIfNotFound } from "../../host/sessions.ts";
 import { createEarlierMessages } from "../../runtime/earlier-messages.ts";
 import type { Charts } from "../../runtime/effects.ts";
 import { determineRunOutcome, NEWEST_MESSAGES, type RunOutcome, storedAtOf } from "../../runtime/run-outcome.ts";
+import { misfitError, misfitPrompt, promptWithSchema } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
 import { notStopped, stopSession } from "../operations/stop-session.ts";
 import { type EffectHandlers, type EffectOf, endRun } from "./effect-handler.ts";

@@ -1,9 +1,9 @@
 // ADR-145 in docs/decisions.md
-import { modelName } from "../text/model-and-server.ts";
+
 import type { ModelRef } from "../../../task.ts";
 import type { HostModel } from "../../host/host.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
-import { modelName } from "../../text/model-name.ts";
+import { modelName } from "../../text/model-and-server.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../../text/own-text.ts";
 import { nearestNames } from "./nearest-names.ts";
 

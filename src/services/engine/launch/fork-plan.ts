@@ -1,7 +1,6 @@
 // ADR-038 in docs/decisions.md
 import { estimateTokenCount } from "tokenx";
-import type { ForkedMessage, ForkedPart } from "../host/host.ts";
-import type { ForkedMessage, ForkedPart } from "../../host/messages.ts";
+import type { ForkedMessage, ForkedPart } from "../../host/host.ts";
 import { truncate } from "../../platform/plain-text.ts";
 import { lines, type OwnText, own } from "../../text/own-text.ts";
 

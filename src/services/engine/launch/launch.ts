@@ -18,15 +18,15 @@ const USER = "user";
 /** The worktree that a new task works in: that of its caller, one of its own, or none. */
 const worktreeFor = async (
   { worktrees }: EngineContext,
-  { agent, directory: home, worktree: isWanted, order }: LaunchRequest,
+  { agent, directory: project, worktree: isWanted, order }: LaunchRequest,
   { callerDirectory }: LaunchPlan,
   signal: AbortSignal,
 ): Promise<Outcome<Worktree | undefined>> => {
-  if (order) return worktrees.make({ directory: home, home, commit: order.commit, signal });
+  if (order) return worktrees.make({ directory: project, project, commit: order.commit, signal });
   const shared = worktrees.around(callerDirectory);
   if (shared && isWanted) return fail("This session works in a worktree, and its tasks do too: leave worktree out.");
   if (shared || !(isWanted || worktrees.isFor(agent))) return { ok: true, value: shared };
-  return worktrees.make({ directory: callerDirectory, home, signal });
+  return worktrees.make({ directory: callerDirectory, project, signal });
 };
 
 /** Creates the session of a task, as long as the launch is wanted. */
@@ -64,12 +64,12 @@ const begin = (
   created: CreatedSession,
 ): Outcome<Launched> => {
   const { description, batchId, model, schema, parentTask } = plan;
-  const { store, runtime, progress, clock, ids, worktrees, workplaces, options } = ctx;
+  const { store, runtime, progress, clock, ids, worktrees, sessionDirectories, options } = ctx;
   const { wake = options.wake } = request;
   const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority, order } = request;
   const { id: sessionID, forkRefusal } = created;
   if (worktree) {
-    workplaces.enter(sessionID, worktree.directory);
+    sessionDirectories.enter(sessionID, worktree.directory);
     worktrees.assign({ sessionID, parentSessionID, worktree });
   }
   const { messageID } = created.launch;

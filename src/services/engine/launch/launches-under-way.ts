@@ -1,4 +1,4 @@
-import { atMost } from "../../platform/at-most.ts";
+import { atMost } from "../../platform/concurrency.ts";
 
 /**
  * Sessions that are created at a time. An agent may launch hundreds in one message: where the host is slow, each of those

@@ -1,16 +1,15 @@
 import { modelOf } from "../../../machines/task/fallback.ts";
 import type { StoredSnapshot } from "../../../machines/task/machine.ts";
 import { slotOf } from "../../../machines/task/slot.ts";
-import { attentionOf } from "../../../machines/task/view.ts";
-import { waitingOf } from "../../../machines/task/waiting.ts";
+import { attentionOf, waitingOf } from "../../../machines/task/view.ts";
 import { entryOf, hasEnded, type ListedTask, type Task, type TaskWithUsage, type Waiting } from "../../../task.ts";
-import type { HostMessage } from "../../host/messages.ts";
+import type { HostMessage } from "../../host/host.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
 import { withAwaitedTasks } from "../../store/awaited-tasks.ts";
 import { withSilentSupervisor } from "../../store/silent-supervisor.ts";
 import type { TaskFilter } from "../../store/store.ts";
+import { outOfFleet } from "../../text/model-and-server.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../../text/own-text.ts";
-import { outOfFleet } from "../../text/server.ts";
 import { excerpt, type TranscriptOptions } from "../../text/transcript.ts";
 import type { EngineContext } from "../context.ts";
 

@@ -2,7 +2,7 @@ import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { ModelRef, Task } from "../../../task.ts";
 import { errorMessage } from "../../platform/log.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
-import { modelName } from "../../text/model-name.ts";
+import { modelName } from "../../text/model-and-server.ts";
 import { nameOf, own, quoteLine } from "../../text/own-text.ts";
 import type { EngineContext } from "../context.ts";
 import type { ResumeRequest } from "../requests.ts";
@@ -29,7 +29,7 @@ const prepare = async ({ worktrees, home }: EngineContext, task: Task, signal: A
  * sent.
  */
 export const resume = async (ctx: EngineContext, request: ResumeRequest): Promise<Outcome<Task>> => {
-  const { host, runtime, progress, clock, log, options, workplaces, sessionTree } = ctx;
+  const { host, runtime, progress, clock, log, options, sessionDirectories, sessionTree } = ctx;
   const found = findTask(ctx, request.parentSessionID, request.taskId);
   if (!found.ok) return found;
   const { sessionID, agent } = found.value;
@@ -81,7 +81,7 @@ export const resume = async (ctx: EngineContext, request: ResumeRequest): Promis
   if (refusedNow) return refusedNow;
   const { overlaps: _, ...counted } = found.value.progress;
   progress.begin(sessionID, clock.now(), counted);
-  if (found.value.worktree && !found.value.server) workplaces.enter(sessionID, found.value.worktree.directory);
+  if (found.value.worktree && !found.value.server) sessionDirectories.enter(sessionID, found.value.worktree.directory);
   runtime.send(sessionID, resumeEvent(ctx, request));
   const task = getTask(ctx, sessionID);
   return task ? { ok: true, value: task } : fail(`Task ${sessionID} was cleared.`);

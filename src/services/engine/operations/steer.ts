@@ -1,7 +1,7 @@
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { Task } from "../../../task.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
-import { instructionText } from "../../text/instruction.ts";
+import { instructionText } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
 import type { SteerRequest } from "../requests.ts";
 import { findTask, getTask } from "./read-task.ts";

@@ -1,6 +1,7 @@
 import type { TaskEvent, UserRequest } from "../../../machines/task/events.ts";
 import type { TaskError } from "../../../task.ts";
-import { firstFailure, type Host, type HostFailure, type HostResult, okIfNotFound } from "../../host/host.ts";
+import type { Host, HostFailure, HostResult } from "../../host/host.ts";
+import { firstFailure, okIfNotFound } from "../../host/sessions.ts";
 import type { EngineContext } from "../context.ts";
 
 /** What a child whose request is rejected reads, while its task is being stopped. */

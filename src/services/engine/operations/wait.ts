@@ -246,5 +246,3 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
     },
   };
 };
-
-export type Waits = ReturnType<typeof createWaits>;

@@ -1,4 +1,3 @@
-import { takeoverToast } from "../text/reminders.ts";
 import { isStopping } from "../../../machines/task/machine.ts";
 import { isInFleet } from "../../../machines/task/slot.ts";
 import { hasEnded, type Task } from "../../../task.ts";
@@ -6,7 +5,7 @@ import { repeat, sleep } from "../../platform/clock.ts";
 import { errorMessage } from "../../platform/log.ts";
 import { HEARTBEAT_MS } from "../../store/ownership.ts";
 import type { AbandonedWork, TaskRecord } from "../../store/store.ts";
-import { takeoverToast } from "../../text/takeover.ts";
+import { takeoverToast } from "../../text/reminders.ts";
 import type { EngineContext } from "../context.ts";
 import { cancelChildren, untilEnded } from "../operations/cancel.ts";
 import { ABORT_WAITER, CLEAR_WAITER, FLEET_WAITER, isKnownAfterAbort } from "../operations/waiters.ts";
@@ -42,8 +41,19 @@ export const startAdoption = (
     onHeartbeat(): void;
   },
 ) => {
-  const { store, runtime, host, clock, log, progress, receipts, noticeRepair, sessionTree, worktrees, workplaces } =
-    ctx;
+  const {
+    store,
+    runtime,
+    host,
+    clock,
+    log,
+    progress,
+    receipts,
+    noticeRepair,
+    sessionTree,
+    worktrees,
+    sessionDirectories,
+  } = ctx;
   const { opening, orphanedLaunches } = ctx;
   const { isHeadless, recovery } = ctx.options;
   /** Sessions that have worked in this process; kept where only their tasks are adopted. */
@@ -52,7 +62,7 @@ export const startAdoption = (
   /** The host and git are told of the worktree that a task goes on in, or left changes in. */
   const prepareWorktree = (task: Task) => {
     if (!task.worktree) return;
-    if (!hasEnded(task)) workplaces.enter(task.sessionID, task.worktree.directory);
+    if (!hasEnded(task)) sessionDirectories.enter(task.sessionID, task.worktree.directory);
     if (worktrees.changesOf(task) === undefined) worktrees.expect(task);
   };
 

@@ -2,7 +2,6 @@ import { isInFleet } from "../../../machines/task/slot.ts";
 import { type RepeatOptions, repeat } from "../../platform/clock.ts";
 import { HEARTBEAT_MS } from "../../store/ownership.ts";
 import type { Retention } from "../../store/store.ts";
-import { sweepWorktrees } from "../../worktrees/sweep.ts";
 import type { EngineContext } from "../context.ts";
 import { endOverdueRuns } from "../limits/run-time.ts";
 
@@ -124,7 +123,7 @@ export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => v
       every: SWEEP_INTERVAL_MS,
       work: () => {
         if (store.sweep(retention(), clock.now()) > 0) return SWEEP_PAUSE_MS;
-        void sweepWorktrees({ options: options.worktree, home: directory, worktrees, clock, log, taskOf });
+        void worktrees.sweep(directory, taskOf);
         return SWEEP_INTERVAL_MS;
       },
       fault: "outdated tasks could not be removed",

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import type { ModelMessage } from "../../../src/services/host/host.ts";
 import { createNoticeRepair } from "../../../../src/services/engine/delivery/notice-repair.ts";
-import type { ModelMessage } from "../../../../src/services/host/messages.ts";
+import type { ModelMessage } from "../../../../src/services/host/host.ts";
 
 const part = (id: string, text: string) => ({ id, text, synthetic: false });
 const PROMPT = { messageID: "msg_2", parts: [part("prt_1", "one"), part("prt_2", "two")], runs: [], toasts: [] };

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ForkedMessage, ForkedPart } from "../../../src/services/host/host.ts";
 import { forkPreamble, planFork } from "../../../../src/services/engine/launch/fork-plan.ts";
-import type { ForkedMessage, ForkedPart } from "../../../../src/services/host/messages.ts";
+import type { ForkedMessage, ForkedPart } from "../../../../src/services/host/host.ts";
 
 const LIMITS = { maxToolResultChars: 1_500, maxTokens: 100_000 };
 
