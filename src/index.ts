@@ -8,7 +8,6 @@ import type { Config, Plugin } from "@opencode-ai/plugin";
 import { createErrorToasts } from "./error-toasts.ts";
 import { setup } from "./opencode-2.ts";
 import type { PluginHooks } from "./plugin.ts";
-import { type SatelliteDeps, startSatellite } from "./satellite.ts";
 import { createDirectoryOpenings } from "./services/engine/recovery/reopened-directories.ts";
 import { createReadDirectories, showsWork } from "./services/host/directories.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
@@ -16,6 +15,7 @@ import { errorMessage } from "./services/platform/log.ts";
 import { dataFolder } from "./services/platform/private-files.ts";
 import { projectOf, worktreesFolder } from "./services/worktrees/folders.ts";
 import { createPluginInstances } from "./services/worktrees/plugin-instances.ts";
+import { startWorktreeProxy } from "./worktree-proxy.ts";
 
 const SERVICE = "opencode-taskchart";
 
@@ -42,9 +42,11 @@ const instances = createPluginInstances<PluginHooks, Parameters<PluginHooks["eve
 const server: Plugin = async (input, given) => {
   const project = projectOf(worktreesFolder(dataFolder()), input.directory);
   if (project === undefined) return startInProject(input, given);
-  const createTools: SatelliteDeps["createTools"] = (wanted) => loadPlugin().createSatelliteTools(wanted);
   const opened = readDirectories.open(input.directory);
-  return startSatellite({ input, given, project, instances, opened, createTools });
+  return startWorktreeProxy({
+    ...{ input, given, project, instances, opened },
+    createTools: (wanted) => loadPlugin().createProxyTools(wanted),
+  });
 };
 
 /**

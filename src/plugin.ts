@@ -10,7 +10,7 @@ import { type Options, optionsError, readOptions } from "./options.ts";
 import { createEngine, type Engine } from "./services/engine/engine.ts";
 import type { EngineOptions } from "./services/engine/engine-options.ts";
 import type { DirectoryOpening } from "./services/engine/recovery/reopened-directories.ts";
-import type { Fleet } from "./services/fleet/fleet.ts";
+import type { Fleet } from "./services/fleet/create-fleet.ts";
 import { createClosableHost, createOpencodeLog } from "./services/host/closable-host.ts";
 import { createSessionDirectories, type ReadDirectories } from "./services/host/directories.ts";
 import { completedCallEffect, type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
@@ -82,14 +82,14 @@ type CalledHooks = Required<
 
 /** The hooks that OpenCode calls; what it calls before they exist is kept for them by `index.ts`. */
 export interface PluginHooks extends CalledHooks {
-  /** For the tools of satellites. */
+  /** For the tools of worktree proxies. */
   engine: Engine;
   /** Resolves when tools may be called. */
   ready(): Promise<void>;
 }
 
 /** What the tools in a task's worktree are created with. */
-export interface SatelliteTools {
+export interface ProxyTools {
   given: unknown;
   /** The directory whose engine supervises the worktree's tasks. */
   project: string;
@@ -101,13 +101,8 @@ export interface SatelliteTools {
 
 const noLog: Log = { info: () => undefined, error: () => undefined };
 
-/** Creates the tools that agents in a task's worktree get: those of the project's directory, which each call waits for. */
-export const createSatelliteTools = ({
-  given,
-  project,
-  plugin,
-  configuredAgents,
-}: SatelliteTools): PluginHooks["tool"] => {
+/** Creates the tools that agents in a task's worktree get: those of the project directory, which each call waits for. */
+export const createProxyTools = ({ given, project, plugin, configuredAgents }: ProxyTools): PluginHooks["tool"] => {
   const { options } = readOptions(given);
   let found: PluginHooks | undefined;
   const engine = new Proxy({} as Engine, {
@@ -122,7 +117,7 @@ export const createSatelliteTools = ({
     await found.ready();
   };
   const deps = { engine, clock, prefix: options.prefix, permission: options.permission, isHeadless: isOpencodeRun() };
-  // What is wrong with the configuration is logged in the project's directory, which has the same one.
+  // What is wrong with the configuration is logged in the project directory, which has the same one.
   const tools = createPluginTools(options, deps, configuredAgents, noLog)();
   return toOpencodeTools(inDirectory(project, afterReady(ready, tools)));
 };

@@ -1,26 +1,29 @@
 // A session's events, hooks and tools reach only the plugin of its own directory, and a project has one engine
 // (docs/decisions/243-one-engine-per-project.md).
 import type { Config, Hooks, PluginInput } from "@opencode-ai/plugin";
-import type { PluginHooks, SatelliteTools } from "./plugin.ts";
 import { type OpenedDirectory, showsWork } from "./services/host/directories.ts";
 import type { PluginInstances } from "./services/worktrees/plugin-instances.ts";
+import type { PluginHooks, ProxyTools } from "./plugin.ts";
 
-/** What the plugin is started with in a task's worktree. */
-export interface SatelliteDeps {
+/** Where a worktree's proxy passes everything on to. */
+interface ProxiedPlugin {
   input: PluginInput;
   /** The options as they stand in the worktree's configuration. */
   given: unknown;
-  /** The directory whose engine supervises the worktree's tasks. */
+  /** The project directory, whose engine supervises the worktree's tasks. */
   project: string;
   instances: PluginInstances<PluginHooks, Parameters<PluginHooks["event"]>[0]>;
   /** Knows whether the worktree was opened only to read something of it. */
   opened: OpenedDirectory;
   /** Creates the tools that agents in the worktree get. */
-  createTools(wanted: SatelliteTools): PluginHooks["tool"];
+  createTools(wanted: ProxyTools): PluginHooks["tool"];
 }
 
-/** Starts the plugin in a task's worktree: it hands everything to the plugin in the project's directory, and has no engine. */
-export const startSatellite = ({ input, given, project, instances, opened, createTools }: SatelliteDeps): Hooks => {
+/**
+ * Starts the plugin in a task's worktree as a proxy of the plugin in the project directory: a project has one engine, which
+ * supervises all its tasks (docs/decisions/243-one-engine-per-project.md).
+ */
+export const startWorktreeProxy = ({ input, given, project, instances, opened, createTools }: ProxiedPlugin): Hooks => {
   const leave = instances.serve(input.directory);
   let config: Config | undefined;
   // Where OpenCode opens the worktree first. Not awaited: OpenCode waits for this instance meanwhile.
@@ -34,7 +37,7 @@ export const startSatellite = ({ input, given, project, instances, opened, creat
   };
   const started = () => instances.of(project)?.started();
   return {
-    // OpenCode reads this only once, perhaps before that instance is there: then each call waits for it.
+    // OpenCode reads this only once, perhaps before the project directory is open: then each call waits for that.
     get tool() {
       work();
       const plugin = async () => (await instances.whenOpen(project)).started();
