@@ -38,10 +38,10 @@ const Model = z
 const ENGINE = /^(nats|tls|wss?):\/\/[^\s/?#@]+\/?$/;
 
 /**
- * Describes what is wrong with the address of a fleet's engine, and what to write instead; undefined where nothing is.
+ * Describes what is wrong with the address of a fleet's broker, and what to write instead; undefined where nothing is.
  * `credentials` is how the person who wrote it names the credentials file.
  */
-export const engineProblem = (url: string, credentials: string): string | undefined => {
+export const brokerProblem = (url: string, credentials: string): string | undefined => {
   if (ENGINE.test(url)) return undefined;
   // It would come into logs.
   if (url.includes("@"))
@@ -49,8 +49,8 @@ export const engineProblem = (url: string, credentials: string): string | undefi
   return 'must be the address of a NATS server, such as "nats://10.0.0.5:4222", "tls://…" or "wss://…"';
 };
 
-const EngineUrl = z.string().superRefine((url, context) => {
-  const message = engineProblem(url, "fleet.credentials");
+const BrokerUrl = z.string().superRefine((url, context) => {
+  const message = brokerProblem(url, "fleet.credentials");
   if (message !== undefined) context.addIssue({ code: "custom", message });
 });
 
@@ -267,8 +267,8 @@ export const Options = z.strictObject({
     .prefault({}),
   fleet: z
     .strictObject({
-      url: EngineUrl.optional().describe(
-        "The address of the NATS server that the servers of a fleet share, such as `nats://10.0.0.5:4222`, `tls://…` or `wss://…`. `opencode-taskchart fleet init` sets a fleet up on it. Needed with all else of `fleet`. With this option, tasks may run on other servers. Anyone who can send orders to a server can run commands as the user of that server.",
+      url: BrokerUrl.optional().describe(
+        "The address of the NATS server that the servers of a fleet share, such as `nats://10.0.0.5:4222`, `tls://…` or `wss://…`. `opencode-taskchart fleet init` sets a fleet up on it. Needed with all else of `fleet`. With this option, tasks may run on other servers. Anyone who can queue jobs for a server can run commands as the user of that server.",
       ),
       credentials: z
         .string()
@@ -452,7 +452,7 @@ export const readOptions = (given: unknown): OptionsRead => {
   return { options: withWholeFleet(Options.parse(usable ?? {})), problems: issues.flatMap(problemOf) };
 };
 
-/** A fleet without an engine is none. */
+/** Without `fleet.url` there is no fleet. */
 const withWholeFleet = (options: Options): Options => ({
   ...options,
   fleet: options.fleet?.url === undefined ? undefined : options.fleet,

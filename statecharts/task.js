@@ -6,7 +6,7 @@ export const task = createMachine({
   "type": "parallel",
   "states": {
     "lifecycle": {
-      "description": "The status of the task: that of its newest run.",
+      "description": "How the newest run stands. The state's name is the task's status.",
       "initial": "running",
       "states": {
         "running": {
@@ -128,7 +128,7 @@ export const task = createMachine({
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and not in #queued and not isOffered or goesOn",
+          "guard": "live and notStopping and not in #queued and not isUnclaimed or goesOn",
           "target": ".stopping",
           "actions": "recordLimit",
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
@@ -187,7 +187,7 @@ export const task = createMachine({
           {
             "guard": "live and in #gating or hasSchema and in #verifying or in #recovering",
             "target": ".recovering",
-            "description": "The process that supervised the task has ended, and this one takes over. It ended while an answer was checked, which may be the cause.",
+            "description": "The process that supervised the task has ended, and this one takes over. It has ended while an answer was checked, which may be why.",
             "actions": [
               "assign",
               "assign endedInChecks"
@@ -454,7 +454,7 @@ export const task = createMachine({
             },
             "STEERING_REFUSED": {
               "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
+              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
               }
@@ -535,7 +535,7 @@ export const task = createMachine({
             ],
             "STEERING_REFUSED": {
               "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
+              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
               }
@@ -614,7 +614,7 @@ export const task = createMachine({
                 "HOST_ERROR": {
                   "guard": "isAbort",
                   "target": "#aborted",
-                  "description": "The host reports an error in the child session. That turn was over: a person stopped what came after it."
+                  "description": "The host reports an error in the child session. That turn had ended: a person stopped what came after it."
                 },
                 "TICK": {
                   "guard": "due",
@@ -650,7 +650,7 @@ export const task = createMachine({
             "STEERING_REFUSED": {
               "target": "working",
               "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
+              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
               }
@@ -972,7 +972,7 @@ export const task = createMachine({
             },
             "STEERING_REFUSED": {
               "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
+              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
               },
@@ -988,11 +988,11 @@ export const task = createMachine({
               "STEER": "works on another server, where it takes no further instructions"
             }
           },
-          "initial": "ordering",
+          "initial": "enqueuing",
           "on": {
             "SESSION_DELETED": {
               "target": "#idle",
-              "description": "The child session was deleted: the host reports it, or did not find it when asked twice. The server that has it is to stop.",
+              "description": "The child session was deleted: the host reports it, or did not find it when asked twice. The server that has it is asked to stop.",
               "actions": [
                 "recordEnd",
                 {
@@ -1011,7 +1011,7 @@ export const task = createMachine({
             },
             "SUPERVISION_FAILED": {
               "target": "#idle",
-              "description": "A fault in the plugin: the run can no longer be supervised. The server that has it is to stop.",
+              "description": "A fault in the plugin: the run can no longer be supervised. The server that has it is asked to stop.",
               "actions": [
                 "recordEnd",
                 {
@@ -1041,7 +1041,7 @@ export const task = createMachine({
                   },
                   "raise RUN_ENDED (error)"
                 ],
-                "description": "The server that has the run says how it ended. The run was stopped at a limit, which is its error."
+                "description": "The server that has the run reports how it ended. The run was stopped at a limit, which is its error."
               },
               {
                 "guard": "isNewestClaim and isRemotelyCompleted",
@@ -1051,7 +1051,7 @@ export const task = createMachine({
                   "assign",
                   "raise RUN_ENDED (completed)"
                 ],
-                "description": "The server that has the run says how it ended."
+                "description": "The server that has the run reports how it ended."
               },
               {
                 "guard": "isNewestClaim and isRemotelyFailed",
@@ -1061,7 +1061,7 @@ export const task = createMachine({
                   "assign",
                   "raise RUN_ENDED (error)"
                 ],
-                "description": "The server that has the run says how it ended."
+                "description": "The server that has the run reports how it ended."
               },
               {
                 "guard": "isNewestClaim",
@@ -1071,19 +1071,19 @@ export const task = createMachine({
                   "assign",
                   "raise RUN_ENDED (cancelled)"
                 ],
-                "description": "The server that has the run says how it ended."
+                "description": "The server that has the run reports how it ended."
               }
             ],
             "CLOSED": [
               {
                 "guard": "isLaunch",
                 "target": "#queued",
-                "description": "The run is closed in the fleet: what a server says of it does not count any more. It is worked on here.",
+                "description": "The run is closed in the fleet: no report of a server counts any more. It runs here.",
                 "actions": "assign sendAttempts, remote, queuedUntil"
               },
               {
                 "target": "#idle",
-                "description": "The run is closed in the fleet: what a server says of it does not count any more. Only the server that has its conversation could go on with it.",
+                "description": "The run is closed in the fleet: no report of a server counts any more. Only the server that has its conversation could go on with it.",
                 "actions": [
                   "recordEnd",
                   {
@@ -1100,8 +1100,8 @@ export const task = createMachine({
             ]
           },
           "states": {
-            "ordering": {
-              "description": "The order is on its way to the engine of the fleet.",
+            "enqueuing": {
+              "description": "The job is on its way to the broker of the fleet.",
               "meta": {
                 "waitsFor": "fleet"
               },
@@ -1113,25 +1113,25 @@ export const task = createMachine({
                 }
               ],
               "on": {
-                "ORDERED": {
-                  "target": "ordered",
-                  "description": "The engine of the fleet has the order."
+                "JOB_ENQUEUED": {
+                  "target": "enqueued",
+                  "description": "The broker of the fleet has queued the job."
                 },
-                "ORDER_REFUSED": [
+                "JOB_REFUSED": [
                   {
-                    "guard": "mayOrderAgain and sendAttemptsLeft",
+                    "guard": "mayEnqueueAgain and sendAttemptsLeft",
                     "target": "pausing",
-                    "description": "The engine of the fleet did not take the order."
+                    "description": "The broker of the fleet did not take the job."
                   },
                   {
                     "guard": "isLaunch",
                     "target": "#queued",
-                    "description": "The engine of the fleet did not take the order. It is worked on here.",
+                    "description": "The broker of the fleet did not take the job. It runs here.",
                     "actions": "assign sendAttempts, remote, queuedUntil"
                   },
                   {
                     "target": "#idle",
-                    "description": "The engine of the fleet did not take the order. Only the server that has its conversation could go on with it. The order may be there all the same.",
+                    "description": "The broker of the fleet did not take the job. Only the server that has its conversation could go on with it. The job may be queued all the same.",
                     "actions": [
                       "recordEnd",
                       {
@@ -1146,29 +1146,29 @@ export const task = createMachine({
                 ],
                 "REMOTE_CLAIMED": {
                   "guard": "isNewClaim",
-                  "target": "away",
+                  "target": "claimed",
                   "actions": "assign",
-                  "description": "A server of the fleet takes the run."
+                  "description": "A server of the fleet claims the run."
                 },
                 "REMOTE_HELD": {
                   "guard": "isNewestClaim",
-                  "target": "away",
-                  "description": "The server that took the run last works on it again: it was suspended, and goes on. It is not begun anew."
+                  "target": "claimed",
+                  "description": "The server that claimed the run last still holds its lease: it stood still, and goes on. It is not begun anew."
                 },
                 "ADOPTED": {
-                  "target": "ordering",
+                  "target": "enqueuing",
                   "reenter": true,
-                  "description": "The process that supervised the task has ended, and this one takes over. It is sent again. An order that is there already stays the same.",
+                  "description": "The process that supervised the task has ended, and this one takes over. It is sent again. A job that is queued already stays the same.",
                   "actions": "assign sendAttempts"
                 },
                 "CANCEL": {
                   "target": "closing",
-                  "description": "The agent or a person cancels the task. The order may be there already."
+                  "description": "The agent or a person cancels the task. The job may be queued already."
                 }
               }
             },
             "pausing": {
-              "description": "The engine did not take the order. It is sent again after a pause.",
+              "description": "The broker did not take the job. It is sent again after a pause.",
               "meta": {
                 "waitsFor": "fleet"
               },
@@ -1181,28 +1181,28 @@ export const task = createMachine({
               "on": {
                 "TICK": {
                   "guard": "due",
-                  "target": "ordering",
+                  "target": "enqueuing",
                   "description": "Time has passed."
                 },
                 "REMOTE_CLAIMED": {
                   "guard": "isNewClaim",
-                  "target": "away",
+                  "target": "claimed",
                   "actions": "assign",
-                  "description": "A server of the fleet takes the run."
+                  "description": "A server of the fleet claims the run."
                 },
                 "REMOTE_HELD": {
                   "guard": "isNewestClaim",
-                  "target": "away",
-                  "description": "The server that took the run last works on it again: it was suspended, and goes on. It is not begun anew."
+                  "target": "claimed",
+                  "description": "The server that claimed the run last still holds its lease: it stood still, and goes on. It is not begun anew."
                 },
                 "CANCEL": {
                   "target": "closing",
-                  "description": "The agent or a person cancels the task. The order may be there all the same."
+                  "description": "The agent or a person cancels the task. The job may be queued all the same."
                 }
               }
             },
-            "ordered": {
-              "description": "The order waits in the fleet for a server that is free.",
+            "enqueued": {
+              "description": "The job waits in the fleet for a server that is free.",
               "meta": {
                 "waitsFor": "server"
               },
@@ -1215,18 +1215,18 @@ export const task = createMachine({
               "on": {
                 "REMOTE_CLAIMED": {
                   "guard": "isNewClaim",
-                  "target": "away",
+                  "target": "claimed",
                   "actions": "assign",
-                  "description": "A server of the fleet takes the run."
+                  "description": "A server of the fleet claims the run."
                 },
                 "REMOTE_HELD": {
                   "guard": "isNewestClaim",
-                  "target": "away",
-                  "description": "The server that took the run last works on it again: it was suspended, and goes on. It is not begun anew."
+                  "target": "claimed",
+                  "description": "The server that claimed the run last still holds its lease: it stood still, and goes on. It is not begun anew."
                 },
                 "REMOTE_LOST": {
-                  "target": "ordering",
-                  "description": "Nothing of the run is in the fleet any more: no order, no result, and no server that works on it. The engine has lost it.",
+                  "target": "enqueuing",
+                  "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. The broker has lost it.",
                   "actions": "assign sendAttempts"
                 },
                 "TICK": {
@@ -1241,7 +1241,7 @@ export const task = createMachine({
               }
             },
             "withdrawing": {
-              "description": "No server has begun in time. The order is taken back.",
+              "description": "No server has begun in time. The job is withdrawn.",
               "meta": {
                 "waitsFor": "fleet"
               },
@@ -1258,14 +1258,14 @@ export const task = createMachine({
               "on": {
                 "REMOTE_CLAIMED": {
                   "guard": "isNewClaim",
-                  "target": "away",
+                  "target": "claimed",
                   "actions": "assign",
-                  "description": "A server of the fleet takes the run."
+                  "description": "A server of the fleet claims the run."
                 },
                 "REMOTE_HELD": {
                   "guard": "isNewestClaim",
-                  "target": "away",
-                  "description": "The server that took the run last works on it again: it was suspended, and goes on. It is not begun anew."
+                  "target": "claimed",
+                  "description": "The server that claimed the run last still holds its lease: it stood still, and goes on. It is not begun anew."
                 },
                 "TICK": {
                   "guard": "due",
@@ -1279,8 +1279,8 @@ export const task = createMachine({
                 }
               }
             },
-            "away": {
-              "id": "away",
+            "claimed": {
+              "id": "claimed",
               "description": "A server works on the run.",
               "meta": {
                 "waitsFor": "agent"
@@ -1289,20 +1289,20 @@ export const task = createMachine({
               "on": {
                 "REMOTE_CLAIMED": {
                   "guard": "isNewClaim",
-                  "target": "away",
+                  "target": "claimed",
                   "actions": "assign",
-                  "description": "A server of the fleet takes the run. Another server has begun it anew."
+                  "description": "A server of the fleet claims the run. Another server has begun it anew."
                 },
                 "REMOTE_LOST": [
                   {
                     "guard": "mayBeginAgain",
-                    "target": "ordering",
-                    "description": "Nothing of the run is in the fleet any more: no order, no result, and no server that works on it. It is begun anew by the next server.",
+                    "target": "enqueuing",
+                    "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. It is begun anew by the next server.",
                     "actions": "assign sendAttempts"
                   },
                   {
                     "target": "#idle",
-                    "description": "Nothing of the run is in the fleet any more: no order, no result, and no server that works on it. It was begun as often as it may.",
+                    "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. It was begun as often as it may.",
                     "actions": [
                       "recordEnd",
                       {
@@ -1321,17 +1321,17 @@ export const task = createMachine({
                   }
                 ],
                 "LIMIT_EXCEEDED": {
-                  "target": "recalling",
+                  "target": "requestingStop",
                   "actions": "recordLimit",
                   "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
                 },
                 "CANCEL": {
-                  "target": "recalling",
+                  "target": "requestingStop",
                   "description": "The agent or a person cancels the task."
                 }
               }
             },
-            "recalling": {
+            "requestingStop": {
               "tags": "stopping",
               "description": "The server that works on the run is asked to stop.",
               "meta": {
@@ -1391,7 +1391,7 @@ export const task = createMachine({
                       },
                       "raise RUN_ENDED (error)"
                     ],
-                    "description": "The run is closed in the fleet: what a server says of it does not count any more. The run was stopped at a limit, which is its error."
+                    "description": "The run is closed in the fleet: no report of a server counts any more. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
@@ -1399,30 +1399,30 @@ export const task = createMachine({
                       "recordEnd",
                       "raise RUN_ENDED (cancelled)"
                     ],
-                    "description": "The run is closed in the fleet: what a server says of it does not count any more."
+                    "description": "The run is closed in the fleet: no report of a server counts any more."
                   }
                 ],
                 "REMOTE_CLAIMED": {
                   "guard": "isNewClaim",
-                  "target": "recalling",
+                  "target": "requestingStop",
                   "actions": "assign",
                   "reenter": true,
-                  "description": "A server of the fleet takes the run. That one is asked as well."
+                  "description": "A server of the fleet claims the run. That one is asked as well."
                 },
                 "REMOTE_LOST": {
                   "target": "closing",
-                  "description": "Nothing of the run is in the fleet any more: no order, no result, and no server that works on it."
+                  "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end."
                 },
                 "TICK": {
                   "guard": "due",
                   "target": "closing",
-                  "description": "Time has passed. It has not said that it stopped."
+                  "description": "Time has passed. It has not confirmed that it stopped."
                 }
               }
             },
             "closing": {
               "tags": "stopping",
-              "description": "The run is closed in the fleet, so that nobody begins it, and nothing that a server says counts.",
+              "description": "The run is closed in the fleet, so that nobody begins it, and no report of a server counts.",
               "meta": {
                 "waitsFor": "stop",
                 "refuses": {
@@ -1480,7 +1480,7 @@ export const task = createMachine({
                       },
                       "raise RUN_ENDED (error)"
                     ],
-                    "description": "The run is closed in the fleet: what a server says of it does not count any more. The run was stopped at a limit, which is its error."
+                    "description": "The run is closed in the fleet: no report of a server counts any more. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
@@ -1488,14 +1488,14 @@ export const task = createMachine({
                       "recordEnd",
                       "raise RUN_ENDED (cancelled)"
                     ],
-                    "description": "The run is closed in the fleet: what a server says of it does not count any more."
+                    "description": "The run is closed in the fleet: no report of a server counts any more."
                   }
                 ],
                 "REMOTE_CLAIMED": {
                   "guard": "isNewClaim",
-                  "target": "recalling",
+                  "target": "requestingStop",
                   "actions": "assign",
-                  "description": "A server of the fleet takes the run. A server has begun it before."
+                  "description": "A server of the fleet claims the run. A server has claimed it before that."
                 },
                 "TICK": [
                   {
@@ -1862,7 +1862,7 @@ export const task = createMachine({
         },
         "stopping": {
           "tags": "stopping",
-          "description": "The task was cancelled, or is beyond a limit. Its session and the descendants of that are being stopped.",
+          "description": "The task was cancelled, or is beyond a limit. Its session, and all below it, is being stopped.",
           "meta": {
             "waitsFor": "stop",
             "refuses": {
@@ -1924,7 +1924,7 @@ export const task = createMachine({
                       },
                       "raise RUN_ENDED (error)"
                     ],
-                    "description": "The child session and its descendants have stopped. The run was stopped at a limit, which is its error."
+                    "description": "The child session and all sessions below it have stopped. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
@@ -1932,7 +1932,7 @@ export const task = createMachine({
                       "recordEnd",
                       "raise RUN_ENDED (cancelled)"
                     ],
-                    "description": "The child session and its descendants have stopped."
+                    "description": "The child session and all sessions below it have stopped."
                   }
                 ],
                 "NOT_STOPPED": [
@@ -2126,19 +2126,19 @@ export const task = createMachine({
         "REMOTE_CLAIMED": {
           "guard": "in #fleet and isNewClaim",
           "target": ".none",
-          "description": "A server of the fleet takes the run. The server before does not wait for an answer any more.",
+          "description": "A server of the fleet claims the run. What the server before had asked, nobody waits for.",
           "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "REMOTE_LOST": {
-          "guard": "in #away",
+          "guard": "in #claimed",
           "target": ".none",
-          "description": "Nothing of the run is in the fleet any more: no order, no result, and no server that works on it. The server does not wait for an answer any more.",
+          "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. What the server had asked, nobody waits for.",
           "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "CLOSED": {
-          "guard": "in #away",
+          "guard": "in #claimed",
           "target": ".none",
-          "description": "The run is closed in the fleet: what a server says of it does not count any more. The server does not wait for an answer any more.",
+          "description": "The run is closed in the fleet: no report of a server counts any more. What the server had asked, nobody waits for.",
           "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "ADOPTED": {
@@ -2157,20 +2157,20 @@ export const task = createMachine({
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "live and newRequest and not isOffered and isQuestion",
+                "guard": "live and newRequest and not isUnclaimed and isQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
                 "description": "The child asks for a permission, or asks a question."
               },
               {
-                "guard": "live and newRequest and not isOffered",
+                "guard": "live and newRequest and not isUnclaimed",
                 "target": "#awaitingUser.permission",
                 "actions": "addUserRequest",
                 "description": "The child asks for a permission, or asks a question."
               }
             ],
             "BECAME_STALE": {
-              "guard": "live and not in #queued and not isOffered and not isRefusedForNow",
+              "guard": "live and not in #queued and not isUnclaimed and not isRefusedForNow",
               "target": "stale",
               "description": "The host has reported nothing of the child for `timeouts.stale` milliseconds."
             }
@@ -2183,13 +2183,13 @@ export const task = createMachine({
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "live and newRequest and not isOffered and isQuestion",
+                "guard": "live and newRequest and not isUnclaimed and isQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
                 "description": "The child asks for a permission, or asks a question."
               },
               {
-                "guard": "live and newRequest and not isOffered",
+                "guard": "live and newRequest and not isUnclaimed",
                 "target": "#awaitingUser.permission",
                 "actions": "addUserRequest",
                 "description": "The child asks for a permission, or asks a question."
@@ -2207,7 +2207,7 @@ export const task = createMachine({
           "initial": "permission",
           "on": {
             "REQUEST_ASKED": {
-              "guard": "live and newRequest and not isOffered",
+              "guard": "live and newRequest and not isUnclaimed",
               "description": "The child asks for a permission, or asks a question. It is shown after the older ones.",
               "actions": "addUserRequest"
             },
@@ -2254,7 +2254,7 @@ export const task = createMachine({
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and not in #queued and not isOffered or goesOn",
+          "guard": "live and notStopping and not in #queued and not isUnclaimed or goesOn",
           "target": ".none",
           "actions": "dropInstructions",
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."

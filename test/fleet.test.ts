@@ -7,7 +7,7 @@ import { temporaryFolder } from "./fakes/repository.ts";
 
 const log = { info: () => undefined, error: () => undefined };
 
-/** The id by which a process that uses a folder is known in its fleet. Nobody listens at the engine's address. */
+/** The id by which a process that uses a folder is known in its fleet. Nobody listens at the broker's address. */
 const idIn = async (folder: string, isStored: boolean): Promise<string> => {
   const options = { url: "nats://127.0.0.1:1", work: 0, offer: [], retries: 1, patience: 1_000 };
   const place = { projectId: "project", folder, directory: folder, isStored, isHeadless: false };

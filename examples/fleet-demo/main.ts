@@ -55,17 +55,17 @@ async function demo(signal: AbortSignal): Promise<number> {
   const stage = await setStage();
   const starting: Promise<unknown>[] = [];
   try {
-    tell("nats-server", `runs at ${stage.engine.url}; lease ${LEASE / 1_000} s`);
+    tell("nats-server", `runs at ${stage.broker.url}; lease ${LEASE / 1_000} s`);
     const start = (name: string, fleet: object) => {
       const server = stage.start(name, fleet);
       starting.push(server);
       return unless(signal, server);
     };
-    const home = await start("laptop", { offer: ["general"] });
+    const origin = await start("laptop", { offer: ["general"] });
     tell("laptop", "launches tasks of the agent general for others");
     const workers = [await start("desk", { work: 4 }), await start("tower", { work: 4 })];
     for (const { name } of workers) tell(name, "works on up to 4 tasks of others");
-    const ending = await play(stage, home, workers, tell, signal);
+    const ending = await play(stage, origin, workers, tell, signal);
     say("", bold("How each task ended"), "", ...tableLines(ending), "");
     return verdict(ending);
   } finally {

@@ -19,15 +19,15 @@ export interface Ending {
   killed: string | undefined;
 }
 
-/** Has the agent of `home` hand out its tasks, kills the worker that has the doomed one, and goes on until all is delivered. */
+/** Has the agent of `origin` hand out its tasks, kills the worker that has the doomed one, and goes on until all is delivered. */
 export const play = async (
   { model }: Stage,
-  home: Server,
+  origin: Server,
   workers: readonly Server[],
   say: (who: string, words: string) => void,
   signal: AbortSignal,
 ): Promise<Ending> => {
-  const { lab } = home;
+  const { lab } = origin;
   const leader = await lab.session({ title: "A fleet" });
   rehearse(model, leader);
   const tell = createTeller();
@@ -44,7 +44,7 @@ export const play = async (
 
   /** Looks once. True when every task is delivered. */
   const look = async (): Promise<boolean> => {
-    const tasks = standings(home);
+    const tasks = standings(origin);
     for (const { description, words } of tell(tasks)) say(description, words);
     const doomed = tasks.find(({ description }) => description === DOOMED);
     const othersDone = tasks.filter(({ status }) => status === "completed").length;
@@ -64,7 +64,7 @@ export const play = async (
     await unless(signal, nextBeat(lab, LOOK_EVERY));
     await look();
   }
-  return { tasks: standings(home), notices, killed };
+  return { tasks: standings(origin), notices, killed };
 };
 
 /** Returns what went wrong, in words; nothing when each result was delivered once, and the killed worker's task by another. */

@@ -17,7 +17,7 @@ export interface Server {
 
 /** What the demo runs on. */
 export interface Stage {
-  engine: NatsServer;
+  broker: NatsServer;
   model: ScriptedModel;
   /** Starts a server; `fleet` is its option, without the address. */
   start(name: string, fleet: object): Promise<Server>;
@@ -38,7 +38,7 @@ const makeOrigin = async (home: string): Promise<string> => {
   return top;
 };
 
-/** Starts an engine and a model, and makes a project. */
+/** Starts a broker and a model, and makes a project. */
 export const setStage = async (): Promise<Stage> => {
   const homes: string[] = [];
   const ends: (() => Promise<void>)[] = [];
@@ -53,8 +53,8 @@ export const setStage = async (): Promise<Stage> => {
   };
   try {
     const origin = await makeOrigin(await addHome());
-    const engine = await startNats({ lease: LEASE });
-    ends.push(engine.stop);
+    const broker = await startNats({ lease: LEASE });
+    ends.push(broker.stop);
     const model = await startModel();
     ends.push(model.stop);
     const [plugin] = pluginsOf();
@@ -64,14 +64,14 @@ export const setStage = async (): Promise<Stage> => {
       const lab = await startLab({
         home,
         model,
-        plugin: [String(plugin), { fleet: { url: engine.url, name, ...fleet } }],
+        plugin: [String(plugin), { fleet: { url: broker.url, name, ...fleet } }],
       });
       ends.push(lab.stop);
-      // A server takes orders for a project from the time on when it is open there.
+      // A server takes jobs for a project from the time on when it is open there.
       await lab.client.config.get({}, { throwOnError: true });
       return { name, lab };
     };
-    return { engine, model, start, clear };
+    return { broker, model, start, clear };
   } catch (error) {
     await clear();
     throw error;

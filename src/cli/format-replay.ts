@@ -76,11 +76,11 @@ export const describeEffect = (effect: TaskEffect): string => {
       return `write the receipt of run ${effect.run}`;
     case "stopSession":
       return ["stop", ...effect.requests.map(({ id }) => `reject ${id}`)].join(", ");
-    case "sendOrder":
+    case "enqueueJob":
       return `offer run ${effect.run} to the fleet`;
     case "readRun":
       return `read what became of run ${effect.run} in the fleet`;
-    case "recallRun":
+    case "requestRemoteStop":
       return `ask the server to stop run ${effect.run}`;
     case "closeRun":
       return `close run ${effect.run} in the fleet`;

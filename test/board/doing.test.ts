@@ -21,7 +21,7 @@ test("a task on another server names it, and what is waited for there", () => {
 
 test("a task on another server says what it did last, once that is known", () => {
   const { progress } = createFakeSource(createVirtualClock()).launch({});
-  const task = listed({ server: DESK, state: "running.fleet.away", progress: { ...progress, lastTools: ["read"] } });
+  const task = listed({ server: DESK, state: "running.fleet.claimed", progress: { ...progress, lastTools: ["read"] } });
   expect(nowDoing(task)).toBe("Last used read");
 });
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type FleetStatus, statusLines } from "../../src/cli/fleet/format-status.ts";
-import { setUpLines } from "../../src/cli/fleet/init.ts";
-import { differences, readGiven, settingsText } from "../../src/cli/fleet/settings.ts";
 import { columnsOf } from "../../src/services/platform/columns.ts";
+import { differences, readGiven, settingsText, setUpLines } from "../../src/cli/fleet/init.ts";
+import { type FleetStatus, statusLines } from "../../src/cli/fleet/status.ts";
 import { scriptedTerminal } from "./scripted-terminal.ts";
 
 const NOW = Date.parse("2026-11-23T10:00:00.000Z");
@@ -17,10 +16,10 @@ const STATUS: FleetStatus = {
   ],
   runs: [
     {
-      ...{ task: "ses_1", run: 0, home: "srv_0f6b2a91c3d4", pool: "b2c4e1f09a" },
+      ...{ task: "ses_1", run: 0, origin: "srv_0f6b2a91c3d4", pool: "b2c4e1f09a" },
       ...{ server: "srv_9e8d7c6b5a40", serverLabel: "desk", since: NOW - 65_000 },
     },
-    { task: "ses_2", run: 1, home: "srv_9e8d7c6b5a40", homeLabel: "desk", server: "srv_111111111111" },
+    { task: "ses_2", run: 1, origin: "srv_9e8d7c6b5a40", originLabel: "desk", server: "srv_111111111111" },
   ],
   servers: [
     {
@@ -53,16 +52,16 @@ describe("fleet status", () => {
       "ses_2  srv_111111111111  desk",
       "",
       "SERVER            AT WORK  STATE            PROJECT  VERSION  ID                POOL",
-      "desk                  1/4  takes orders     shop     0.1.0    srv_9e8d7c6b5a40  b2c4e1f09a",
+      "desk                  1/4  takes jobs     shop     0.1.0    srv_9e8d7c6b5a40  b2c4e1f09a",
       "tower                0/20  drained          shop     0.1.0    srv_222222222222  b2c4e1f09a",
       "srv_111111111111        1  does not answer                    srv_111111111111",
       "",
-      "2 orders wait, 2 runs are under way.",
+      "2 jobs wait, 2 runs are under way.",
     ]);
   });
 
   test("says that nothing goes on, without tables", () => {
-    expect(lines({ pools: [], runs: [], servers: [] }).slice(2)).toEqual(["", "No order waits, 0 runs are under way."]);
+    expect(lines({ pools: [], runs: [], servers: [] }).slice(2)).toEqual(["", "No job waits, 0 runs are under way."]);
   });
 
   test("says of servers that could not be asked only what they hold", () => {

@@ -13,7 +13,7 @@ const repository = fileURLToPath(new URL("../..", import.meta.url));
 /** Stands only in the client of NATS. */
 const CLIENT = "$JS.API";
 
-/** What listens where an engine would be, and counts who connects. */
+/** What listens where a broker would be, and counts who connects. */
 const listen = async () => {
   let connected = 0;
   const server = createServer((socket) => {
@@ -49,18 +49,18 @@ const expectOneTask = async (lab: Lab, prompt: string) => {
   expect(notices[0]?.hidden).toContain("> Found.");
 };
 
-test("without the option the code of fleets is not read, and no engine is asked; with it and without the code, tasks run at home", async () => {
+test("without the option the code of fleets is not read, and no broker is asked; with it and without the code, tasks run at home", async () => {
   const { url, hasClient } = await packageWithoutFleet();
   expect(hasClient).toBe(false);
-  const engine = await listen();
-  const lab = await startLab({ plugin: url, env: { NATS_URL: engine.url } });
+  const broker = await listen();
+  const lab = await startLab({ plugin: url, env: { NATS_URL: broker.url } });
   onTestFinished(() => lab.stop());
   await expectOneTask(lab, "find it");
   expect(lab.opencode.log()).not.toContain("fleet");
 
-  await lab.restart({ plugin: [url, { fleet: { url: engine.url, pool: "any", offer: ["general"] } }] });
+  await lab.restart({ plugin: [url, { fleet: { url: broker.url, pool: "any", offer: ["general"] } }] });
   await expectOneTask(lab, "find it too");
   // What a plugin logs is written in OpenCode's own time.
   await lab.until(() => lab.opencode.log().includes("the fleet cannot be entered"), { what: "the log says so" });
-  expect(engine.connections()).toBe(0);
+  expect(broker.connections()).toBe(0);
 });

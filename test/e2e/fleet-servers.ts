@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "@opencode-ai/sdk/v2/client";
 import { expect } from "vitest";
-import { type RunLog, readLog } from "../../src/services/fleet/log-of-run.ts";
-import { RUNS } from "../../src/services/fleet/nats/names.ts";
 import { readEntries } from "../../src/services/fleet/nats/stored.ts";
+import { RUNS } from "../../src/services/fleet/nats/streams.ts";
+import { type RunLog, readLog } from "../../src/services/fleet/run-log.ts";
 import { commandHere } from "../cli/command-line.ts";
 import { type NatsServer, startNats } from "../fakes/nats-server.ts";
 import { newRepository, type Repository, repositoryAt } from "../fakes/repository.ts";
@@ -30,17 +30,15 @@ export interface Server extends Lab {
   project: Repository;
 }
 
-/** Real OpenCode servers that share an engine, a scripted model, and a project that each has cloned. */
+/** Real OpenCode servers that share a broker, a scripted model, and a project that each has cloned. */
 export interface Fleet {
-  engine: NatsServer;
+  broker: NatsServer;
   model: ScriptedModel;
   add(name: string, options: ServerOptions): Promise<Server>;
   /** Adds a server that works for others. */
   addWorker(name: string, options?: Partial<ServerOptions>): Promise<Server>;
-  /** Says how many tasks of a model may be at work at once. */
-  limit(model: string, tasks: number): Promise<void>;
-  /** What the engine has of the newest run of a task that was launched on this server. */
-  logOf(home: Server, taskId: string): Promise<RunLog>;
+  /** What the broker has of the newest run of a task that was launched on this server. */
+  logOf(origin: Server, taskId: string): Promise<RunLog>;
   stop(): Promise<void>;
 }
 
@@ -48,7 +46,7 @@ export interface Fleet {
 export const startFleet = async (lease: number): Promise<Fleet> => {
   const home = await newHome();
   const origin = newRepository({ "a.txt": "one\n" }, join(home, "origin"));
-  const engine = await startNats({ lease });
+  const broker = await startNats({ lease });
   const model = await startModel();
   const servers: Server[] = [];
   const homes = [home];
@@ -61,7 +59,7 @@ export const startFleet = async (lease: number): Promise<Fleet> => {
     mkdirSync(top);
     const project = repositoryAt(top);
     project.git("clone", "--quiet", origin.top, ".");
-    const own = { ...options, fleet: { url: engine.url, name, ...fleet } };
+    const own = { ...options, fleet: { url: broker.url, name, ...fleet } };
     const lab = await startLab({ home: folder, model, config, plugin: [String(plugin), own] });
     // What a restart replaces is read from the lab itself.
     const added = Object.assign(Object.create(lab) as Lab, { project });
@@ -70,25 +68,21 @@ export const startFleet = async (lease: number): Promise<Fleet> => {
   };
 
   return {
-    engine,
+    broker,
     model,
     add,
     addWorker: (name, options = {}) => add(name, { ...options, fleet: { work: 4, ...options.fleet } }),
-    limit: async (model, tasks) => {
-      const limited = await commandHere(["fleet", "limit", model, String(tasks), "--url", engine.url]);
-      expect(limited).toMatchObject({ code: 0, error: "" });
-    },
     logOf: (server, task) => {
       const id = readFileSync(join(dataFolder(server), "fleet-server"), "utf8").trim();
-      return engine.manage(async (jsm) => {
+      return broker.manage(async (jsm) => {
         const { created } = await jsm.streams.info(RUNS);
-        return readLog(await readEntries(jsm, Date.parse(created), { home: id, task, run: 0 }));
+        return readLog(await readEntries(jsm, Date.parse(created), { origin: id, task, run: 0 }));
       });
     },
     stop: async () => {
       for (const server of servers) await server.stop();
       await model.stop();
-      await engine.stop();
+      await broker.stop();
       for (const folder of homes) await removeHome(folder);
     },
   };

@@ -7,7 +7,7 @@ import type { FleetFamily, FleetMistake } from "./fleet/world.ts";
 import { EXPLORING_MS, exploredWhole, faultsOfMistake } from "./printed.ts";
 
 /*
- * All ways, to a bound, in which a run is ordered, claimed, held and ended in a fleet, with an engine that may forget what is
+ * All ways, to a bound, in which a run is enqueued, claimed, held and ended in a fleet, with a broker that may forget what is
  * newest. In the nightly command, the larger families are explored, too.
  */
 
@@ -17,16 +17,16 @@ const one = { servers: 1, attempts: 2 } as const;
 const families: Record<string, FleetFamily> = {
   "servers that die": { ...two, dies: true },
   "servers that die or stand still": { ...two, dies: true, standsStill: true },
-  "an engine that is not always reached": { ...two, dies: true, isUnreliable: true },
-  "an engine that forgets": { ...two, forgets: 1 },
-  "an engine that forgets, and a server that dies": { ...one, dies: true, forgets: 1 },
-  "an engine that forgets twice": { ...one, forgets: 2 },
+  "a broker that is not always reached": { ...two, dies: true, isUnreliable: true },
+  "a broker that forgets": { ...two, forgets: 1 },
+  "a broker that forgets, and a server that dies": { ...one, dies: true, forgets: 1 },
+  "a broker that forgets twice": { ...one, forgets: 2 },
   "a person who cancels": { ...one, dies: true, cancels: true },
-  "a home that waits no longer": { ...two, dies: true, isImpatient: true },
+  "an origin that waits no longer": { ...two, dies: true, isImpatient: true },
 };
 
 const large: Record<string, FleetFamily> = {
-  "an engine that forgets, and servers that die": { ...two, dies: true, forgets: 1 },
+  "a broker that forgets, and servers that die": { ...two, dies: true, forgets: 1 },
 };
 
 describe("a run in the fleet has one end, and nobody waits for ever:", () => {
@@ -45,10 +45,10 @@ const still: FleetFamily = { ...two, standsStill: true };
 const around: Record<FleetMistake, FleetFamily> = {
   "a claim is written whatever stands in the log": { ...dying, attempts: 1 },
   "an end counts whoever has claimed the run since": still,
-  "a home closes a run without a look": { ...two, isImpatient: true },
+  "an origin closes a run without a look": { ...two, isImpatient: true },
   "a run is lost while a server holds it": { ...one, attempts: 1 },
-  "a home takes places of a log that was set back for those of before": { ...one, dies: true, forgets: 1 },
-  "a server waits for a home that has closed the run": { ...one, forgets: 1 },
+  "an origin takes places of a log that was set back for those of before": { ...one, dies: true, forgets: 1 },
+  "a server waits for an origin that has closed the run": { ...one, forgets: 1 },
 };
 
 const machines = (provided: Parameters<typeof taskMachine.provide>[0]): Pick<FleetFamily, "machines"> => ({

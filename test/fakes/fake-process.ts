@@ -1,4 +1,4 @@
-import type { Bus } from "../../src/services/fleet/bus.ts";
+import type { Broker } from "../../src/services/fleet/broker.ts";
 import type { Host } from "../../src/services/host/host.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import type { Store } from "../../src/services/store/store.ts";
@@ -23,8 +23,8 @@ export interface FakeProcess {
   clock(real: Clock): Clock;
   host<H extends Host>(real: H): H;
   store(real: Store): Store;
-  /** Its connection to the engine of a fleet. */
-  bus(real: Bus): Bus;
+  /** Its connection to the broker of a fleet. */
+  broker(real: Broker): Broker;
 }
 
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -94,15 +94,16 @@ export const createFakeProcess = (lastPoint = Number.POSITIVE_INFINITY): FakePro
           };
         },
       }),
-    bus: (real) =>
+    broker: (real) =>
       new Proxy(real, {
         get: (target, name, receiver) => {
           const member: unknown = Reflect.get(target, name, receiver);
           if (typeof member !== "function") return member;
-          if (name === "ring") return (...rung: Parameters<Bus["ring"]>) => (over ? undefined : real.ring(...rung));
+          if (name === "notify")
+            return (...sent: Parameters<Broker["notify"]>) => (over ? undefined : real.notify(...sent));
           if (name === "onAsked") {
             // Whoever asks a process that is gone waits for nothing.
-            return (...[server, answer]: Parameters<Bus["onAsked"]>) =>
+            return (...[server, answer]: Parameters<Broker["onAsked"]>) =>
               real.onAsked(server, async (question) => {
                 if (over) return never();
                 await new Promise<void>(whenAwake);
@@ -119,10 +120,10 @@ export const createFakeProcess = (lastPoint = Number.POSITIVE_INFINITY): FakePro
             };
           }
           return async (...args: unknown[]) => {
-            if (!pass(`bus.${String(name)}: not called yet`)) return never();
+            if (!pass(`broker.${String(name)}: not called yet`)) return never();
             const answer: unknown = await member.apply(target, args);
             await new Promise<void>(whenAwake);
-            return pass(`bus.${String(name)}: called`) ? answer : never();
+            return pass(`broker.${String(name)}: called`) ? answer : never();
           };
         },
       }),

@@ -4,8 +4,8 @@ import { createServer, connect as openSocket, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
-import { dial } from "../../src/services/fleet/nats/connection.ts";
-import { type FleetSettings, setUpFleet } from "../../src/services/fleet/nats/set-up.ts";
+import { dial } from "../../src/services/fleet/nats/nats-connection.ts";
+import { type FleetSettings, setUpFleet } from "../../src/services/fleet/nats/streams.ts";
 import { findProgram } from "./installed-program.ts";
 
 /** Where nats-server may be installed: the path in `NATS_SERVER`, or those of `PATH` and of Debian. */
@@ -19,7 +19,7 @@ export const executable = findProgram(PLACES);
 /** What to do where it is not installed. */
 export const MISSING = 'There is no nats-server: "apt-get install nats-server" gets one, or NATS_SERVER names one.';
 
-/** A real engine of a fleet, on loopback. */
+/** A real broker of a fleet, on loopback. */
 export interface NatsServer {
   url: string;
   /** Its process, while it runs. */

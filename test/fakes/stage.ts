@@ -4,7 +4,7 @@ import { createEngine, type Engine } from "../../src/services/engine/engine.ts";
 import type { EngineOptions } from "../../src/services/engine/engine-options.ts";
 import type { ForkLimits } from "../../src/services/engine/launch/fork-plan.ts";
 import { createDirectoryOpenings } from "../../src/services/engine/recovery/reopened-directories.ts";
-import { createFleet, type FleetMembership } from "../../src/services/fleet/fleet.ts";
+import { createFleet } from "../../src/services/fleet/create-fleet.ts";
 import { createClosableHost } from "../../src/services/host/closable-host.ts";
 import { createSessionDirectories, type SessionDirectories } from "../../src/services/host/directories.ts";
 import type { Interface } from "../../src/services/host/this-process.ts";
@@ -20,8 +20,7 @@ import type { Task, Wake } from "../../src/task.ts";
 import type { CallContext } from "../../src/tools/define-tool.ts";
 import { fixedTools, readingTools, toolNames } from "../../src/tools/plugin-tools.ts";
 import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
-import type { OnParentCancel } from "../../src/tools/subtasks/toolset.ts";
-import { subtasksToolset } from "../../src/tools/subtasks/toolset.ts";
+import { type OnParentCancel, subtasksToolset } from "../../src/tools/subtasks/toolset.ts";
 import { createMemory } from "./disk.ts";
 import { createFakeHost, type FakeHost } from "./fake-host.ts";
 import { createFakeProcess, type FakeProcess } from "./fake-process.ts";
@@ -120,7 +119,7 @@ export interface StageOptions {
   isServed?: (directory: string) => boolean;
   sessionDirectories?: SessionDirectories;
   /** Returns each process's place in a fleet. Default: none. */
-  fleet?: () => Omit<FleetMembership, "clock" | "log">;
+  fleet?: () => Omit<Parameters<typeof createFleet>[0], "clock" | "log">;
   /** Makes worktrees. Default: git does. */
   worktrees?: Partial<Worktrees>;
   /** Observes everything that the machines do. */
@@ -212,7 +211,9 @@ export const createStage = ({
         worktree: { root: "/nowhere/worktrees", agents: [], setup: undefined, keep: 7 * 86_400_000, ...worktree },
         notice: { tools: toolNames(toolsets, prefix), maxResultChars, development },
       },
-      fleet: membership && createFleet({ ...membership, bus: now.bus(membership.bus), clock: now.clock(clock), log }),
+      fleet:
+        membership &&
+        createFleet({ ...membership, broker: now.broker(membership.broker), clock: now.clock(clock), log }),
       inspect,
       worktrees,
     });

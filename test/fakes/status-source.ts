@@ -74,8 +74,8 @@ const ms = (iso: string | undefined): number | undefined => (iso === undefined ?
 const runStateOf = ({ status, state, server, waiting }: Task): StoredSnapshot["value"]["run"] => {
   if (state === "running.queued") return "queued";
   if (hasEnded({ status })) return RUN_STATES[status];
-  if (waiting?.for === "server") return { fleet: "ordered" };
-  return server ? { fleet: "away" } : RUN_STATES[status];
+  if (waiting?.for === "server") return { fleet: "enqueued" };
+  return server ? { fleet: "claimed" } : RUN_STATES[status];
 };
 
 /** What every task begins with, but for its own facts and its first run. */

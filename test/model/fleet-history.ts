@@ -2,13 +2,14 @@ import type { TaskEffect, TaskEvent } from "../../src/machines/task/events.ts";
 import type { SlotState } from "../../src/machines/task/slot.ts";
 import type { Claim, FleetOffer, TaskStatus } from "../../src/task.ts";
 
-/** How often in a row an order is sent, and a run in the fleet is asked to stop. */
-const ORDERS = 7;
+/** How often in a row a job is sent, and a run in the fleet is asked to stop. */
+const JOBS = 7;
 const STOPS = 10;
 
 /** What a run may want done while it is in the fleet. It asks for a slot when it leaves it. */
-const IN_THE_FLEET = /^(sendOrder|readRun|recallRun|closeRun|requestSlot|queueNotice|withdrawNotice|writeReceipt)$/;
-const OF_THE_FLEET = /^(sendOrder|readRun|recallRun|closeRun)$/;
+const IN_THE_FLEET =
+  /^(enqueueJob|readRun|requestRemoteStop|closeRun|requestSlot|queueNotice|withdrawNotice|writeReceipt)$/;
+const OF_THE_FLEET = /^(enqueueJob|readRun|requestRemoteStop|closeRun)$/;
 
 /** One step of a task whose first run is for other servers. */
 export interface FleetStep {
@@ -51,38 +52,38 @@ export const createFleetHistory = (
   lastClaim?: Claim,
 ): FleetHistory => {
   let isInFleet = true;
-  /** How often in a row the order was sent. */
-  let orders = 0;
-  /** What became of the order that was sent last; the claim of a server ends it. */
-  let order: "sent" | "refused" | "waits for a server" | "taken back" | "claimed" = "sent";
+  /** How often in a row the job was sent. */
+  let jobs = 0;
+  /** What became of the job that was sent last; the claim of a server ends it. */
+  let job: "sent" | "refused" | "waits for a server" | "taken back" | "claimed" = "sent";
   let newest = lastClaim;
   let attempts = 0;
   /** True from a claim until nothing of the run is found. */
   let isWorkedOn = false;
   let stop: "none" | "cancelled" | "beyond a limit" = "none";
-  /** How often the server that works on it, or the engine, was asked to stop it. */
+  /** How often the server that works on it, or the broker, was asked to stop it. */
   let stops = 0;
   /** The instructions that were given while it was in the fleet, which takes none. */
   const refused = new Set<string>();
 
   const takeEffect = (effect: TaskEffect, isUnderWay = true) => {
     demand(IN_THE_FLEET.test(effect.type), `a run in the fleet does ${effect.type} here`);
-    if (effect.type === "sendOrder") {
-      orders += 1;
-      order = "sent";
-      demand(stop === "none", "a run is ordered that is being stopped");
-      demand(orders <= ORDERS, `a run is ordered for the ${orders}. time in a row`);
+    if (effect.type === "enqueueJob") {
+      jobs += 1;
+      job = "sent";
+      demand(stop === "none", "a run is enqueued that is being stopped");
+      demand(jobs <= JOBS, `a run is enqueued for the ${jobs}. time in a row`);
     }
-    if (effect.type === "closeRun") order = "taken back";
+    if (effect.type === "closeRun") job = "taken back";
     // What the end of the run has closed is no attempt to stop it.
-    if ((effect.type === "recallRun" || effect.type === "closeRun") && stop !== "none" && isUnderWay) {
+    if ((effect.type === "requestRemoteStop" || effect.type === "closeRun") && stop !== "none" && isUnderWay) {
       stops += 1;
       demand(stops <= STOPS, `a run in the fleet is asked to stop for the ${stops}. time`);
     }
   };
 
-  const isRefusedForGood = ({ retryable }: Extract<TaskEvent, { type: "ORDER_REFUSED" }>): boolean =>
-    order === "sent" && (!retryable || orders === ORDERS);
+  const isRefusedForGood = ({ retryable }: Extract<TaskEvent, { type: "JOB_REFUSED" }>): boolean =>
+    job === "sent" && (!retryable || jobs === JOBS);
 
   /** Says how the event ends the run; undefined where the run goes on. */
   const endOf = (event: TaskEvent, isClaimNewest: boolean): TaskStatus | undefined => {
@@ -94,7 +95,7 @@ export const createFleetHistory = (
       case "CLOSED":
         if (stop !== "none") return asStopped;
         return lastClaim ? "error" : undefined;
-      case "ORDER_REFUSED":
+      case "JOB_REFUSED":
         return lastClaim && isRefusedForGood(event) ? "error" : undefined;
       case "SESSION_DELETED":
         return stop === "none" ? "error" : asStopped;
@@ -110,34 +111,34 @@ export const createFleetHistory = (
   /** Says what is done once enough time has passed. */
   const wantedByTime = (): string => {
     if (stop !== "none") return "closeRun";
-    if (order === "refused") return "sendOrder";
-    return order === "waits for a server" || order === "taken back" ? "closeRun" : "";
+    if (job === "refused") return "enqueueJob";
+    return job === "waits for a server" || job === "taken back" ? "closeRun" : "";
   };
 
   /** Says what must be done with the run in the fleet. */
   const wantedBy = (event: TaskEvent, isClaimNew: boolean): string => {
     switch (event.type) {
       case "REMOTE_CLAIMED":
-        return isClaimNew && stop !== "none" ? "recallRun" : "";
+        return isClaimNew && stop !== "none" ? "requestRemoteStop" : "";
       case "CANCEL":
         if (stop !== "none") return "";
-        return isWorkedOn ? "recallRun" : "closeRun";
+        return isWorkedOn ? "requestRemoteStop" : "closeRun";
       case "LIMIT_EXCEEDED":
-        return stop === "none" && isWorkedOn ? "recallRun" : "";
+        return stop === "none" && isWorkedOn ? "requestRemoteStop" : "";
       case "ADOPTED":
-        return order === "sent" ? "sendOrder" : "readRun";
+        return job === "sent" ? "enqueueJob" : "readRun";
       case "SESSION_DELETED":
       case "SUPERVISION_FAILED":
         return "closeRun";
-      case "ORDER_REFUSED":
+      case "JOB_REFUSED":
         return lastClaim && isRefusedForGood(event) ? "closeRun" : "";
       case "TICK":
         return wantedByTime();
       case "REMOTE_LOST":
-        if (!isWorkedOn) return order === "waits for a server" ? "sendOrder" : "";
+        if (!isWorkedOn) return job === "waits for a server" ? "enqueueJob" : "";
         // Of a run that is being closed, nothing is expected to be found.
-        if (stop !== "none") return order === "taken back" ? "" : "closeRun";
-        return attempts < offer.attempts ? "sendOrder" : "closeRun";
+        if (stop !== "none") return job === "taken back" ? "" : "closeRun";
+        return attempts < offer.attempts ? "enqueueJob" : "closeRun";
       default:
         return "";
     }
@@ -147,7 +148,7 @@ export const createFleetHistory = (
   const comesHere = (event: TaskEvent): boolean => {
     if (lastClaim) return false;
     if (event.type === "CLOSED") return stop === "none";
-    return event.type === "ORDER_REFUSED" && isRefusedForGood(event);
+    return event.type === "JOB_REFUSED" && isRefusedForGood(event);
   };
 
   /** Takes note of what the event says, before what is done about it. */
@@ -155,30 +156,30 @@ export const createFleetHistory = (
     switch (event.type) {
       case "REMOTE_CLAIMED":
         if (!isClaimNew) return;
-        // The engine had lost the claim of whoever goes on with it.
+        // The broker had lost the claim of whoever goes on with it.
         if (attempts === 0 || !event.replaces || !isSame(event.replaces, newest)) attempts += 1;
         newest = event.claim;
         isWorkedOn = true;
-        order = "claimed";
+        job = "claimed";
         stops = 0;
         return;
       case "REMOTE_HELD":
         if (attempts === 0 || stop !== "none" || !isSame(event.claim, newest)) return;
         isWorkedOn = true;
-        order = "claimed";
+        job = "claimed";
         return;
-      case "ORDERED":
-        if (order === "sent") order = "waits for a server";
+      case "JOB_ENQUEUED":
+        if (job === "sent") job = "waits for a server";
         return;
-      case "ORDER_REFUSED":
-        if (order === "sent") order = "refused";
+      case "JOB_REFUSED":
+        if (job === "sent") job = "refused";
         return;
       case "REMOTE_LOST":
-        if (order === "waits for a server" || isWorkedOn) orders = 0;
+        if (job === "waits for a server" || isWorkedOn) jobs = 0;
         isWorkedOn = false;
         return;
       case "ADOPTED":
-        if (order === "sent") orders = 0;
+        if (job === "sent") jobs = 0;
         return;
       case "CANCEL":
         if (stop === "none") stop = "cancelled";
@@ -221,7 +222,7 @@ export const createFleetHistory = (
     demand(slot === (here ? "waiting" : "none"), `a run in the fleet has the slot state "${slot}"`);
   };
 
-  demand(begin.map(({ type }) => type).join() === "sendOrder", "a run that is for other servers is not ordered");
+  demand(begin.map(({ type }) => type).join() === "enqueueJob", "a run that is for other servers is not enqueued");
   for (const effect of begin) takeEffect(effect);
 
   return {

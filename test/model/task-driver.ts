@@ -249,8 +249,8 @@ export const createTaskDriver = async (
       await settled();
       host.letStop(false);
     },
-    ORDERED: () => host.gates.open("order", { is: "stored" }),
-    ORDER_REFUSED: ({ retryable, error: { message } }) =>
+    JOB_ENQUEUED: () => host.gates.open("order", { is: "stored" }),
+    JOB_REFUSED: ({ retryable, error: { message } }) =>
       host.gates.open("order", { is: retryable ? "unavailable" : "refused", message }),
     REMOTE_CLAIMED: ({ replaces }, before) => fleet?.claim(id, replaces && before.context.remote?.claim),
     REMOTE_ENDED: ({ outcome, result, receipt }) => fleet?.end(id, { outcome, result, receipt }),

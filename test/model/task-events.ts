@@ -148,11 +148,11 @@ const fleetEventsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
   const end = { at, completedAt: at, result: undefined, error: undefined, receipt: undefined };
   const failed = { outcome: "error", error: { ...error, kind: "provider" } } as const;
   return [
-    ...(isIn("ordering")
+    ...(isIn("enqueuing")
       ? ([
-          { type: "ORDERED", at },
-          { type: "ORDER_REFUSED", at, error: { ...error, kind: "fleet" }, retryable: true },
-          { type: "ORDER_REFUSED", at, error: { ...error, kind: "fleet" }, retryable: false },
+          { type: "JOB_ENQUEUED", at },
+          { type: "JOB_REFUSED", at, error: { ...error, kind: "fleet" }, retryable: true },
+          { type: "JOB_REFUSED", at, error: { ...error, kind: "fleet" }, retryable: false },
           { type: "SUPERVISION_FAILED", at, error: { ...error, kind: "internal" } },
         ] as const)
       : []),
@@ -177,9 +177,9 @@ const fleetEventsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
           { ...end, type: "REMOTE_ENDED", claim: remote.claim, outcome: "cancelled", receipt: receipt() },
         ] as const)
       : []),
-    ...(remote && !isIn("away") ? [{ type: "REMOTE_HELD", at, claim: remote.claim } as const] : []),
-    ...(isIn("ordered", "away", "recalling") ? [{ type: "REMOTE_LOST", at } as const] : []),
-    ...(isIn("withdrawing", "closing", "recalling", "away") ? [{ type: "CLOSED", at } as const] : []),
+    ...(remote && !isIn("claimed") ? [{ type: "REMOTE_HELD", at, claim: remote.claim } as const] : []),
+    ...(isIn("enqueued", "claimed", "requestingStop") ? [{ type: "REMOTE_LOST", at } as const] : []),
+    ...(isIn("withdrawing", "closing", "requestingStop", "claimed") ? [{ type: "CLOSED", at } as const] : []),
   ];
 };
 
@@ -203,7 +203,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
       ...(context.stopAttempts > 1 ? [] : [{ type: "ADOPTED", at, recovery, isNoticePending: false } as const]),
       ...waitsIn(snapshot),
       ...steeringIn(snapshot),
-      ...(snapshot.matches({ run: { fleet: "away" } })
+      ...(snapshot.matches({ run: { fleet: "claimed" } })
         ? [{ type: "BECAME_STALE", at } as const, { type: "ACTIVITY_SEEN", at } as const]
         : []),
     ];

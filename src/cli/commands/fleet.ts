@@ -14,9 +14,9 @@ const initCommand = ({ terminal }: CommandContext) =>
     .option(...CREDENTIALS)
     .option(
       "--lease <duration>",
-      "after how long a server that is not heard of is taken for dead, so that others begin its tasks anew (default: 60s)",
+      "after how long a server that does not renew its leases counts as dead, so that others begin its tasks anew (default: 60s)",
     )
-    .option("--keep <duration>", "how long orders and results wait for a server that is away (default: 7d)")
+    .option("--keep <duration>", "how long jobs and results wait for a server that is off (default: 7d)")
     .addOption(
       new Option("--replicas <n>", "how many servers of a NATS cluster keep a copy (default: 1)").choices([
         "1",
@@ -40,9 +40,9 @@ ${examples(["fleet init --url nats://10.0.0.5:4222", "a fleet on one NATS server
 
 const statusCommand = (context: CommandContext) =>
   withJson(new Command("status"))
-    .summary("show what waits and what runs in a fleet, and which servers are there")
+    .summary("show what waits and what runs in a fleet, and which servers are present")
     .description(
-      "Show the orders that wait, the runs under way, the servers that are there and how much each works on, and how the fleet is set up.",
+      "Show the jobs that wait, the runs under way, the servers that are present and how much each works on, and how the fleet is set up.",
     )
     .option(...URL_OPTION)
     .option(...CREDENTIALS)
@@ -85,12 +85,12 @@ ${examples(
 
 const drainCommand = ({ terminal }: CommandContext) =>
   withJson(new Command("drain"))
-    .summary("have a server of a fleet take no more orders")
+    .summary("make a server of a fleet take no more jobs")
     .description(
-      "Have a server take no more orders of others, so that it can be stopped once it has ended what it works on. Without a server, list those that take none.",
+      "Make a server take no more jobs of others, so that it can be stopped once it has finished what it works on. Without a server, list those that take none.",
     )
     .argument("[server]", "the server's name, as fleet status shows it, or its id")
-    .option("--undo", "have it take orders again")
+    .option("--undo", "make it take jobs again")
     .option(...URL_OPTION)
     .option(...CREDENTIALS)
     .addHelpText(
@@ -98,7 +98,7 @@ const drainCommand = ({ terminal }: CommandContext) =>
       `
 It counts within 15 s. A name that no server has changes nothing.
 The credentials must permit to write the limits; those of the servers of the fleet need not.
-${examples(["fleet drain desk --url nats://10.0.0.5:4222", "no more orders for the server desk"])}`,
+${examples(["fleet drain desk --url nats://10.0.0.5:4222", "no more jobs for the server desk"])}`,
     )
     .action(async (server, given) => {
       const { drainServer } = await import("../fleet/actions.ts");

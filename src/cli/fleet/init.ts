@@ -1,10 +1,55 @@
-import { type FleetSettings, readSettings, setUpFleet } from "../../services/fleet/nats/set-up.ts";
 import { wrap } from "../../services/platform/columns.ts";
+import { type FleetSettings, readSettings, setUpFleet } from "../../services/fleet/nats/streams.ts";
 import { CommandError, printJson } from "../command.ts";
-import type { Terminal } from "../terminal.ts";
+import { readDuration } from "../duration.ts";
+import { shortTime } from "../task-words.ts";
+import { type Terminal, wrap } from "../terminal.ts";
+import { type GivenBroker, withBroker } from "./reach-broker.ts";
 
-import { type GivenEngine, withEngine } from "./engine.ts";
-import { differences, type GivenSettings, readGiven, settingsText } from "./settings.ts";
+/** The settings of a fleet for which nothing else was said. */
+export const DEFAULTS: FleetSettings = { lease: 60_000, keep: 7 * 86_400_000, replicas: 1 };
+
+/** Milliseconds that a lease must have at least: a server renews it three times in that, over a network. */
+const SHORTEST_LEASE = 1_000;
+
+/** The settings as a command line has them. */
+export interface GivenSettings {
+  lease?: string | undefined;
+  keep?: string | undefined;
+  replicas?: string | undefined;
+}
+
+/** Reads the settings that a command line gives; those that it does not stay as they were, or are the defaults. */
+export const readGiven = (
+  { lease, keep, replicas }: GivenSettings,
+  before: FleetSettings | undefined,
+): FleetSettings => {
+  const settings: FleetSettings = {
+    ...(before ?? DEFAULTS),
+    ...(lease === undefined ? {} : { lease: readDuration("lease", lease) }),
+    ...(keep === undefined ? {} : { keep: readDuration("keep", keep) }),
+    ...(replicas === undefined ? {} : { replicas: Number(replicas) }),
+  };
+  if (settings.lease < SHORTEST_LEASE) throw new CommandError("--lease must be at least 1s.");
+  if (settings.keep <= settings.lease) throw new CommandError("--keep must be longer than --lease.");
+  return settings;
+};
+
+/** A duration in words; below a second, and where there is a rest, in milliseconds. */
+const timeText = (ms: number): string => (ms >= 1_000 && ms % 1_000 === 0 ? shortTime(ms) : `${ms}ms`);
+
+const copiesText = (replicas: number): string => (replicas === 1 ? "one copy" : `${replicas} copies`);
+
+/** Says what the settings are. */
+export const settingsText = ({ lease, keep, replicas }: FleetSettings): string =>
+  `lease ${timeText(lease)}, kept for ${timeText(keep)}, ${copiesText(replicas)}`;
+
+/** Says which settings differ, with what they were and what they are. */
+export const differences = (before: FleetSettings, after: FleetSettings): string[] => [
+  ...(before.lease === after.lease ? [] : [`lease ${timeText(before.lease)} → ${timeText(after.lease)}`]),
+  ...(before.keep === after.keep ? [] : [`kept for ${timeText(before.keep)} → ${timeText(after.keep)}`]),
+  ...(before.replicas === after.replicas ? [] : [`${copiesText(before.replicas)} → ${copiesText(after.replicas)}`]),
+];
 
 /** What became of a fleet. */
 export interface SetUp {
@@ -45,10 +90,10 @@ const tooManyReplicas = (replicas: number, url: string, reason: string) =>
 
 /** `opencode-taskchart fleet init`. */
 export const initFleet = async (
-  { json, ...given }: GivenEngine & GivenSettings & { json?: true | undefined },
+  { json, ...given }: GivenBroker & GivenSettings & { json?: true | undefined },
   terminal: Terminal,
 ): Promise<void> => {
-  const done = await withEngine(given, async ({ url, jsm, isCluster }): Promise<SetUp> => {
+  const done = await withBroker(given, async ({ url, jsm, isCluster }): Promise<SetUp> => {
     const before = await readSettings(jsm);
     const settings = readGiven(given, before);
     // nats-server 2.9.10 takes a change to three copies without a cluster, and keeps one.

@@ -5,13 +5,13 @@ const forgetRequests = taskSetup.assign({ userRequests: [], lostRequests: undefi
 
 /** The server that worked on the run counts no more. */
 const noServer = {
-  guard: stateIn("#away"),
+  guard: stateIn("#claimed"),
   target: ".none",
   description: "The server does not wait for an answer any more.",
   actions: forgetRequests,
 } as const;
 
-const mayAsk = and(["live", "newRequest", not("isOffered")]);
+const mayAsk = and(["live", "newRequest", not("isUnclaimed")]);
 
 const onRequestAsked = [
   { guard: and([mayAsk, "isQuestion"]), target: "#awaitingUser.question", actions: "addUserRequest" },
@@ -52,7 +52,7 @@ export const attention = taskSetup.createStateConfig({
       on: {
         REQUEST_ASKED: onRequestAsked,
         BECAME_STALE: {
-          guard: and(["live", not(stateIn("#queued")), not("isOffered"), not("isRefusedForNow")]),
+          guard: and(["live", not(stateIn("#queued")), not("isUnclaimed"), not("isRefusedForNow")]),
           target: "stale",
         },
       },

@@ -2,11 +2,11 @@ import type { GateResult, Incompleteness, Receipt } from "../../receipt.ts";
 import type {
   Answer,
   Claim,
+  ClaimedJob,
   FleetServer,
   Gate,
   ModelRef,
   ModelRefusal,
-  OrderedRun,
   RefusedModel,
   ResultSchema,
   TaskError,
@@ -25,8 +25,8 @@ export interface Run {
   prompt: string;
   /** Epoch milliseconds. */
   startedAt: number;
-  /** Of a resumed run: whose it is, and by which claim; absent where it is for nobody else. That of a launch is in its facts. */
-  order?: OrderedRun;
+  /** The job that a resumed run works on; absent for a local run. That of a launch is in its facts. */
+  job?: ClaimedJob;
 }
 
 /** A message to a child at work, after its run's prompt. Its ids are chosen before it is first sent, as those of a run are. */
@@ -237,12 +237,12 @@ export type TaskEffect =
   | ({ type: "writeReceipt" } & EndedRun)
   /** The same, with what the host has stored of the run. Reported by `RECEIPT_WRITTEN`. */
   | ({ type: "completeReceipt" } & EndedRun)
-  /** Offer the run to the servers of the fleet. Reported by `ORDERED` or `ORDER_REFUSED`. */
-  | { type: "sendOrder"; taskId: string; run: number }
+  /** Queue the run as a job for the servers of the fleet. Reported by `JOB_ENQUEUED` or `JOB_REFUSED`. */
+  | { type: "enqueueJob"; taskId: string; run: number }
   /** Read what the servers have written of the run. Reported by `REMOTE_CLAIMED`, `REMOTE_ENDED` or `REMOTE_LOST`, or not at all. */
   | { type: "readRun"; taskId: string; run: number }
   /** Ask the server that works on the run to stop. It answers with `REMOTE_ENDED`. */
-  | { type: "recallRun"; taskId: string; run: number }
+  | { type: "requestRemoteStop"; taskId: string; run: number }
   /** End the run in the fleet, for any server that may have it. Reported by `CLOSED`, or by what somebody wrote before. */
   | { type: "closeRun"; taskId: string; run: number }
   /** A run has ended: the task that launched this one goes on. */
@@ -313,16 +313,16 @@ export type TaskEvent =
   | { type: "STOPPED"; at: number }
   | { type: "NOT_STOPPED"; at: number; error: TaskError }
   | { type: "MODEL_CHANGED"; at: number; model: ModelRef }
-  | { type: "ORDERED"; at: number }
-  | { type: "ORDER_REFUSED"; at: number; error: TaskError; retryable: boolean }
-  /** `replaces`: the claim by which that server began the run, and which the engine has lost; absent where it begins it now. */
+  | { type: "JOB_ENQUEUED"; at: number }
+  | { type: "JOB_REFUSED"; at: number; error: TaskError; retryable: boolean }
+  /** `replaces`: the claim by which that server began the run, and which the broker has lost; absent where it begins it now. */
   | {
       type: "REMOTE_CLAIMED";
       at: number;
       claim: Claim;
       server: FleetServer;
       replaces?: Claim;
-      /** True where the engine has forgotten the newest claim that is known here: then this one counts, whatever its place. */
+      /** True where the broker has forgotten the newest claim that is known here: then this one counts, whatever its place. */
       isNewestForgotten?: boolean;
     }
   | {
@@ -344,8 +344,8 @@ export type TaskEvent =
   | { type: "CLOSED"; at: number }
   /** `said`: the child's last text in this run; absent when it has said nothing, or the host did not give it in time. */
   | { type: "LIMIT_EXCEEDED"; at: number; error: TaskError; said?: string | undefined }
-  /** `order`: of the run of another server's task; absent where it is for nobody else. */
-  | { type: "RESUME"; at: number; messageID: string; partID: string; prompt: string; order?: OrderedRun }
+  /** `job`: the run of another server's task that it works on; absent for a local run. */
+  | { type: "RESUME"; at: number; messageID: string; partID: string; prompt: string; job?: ClaimedJob }
   | { type: "STEER"; at: number; messageID: string; partID: string; prompt: string }
   | { type: "STEERING_STORED"; at: number; messageID: string }
   | { type: "STEERING_REFUSED"; at: number; messageID: string; error: TaskError; retryable: boolean }
@@ -402,13 +402,13 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   STOPPED: "The child session and its descendants have stopped.",
   NOT_STOPPED: "The child session has not stopped.",
   MODEL_CHANGED: "The turn of the model that is refused has ended: the run goes on with this one.",
-  ORDERED: "The engine of the fleet has the order.",
-  ORDER_REFUSED: "The engine of the fleet did not take the order.",
-  REMOTE_CLAIMED: "A server of the fleet takes the run.",
-  REMOTE_ENDED: "The server that has the run says how it ended.",
-  REMOTE_HELD: "The server that took the run last works on it again: it was suspended, and goes on.",
-  REMOTE_LOST: "Nothing of the run is in the fleet any more: no order, no result, and no server that works on it.",
-  CLOSED: "The run is closed in the fleet: what a server says of it does not count any more.",
+  JOB_ENQUEUED: "The broker of the fleet has queued the job.",
+  JOB_REFUSED: "The broker of the fleet did not take the job.",
+  REMOTE_CLAIMED: "A server of the fleet claims the run.",
+  REMOTE_ENDED: "The server that has the run reports how it ended.",
+  REMOTE_HELD: "The server that claimed the run last still holds its lease: it stood still, and goes on.",
+  REMOTE_LOST: "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end.",
+  CLOSED: "The run is closed in the fleet: no report of a server counts any more.",
   LIMIT_EXCEEDED: "The run is beyond a limit of the options: a budget, repeated calls, or its time.",
   RESUME: "A follow-up prompt begins the next run.",
   STEER: "The agent or a person gives the running task a further instruction.",

@@ -13,17 +13,17 @@ import {
 import { isSameClaim, keptAnswer, taskSetup } from "./setup.ts";
 
 /*
- * What the states of a run in the fleet have in common: their actions, and where they lead to.
+ * Actions and transitions that the states of a run in the fleet share.
  */
 
 const UNEXPLAINED: TaskError = {
   name: "ServerError",
   kind: "fleet",
-  message: "The server that worked on the task says that it failed, and not why.",
+  message: "The server that worked on the task reported that it failed, and not why.",
 };
 
-/** Returns an action that requests something of the fleet for the newest run. */
-const ofRun = (type: "sendOrder" | "readRun" | "recallRun" | "closeRun") =>
+/** Builds a fleet effect for the newest run. */
+const ofRun = (type: "enqueueJob" | "readRun" | "requestRemoteStop" | "closeRun") =>
   ({
     type: "emitEffect",
     params: ({ context: { facts, run } }: { context: TaskContext }): TaskEffect => ({
@@ -33,12 +33,12 @@ const ofRun = (type: "sendOrder" | "readRun" | "recallRun" | "closeRun") =>
     }),
   }) as const;
 
-export const sendOrder = ofRun("sendOrder");
+export const enqueueJob = ofRun("enqueueJob");
 export const readRun = ofRun("readRun");
-export const recallRun = ofRun("recallRun");
+export const requestRemoteStop = ofRun("requestRemoteStop");
 export const closeRun = ofRun("closeRun");
 
-/** Records what the server says of the end. The clocks of servers differ: a run ends while it is under way. */
+/** Records how the run ended, as its server reports it. The clocks of servers differ: a run ends while it is under way. */
 const recordRemoteEnd = taskSetup.assign(({ context: { run, remote }, event }) => {
   assertEvent(event, "REMOTE_ENDED");
   const { at, completedAt, outcome, error, receipt, worktree } = event;
@@ -52,7 +52,7 @@ const recordRemoteEnd = taskSetup.assign(({ context: { run, remote }, event }) =
   };
 });
 
-/** Records the same of a run that was stopped at a limit: where it is not known here what it said, its server says it. */
+/** Records the same of a run that was stopped at a limit. What it said is taken from the report only where it is not known here. */
 const recordRemoteStop = taskSetup.assign(({ context, event }) => {
   assertEvent(event, "REMOTE_ENDED");
   const { result, receipt, worktree } = event;
@@ -66,7 +66,7 @@ const recordRemoteStop = taskSetup.assign(({ context, event }) => {
 
 const end = ["recordEnd", recordRemoteEnd] as const;
 
-/** The server that works on the run says how it ended. */
+/** The server that works on the run reports how it ended. */
 export const ended = [
   {
     ...stoppedAtLimit,
@@ -78,11 +78,11 @@ export const ended = [
   { guard: "isNewestClaim", target: "#idle", actions: [...end, endCancelled] },
 ] as const;
 
-/** The run fails with this error, and a server that has it is to stop. */
+/** The run fails with this error, and a server that has it is asked to stop. */
 export const failAndCloseWith = (error: TaskError) =>
   ["recordEnd", { type: "recordError", params: error }, closeRun, endFailed] as const;
 
-/** A fault in the plugin ends the run, and a server that has it is to stop. */
+/** A fault in the plugin ends the run, and a server that has it is asked to stop. */
 export const failAndClose = ["recordEnd", recordEventError, closeRun, endFailed] as const;
 
 /** The session of a run that is being stopped is deleted: nobody waits for its server any more. */
@@ -94,15 +94,15 @@ export const deletedWhileStopping = [
 /** The session of a run is deleted. */
 export const deleted = {
   target: "#idle",
-  description: "The server that has it is to stop.",
+  description: "The server that has it is asked to stop.",
   actions: failAndCloseWith(SESSION_DELETED),
 } as const;
 
-/** Nobody in the fleet works on a launch: it is worked on here, as if no server ever had. Its time counts from now on. */
+/** Nobody in the fleet works on a launch: it runs here, as if no server ever had it. Its time counts from now on. */
 const workHere = {
   guard: "isLaunch",
   target: "#queued",
-  description: "It is worked on here.",
+  description: "It runs here.",
   actions: taskSetup.assign({ sendAttempts: 0, remote: undefined, queuedUntil: ({ event }) => event.at }),
 } as const;
 
@@ -113,17 +113,17 @@ const AWAY: TaskError = {
   message: "The server that has the conversation of the task did not go on with it in time.",
 };
 
-/** The engine does not take the order. */
-export const notOrdered = [
+/** The broker does not take the job. */
+export const notEnqueued = [
   workHere,
   {
     target: "#idle",
-    description: "Only the server that has its conversation could go on with it. The order may be there all the same.",
+    description: "Only the server that has its conversation could go on with it. The job may be queued all the same.",
     actions: failAndClose,
   },
 ] as const;
 
-/** The order is taken back, or somebody else has closed the run. */
+/** The job is withdrawn, or somebody else has closed the run. */
 export const notTaken = [
   workHere,
   {
@@ -142,13 +142,13 @@ const recordClaim = taskSetup.assign(({ context: { remote }, event }) => {
   return { remote: { ...remote, claim, server, attempts: attempts + (isBegunBefore ? 0 : 1) }, queuedUntil: at };
 });
 
-/** A server takes the run. */
-export const claimed = (target: "away" | "recalling") =>
+/** A server claims the run. */
+export const onClaim = (target: "claimed" | "requestingStop") =>
   ({ guard: "isNewClaim", target, actions: recordClaim }) as const;
 
-/** The server that took the run last goes on with it, though it was taken for lost. */
+/** The server that claimed the run last goes on with it, though it was taken for lost. */
 export const held = {
   guard: "isNewestClaim",
-  target: "away",
+  target: "claimed",
   description: "It is not begun anew.",
 } as const;

@@ -4,19 +4,19 @@ import { and, assign } from "xstate";
 import type { TaskError } from "../../task.ts";
 import { backoff } from "../backoff.ts";
 import {
-  claimed,
   closeRun,
   deleted,
   deletedWhileStopping,
   ended,
+  enqueueJob,
   failAndClose,
   failAndCloseWith,
   held,
-  notOrdered,
+  notEnqueued,
   notTaken,
+  onClaim,
   readRun,
-  recallRun,
-  sendOrder,
+  requestRemoteStop,
 } from "./fleet-transitions.ts";
 import { cancelled, endCancelled, RETRY_BACKOFF, stoppedAtLimit } from "./run-transitions.ts";
 import { TASK_LIMITS, taskSetup } from "./setup.ts";
@@ -34,67 +34,74 @@ const NOT_WITHDRAWN: TaskError = {
     "The fleet could not be reached to stop the task. A server that has it may work on until it reaches the fleet.",
 };
 
-/** State of the region `run`: the run is for any server of the fleet, and one of them works on it. */
+/**
+ * State of the region `run`: the run is for any server of the fleet, and one of them works on it. Messages may be lost or late, so
+ * the run's log decides what happened (docs/decisions/253-fleets-claim-runs-in-logs.md).
+ */
 export const fleet = taskSetup.createStateConfig({
   id: "fleet",
   description:
     "The run is for another server of the fleet, and one works on it. A launch is offered to all of them, a resume to the one that has the conversation.",
   meta: { refuses: { STEER: "works on another server, where it takes no further instructions" } },
-  initial: "ordering",
+  initial: "enqueuing",
   on: {
     SESSION_DELETED: deleted,
-    SUPERVISION_FAILED: { target: "#idle", description: "The server that has it is to stop.", actions: failAndClose },
+    SUPERVISION_FAILED: {
+      target: "#idle",
+      description: "The server that has it is asked to stop.",
+      actions: failAndClose,
+    },
     ADOPTED: { description: "The log says what became of the run.", actions: readRun },
     REMOTE_ENDED: ended,
     CLOSED: notTaken,
   },
   states: {
-    ordering: {
-      description: "The order is on its way to the engine of the fleet.",
+    enqueuing: {
+      description: "The job is on its way to the broker of the fleet.",
       meta: { waitsFor: "fleet" },
       entry: [
         "beginWait",
         assign({ sendAttempts: ({ context }) => context.sendAttempts + 1, nextDeadline: undefined }),
-        sendOrder,
+        enqueueJob,
       ],
       on: {
-        ORDERED: { target: "ordered" },
-        ORDER_REFUSED: [{ guard: and(["mayOrderAgain", "sendAttemptsLeft"]), target: "pausing" }, ...notOrdered],
-        REMOTE_CLAIMED: claimed("away"),
+        JOB_ENQUEUED: { target: "enqueued" },
+        JOB_REFUSED: [{ guard: and(["mayEnqueueAgain", "sendAttemptsLeft"]), target: "pausing" }, ...notEnqueued],
+        REMOTE_CLAIMED: onClaim("claimed"),
         REMOTE_HELD: held,
         ADOPTED: {
-          target: "ordering",
+          target: "enqueuing",
           reenter: true,
-          description: "It is sent again. An order that is there already stays the same.",
+          description: "It is sent again. A job that is queued already stays the same.",
           actions: assign({ sendAttempts: 0 }),
         },
-        CANCEL: { target: "closing", description: "The order may be there already." },
+        CANCEL: { target: "closing", description: "The job may be queued already." },
       },
     },
     pausing: {
-      description: "The engine did not take the order. It is sent again after a pause.",
+      description: "The broker did not take the job. It is sent again after a pause.",
       meta: { waitsFor: "fleet" },
       entry: [
         "beginWait",
         { type: "setDeadline", params: ({ context }) => backoff(context.sendAttempts, RETRY_BACKOFF) },
       ],
       on: {
-        TICK: { guard: "due", target: "ordering" },
-        REMOTE_CLAIMED: claimed("away"),
+        TICK: { guard: "due", target: "enqueuing" },
+        REMOTE_CLAIMED: onClaim("claimed"),
         REMOTE_HELD: held,
-        CANCEL: { target: "closing", description: "The order may be there all the same." },
+        CANCEL: { target: "closing", description: "The job may be queued all the same." },
       },
     },
-    ordered: {
-      description: "The order waits in the fleet for a server that is free.",
+    enqueued: {
+      description: "The job waits in the fleet for a server that is free.",
       meta: { waitsFor: "server" },
       entry: ["beginWait", { type: "setDeadline", params: ({ context }) => context.facts.fleet?.patience ?? 0 }],
       on: {
-        REMOTE_CLAIMED: claimed("away"),
+        REMOTE_CLAIMED: onClaim("claimed"),
         REMOTE_HELD: held,
         REMOTE_LOST: {
-          target: "ordering",
-          description: "The engine has lost it.",
+          target: "enqueuing",
+          description: "The broker has lost it.",
           actions: assign({ sendAttempts: 0 }),
         },
         TICK: { guard: "due", target: "withdrawing" },
@@ -102,27 +109,27 @@ export const fleet = taskSetup.createStateConfig({
       },
     },
     withdrawing: {
-      description: "No server has begun in time. The order is taken back.",
+      description: "No server has begun in time. The job is withdrawn.",
       meta: { waitsFor: "fleet" },
       entry: ["beginWait", closeRun, { type: "setDeadline", params: TASK_LIMITS.closeAgainAfter }],
       on: {
-        REMOTE_CLAIMED: claimed("away"),
+        REMOTE_CLAIMED: onClaim("claimed"),
         REMOTE_HELD: held,
         TICK: { guard: "due", target: "withdrawing", reenter: true },
         CANCEL: { target: "closing" },
       },
     },
-    away: {
-      id: "away",
+    claimed: {
+      id: "claimed",
       description: "A server works on the run.",
       meta: { waitsFor: "agent" },
       entry: assign({ nextDeadline: undefined }),
       on: {
-        REMOTE_CLAIMED: { ...claimed("away"), description: "Another server has begun it anew." },
+        REMOTE_CLAIMED: { ...onClaim("claimed"), description: "Another server has begun it anew." },
         REMOTE_LOST: [
           {
             guard: "mayBeginAgain",
-            target: "ordering",
+            target: "enqueuing",
             description: "It is begun anew by the next server.",
             actions: assign({ sendAttempts: 0 }),
           },
@@ -132,31 +139,31 @@ export const fleet = taskSetup.createStateConfig({
             actions: failAndCloseWith(LOST),
           },
         ],
-        LIMIT_EXCEEDED: { target: "recalling", actions: "recordLimit" },
-        CANCEL: { target: "recalling" },
+        LIMIT_EXCEEDED: { target: "requestingStop", actions: "recordLimit" },
+        CANCEL: { target: "requestingStop" },
       },
     },
-    recalling: {
+    requestingStop: {
       tags: "stopping",
       description: "The server that works on the run is asked to stop.",
       meta: { waitsFor: "stop", refuses: { CANCEL: "is already being cancelled" } },
       entry: [
         "beginWait",
         assign({ stopAttempts: 1 }),
-        recallRun,
-        { type: "setDeadline", params: TASK_LIMITS.recallFor },
+        requestRemoteStop,
+        { type: "setDeadline", params: TASK_LIMITS.remoteStopTimeout },
       ],
       on: {
         SESSION_DELETED: deletedWhileStopping,
         CLOSED: [stoppedAtLimit, cancelled],
-        REMOTE_CLAIMED: { ...claimed("recalling"), reenter: true, description: "That one is asked as well." },
+        REMOTE_CLAIMED: { ...onClaim("requestingStop"), reenter: true, description: "That one is asked as well." },
         REMOTE_LOST: { target: "closing" },
-        TICK: { guard: "due", target: "closing", description: "It has not said that it stopped." },
+        TICK: { guard: "due", target: "closing", description: "It has not confirmed that it stopped." },
       },
     },
     closing: {
       tags: "stopping",
-      description: "The run is closed in the fleet, so that nobody begins it, and nothing that a server says counts.",
+      description: "The run is closed in the fleet, so that nobody begins it, and no report of a server counts.",
       meta: { waitsFor: "stop", refuses: { CANCEL: "is already being cancelled" } },
       entry: [
         "beginWait",
@@ -167,7 +174,7 @@ export const fleet = taskSetup.createStateConfig({
       on: {
         SESSION_DELETED: deletedWhileStopping,
         CLOSED: [stoppedAtLimit, cancelled],
-        REMOTE_CLAIMED: { ...claimed("recalling"), description: "A server has begun it before." },
+        REMOTE_CLAIMED: { ...onClaim("requestingStop"), description: "A server has claimed it before that." },
         TICK: [
           { guard: and(["due", "stopAttemptsLeft"]), target: "closing", reenter: true },
           { ...stoppedAtLimit, guard: and(["due", "isBeyondLimit"]) },

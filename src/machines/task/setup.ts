@@ -33,8 +33,8 @@ export const TASK_LIMITS = {
   interruptions: 2,
   /** How often in a row a child whose answer does not fit the schema is asked for another one. */
   repairs: 1,
-  /** From a request to a server to stop to the time when its answer counts no longer: it looks each 20 s. */
-  recallFor: 70_000,
+  /** From a request to a server to stop until its answer is waited for no longer: it looks each 20 s. */
+  remoteStopTimeout: 70_000,
   /** Between two attempts to close a run in the fleet. */
   closeAgainAfter: 5_000,
 } as const;
@@ -353,7 +353,7 @@ export const taskSetup = setup({
       facts.fleet !== undefined && (run.index === 0 || remote !== undefined),
     isLaunch: ({ context: { run } }) => run.index === 0,
     /** No server has claimed the run. */
-    isOffered: and([stateIn("#fleet"), not(stateIn("#away"))]),
+    isUnclaimed: and([stateIn("#fleet"), not(stateIn("#claimed"))]),
     isNewClaim: ({ context: { remote }, event }) => {
       assertEvent(event, "REMOTE_CLAIMED");
       return event.isNewestForgotten === true || isNewer(event.claim, remote?.claim);
@@ -370,8 +370,8 @@ export const taskSetup = setup({
       assertEvent(event, "REMOTE_ENDED");
       return event.outcome === "error";
     },
-    mayOrderAgain: ({ event }) => {
-      assertEvent(event, "ORDER_REFUSED");
+    mayEnqueueAgain: ({ event }) => {
+      assertEvent(event, "JOB_REFUSED");
       return event.retryable;
     },
     mayBeginAgain: ({ context: { facts, remote } }) => (remote?.attempts ?? 0) < (facts.fleet?.attempts ?? 0),
@@ -435,4 +435,4 @@ export const isAnswerChecked = or([
 ]);
 
 /** True once something of the run was sent to an agent, here or on another server: there may be work to stop. */
-export const wasSent = or([and([not(stateIn("#queued")), not("isOffered")]), "goesOn"]);
+export const wasSent = or([and([not(stateIn("#queued")), not("isUnclaimed")]), "goesOn"]);

@@ -1,19 +1,105 @@
 import type { SpokenMessage, SpokenPart } from "../host/host.ts";
+import type { Host, HostResult } from "../host/host.ts";
+import type { Elsewhere } from "../operations/read-task.ts";
+import type { Log } from "../platform/log.ts";
 import { truncate } from "../platform/plain-text.ts";
-import type { Passage } from "../text/transcript.ts";
-import { ANSWER_BYTES, CUT } from "./messages.ts";
+import { fail } from "../platform/result.ts";
+import type { Store } from "../store/store.ts";
+import { nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
+import { noSuchMessage, type Passage, passageOf, writePassage } from "../text/transcript.ts";
+import type { Broker, BrokerFailure } from "./broker.ts";
+import { findTaskFor } from "./local-engine.ts";
+import type { AnswerOf, QuestionOf } from "./questions.ts";
+import { ANSWER_BYTES, CUT, type RunName, VERSION } from "./wire-messages.ts";
 
 /*
- * Conversations as they travel: NATS takes messages of 1 MB, unless it is told otherwise.
+ * Conversations of tasks on other servers: the origin server asks for one, the worker cuts it until it fits into a message of
+ * NATS, which has 1 MB unless it is configured otherwise.
  */
 
-/** Characters of each text in a tool call's parameters; no transcript shows more of all of them together. */
+/** Says why a conversation could not be read, and what to do. `label` is the name of its server. */
+const notRead = (label: string, taskId: string, asked: BrokerFailure | { is: "silent" }): OwnText =>
+  asked.is === "silent"
+    ? own`Server ${nameOf(label)}, which has the conversation of task ${nameOf(taskId)}, does not answer: it is off, cut off or busy, or has removed it. Try again later.`
+    : own`The fleet could not be asked for the conversation of task ${nameOf(taskId)}, which is on server ${nameOf(label)}: ${quoteLine(asked.message)}. Try again later.`;
+
+/** Creates the reader of conversations on other servers. `origin` is the id of this one. */
+export const createRemoteConversations = (broker: Pick<Broker, "ask">, origin: string): Elsewhere => ({
+  transcript: async ({ id, label }, taskId, options) => {
+    const { sinceMessageId, messageLimit, includeToolResults } = options;
+    const asked = await broker.ask(id, {
+      ...{ v: VERSION, type: "conversation", origin, task: taskId },
+      options: { messageLimit, includeToolResults, ...(sinceMessageId === undefined ? {} : { sinceMessageId }) },
+    });
+    if (asked.is !== "answered") {
+      return fail(
+        own`${notRead(label, taskId, asked)} Without full_session, the task's result is read, which is here once it has ended.`,
+      );
+    }
+    const { passage } = asked.answer;
+    if (!passage) return noSuchMessage(sinceMessageId ?? "");
+    // No more is shown than was asked for, whatever is sent.
+    const messages = passage.messages.slice(0, messageLimit);
+    return { ok: true, value: writePassage({ ...passage, messages }, includeToolResults) };
+  },
+  messages: async ({ id, label }, taskId) => {
+    const asked = await broker.ask(id, { v: VERSION, type: "messages", origin, task: taskId });
+    return asked.is === "answered"
+      ? { ok: true, value: asked.answer.messages }
+      : fail(notRead(label, taskId, asked), "host");
+  },
+});
+
+/** What the conversations of this server's tasks are read with. */
+export interface ConversationSource {
+  host: Pick<Host, "conversation" | "rawMessages">;
+  store: Pick<Store, "get" | "list">;
+  log: Log;
+}
+
+/** Reads the session of the task that works for another one; undefined where that is not here. */
+const readFor = async <T>(
+  { store, log }: ConversationSource,
+  whose: Pick<RunName, "origin" | "task">,
+  read: (sessionID: string) => Promise<HostResult<T>>,
+): Promise<T | undefined> => {
+  const taskId = findTaskFor(store, whose);
+  if (taskId === undefined) return undefined;
+  const result = await read(taskId);
+  if (result.ok) return result.value;
+  log.info("a conversation could not be given to another server", { taskId, reason: result.failure.message });
+  return undefined;
+};
+
+/** Answers the question for a passage of a conversation; undefined where this process does not have that. */
+export const answerConversation = async (
+  source: ConversationSource,
+  { options, ...whose }: QuestionOf<"conversation">,
+): Promise<AnswerOf<"conversation"> | undefined> => {
+  const messages = await readFor(source, whose, source.host.conversation);
+  if (!messages) return undefined;
+  const { sinceMessageId, messageLimit, includeToolResults } = options;
+  const passage = passageOf(messages, { sinceMessageId, messageLimit });
+  const answer = { v: VERSION, type: "conversation" } as const;
+  return passage ? { ...answer, passage: passageToSend(passage, includeToolResults) } : answer;
+};
+
+/** Answers the question for all messages of a conversation; undefined where this process does not have that. */
+export const answerMessages = async (
+  source: ConversationSource,
+  whose: QuestionOf<"messages">,
+): Promise<AnswerOf<"messages"> | undefined> => {
+  const messages = await readFor(source, whose, source.host.rawMessages);
+  return messages && { v: VERSION, type: "messages", messages: messagesToSend(messages) };
+};
+
+/** The most characters of each text in a tool call's parameters; no transcript shows more of all of them together. */
 const PARAMS_TEXT = 200;
 
-/** Characters that parameters have at most where their texts are cut. What is longer has very many of them. */
+/** The most characters of parameters whose texts are cut. What is longer has very many of them. */
 const PARAMS_CHARS = 10_000;
 
-/** Characters of a text in a message that is too large, to begin with. */
+/** The most characters of a text, at first, in a message that is too large. */
 const MOST_CHARS = 200_000;
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
@@ -28,7 +114,7 @@ const cutParams = (params: unknown): unknown => {
   return short.length > PARAMS_CHARS ? truncate(short, PARAMS_TEXT) : JSON.parse(short);
 };
 
-/** A part as it is shown: with the beginning of a call's parameters, and with its result where that is wanted. */
+/** Returns a part as transcripts show it: the beginning of a call's parameters, and its result where that is wanted. */
 const shownPart = (part: SpokenPart, includeToolResults: boolean): SpokenPart =>
   part.kind === "text"
     ? part
@@ -49,8 +135,8 @@ const cutMessage = (message: SpokenMessage): SpokenMessage => {
 };
 
 /**
- * Returns a passage of a conversation as it travels: as many messages as fit, and at least the first one, whose texts are cut
- * where it does not. The others count among those that are left.
+ * Returns a passage with as many messages as fit into an answer, and at least the first one, whose texts are cut where it does not.
+ * The others count among those that are left.
  */
 export const passageToSend = ({ messages, left }: Passage, includeToolResults: boolean): Passage => {
   const sent: SpokenMessage[] = [];
@@ -63,4 +149,53 @@ export const passageToSend = ({ messages, left }: Passage, includeToolResults: b
     room -= bytes;
   }
   return { messages: sent, left: left + messages.length - sent.length };
+};
+
+/** The most characters of a text in the host's own form: OpenCode keeps no more of what a tool says. */
+const MOST_RAW_CHARS = 50_000;
+
+const cutTexts = (message: unknown, most: number): string =>
+  JSON.stringify(message, (_, value) =>
+    typeof value === "string" && value.length > most ? `${truncate(value, most)}${CUT}` : value,
+  ) ?? "null";
+
+/** Returns a message as JSON that fits; undefined for one that has very many parts. */
+const textThatFits = (message: unknown, room: number): string | undefined => {
+  for (let most = MOST_RAW_CHARS; most > 0; most = Math.floor(most / 4)) {
+    const text = cutTexts(message, most);
+    if (Buffer.byteLength(text) <= room) return text;
+  }
+  return undefined;
+};
+
+/** Returns a message in the host's own form that says how many are missing. */
+const leftOut = (count: number): unknown => ({
+  info: { id: "left-out", role: "assistant" },
+  parts: [
+    {
+      id: "left-out-text",
+      type: "text",
+      text: `[${count} earlier messages are left out: the fleet carries messages of 1 MB.]`,
+    },
+  ],
+});
+
+/**
+ * Returns the newest messages of a session that fit into an answer, in the host's own form and oldest first. Texts are cut
+ * where a message does not fit without that; where messages are left out, the first one says so.
+ */
+export const messagesToSend = (messages: readonly unknown[]): unknown[] => {
+  const sent: unknown[] = [];
+  let room = ANSWER_BYTES;
+  for (const message of messages.toReversed()) {
+    const whole = cutTexts(message, MOST_RAW_CHARS);
+    const isWhole = Buffer.byteLength(whole) <= room;
+    // The newest one is what the person waits for.
+    const text = isWhole ? whole : sent.length === 0 ? textThatFits(message, room) : undefined;
+    if (text === undefined) break;
+    sent.unshift(JSON.parse(text));
+    room -= Buffer.byteLength(text);
+  }
+  const left = messages.length - sent.length;
+  return left === 0 ? sent : [leftOut(left), ...sent];
 };

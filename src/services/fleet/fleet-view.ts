@@ -1,22 +1,48 @@
 import type { FleetServer } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { truncateLine } from "../platform/plain-text.ts";
-import { type Bus, MOST_PRESENT } from "./bus.ts";
+import { type Broker, MOST_PRESENT } from "./broker.ts";
 import type { Presence } from "./questions.ts";
-import { by, isAmong, type ServedProject, servedProjects } from "./served-projects.ts";
 
-/** Milliseconds for which what a fleet said is not asked for again: pages that look often are to be no burden for it. */
+/** A project whose jobs a server takes. */
+export type ServedProject = Pick<Presence, "pool" | "project" | "slots" | "atWork" | "version">;
+
+/** Compares by what is shown: answers come in any order. */
+export const by =
+  <T>(shown: (one: T) => string) =>
+  (one: T, other: T): number =>
+    shown(one) < shown(other) ? -1 : 1;
+
+/** Returns the projects of one server, by the answers of its processes. Two that serve the same project count together. */
+export const servedProjects = (presences: readonly Presence[]): ServedProject[] =>
+  [...Map.groupBy(presences, ({ pool }) => pool).values()]
+    .flatMap((same) => {
+      const [first] = same;
+      if (!first) return [];
+      const { pool, project, version } = first;
+      const sum = (count: "slots" | "atWork") => same.reduce((all, one) => all + one[count], 0);
+      return [{ pool, project, slots: sum("slots"), atWork: sum("atWork"), version }];
+    })
+    .toSorted(by(({ project, pool }) => `${project} ${pool}`));
+
+/** True for a drained server, one that takes no more jobs. It may be named by its id, or by what people know it by. */
+export const isDrainedIn = (
+  drained: readonly string[],
+  { id, label }: { id: string; label?: string | undefined },
+): boolean => drained.includes(id) || (label !== undefined && drained.includes(label));
+
+/** Milliseconds for which a view is kept, so that pages which look often are no burden for the fleet. */
 const KEPT_FOR = 5_000;
 
-/** The same after a refusal, which lasts until somebody changes the rights. Each one is an error in the log. */
+/** The same after a refusal, which lasts until somebody changes the rights. Each refusal is an error in the log. */
 const REFUSAL_KEPT_FOR = 600_000;
 
 /** The longest text of another server that is shown, in characters: anybody in the account may write anything. */
 const MOST_CHARACTERS = 200;
 
-/** A server that works for others, as it says itself. Its texts are one line of at most 200 characters and `…`. */
+/** A worker, as it describes itself. Its texts are one line of at most 200 characters and `…`. */
 export interface PresentServer extends FleetServer {
-  /** True where it is to take no more orders; absent where that could not be read. */
+  /** True where it takes no more jobs; absent where that could not be read. */
   isDrained?: boolean;
   projects: Omit<ServedProject, "pool">[];
 }
@@ -25,13 +51,13 @@ export interface PresentServer extends FleetServer {
 export interface FleetView {
   /** This server. */
   own: FleetServer;
-  /** False while the engine of the fleet does not answer. */
+  /** False while the broker does not answer. */
   isReached: boolean;
-  /** Why the servers could not be asked who is there; absent where they were. */
+  /** Why the workers could not be asked whether they are present; absent where they were. */
   problem?: string;
-  /** Those that say that they are there, by their labels. */
+  /** The workers that are present, by their labels. */
   servers: PresentServer[];
-  /** True where more may be there: no more answers than `MOST_PRESENT` are read. */
+  /** True where more may be present: no more answers than `MOST_PRESENT` are read. */
   isCut: boolean;
 }
 
@@ -46,7 +72,7 @@ const presentServers = (presences: readonly Presence[], drained: readonly string
         {
           id: shown(server.id),
           label: shown(server.label),
-          ...(drained ? { isDrained: isAmong(drained, server) } : {}),
+          ...(drained ? { isDrained: isDrainedIn(drained, server) } : {}),
           projects: servedProjects(said).map(({ project, slots, atWork, version }) => ({
             ...{ project: shown(project), slots, atWork, version: shown(version) },
           })),
@@ -57,14 +83,14 @@ const presentServers = (presences: readonly Presence[], drained: readonly string
 
 /** Creates a function that asks a fleet which servers it has, at most once in 5 s however often it is called. */
 export const createFleetView = (
-  bus: Pick<Bus, "presences" | "limits">,
+  broker: Pick<Broker, "presences" | "limits">,
   own: FleetServer,
   clock: Clock,
 ): (() => Promise<FleetView>) => {
   let kept: { view: Promise<FleetView>; until: number } | undefined;
 
   const read = async (): Promise<FleetView> => {
-    const [said, limits] = await Promise.all([bus.presences(), bus.limits()]);
+    const [said, limits] = await Promise.all([broker.presences(), broker.limits()]);
     if (said.is !== "read") {
       if (kept && said.is === "refused") kept.until = clock.now() + REFUSAL_KEPT_FOR;
       const problem = shown(said.message);

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { FleetServerSchema } from "../../launch-schema.ts";
-import { readAs, VERSION } from "./messages.ts";
+import { readAs, VERSION } from "./wire-messages.ts";
 
 /*
- * What servers of a fleet ask each other. Nothing of it is stored: who is away answers nothing. What cannot be read, of
+ * What servers of a fleet ask each other. Nothing of it is stored: an unreachable server does not answer. What cannot be read, of
  * another version or of none, is left unanswered, and counts as no answer.
  */
 
-/** The address at which all are asked who work for others. No server has such an id. */
+/** The address of all workers. No server has such an id. */
 export const EVERYBODY = "everybody";
 
 const Versioned = z.object({ v: z.literal(VERSION) });
@@ -17,11 +17,11 @@ export const Question = z.discriminatedUnion("type", [
   /** Who are you, and what do you work on? */
   Versioned.extend({ type: z.literal("present") }),
   /** Could you go on with the conversation of a task that you have worked on? */
-  Versioned.extend({ type: z.literal("mayResume"), pool: z.string(), home: z.string(), task: z.string() }),
-  /** What was said in the task that you work or worked on for that task of that home? */
+  Versioned.extend({ type: z.literal("mayResume"), pool: z.string(), origin: z.string(), task: z.string() }),
+  /** What was said in the task that you work or worked on for that task of that origin server? */
   Versioned.extend({
     type: z.literal("conversation"),
-    home: z.string(),
+    origin: z.string(),
     task: z.string(),
     options: z.object({
       /** Only messages after this one. */
@@ -31,20 +31,20 @@ export const Question = z.discriminatedUnion("type", [
     }),
   }),
   /** The same, as OpenCode returns it. */
-  Versioned.extend({ type: z.literal("messages"), home: z.string(), task: z.string() }),
+  Versioned.extend({ type: z.literal("messages"), origin: z.string(), task: z.string() }),
 ]);
 export type Question = z.infer<typeof Question>;
 
 const Present = Versioned.extend({
   type: z.literal("present"),
   server: FleetServerSchema,
-  /** Whose orders the process takes: a server answers once for each project that is open in it. */
+  /** The pool whose jobs the process takes: a server answers once for each project that is open in it. */
   pool: z.string(),
   /** The project as the server knows it. */
   project: z.string(),
   /** How many runs of others it works on at once, for this project. */
   slots: z.int().nonnegative(),
-  /** How many of them are taken. */
+  /** How many runs of others it works on now. */
   atWork: z.int().nonnegative(),
   /** Of the plugin. */
   version: z.string(),
@@ -84,11 +84,15 @@ const Messages = Versioned.extend({ type: z.literal("messages"), messages: z.arr
 export const Answer = z.discriminatedUnion("type", [Present, MayResume, Conversation, Messages]);
 export type Answer = z.infer<typeof Answer>;
 
-/** What answers a question. */
+/** A question of that type, and its answer. */
+export type QuestionOf<Type extends Question["type"]> = Extract<Question, { type: Type }>;
+export type AnswerOf<Type extends Answer["type"]> = Extract<Answer, { type: Type }>;
+
+/** The answer to a question. */
 export type AnswerTo<Asked extends Question> = Extract<Answer, { type: Asked["type"] }>;
 
-/** What a server says of itself that is there, for one of the projects that are open in it. */
-export type Presence = AnswerTo<Extract<Question, { type: "present" }>>;
+/** What a worker answers that is present, for one of the projects that are open in it. */
+export type Presence = AnswerOf<"present">;
 
 /** Reads a question; undefined for anything else. */
 export const readQuestion = (text: string): Question | undefined => readAs(Question, text);

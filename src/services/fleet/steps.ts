@@ -1,35 +1,22 @@
 import { z } from "zod";
-import { addUp, noProgress, type Progress } from "../../task.ts";
+import { isSameClaim } from "../../machines/task/setup.ts";
+import { isInFleet } from "../../machines/task/slot.ts";
+import { addUp, Claim, noProgress, type Progress } from "../../task.ts";
+import { repeat } from "../platform/clock.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
+import type { Membership } from "./membership.ts";
+import { RunName, readAs, Steps, VERSION } from "./wire-messages.ts";
 
-/** Names of tools that are counted apart: no agent has more. */
-const MOST_TOOLS = 1_000;
-
-const Count = z.int().nonnegative();
-const ToolName = z.string().max(200);
-
-/**
- * What a server has counted of a task, and of the tasks below it there, which nobody else knows. It comes from another
- * server: what is no count is refused.
+/*
+ * What a task does on another server, reported to its origin server while it does it. A report may be lost: the next one has all
+ * of it again, and so has the entry that ends the run.
  */
-export const Steps = z.object({
-  toolCalls: Count,
-  toolCallsByName: z
-    .record(ToolName, Count.positive())
-    .refine((byName) => Object.keys(byName).length <= MOST_TOOLS, "too many tools"),
-  /** Those of the task itself, oldest first. */
-  lastTools: z.array(ToolName).max(5),
-  tokens: Count,
-  cost: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER),
-  /** By that server's clock. */
-  lastUpdate: z.iso.datetime(),
-});
-export type Steps = z.infer<typeof Steps>;
 
-/** Adds up what was counted of a task and of the tasks below it. */
-export const addUpSteps = (own: Progress, below: readonly Progress[]): Steps => {
-  const all = [own, ...below];
+/** Adds up what was counted of a task and of its descendants. */
+export const addUpSteps = (own: Progress, descendants: readonly Progress[]): Steps => {
+  const all = [own, ...descendants];
   const byName = new Map<string, number>();
   for (const { toolCallsByName } of all) {
     for (const [name, calls] of Object.entries(toolCallsByName)) byName.set(name, (byName.get(name) ?? 0) + calls);
@@ -39,7 +26,7 @@ export const addUpSteps = (own: Progress, below: readonly Progress[]): Steps => 
     toolCallsByName: Object.fromEntries(byName),
     lastTools: own.lastTools,
     ...addUp(all),
-    // Such times have the order of their texts.
+    // Such times sort as their texts do.
     lastUpdate:
       all
         .map(({ lastUpdate }) => lastUpdate)
@@ -49,24 +36,94 @@ export const addUpSteps = (own: Progress, below: readonly Progress[]): Steps => 
 };
 
 /**
- * Creates a function that begins to count a task: what that returns says what the task, and those below it, have done by now.
- * It is asked often, so those that have ended are read once.
+ * Begins to count a task. Returns a function that returns what the task and its descendants have done by now. It is called
+ * often, so those that have ended are read once.
  */
-export const createStepCounts =
-  (store: Pick<Store, "get" | "below">, progress: Pick<ProgressLog, "of">) =>
-  (taskId: string): (() => Steps) => {
-    const ended = new Map<string, Progress>();
-    const progressOf = (id: string): Progress => {
-      const counted = progress.of(id);
-      // One that goes on counts anew once it has ended.
-      if (counted) ended.delete(id);
-      const found = counted ?? ended.get(id) ?? store.get(id)?.task.progress ?? noProgress("");
-      if (!counted) ended.set(id, found);
-      return found;
-    };
-    return () =>
-      addUpSteps(
-        progressOf(taskId),
-        store.below([taskId]).map(({ sessionID }) => progressOf(sessionID)),
-      );
+export const countSteps = (
+  store: Pick<Store, "get" | "below">,
+  progress: Pick<ProgressLog, "of">,
+  taskId: string,
+): (() => Steps) => {
+  const ended = new Map<string, Progress>();
+  const progressOf = (id: string): Progress => {
+    const counted = progress.of(id);
+    // One that goes on is counted anew once it has ended.
+    if (counted) ended.delete(id);
+    const found = counted ?? ended.get(id) ?? store.get(id)?.task.progress ?? noProgress("");
+    if (!counted) ended.set(id, found);
+    return found;
   };
+  return () =>
+    addUpSteps(
+      progressOf(taskId),
+      store.below([taskId]).map(({ sessionID }) => progressOf(sessionID)),
+    );
+};
+
+/** Milliseconds between two looks whether a task has done something. */
+const LOOK_EVERY = 2_000;
+
+/** Milliseconds after which an unchanged report is sent again: the origin server may have slept, or the report was lost. */
+const SEND_AGAIN_AFTER = 30_000;
+
+/** What a worker reports of a run while it works on it. */
+const LiveSteps = z.object({
+  v: z.literal(VERSION),
+  ...RunName.shape,
+  claim: Claim,
+  steps: Steps,
+  /** True where that server has heard nothing of its agent for too long. */
+  isStale: z.boolean(),
+});
+
+/** Names the topic of reports to an origin server. Its payload is `LiveSteps`. */
+const stepsTopic = (origin: string): string => `steps.${origin}`;
+
+/** Reports to the origin server of a run what is done for it, when something was and now and then. Returns how to stop that. */
+export const reportSteps = (
+  { broker, clock, log }: Pick<Membership, "broker" | "clock" | "log">,
+  name: RunName,
+  now: () => Pick<z.infer<typeof LiveSteps>, "claim" | "steps" | "isStale">,
+): (() => void) => {
+  let sent = "";
+  let sentAt = 0;
+  const work = () => {
+    const report = JSON.stringify({ v: VERSION, ...name, ...now() });
+    if (report === sent && clock.now() - sentAt < SEND_AGAIN_AFTER) return;
+    broker.notify(stepsTopic(name.origin), report);
+    sent = report;
+    sentAt = clock.now();
+  };
+  const stops = [
+    repeat(clock, log, { every: LOOK_EVERY, work, fault: "the steps of a run could not be reported" }),
+    // While the broker was unreachable, nobody heard anything.
+    broker.onReached(() => {
+      sent = "";
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+};
+
+/** What reported steps are passed on to: the engine that launched the tasks. */
+export interface StepsTarget {
+  charts(): Pick<Runtime, "send" | "snapshotOf">;
+  /** Takes what was counted of a task by that time, epoch milliseconds, in place of all that was counted before. */
+  onSteps(taskId: string, steps: Steps, at: number): void;
+}
+
+/** Listens to the reports on this server's tasks. Those of the server that claimed the run last count. Returns how to stop. */
+export const listenToSteps = ({ broker, server, clock }: Membership, { charts, onSteps }: StepsTarget): (() => void) =>
+  broker.onNotified(stepsTopic(server.id), (payload) => {
+    const report = readAs(LiveSteps, payload);
+    const snapshot = report?.origin === server.id ? charts().snapshotOf(report.task) : undefined;
+    if (!report || !snapshot || !isInFleet(snapshot)) return;
+    const { run, remote } = snapshot.context;
+    if (run.index !== report.run || !isSameClaim(remote?.claim, report.claim)) return;
+    const at = clock.now();
+    onSteps(report.task, report.steps, at);
+    const { attention } = snapshot.value;
+    if (report.isStale && attention === "none") charts().send(report.task, { type: "BECAME_STALE", at });
+    if (!report.isStale && attention === "stale") charts().send(report.task, { type: "ACTIVITY_SEEN", at });
+  });

@@ -26,7 +26,7 @@ const endedStays: JournalPromise = {
 
 /** What begins something, or goes on with it: none of it happens to a run that is being stopped. */
 const GOES_ON =
-  /^(SLOT_GRANTED|PROMPT_REFUSED|SESSION_NOT_FOUND|CHECKED_.+|CHECK_FAILED|GATE_ENDED|MODEL_CHANGED|STEER|STEERING_.+|ORDERED|ORDER_REFUSED|REMOTE_HELD|HOST_.+|STEPS_WITHOUT_END|CANCEL|LIMIT_EXCEEDED)$/;
+  /^(SLOT_GRANTED|PROMPT_REFUSED|SESSION_NOT_FOUND|CHECKED_.+|CHECK_FAILED|GATE_ENDED|MODEL_CHANGED|STEER|STEERING_.+|JOB_ENQUEUED|JOB_REFUSED|REMOTE_HELD|HOST_.+|STEPS_WITHOUT_END|CANCEL|LIMIT_EXCEEDED)$/;
 
 const stoppingBeginsNothing: JournalPromise = {
   name: "stopping-begins-nothing",

@@ -97,8 +97,8 @@ const EXAMPLES: { readonly [Type in TaskEvent["type"]]: Examples<Type> } = {
   STOPPED: plain,
   NOT_STOPPED: () => ({ "": { error: errorOf("host") } }),
   MODEL_CHANGED: (context) => ({ "": { model: otherModel(context) } }),
-  ORDERED: plain,
-  ORDER_REFUSED: () => ({
+  JOB_ENQUEUED: plain,
+  JOB_REFUSED: () => ({
     "for now": { error: errorOf("fleet"), retryable: true },
     "for good": { error: errorOf("fleet"), retryable: false },
   }),

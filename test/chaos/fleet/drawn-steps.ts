@@ -13,7 +13,7 @@ const one = <Do extends FleetStep["do"]>(
 const some = fc.nat({ max: 7 });
 
 /** Mostly a server that has something to lose. */
-const server = { who: fc.constantFrom<Who>("any", "home", "worker", "worker"), server: some };
+const server = { who: fc.constantFrom<Who>("any", "origin", "worker", "worker"), server: some };
 
 const time = fc.oneof(
   fc.integer({ min: 1, max: 3_000 }),
@@ -22,7 +22,7 @@ const time = fc.oneof(
 
 const kinds: Kinds<FleetStep> = {
   needed: [
-    [7, one("launch", { home: some, agent: fc.constantFrom("explore", "explore", "general") })],
+    [7, one("launch", { origin: some, agent: fc.constantFrom("explore", "explore", "general") })],
     [9, one("time", { ms: time })],
     [4, one("finish", { work: some })],
   ],
@@ -30,7 +30,7 @@ const kinds: Kinds<FleetStep> = {
     [1, one("fail", { work: some })],
     [2, one("callTool", { work: some })],
     [3, one("ask", { work: some })],
-    [3, one("answerAtHome", { task: some })],
+    [3, one("answerAtOrigin", { task: some })],
     [1, one("answerThere", { work: some })],
     [3, one("cancel", { task: some })],
     [6, one("resume", { task: some })],
@@ -66,14 +66,14 @@ const kinds: Kinds<FleetStep> = {
     [1, one("wipe", {})],
     [2, one("copy", {})],
     [1, one("setBack", {})],
-    [1, one("loseOrders", {})],
+    [1, one("loseJobs", {})],
   ],
 };
 
 const servers = {
-  homes: fc.constantFrom(1, 1, 2),
+  origins: fc.constantFrom(1, 1, 2),
   workers: fc.array(fc.constantFrom(1, 1, 2), { minLength: 2, maxLength: 3 }),
-  homesWork: fc.constantFrom(false, false, false, true),
+  originsWork: fc.constantFrom(false, false, false, true),
 };
 
 const mixed: fc.Arbitrary<FleetSchedule> = fc.record({
@@ -83,9 +83,9 @@ const mixed: fc.Arbitrary<FleetSchedule> = fc.record({
 
 /** In these, less depends on how many servers there are: with few, what happens concerns the run that was brought into a state. */
 const ofEncounters: fc.Arbitrary<FleetSchedule> = fc.record({
-  homes: fc.constantFrom(1, 1, 1, 2),
+  origins: fc.constantFrom(1, 1, 1, 2),
   workers: fc.constantFrom([1, 1], [1, 1], [2, 1], [1], [2]),
-  homesWork: fc.constantFrom(false, false, false, false, true),
+  originsWork: fc.constantFrom(false, false, false, false, true),
   steps: encounters,
 });
 

@@ -1,4 +1,4 @@
-import { unpackPatch } from "../../../src/services/fleet/patches.ts";
+import { unpackPatch } from "../../../src/services/fleet/wire-messages.ts";
 import type { TaskRecord } from "../../../src/services/store/store.ts";
 import { hasEnded } from "../../../src/task.ts";
 import { brokenPromises } from "../../fakes/broken-promises.ts";
@@ -8,12 +8,12 @@ import { readPlaces } from "./log-reading.ts";
 import { deliveries, endsOf } from "./watches.ts";
 
 /** The tasks that are being cancelled, and have not ended, with their states. */
-export const beingCancelled = ({ homes, cancelled }: FleetWorld): string[] =>
-  homes.flatMap((home) =>
-    ownTasks(home).flatMap((task) => {
+export const beingCancelled = ({ origins, cancelled }: FleetWorld): string[] =>
+  origins.flatMap((origin) =>
+    ownTasks(origin).flatMap((task) => {
       const { sessionID } = task;
-      if (hasEnded(task) || !cancelled.has(runOf(home, task))) return [];
-      return [`${sessionID} of ${home.id} is ${home.stage.engine.get(sessionID)?.state}`];
+      if (hasEnded(task) || !cancelled.has(runOf(origin, task))) return [];
+      return [`${sessionID} of ${origin.id} is ${origin.stage.engine.get(sessionID)?.state}`];
     }),
   );
 
@@ -32,18 +32,18 @@ const checkJournals = ({ servers, fault }: FleetWorld) => {
  * that nothing is left.
  */
 export const checkEnd = (world: FleetWorld) => {
-  const { homes, answers, fault } = world;
-  for (const home of homes) {
-    const delivered = deliveries(home);
-    for (const task of ownTasks(home)) {
+  const { origins, answers, fault } = world;
+  for (const origin of origins) {
+    const delivered = deliveries(origin);
+    for (const task of ownTasks(origin)) {
       const { sessionID, status, result, error, description } = task;
-      const name = `${sessionID} of ${home.id}`;
-      if (!hasEnded(task)) fault(`${name} has not ended: it is ${home.stage.engine.get(sessionID)?.state}`);
-      // No session is deleted, and no server lacks what an order asks for.
+      const name = `${sessionID} of ${origin.id}`;
+      if (!hasEnded(task)) fault(`${name} has not ended: it is ${origin.stage.engine.get(sessionID)?.state}`);
+      // No session is deleted, and no server lacks what a job asks for.
       if (error?.name === "NotBegun") fault(`${name} could not be begun: ${error.message}`);
-      const isSaid = answers.get(runOf(home, task))?.includes(result ?? "");
+      const isSaid = answers.get(runOf(origin, task))?.includes(result ?? "");
       if (status === "completed" && !isSaid) fault(`the result of ${name} is none of what its agents said: ${result}`);
-      const [times = 0, ends] = [delivered.get(description), endsOf(home, sessionID)];
+      const [times = 0, ends] = [delivered.get(description), endsOf(origin, sessionID)];
       if (times !== ends) fault(`of ${name}, which has ended ${ends} times, ${times} ends were delivered`);
     }
   }
@@ -59,26 +59,26 @@ export const checkEnd = (world: FleetWorld) => {
       );
     if (told !== undefined) fault(`${id} gives a notice to ${told}, where nobody waits for one`);
   }
-  for (const home of homes) for (const record of home.records.all()) checkOutcome(world, home, record);
+  for (const origin of origins) for (const record of origin.records.all()) checkOutcome(world, origin, record);
 };
 
 /** Errors that say that something else failed than the agent. */
 const OF_TROUBLE: ReadonlySet<string> = new Set([
-  ...["ServerLost", "NotWithdrawn", "ServerAway", "Interrupted", "OrderRefused", "InterruptedAgain"],
+  ...["ServerLost", "NotWithdrawn", "ServerAway", "Interrupted", "JobRefused", "InterruptedAgain"],
 ]);
 
 /** Checks that the end of a task's newest run is the one that its server has said, and that it fits what happened. */
-const checkOutcome = (world: FleetWorld, home: Server, { task, snapshot }: TaskRecord) => {
-  const { engine, fault, received } = world;
+const checkOutcome = (world: FleetWorld, origin: Server, { task, snapshot }: TaskRecord) => {
+  const { broker, fault, received } = world;
   const { sessionID, status, result, error } = task;
   if (!task.fleet || task.parentSessionID !== PARENT) return;
-  const [run, name] = [runOf(home, task), `${sessionID} of ${home.id}`];
+  const [run, name] = [runOf(origin, task), `${sessionID} of ${origin.id}`];
   if (status === "cancelled" && !world.cancelTried.has(run)) fault(`${name} is cancelled, though nobody wants that`);
   const isOfAgent = error === undefined || error.name === "APIError";
   if (!isOfAgent && !(OF_TROUBLE.has(error.name) && world.hasTrouble))
     fault(`${name} fails: ${error.name}, ${error.message}`);
-  const { ended } = readPlaces(engine.placesIn(run));
-  // A home that could not close a run has given it up.
+  const { ended } = readPlaces(broker.placesIn(run));
+  // An origin that could not close a run has given it up.
   if (!ended?.claim || world.forgotAt > 0 || error?.name === "NotWithdrawn") return;
   if (ended.outcome !== status || (ended.result ?? "") !== (result ?? "") || ended.error?.name !== error?.name)
     fault(

@@ -18,14 +18,14 @@ export interface FleetChaosOptions {
 
 /** Writes what a developer needs to reproduce a fault: the command, the steps, and what happened. */
 const reportOf = async (again: string, schedule: FleetSchedule): Promise<string> => {
-  const { homes, workers, homesWork, steps } = schedule;
+  const { origins, workers, originsWork, steps } = schedule;
   const { faults, story } = await runFleetSchedule(schedule, { isTold: true });
   return [
     ...faults,
     "",
     `Again: npm run chaos -- --fleet ${again}`,
     "",
-    `Servers that launch: ${homes}${homesWork ? ", which work for others as well" : ""}. Slots of the others: ${workers.join(", ")}.`,
+    `Servers that launch: ${origins}${originsWork ? ", which work for others as well" : ""}. Slots of the others: ${workers.join(", ")}.`,
     "Steps:",
     ...steps.map((step, index) => `  ${index + 1}. ${wordsOf(step)}`),
     "",

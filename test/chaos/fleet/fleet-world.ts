@@ -1,24 +1,24 @@
 import type { PermissionRule } from "../../../src/machines/host-events.ts";
 import { isAtRest } from "../../../src/machines/task/machine.ts";
-import type { Entry, Order, RunName } from "../../../src/services/fleet/messages.ts";
-import { limitKey } from "../../../src/services/fleet/permits.ts";
+import { limitKey } from "../../../src/services/fleet/leases.ts";
+import type { Entry, Job, RunName } from "../../../src/services/fleet/wire-messages.ts";
 import { sleep } from "../../../src/services/platform/clock.ts";
 import type { Inspect } from "../../../src/services/runtime/actor-system.ts";
 import type { TaskRecord } from "../../../src/services/store/store.ts";
-import type { OrderedRun, Task } from "../../../src/task.ts";
+import type { ClaimedJob, Task } from "../../../src/task.ts";
 import { createMemory, type Memory } from "../../fakes/disk.ts";
-import { createMemoryEngine, type MemoryEngine } from "../../fakes/memory-bus.ts";
+import { createMemoryBroker, type MemoryBroker } from "../../fakes/memory-broker.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock.ts";
 import { createLine, type Line } from "./line.ts";
 import { createRecords, type Records } from "./records.ts";
 import type { Meeting, ToRuns } from "./situation-names.ts";
-import { type EngineCall, type FleetSchedule, LEASE, type Trouble } from "./steps.ts";
+import { type BrokerCall, type FleetSchedule, LEASE, type Trouble } from "./steps.ts";
 
 /** How often a run may be begun. */
 export const ATTEMPTS = 2;
 
-/** Milliseconds for which an order waits for a server. */
+/** Milliseconds for which a job waits for a server. */
 export const PATIENCE = 300_000;
 
 /** What the agents of those who launch are denied. */
@@ -54,7 +54,7 @@ export interface Work {
   run: string;
 }
 
-/** An order that a server took. */
+/** A job that a server took. */
 export interface Taking {
   /** The model whose limit counts; empty where none does. */
   key: string;
@@ -67,7 +67,7 @@ export interface Taking {
 export interface FleetObserver {
   /** Observes the charts of all servers. */
   inspect: Inspect;
-  onTrouble(call: EngineCall, is: Trouble): void;
+  onTrouble(call: BrokerCall, is: Trouble): void;
   onWritten(world: FleetWorld, log: RunName, entry: Entry): void;
   /** Called at least every 5 s, with the agents that are at work. */
   look(world: FleetWorld, works: readonly Work[]): void;
@@ -79,26 +79,26 @@ export interface FleetObserver {
 /** A fleet that is simulated: all that happens in it, happens in this process, on a clock that is moved by hand. */
 export interface FleetWorld {
   clock: VirtualClock;
-  engine: MemoryEngine & { isAway(): boolean };
-  /** Sets the engine back to the newest copy that was made since it was set up. */
+  broker: MemoryBroker & { isAway(): boolean };
+  /** Sets the broker back to the newest copy that was made since it was set up. */
   setBack(): void;
   servers: readonly Server[];
-  homes: readonly Server[];
+  origins: readonly Server[];
   limits: Record<string, number | null>;
   /** When each limit was set last. */
   limitedAt: Map<string, number>;
-  /** When the engine forgot something, the last time. */
+  /** When the broker forgot something, the last time. */
   forgotAt: number;
-  /** The servers that are to take no more orders, and since when. */
+  /** The servers that are to take no more jobs, and since when. */
   drained: Map<Server, number>;
   /** Milliseconds that servers take to begin a run: now, and at most so far. */
   beginTakes: number;
   beginTook: number;
   /** What agents said at the end of each run, by its name. */
   answers: Map<string, string[]>;
-  /** The runs that were to be cancelled, and were asked to be, by their homes. */
+  /** The runs that were to be cancelled, and were asked to be, by their origins. */
   cancelled: Set<string>;
-  /** The tasks that somebody tried to cancel, by their homes and ids. */
+  /** The tasks that somebody tried to cancel, by their origins and ids. */
   cancelTried: Set<string>;
   /** What has failed that is no agent: calls by their names, and the kinds of other steps. */
   troubles: Set<string>;
@@ -107,9 +107,9 @@ export interface FleetWorld {
   hasBeenDeaf: boolean;
   /** The newest taking of a run by a server. */
   takingOf(work: Pick<Work, "server" | "run">): Taking | undefined;
-  /** The server that took the order of a run last, and has not given it back. */
+  /** The server that took the job of a run last, and has not given it back. */
   takerOf(run: string): string | undefined;
-  /** What was changed, by the ids of the worktrees that homes have made of it. */
+  /** What was changed, by the ids of the worktrees that origins have made of it. */
   received: ReadonlyMap<string, string>;
   /** Told of each entry that comes into a log. */
   whenWritten: ((log: RunName, entry: Entry) => void)[];
@@ -121,15 +121,15 @@ export interface FleetWorld {
 }
 
 /** Names a run in the whole fleet. */
-export const nameOf = ({ home, task, run }: RunName): string => `${home}.${task}.${run}`;
+export const nameOf = ({ origin, task, run }: RunName): string => `${origin}.${task}.${run}`;
 
 /** Creates a fleet without any task. */
 export const createFleetWorld = (
-  { homes, workers, homesWork }: FleetSchedule,
+  { origins, workers, originsWork }: FleetSchedule,
   situations?: FleetObserver,
 ): FleetWorld => {
   const clock = createVirtualClock();
-  const engine = createMemoryEngine(clock, LEASE);
+  const broker = createMemoryBroker(clock, LEASE);
   const takings = new Map<string, Taking>();
   const troubles = new Set<string>();
   const takers = new Map<string, string>();
@@ -142,27 +142,27 @@ export const createFleetWorld = (
   const fault = (words: string) => {
     if (!faults.includes(words)) faults.push(words);
   };
-  const onTaken = (id: string) => (order: Order) => {
-    const key = limitKey(order.model);
+  const onTaken = (id: string) => (job: Job) => {
+    const key = limitKey(job.model);
     const most = world.limits[key] ?? Number.POSITIVE_INFINITY;
-    // A server that has read the limits before this one was set takes an order that was queued before that.
-    const isKnown = order.key !== "" || clock.now() - (world.limitedAt.get(key) ?? clock.now()) > KNOWN_WITHIN;
-    takings.set(`${id} ${nameOf(order)}`, { key: isKnown ? key : "", most, at: clock.now() });
+    // A server that has read the limits before this one was set takes a job that was queued before that.
+    const isKnown = job.key !== "" || clock.now() - (world.limitedAt.get(key) ?? clock.now()) > KNOWN_WITHIN;
+    takings.set(`${id} ${nameOf(job)}`, { key: isKnown ? key : "", most, at: clock.now() });
     const server = world.servers.find((one) => one.id === id);
     const since = server && isReached(world, server) ? world.drained.get(server) : undefined;
     if (since !== undefined && clock.now() - since > KNOWN_WITHIN && [...troubles].every((one) => one === "drain"))
-      fault(`${id} takes an order, though it is to take no more`);
-    takers.set(nameOf(order), id);
-    if (order.key === "" && key in world.limits) situations?.onMeeting("permitLater");
+      fault(`${id} takes a job, though it is to take no more`);
+    takers.set(nameOf(job), id);
+    if (job.key === "" && key in world.limits) situations?.onMeeting("permitLater");
   };
   const add = (id: string, work: number): Server => {
     const line = createLine(clock, {
       onTaken: onTaken(id),
-      onGivenBack: (order) => {
-        if (takers.get(nameOf(order)) === id) takers.delete(nameOf(order));
+      onGivenBack: (job) => {
+        if (takers.get(nameOf(job)) === id) takers.delete(nameOf(job));
       },
-      onOutrun: (hold) => {
-        if (hold.startsWith("limit.")) situations?.onMeeting("noPermit");
+      onConflict: (lease) => {
+        if (lease.startsWith("limit.")) situations?.onMeeting("noPermit");
       },
       onTrouble: (call, is) => situations?.onTrouble(call, is),
       onWritten: (log, entry) => {
@@ -171,7 +171,13 @@ export const createFleetWorld = (
       },
     });
     const membership = () => ({
-      ...{ bus: line.connect(engine.connect()), server: { id, label: id }, pool: "project", project: "project", work },
+      ...{
+        broker: line.connect(broker.connect()),
+        server: { id, label: id },
+        pool: "project",
+        project: "project",
+        work,
+      },
       ...{ offer: ["explore", "general"], attempts: ATTEMPTS, patience: PATIENCE, version: "0.1.0" },
       newId: () => `id_${world.next()}`,
       commits: {
@@ -208,30 +214,30 @@ export const createFleetWorld = (
     stage.host.at(PARENT).permission = [DENIED];
     return { id, stage, memory, line, work, records, startedAt: clock.now(), runs: new Map() };
   };
-  const launching = Array.from({ length: homes }, (_, index) => add(`home_${index + 1}`, homesWork ? 1 : 0));
+  const launching = Array.from({ length: origins }, (_, index) => add(`origin_${index + 1}`, originsWork ? 1 : 0));
   const working = workers.map((slots, index) => add(`worker_${index + 1}`, slots));
   const world: FleetWorld = {
     clock,
-    engine: {
-      ...engine,
+    broker: {
+      ...broker,
       isAway: () => isAway,
       cutOff: () => {
         isAway = true;
-        engine.cutOff();
+        broker.cutOff();
       },
       bringBack: () => {
         isAway = false;
-        engine.bringBack();
+        broker.bringBack();
       },
       wipe: () => {
         isAway = false;
         world.forgotAt = clock.now();
         situations?.onRuns(world, "wiped");
         setBack = () => undefined;
-        engine.wipe();
+        broker.wipe();
       },
       copy: () => {
-        const back = engine.copy();
+        const back = broker.copy();
         setBack = () => {
           world.forgotAt = clock.now();
           situations?.onRuns(world, "setBack");
@@ -239,14 +245,14 @@ export const createFleetWorld = (
         };
         return setBack;
       },
-      loseOrders: () => {
+      loseJobs: () => {
         world.forgotAt = clock.now();
-        situations?.onRuns(world, "ordersLost");
-        engine.loseOrders();
+        situations?.onRuns(world, "jobsLost");
+        broker.loseJobs();
       },
     },
     servers: [...launching, ...working],
-    homes: launching,
+    origins: launching,
     limits: {},
     setBack: () => setBack(),
     forgotAt: Number.NEGATIVE_INFINITY,
@@ -280,24 +286,24 @@ export const createFleetWorld = (
 /** True while the process of a server runs: it was neither ended nor stopped. */
 export const isUp = ({ stage: { life } }: Server): boolean => !life.isOver() && !life.isPaused();
 
-/** True while a server runs and reaches the engine, which answers all that it asks. Hints may be missed. */
+/** True while a server runs and reaches the broker, which answers all that it asks. Hints may be missed. */
 export const isReached = (world: FleetWorld, server: Server): boolean =>
-  isUp(server) && !server.line.isCut() && !server.line.isBad() && !world.engine.isAway();
+  isUp(server) && !server.line.isCut() && !server.line.isBad() && !world.broker.isAway();
 
 /** Names the newest run of a task that was launched on a server. */
 export const runOf = ({ id }: Server, { sessionID, resumeCount }: Task): string =>
-  nameOf({ home: id, task: sessionID, run: resumeCount });
+  nameOf({ origin: id, task: sessionID, run: resumeCount });
 
 /** Whose run a task works on; undefined where that is its own server's. */
-export const orderOf = ({ snapshot }: Pick<TaskRecord, "snapshot">): OrderedRun | undefined => {
+export const jobOf = ({ snapshot }: Pick<TaskRecord, "snapshot">): ClaimedJob | undefined => {
   const { facts, run } = snapshot.context;
-  return run.index === 0 ? facts.order : run.order;
+  return run.index === 0 ? facts.job : run.job;
 };
 
 /** Names the run that an agent of a server works on, in the whole fleet. */
 const workedOn = (server: Server, record: TaskRecord): string => {
-  const order = orderOf(record);
-  return order ? nameOf(order) : runOf(server, record.task);
+  const job = jobOf(record);
+  return job ? nameOf(job) : runOf(server, record.task);
 };
 
 /** What a server has stored of a task. */
@@ -323,7 +329,7 @@ export const ownTasks = ({ records }: Server): Task[] =>
 
 /** Says what is still to be done in the fleet; undefined where that is nothing. */
 export const whyNotQuiet = (world: FleetWorld): string | undefined => {
-  const { servers, engine } = world;
+  const { servers, broker } = world;
   for (const { id, stage, records } of servers) {
     for (const { task, snapshot } of records.all()) {
       const { sessionID } = task;
@@ -333,7 +339,7 @@ export const whyNotQuiet = (world: FleetWorld): string | undefined => {
     const busy = stage.host.sessionIDs().filter((sessionID) => stage.host.at(sessionID).busy);
     if (busy.length > 0) return `${busy.join(", ")} of ${id} still work`;
   }
-  if (engine.orders() > 0) return `${engine.orders()} orders are still queued`;
-  if (engine.holds().length > 0) return `somebody still has ${engine.holds().join(", ")}`;
+  if (broker.jobs() > 0) return `${broker.jobs()} jobs are still queued`;
+  if (broker.leases().length > 0) return `somebody still has ${broker.leases().join(", ")}`;
   return undefined;
 };

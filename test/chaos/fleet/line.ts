@@ -1,16 +1,16 @@
-import type { Bus, BusFailure } from "../../../src/services/fleet/bus.ts";
-import type { Entry, Order, RunName } from "../../../src/services/fleet/messages.ts";
+import type { Broker, BrokerFailure } from "../../../src/services/fleet/broker.ts";
+import type { Entry, Job, RunName } from "../../../src/services/fleet/wire-messages.ts";
 import { type Clock, sleep } from "../../../src/services/platform/clock.ts";
-import type { EngineCall, Trouble } from "./steps.ts";
+import type { BrokerCall, Trouble } from "./steps.ts";
 
-/** The line from a server to the engine of its fleet, which may be cut, or be bad. */
+/** The line from a server to the broker of its fleet, which may be cut, or be bad. */
 export interface Line {
-  connect(bus: Bus): Bus;
+  connect(broker: Broker): Broker;
   isCut(): boolean;
   cut(): void;
   mend(): void;
   /** The next calls of that name meet with trouble, within a while. */
-  strike(call: EngineCall, is: Trouble, times: number): void;
+  strike(call: BrokerCall, is: Trouble, times: number): void;
   /** True while calls may still meet with trouble, or are late. */
   isBad(): boolean;
   isDeaf(): boolean;
@@ -20,22 +20,22 @@ export interface Line {
 
 /** What is known of what goes through a line. */
 export interface LineEvents {
-  /** An order was taken. */
-  onTaken(order: Order): void;
-  /** An order was given back, or removed. */
-  onGivenBack(order: Order): void;
-  /** A hold was to be taken that somebody has. */
-  onOutrun(hold: string): void;
+  /** A job was taken. */
+  onTaken(job: Job): void;
+  /** A job was given back, or removed. */
+  onGivenBack(job: Job): void;
+  /** A lease was to be taken that somebody has. */
+  onConflict(lease: string): void;
   /** A call met with trouble. */
-  onTrouble(call: EngineCall, is: Trouble): void;
+  onTrouble(call: BrokerCall, is: Trouble): void;
   /** An entry came into the log of a run. */
   onWritten(log: RunName, entry: Entry): void;
 }
 
-const AWAY: BusFailure = { is: "unavailable", message: "the line is bad" };
-const REFUSED: BusFailure = { is: "refused", message: "the engine refuses it" };
+const AWAY: BrokerFailure = { is: "unavailable", message: "the line is bad" };
+const REFUSED: BrokerFailure = { is: "refused", message: "the broker refuses it" };
 
-/** Milliseconds by which what is late is late: the engine is waited for a little longer. */
+/** Milliseconds by which what is late is late: the broker is waited for a little longer. */
 const LATE = 3_000;
 
 /** Milliseconds after which a trouble that nothing met with is over. */
@@ -44,15 +44,15 @@ const TROUBLED_FOR = 90_000;
 /** Creates a line. */
 export const createLine = (
   clock: Clock,
-  { onTaken, onGivenBack, onOutrun, onTrouble, onWritten }: LineEvents,
+  { onTaken, onGivenBack, onConflict, onTrouble, onWritten }: LineEvents,
 ): Line => {
   let isCut = false;
   let deafUntil = 0;
   let late = 0;
   let whenMended: (() => void)[] = [];
-  const strikes = new Map<EngineCall, { is: Trouble; times: number; until: number }>();
+  const strikes = new Map<BrokerCall, { is: Trouble; times: number; until: number }>();
 
-  const troubleOf = (call: EngineCall): Trouble | undefined => {
+  const troubleOf = (call: BrokerCall): Trouble | undefined => {
     const strike = strikes.get(call);
     if (!strike || strike.times === 0 || strike.until < clock.now()) return undefined;
     strike.times -= 1;
@@ -65,7 +65,7 @@ export const createLine = (
     late -= 1;
   };
   /** What is asked arrives, or does not; its answer is lost where the line was cut meanwhile. */
-  const through = async <T>(call: EngineCall | undefined, ask: () => Promise<T>): Promise<T | BusFailure> => {
+  const through = async <T>(call: BrokerCall | undefined, ask: () => Promise<T>): Promise<T | BrokerFailure> => {
     if (isCut) return AWAY;
     const trouble = call && troubleOf(call);
     if (trouble === "lostThere") return AWAY;
@@ -83,62 +83,62 @@ export const createLine = (
       isDeaf() ? undefined : listener(...said);
 
   return {
-    connect: (bus) => ({
-      lease: bus.lease,
+    connect: (broker) => ({
+      leaseMs: broker.leaseMs,
       append: (log, entry, after) =>
         through(`append ${entry.type}`, async () => {
-          const written = await bus.append(log, entry, after);
+          const written = await broker.append(log, entry, after);
           if (written.is === "stored") onWritten(log, entry);
           return written;
         }),
-      read: (...asked) => through("read", () => bus.read(...asked)),
-      offer: (...asked) => through("offer", () => bus.offer(...asked)),
-      isOffered: (...asked) => through("isOffered", () => bus.isOffered(...asked)),
-      hold: (name, holder, after) =>
-        through("hold", async () => {
-          const held = await bus.hold(name, holder, after);
-          if (held.is === "outrun" && after === 0) onOutrun(name);
+      read: (...asked) => through("read", () => broker.read(...asked)),
+      enqueue: (...asked) => through("enqueue", () => broker.enqueue(...asked)),
+      isQueued: (...asked) => through("isQueued", () => broker.isQueued(...asked)),
+      acquire: (name, holder, after) =>
+        through("acquire", async () => {
+          const held = await broker.acquire(name, holder, after);
+          if (held.is === "conflict" && after === 0) onConflict(name);
           return held;
         }),
-      holder: (...asked) => through("holder", () => bus.holder(...asked)),
-      limits: () => through("limits", () => bus.limits()),
-      drop: async (...asked) => void (await through("drop", () => bus.drop(...asked))),
+      holder: (...asked) => through("holder", () => broker.holder(...asked)),
+      limits: () => through("limits", () => broker.limits()),
+      release: async (...asked) => void (await through("release", () => broker.release(...asked))),
       take: async (queue) => {
-        const taken = await through("take", () => bus.take(queue));
+        const taken = await through("take", () => broker.take(queue));
         if (taken.is !== "taken" || !taken.delivery) return taken;
-        const { order, renew, done, putBack } = taken.delivery;
-        onTaken(order);
+        const { job, renew, done, requeue } = taken.delivery;
+        onTaken(job);
         const delivery = {
-          order,
+          job,
           renew: async () => void (await through("renew", renew)),
           done: async () => {
-            onGivenBack(order);
+            onGivenBack(job);
             await through("done", done);
           },
-          putBack: async (afterMs: number) => {
-            onGivenBack(order);
-            await through("putBack", () => putBack(afterMs));
+          requeue: async (afterMs: number) => {
+            onGivenBack(job);
+            await through("requeue", () => requeue(afterMs));
           },
         };
         return { is: "taken", delivery };
       },
-      ring: (...rung) => (isDeaf() ? undefined : bus.ring(...rung)),
-      onEntryAt: (home, listener) => bus.onEntryAt(home, heard(listener)),
-      onEntryIn: (log, listener) => bus.onEntryIn(log, heard(listener)),
-      onBell: (bell, listener) => bus.onBell(bell, heard(listener)),
-      ask: (...asked) => through("ask", () => bus.ask(...asked)),
-      presences: () => through(undefined, () => bus.presences()),
-      onAsked: (server, answer) => bus.onAsked(server, async (question) => (isCut ? undefined : answer(question))),
+      notify: (...notified) => (isDeaf() ? undefined : broker.notify(...notified)),
+      onEntryAt: (origin, listener) => broker.onEntryAt(origin, heard(listener)),
+      onEntryIn: (log, listener) => broker.onEntryIn(log, heard(listener)),
+      onNotified: (topic, listener) => broker.onNotified(topic, heard(listener)),
+      ask: (...asked) => through("ask", () => broker.ask(...asked)),
+      presences: () => through(undefined, () => broker.presences()),
+      onAsked: (server, answer) => broker.onAsked(server, async (question) => (isCut ? undefined : answer(question))),
       onReached: (listener) => {
         const told = (): void => (isCut ? undefined : listener());
         whenMended.push(told);
-        const stop = bus.onReached(told);
+        const stop = broker.onReached(told);
         return () => {
           whenMended = whenMended.filter((other) => other !== told);
           stop();
         };
       },
-      close: () => bus.close(),
+      close: () => broker.close(),
     }),
     isCut: () => isCut,
     isDeaf,

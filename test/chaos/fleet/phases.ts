@@ -1,6 +1,6 @@
 import { isAtRest, isStopping } from "../../../src/machines/task/machine.ts";
 import type { TaskRecord } from "../../../src/services/store/store.ts";
-import { type FleetWorld, nameOf, orderOf, type Server } from "./fleet-world.ts";
+import { type FleetWorld, jobOf, nameOf, type Server } from "./fleet-world.ts";
 import { readPlaces } from "./log-reading.ts";
 import type { Phase } from "./situation-names.ts";
 
@@ -16,7 +16,7 @@ export interface InHand {
 const phaseOf = (world: FleetWorld, { id }: Server, run: string, { task, snapshot }: TaskRecord): Phase => {
   const { context, value } = snapshot;
   if (context.completedAt !== undefined) {
-    const { ended } = readPlaces(world.engine.placesIn(run));
+    const { ended } = readPlaces(world.broker.placesIn(run));
     return ended?.nonce === `${id} ${task.sessionID}` ? "unreceived" : "unwritten";
   }
   if (isStopping(snapshot)) return "stopping";
@@ -27,25 +27,25 @@ const phaseOf = (world: FleetWorld, { id }: Server, run: string, { task, snapsho
 /** The runs that a server has begun, and has not settled. */
 const begunBy = (world: FleetWorld, server: Server): InHand[] =>
   server.records.all().flatMap((record) => {
-    const order = orderOf(record);
-    if (!order || isAtRest(record.snapshot)) return [];
-    const run = nameOf(order);
+    const job = jobOf(record);
+    if (!job || isAtRest(record.snapshot)) return [];
+    const run = nameOf(job);
     return [{ server, run, phase: phaseOf(world, server, run, record), record }];
   });
 
 /** The runs that servers have in hand, also those that are dead. */
 export const inHand = (world: FleetWorld): InHand[] => {
-  const { engine, servers, clock } = world;
+  const { broker, servers, clock } = world;
   const begun = servers.flatMap((server) => begunBy(world, server));
   const isBegun = (server: Server, run: string) => begun.some((one) => one.server === server && one.run === run);
   const byId = (id: string | undefined) => servers.find((server) => server.id === id);
-  const taken = engine.queue().flatMap(({ order, from }): InHand[] => {
-    const run = nameOf(order);
-    const { claims, ended } = readPlaces(engine.placesIn(run));
+  const taken = broker.queue().flatMap(({ job, from }): InHand[] => {
+    const run = nameOf(job);
+    const { claims, ended } = readPlaces(broker.placesIn(run));
     const server = byId(world.takerOf(run));
     if (!server || from <= clock.now() || ended || isBegun(server, run)) return [];
     if (claims.at(-1)?.entry.server.id === server.id) return [{ server, run, phase: "claimed" }];
-    return [{ server, run, phase: engine.holderOf(`run.${run}`) === server.id ? "held" : "taken" }];
+    return [{ server, run, phase: broker.holderOf(`run.${run}`) === server.id ? "held" : "taken" }];
   });
   return [...taken, ...begun];
 };

@@ -17,7 +17,7 @@ export interface FleetOutcome {
 /** Milliseconds within which a task that is cancelled has ended, once all goes well: it is recalled for 70 s, then closed. */
 const CANCELLED_WITHIN = 130_000;
 
-/** Milliseconds within which servers that start take orders. */
+/** Milliseconds within which servers that start take jobs. */
 const READY_WITHIN = 1_000;
 
 /** Milliseconds between two looks at what must hold. */
@@ -26,15 +26,15 @@ const LOOK_EVERY = 5_000;
 /** From the moment at which all goes well, agents finish what they have every so many milliseconds. */
 const ROUND = 15_000;
 
-/** An order waits for its server, is lost, is ordered again, and that for each attempt: then all must be quiet. */
+/** A job waits for its server, is lost, is enqueued again, and that for each attempt: then all must be quiet. */
 const QUIET_WITHIN = 2 * PATIENCE + 10 * LEASE;
 
 /** What is at work, for the story. */
 const stateOf = (world: FleetWorld): string => {
-  const tasks = world.homes
+  const tasks = world.origins
     .filter(isUp)
-    .flatMap((home) =>
-      ownTasks(home).map(({ sessionID }) => `${home.id}/${sessionID} ${home.stage.engine.get(sessionID)?.state}`),
+    .flatMap((origin) =>
+      ownTasks(origin).map(({ sessionID }) => `${origin.id}/${sessionID} ${origin.stage.engine.get(sessionID)?.state}`),
     );
   const works = atWork(world).map(({ server, taskId, run }) => `${server.id}/${taskId} on ${run}`);
   return `${tasks.join(", ")}; at work: ${works.join(", ") || "none"}`;
@@ -42,11 +42,11 @@ const stateOf = (world: FleetWorld): string => {
 
 /** Everything is there again, and goes well from now on. */
 const bringBack = async (world: FleetWorld) => {
-  const { engine, servers } = world;
+  const { broker, servers } = world;
   world.beginTakes = 0;
   world.drained.clear();
-  engine.drain([]);
-  if (engine.isAway()) engine.bringBack();
+  broker.drain([]);
+  if (broker.isAway()) broker.bringBack();
   for (const server of servers) {
     server.line.mend();
     server.stage.life.wake();

@@ -1,5 +1,5 @@
 import { isInFleet } from "../../../src/machines/task/slot.ts";
-import type { Entry, RunName } from "../../../src/services/fleet/messages.ts";
+import type { Entry, RunName } from "../../../src/services/fleet/wire-messages.ts";
 import type { TaskRecord } from "../../../src/services/store/store.ts";
 import { nameOfTransition } from "../../model/transitions.ts";
 import { createTally, type Tally } from "../tally.ts";
@@ -8,11 +8,11 @@ import { readPlaces } from "./log-reading.ts";
 import { inHand } from "./phases.ts";
 import {
   entryMeets,
-  homeIs,
-  homeMeets,
   isOfFleet,
   MEETINGS,
   NAMES,
+  originIs,
+  originMeets,
   runIs,
   runMeets,
   type State,
@@ -27,23 +27,23 @@ import {
 /** Counts in how many schedules each situation of a fleet has occurred. */
 export interface FleetSituations extends FleetObserver, Omit<Tally, "note"> {}
 
-/** The state of a run at its home. */
+/** The state of a run at its origin. */
 const stateOf = ({ snapshot }: Pick<TaskRecord, "snapshot">): State =>
   isInFleet(snapshot) ? (snapshot.value.run as { fleet: State }).fleet : "here";
 
-/** How the home of a run is with it. */
-const viewOf = (world: FleetWorld, { home: id, task, run }: RunName): View => {
-  const home = world.homes.find((server) => server.id === id);
-  if (!home || home.stage.life.isOver()) return "dead";
-  if (home.stage.life.isPaused()) return "asleep";
-  if (home.line.isCut()) return "cutOff";
-  const snapshot = recordOf(home, task)?.snapshot;
+/** How the origin of a run is with it. */
+const viewOf = (world: FleetWorld, { origin: id, task, run }: RunName): View => {
+  const origin = world.origins.find((server) => server.id === id);
+  if (!origin || origin.stage.life.isOver()) return "dead";
+  if (origin.stage.life.isPaused()) return "asleep";
+  if (origin.line.isCut()) return "cutOff";
+  const snapshot = recordOf(origin, task)?.snapshot;
   if (!snapshot || snapshot.context.run.index !== run) return "earlier";
   return snapshot.context.completedAt === undefined ? stateOf({ snapshot }) : "over";
 };
 
 const kindOf = (world: FleetWorld, log: RunName, entry: Entry): Written => {
-  const places = world.engine.placesIn(nameOf(log));
+  const places = world.broker.placesIn(nameOf(log));
   if (entry.type === "claimed") {
     if (entry.replaces) return "claimAnew";
     return readPlaces(places).claims.length > 1 ? "claim" : "firstClaim";
@@ -57,7 +57,7 @@ const runsOf = ({ id, records }: Server): { run: string; state: State }[] =>
   records.all().flatMap(({ task: { sessionID }, snapshot }) => {
     if (!snapshot.context.facts.fleet || snapshot.context.completedAt !== undefined) return [];
     return [
-      { run: nameOf({ home: id, task: sessionID, run: snapshot.context.run.index }), state: stateOf({ snapshot }) },
+      { run: nameOf({ origin: id, task: sessionID, run: snapshot.context.run.index }), state: stateOf({ snapshot }) },
     ];
   });
 
@@ -95,24 +95,24 @@ export const createFleetSituations = (): FleetSituations => {
   const happensTo = (world: FleetWorld, server: Server, what: ToServer) => {
     for (const { run, phase, server: holder } of inHand(world)) {
       if (holder === server) note(serverMeets(what, phase));
-      if (run.startsWith(`${server.id}.`)) note(homeMeets(what, phase));
+      if (run.startsWith(`${server.id}.`)) note(originMeets(what, phase));
     }
-    for (const { state } of runsOf(server)) note(homeIs(what, state));
+    for (const { state } of runsOf(server)) note(originIs(what, state));
   };
 
   const happensToRuns = (world: FleetWorld, what: ToRuns, which: (run: string) => boolean) => {
     for (const { run, phase } of inHand(world)) if (which(run)) note(runMeets(what, phase));
-    for (const { run, state } of world.homes.flatMap(runsOf)) if (which(run)) note(runIs(what, state));
+    for (const { run, state } of world.origins.flatMap(runsOf)) if (which(run)) note(runIs(what, state));
   };
 
-  const meet = ({ engine }: FleetWorld, { server, run }: Work, works: readonly Work[]) => {
+  const meet = ({ broker }: FleetWorld, { server, run }: Work, works: readonly Work[]) => {
     if (run.startsWith(`${server.id}.`)) return;
-    const holder = engine.holderOf(`run.${run}`);
+    const holder = broker.holderOf(`run.${run}`);
     if (holder === undefined) note(MEETINGS.lapsed);
     else if (holder !== server.id) note(MEETINGS.heldElsewhere);
     for (const other of works) {
       if (other.run !== run || other.server === server) continue;
-      note(run.startsWith(`${other.server.id}.`) ? MEETINGS.withHome : MEETINGS.together);
+      note(run.startsWith(`${other.server.id}.`) ? MEETINGS.withOrigin : MEETINGS.together);
     }
   };
 
@@ -133,9 +133,9 @@ export const createFleetSituations = (): FleetSituations => {
         known.set(server, now);
         for (const what of changes(before, now)) happensTo(world, server, what);
       }
-      if ((wereAway.get(world) ?? false) !== world.engine.isAway()) {
-        wereAway.set(world, world.engine.isAway());
-        happensToRuns(world, world.engine.isAway() ? "away" : "back", () => true);
+      if ((wereAway.get(world) ?? false) !== world.broker.isAway()) {
+        wereAway.set(world, world.broker.isAway());
+        happensToRuns(world, world.broker.isAway() ? "away" : "back", () => true);
       }
       for (const work of works) meet(world, work, works);
     },

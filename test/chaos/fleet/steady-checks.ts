@@ -1,13 +1,13 @@
 import { isAtRest } from "../../../src/machines/task/machine.ts";
 import { isInFleet } from "../../../src/machines/task/slot.ts";
-import { limitKey } from "../../../src/services/fleet/permits.ts";
-import { DENIED, type FleetWorld, nameOf, orderOf, recordOf, type Server, type Work } from "./fleet-world.ts";
+import { limitKey } from "../../../src/services/fleet/leases.ts";
+import { DENIED, type FleetWorld, jobOf, nameOf, recordOf, type Server, type Work } from "./fleet-world.ts";
 import type { ReadLog } from "./log-reading.ts";
 import type { InHand } from "./phases.ts";
 import { LEASE } from "./steps.ts";
 
 /*
- * What may be so for a while, and not for long, as long as all whom it concerns run, and reach the engine. Hints may be missed:
+ * What may be so for a while, and not for long, as long as all whom it concerns run, and reach the broker. Hints may be missed:
  * what is promised then follows from what servers look at again and again.
  */
 
@@ -24,40 +24,40 @@ export interface Moment {
 /** Milliseconds within which a server has looked at what it works on, thrice in a lease, and done what follows. */
 const SERVER_LOOKS = 30_000;
 
-/** Milliseconds within which a home has looked at its runs, twice in a lease, and done what follows. */
-const HOME_LOOKS = 40_000;
+/** Milliseconds within which an origin has looked at its runs, twice in a lease, and done what follows. */
+const ORIGIN_LOOKS = 40_000;
 
 /** Milliseconds within which both have, one after the other. */
-const BOTH_LOOK = SERVER_LOOKS + HOME_LOOKS;
+const BOTH_LOOK = SERVER_LOOKS + ORIGIN_LOOKS;
 
-/** Milliseconds within which an end is confirmed: its home is rung up less and less often, up to once in a lease. */
+/** Milliseconds within which an end is confirmed: its origin is notified up less and less often, up to once in a lease. */
 const CONFIRMED = 75_000;
 
-/** Milliseconds within which a server with a free slot has taken an order: it looks every 15 s. */
+/** Milliseconds within which a server with a free slot has taken a job: it looks every 15 s. */
 const TAKEN = 25_000;
 
-/** Milliseconds within which a run that nobody has is ordered again: nobody was seen to hold it for a lease. */
+/** Milliseconds within which a run that nobody has is enqueued again: nobody was seen to hold it for a lease. */
 const FOUND_LOST = 150_000;
 
-/** Milliseconds for which nothing of this holds, once the engine has forgotten something. */
+/** Milliseconds for which nothing of this holds, once the broker has forgotten something. */
 const FORGOTTEN_FOR = 200_000;
 
-const homeOf = ({ homes }: FleetWorld, run: string): Server | undefined =>
-  homes.find(({ id }) => run.startsWith(`${id}.`));
+const originOf = ({ origins }: FleetWorld, run: string): Server | undefined =>
+  origins.find(({ id }) => run.startsWith(`${id}.`));
 
-/** What the home of a run has stored of its task, while that is the task's newest run. */
-const atHome = (world: FleetWorld, run: string) => {
+/** What the origin of a run has stored of its task, while that is the task's newest run. */
+const atOrigin = (world: FleetWorld, run: string) => {
   const [, task = "", index] = run.split(".");
-  const home = homeOf(world, run);
-  const record = home && recordOf(home, task);
+  const origin = originOf(world, run);
+  const record = origin && recordOf(origin, task);
   return record && String(record.snapshot.context.run.index) === index ? record : undefined;
 };
 
 const isForgetful = ({ clock, forgotAt }: FleetWorld): boolean => clock.now() - forgotAt < FORGOTTEN_FOR;
 
-/** What a server is told to do is what its home wants. */
+/** What a server is told to do is what its origin wants. */
 const checkContent = (world: FleetWorld, run: string, there: ReturnType<typeof recordOf>) => {
-  const here = atHome(world, run);
+  const here = atOrigin(world, run);
   if (!there || !here) return;
   const differs = (["agent", "description"] as const).find((key) => there.task[key] !== here.task[key]);
   if (differs) world.fault(`${run} has another ${differs} where it is worked on: ${there.task[differs]}`);
@@ -68,66 +68,67 @@ const checkContent = (world: FleetWorld, run: string, there: ReturnType<typeof r
 /** Whoever works on a run holds it, and stops when it is to. */
 export const checkWorks = ({ world, works, notFor, logOf }: Moment): void => {
   for (const { server, run, taskId } of works) {
-    const home = homeOf(world, run);
-    if (!home || home === server) continue;
+    const origin = originOf(world, run);
+    if (!origin || origin === server) continue;
     const name = `${server.id}/${taskId} works on ${run}`;
     const log = logOf(run);
     const isNewest = log.claims.at(-1)?.entry.server.id === server.id;
-    if (log.isRecalled && isNewest && !log.ended) notFor(SERVER_LOOKS, [server], `${name}, which it is asked to stop`);
+    if (log.isStopRequested && isNewest && !log.ended)
+      notFor(SERVER_LOOKS, [server], `${name}, which it is asked to stop`);
     if (log.ended) notFor(SERVER_LOOKS, [server], `${name}, which has an end`);
     if (!isNewest && log.claims.length > 0) notFor(SERVER_LOOKS, [server], `${name}, which another one has`);
     if (log.claims.length === 0 && !log.ended) notFor(SERVER_LOOKS, [server], `${name}, and its log does not say so`);
-    const holder = world.engine.holderOf(`run.${run}`);
+    const holder = world.broker.holderOf(`run.${run}`);
     if (holder === undefined && !log.ended) notFor(SERVER_LOOKS, [server], `${name}, and holds it not`);
     const record = recordOf(server, taskId);
-    const permit = record && orderOf(record)?.permit;
-    if (permit && world.engine.holderOf(permit.name) === undefined)
+    const permit = record && jobOf(record)?.permit;
+    if (permit && world.broker.holderOf(permit.name) === undefined)
       notFor(SERVER_LOOKS, [server], `${name}, and keeps no permit`);
     checkContent(world, run, record);
     const { permission } = server.stage.host.at(taskId);
     if (!permission.some((rule) => rule.permission === DENIED.permission && rule.action === "deny"))
-      world.fault(`${name}, and is denied less than its home denies`);
+      world.fault(`${name}, and is denied less than its origin denies`);
   }
 };
 
 /** What the agent of a run asks, is told and does is known on both sides. */
 export const checkShown = ({ world, works, notFor, logOf }: Moment): void => {
   for (const { server, run, taskId } of works) {
-    const home = homeOf(world, run);
+    const origin = originOf(world, run);
     const log = logOf(run);
-    if (!home || home === server || log.ended || log.claims.at(-1)?.entry.server.id !== server.id) continue;
+    if (!origin || origin === server || log.ended || log.claims.at(-1)?.entry.server.id !== server.id) continue;
     const name = `${server.id}/${taskId} works on ${run}`;
     const record = recordOf(server, taskId);
     const there = record?.snapshot.context.userRequests.map(({ id }) => id).join() ?? "";
-    const here = atHome(world, run)
+    const here = atOrigin(world, run)
       ?.snapshot.context.userRequests.map(({ id }) => id)
       .join();
     if (here !== undefined && here !== there)
       notFor(
         BOTH_LOOK,
-        [server, home],
-        `${name}, whose agent asks ${there || "nothing"}; home shows ${here || "nothing"}`,
+        [server, origin],
+        `${name}, whose agent asks ${there || "nothing"}; its origin shows ${here || "nothing"}`,
       );
-    const answered = world.engine
+    const answered = world.broker
       .placesIn(run)
       .flatMap(({ entry }) => (entry.type === "replied" && there.includes(entry.requestId) ? entry.requestId : []));
     if (answered.length > 0) notFor(SERVER_LOOKS, [server], `${name}, and has not heard the reply to ${answered}`);
     const calls = server.stage.engine.get(taskId)?.progress.toolCalls ?? 0;
-    const shown = home.stage.engine.get(run.split(".")[1] ?? "")?.progress.toolCalls ?? 0;
-    const isDeaf = server.line.isDeaf() || home.line.isDeaf();
-    if (!isDeaf && calls !== shown && atHome(world, run)?.snapshot.context.completedAt === undefined)
-      notFor(BOTH_LOOK, [server, home], `${name}, and home shows ${shown} of ${calls} calls`);
+    const shown = origin.stage.engine.get(run.split(".")[1] ?? "")?.progress.toolCalls ?? 0;
+    const isDeaf = server.line.isDeaf() || origin.line.isDeaf();
+    if (!isDeaf && calls !== shown && atOrigin(world, run)?.snapshot.context.completedAt === undefined)
+      notFor(BOTH_LOOK, [server, origin], `${name}, and its origin shows ${shown} of ${calls} calls`);
   }
 };
 
 /** Whoever has a run in hand goes on with it. */
 export const checkHands = ({ world, hands, notFor }: Moment): void => {
   for (const { server, run, phase, record } of hands) {
-    const home = homeOf(world, run);
+    const origin = originOf(world, run);
     const name = `${server.id} has ${run}`;
     if (phase === "unwritten" && !isForgetful(world))
       notFor(SERVER_LOOKS, [server], `${name}, and has not said how it ended`);
-    if (phase === "unreceived") notFor(CONFIRMED, [server, home], `${name}, and waits for its home`);
+    if (phase === "unreceived") notFor(CONFIRMED, [server, origin], `${name}, and waits for its origin`);
     const isSlow = world.beginTook > 0;
     const isBeginning = phase === "taken" || phase === "held" || phase === "claimed" || phase === "begun";
     // What a process before this one has taken is offered again after the lease.
@@ -136,40 +137,40 @@ export const checkHands = ({ world, hands, notFor }: Moment): void => {
   }
 };
 
-/** A server works on no more than it has slots for, and forgets a run only when its home has the end. */
+/** A server works on no more than it has slots for, and forgets a run only when its origin has the end. */
 export const checkServers = ({ world, works, hands, notFor, logOf }: Moment): void => {
   for (const server of world.servers) {
     for (const record of server.records.all()) {
-      const order = orderOf(record);
-      if (!order || !isAtRest(record.snapshot)) continue;
-      const { ended, isReceived, claims } = logOf(nameOf(order));
+      const job = jobOf(record);
+      if (!job || !isAtRest(record.snapshot)) continue;
+      const { ended, isReceived, claims } = logOf(nameOf(job));
       const isSilent = !ended && claims.at(-1)?.entry.server.id === server.id && !world.troubles.has("setBack");
-      const isBegunAnew = hands.some((one) => one.server === server && one.run === nameOf(order));
+      const isBegunAnew = hands.some((one) => one.server === server && one.run === nameOf(job));
       if (isSilent && !isBegunAnew)
-        notFor(0, [], `${server.id} has nothing more to do with ${nameOf(order)}, which has no end`);
+        notFor(0, [], `${server.id} has nothing more to do with ${nameOf(job)}, which has no end`);
       if (world.forgotAt > 0) continue;
       if (ended?.nonce === `${server.id} ${record.task.sessionID}` && !isReceived)
-        world.fault(`${server.id} has forgotten ${nameOf(order)} before its home had the end`);
+        world.fault(`${server.id} has forgotten ${nameOf(job)} before its origin had the end`);
     }
-    const own = works.filter((work) => work.server === server && homeOf(world, work.run) !== server);
+    const own = works.filter((work) => work.server === server && originOf(world, work.run) !== server);
     if (own.length > server.work) world.fault(`${server.id} works on ${own.length} runs, and has ${server.work} slots`);
   }
 };
 
-/** A home takes ends, and orders what nobody has. */
-export const checkHomes = ({ world, notFor, logOf }: Moment): void => {
-  for (const home of world.homes) {
-    for (const { task, snapshot } of home.records.all()) {
-      const run = nameOf({ home: home.id, task: task.sessionID, run: task.resumeCount });
+/** An origin takes ends, and jobs what nobody has. */
+export const checkOrigins = ({ world, notFor, logOf }: Moment): void => {
+  for (const origin of world.origins) {
+    for (const { task, snapshot } of origin.records.all()) {
+      const run = nameOf({ origin: origin.id, task: task.sessionID, run: task.resumeCount });
       if (snapshot.context.completedAt !== undefined || !task.fleet) continue;
       const { ended } = logOf(run);
       const isNowhere =
         !ended &&
-        world.engine.holderOf(`run.${run}`) === undefined &&
-        !world.engine.queue().some(({ order }) => nameOf(order) === run);
-      if (isNowhere && isInFleet(snapshot)) notFor(FOUND_LOST, [home], `${run} is with nobody, and is not ordered`);
+        world.broker.holderOf(`run.${run}`) === undefined &&
+        !world.broker.queue().some(({ job }) => nameOf(job) === run);
+      if (isNowhere && isInFleet(snapshot)) notFor(FOUND_LOST, [origin], `${run} is with nobody, and is not enqueued`);
       if (ended?.claim && !isForgetful(world))
-        notFor(HOME_LOOKS, [home], `${run} has an end, and its home does not take it`);
+        notFor(ORIGIN_LOOKS, [origin], `${run} has an end, and its origin does not take it`);
     }
   }
 };
@@ -177,53 +178,53 @@ export const checkHomes = ({ world, notFor, logOf }: Moment): void => {
 /** True where a limit allows one more task. */
 const hasPermit = (world: FleetWorld, key: string): boolean => {
   const limit = world.limits[key] ?? null;
-  return limit === null || world.engine.holds().filter((name) => name.startsWith(`limit.${key}.`)).length < limit;
+  return limit === null || world.broker.leases().filter((name) => name.startsWith(`limit.${key}.`)).length < limit;
 };
 
-/** An order is there once, and a server that is free takes it. */
+/** A job is there once, and a server that is free takes it. */
 export const checkQueue = ({ world, hands, notFor, logOf }: Moment): void => {
-  const queue = world.engine.queue();
-  for (const { order, from } of queue) {
-    const run = nameOf(order);
+  const queue = world.broker.queue();
+  for (const { job, from } of queue) {
+    const run = nameOf(job);
     const { claims, ended } = logOf(run);
     const isBegun = claims.length > 0 && !ended && !world.hasTrouble;
-    if (isBegun && from <= world.clock.now()) world.fault(`the order of ${run} is there again, though nothing failed`);
-    // Whoever wrote it removes the order.
+    if (isBegun && from <= world.clock.now()) world.fault(`the job of ${run} is there again, though nothing failed`);
+    // Whoever wrote it removes the job.
     const isRemoved = ended?.claim && [...world.troubles].every((trouble) => trouble.startsWith("append"));
-    if (isRemoved) notFor(SERVER_LOOKS, [], `${run} has an end, and its order is there`);
-    const isTwice = queue.some((other) => other.order !== order && nameOf(other.order) === run);
-    const isOrderedOnce = [...world.troubles].every((trouble) => /^(append|pause|drain$)/.test(trouble));
-    if (isTwice && claims.length === 0 && isOrderedOnce) world.fault(`${run} is ordered twice`);
-    const [pool, only] = order.pool.split("@");
+    if (isRemoved) notFor(SERVER_LOOKS, [], `${run} has an end, and its job is there`);
+    const isTwice = queue.some((other) => other.job !== job && nameOf(other.job) === run);
+    const isEnqueuedOnce = [...world.troubles].every((trouble) => /^(append|pause|drain$)/.test(trouble));
+    if (isTwice && claims.length === 0 && isEnqueuedOnce) world.fault(`${run} is enqueued twice`);
+    const [pool, only] = job.pool.split("@");
     if (pool !== "project" || from > world.clock.now()) continue;
-    const key = order.key === "" ? limitKey(order.model) : order.key;
+    const key = job.key === "" ? limitKey(job.model) : job.key;
     if (!hasPermit(world, key)) continue;
     for (const server of world.servers) {
       if (only !== undefined && only !== server.id) continue;
       const taken = hands.filter((one) => one.server === server && one.phase !== "unreceived").length;
       if (world.drained.has(server) || taken >= server.work) continue;
-      const what = logOf(run).ended ? "the order of a run that has ended" : "an order";
+      const what = logOf(run).ended ? "the job of a run that has ended" : "a job";
       notFor(TAKEN, [server], `${what} (${run}, since ${from}) is there, and ${server.id} does not take it`);
     }
   }
 };
 
 /** A server keeps nothing that it does not need. */
-export const checkHolds = ({ world, hands, notFor }: Moment): void => {
+export const checkLeases = ({ world, hands, notFor }: Moment): void => {
   // What could not be given up lapses.
   const isGivenUp = [...world.troubles].every((trouble) =>
-    /^(append|offer|isOffered|limits|ask|pause|drain$)/.test(trouble),
+    /^(append|offer|isQueued|limits|ask|pause|drain$)/.test(trouble),
   );
   const kept = SERVER_LOOKS + world.beginTook + (isGivenUp ? 0 : LEASE);
-  for (const name of world.engine.holds()) {
-    const holder = world.engine.holderOf(name) ?? "";
+  for (const name of world.broker.leases()) {
+    const holder = world.broker.holderOf(name) ?? "";
     const server = world.servers.find(({ id }) => holder === id || holder.startsWith(`${id} `));
     if (!server) continue;
     const own = hands.filter((one) => one.server === server && one.phase !== "unreceived");
     const isTaking = own.some(({ record }) => record === undefined);
     const isNeeded = name.startsWith("run.")
       ? own.some(({ run }) => name === `run.${run}`)
-      : isTaking || own.some(({ record }) => record && orderOf(record)?.permit?.holder === holder);
+      : isTaking || own.some(({ record }) => record && jobOf(record)?.permit?.holder === holder);
     if (!isNeeded) notFor(kept, [server], `${server.id} holds ${name} for nothing`);
   }
 };

@@ -4,8 +4,8 @@ import { type ReadLog, readPlaces } from "./log-reading.ts";
 import { inHand } from "./phases.ts";
 import {
   checkHands,
-  checkHolds,
-  checkHomes,
+  checkLeases,
+  checkOrigins,
   checkQueue,
   checkServers,
   checkShown,
@@ -22,30 +22,30 @@ const MOST_BETWEEN = 5_000;
 
 /** Creates the watch over what must not last. */
 export const createSteadyWatch = (world: FleetWorld) => {
-  const { clock, engine } = world;
+  const { clock, broker } = world;
   /** For how long something has been so. */
   let lasts = new Map<string, number>();
 
-  /** Since when nobody holds a run on which a server was at work, as far as its home knew. */
+  /** Since when nobody holds a run on which a server was at work, as far as its origin knew. */
   const unheld = new Map<string, { state: string; since: number | undefined }>();
 
-  /** A home takes a run for lost once nobody has held it for a lease. */
+  /** An origin takes a run for lost once nobody has held it for a lease. */
   const checkLost = (run: string, state: string) => {
     const before = unheld.get(run);
-    const isHeld = engine.holderOf(`run.${run}`) !== undefined;
+    const isHeld = broker.holderOf(`run.${run}`) !== undefined;
     const since = isHeld ? undefined : (before?.since ?? clock.now());
     unheld.set(run, { state, since });
-    const isLost = before?.state.endsWith("fleet.away") && /fleet\.(ordering|pausing|ordered)$/.test(state);
-    if (!isLost || world.forgotAt > 0 || world.engine.isAway()) return;
+    const isLost = before?.state.endsWith("fleet.claimed") && /fleet\.(enqueuing|pausing|enqueued)$/.test(state);
+    if (!isLost || world.forgotAt > 0 || world.broker.isAway()) return;
     const lasted = clock.now() - (before?.since ?? clock.now());
     if (lasted < LEASE - MOST_BETWEEN) world.fault(`${run} is lost, though it was held ${lasted / 1_000} s ago`);
   };
 
   const checkLostRuns = () => {
-    for (const home of world.homes) {
-      for (const { task, snapshot } of home.records.all()) {
+    for (const origin of world.origins) {
+      for (const { task, snapshot } of origin.records.all()) {
         if (snapshot.context.completedAt !== undefined || !task.fleet) continue;
-        checkLost(nameOf({ home: home.id, task: task.sessionID, run: task.resumeCount }), lifecyclePath(snapshot));
+        checkLost(nameOf({ origin: origin.id, task: task.sessionID, run: task.resumeCount }), lifecyclePath(snapshot));
       }
     }
   };
@@ -66,12 +66,12 @@ export const createSteadyWatch = (world: FleetWorld) => {
         if (lasted > ms) world.fault(`for ${lasted / 1_000} s, ${words}`);
       },
       logOf: (run) => {
-        const log = logs.get(run) ?? readPlaces(engine.placesIn(run));
+        const log = logs.get(run) ?? readPlaces(broker.placesIn(run));
         logs.set(run, log);
         return log;
       },
     };
-    for (const check of [checkWorks, checkShown, checkHands, checkServers, checkHomes, checkQueue, checkHolds])
+    for (const check of [checkWorks, checkShown, checkHands, checkServers, checkOrigins, checkQueue, checkLeases])
       check(moment);
     checkLostRuns();
     lasts = now;

@@ -65,26 +65,26 @@ const watch = async <T>(
 };
 
 /** The tasks that have been launched, on servers that run. */
-const launched = ({ homes }: FleetWorld) =>
-  homes.filter(isUp).flatMap((home) => ownTasks(home).map((task) => ({ home, task })));
+const launched = ({ origins }: FleetWorld) =>
+  origins.filter(isUp).flatMap((origin) => ownTasks(origin).map((task) => ({ origin, task })));
 
 type Launched = ReturnType<typeof launched>[number];
 
 /** True for a task that is completed, and its parent knows of that. */
-const isResumable = ({ home, task: { sessionID, status } }: Launched): boolean =>
-  status === "completed" && recordOf(home, sessionID)?.snapshot.value.notice === "none";
+const isResumable = ({ origin, task: { sessionID, status } }: Launched): boolean =>
+  status === "completed" && recordOf(origin, sessionID)?.snapshot.value.notice === "none";
 
-/** All servers: the one last that took an order last, and goes on. */
+/** All servers: the one last that took a job last, and goes on. */
 const byTaking = (world: FleetWorld): Server[] => {
   const tookAt = (server: Server) =>
     Math.max(0, ...inHand(world).flatMap((one) => (one.server === server ? (world.takingOf(one)?.at ?? 0) : [])));
-  const order = (server: Server) => (isUp(server) ? tookAt(server) : -1);
-  return world.servers.toSorted((one, other) => order(one) - order(other));
+  const job = (server: Server) => (isUp(server) ? tookAt(server) : -1);
+  return world.servers.toSorted((one, other) => job(one) - job(other));
 };
 
 /** The servers to which a step happens. */
 const chosen = (world: FleetWorld, { who, server: number }: { who: Who; server: number }): Server[] => {
-  const { servers, homes } = world;
+  const { servers, origins } = world;
   const one = (among: Server[]) => {
     const server = pick(among, number);
     return server ? [server] : [];
@@ -94,8 +94,8 @@ const chosen = (world: FleetWorld, { who, server: number }: { who: Who; server: 
       return one([...servers]);
     case "workers":
       return servers.filter(({ work }) => work > 0);
-    case "home":
-      return one(preferred([...homes], (home) => ownTasks(home).some((task) => !hasEnded(task) && task.fleet)));
+    case "origin":
+      return one(preferred([...origins], (origin) => ownTasks(origin).some((task) => !hasEnded(task) && task.fleet)));
     case "worker":
       return one(preferred(byTaking(world), (server) => inHand(world).some((run) => run.server === server)));
   }
@@ -110,12 +110,12 @@ const each =
 
 /** The action of each kind of step. */
 const actions: Actions = {
-  launch: async (world, { home: number, agent }) => {
-    const home = pick([...world.homes], number);
-    if (!home || !isUp(home)) return;
-    const description = `job ${world.next()} of ${home.id}`;
+  launch: async (world, { origin: number, agent }) => {
+    const origin = pick([...world.origins], number);
+    if (!origin || !isUp(origin)) return;
+    const description = `job ${world.next()} of ${origin.id}`;
     const prompt = `Prompt ${world.next()}.`;
-    void watch(world, home, () => home.stage.launch({ agent, description, prompt }));
+    void watch(world, origin, () => origin.stage.launch({ agent, description, prompt }));
     await settled();
   },
   finish: (world, { work }) => {
@@ -144,17 +144,17 @@ const actions: Actions = {
       request: { ...request, always: [...request.always], id: `per_${world.next()}` },
     });
   },
-  answerAtHome: (world, { task }) => {
+  answerAtOrigin: (world, { task }) => {
     const asking = launched(world).filter(({ task: { attention } }) => attention?.requests?.[0] !== undefined);
     const one = pick(asking, task);
     const requestId = one?.task.attention?.requests?.[0]?.id;
     if (!one || !requestId) return;
-    const { home, task: asked } = one;
-    const run = runOf(home, asked);
+    const { origin, task: asked } = one;
+    const run = runOf(origin, asked);
     const isForgetful = () => world.forgotAt > 0;
-    void watch(world, home, () => home.stage.engine.answer(asked.sessionID, { requestId, reply: "once" })).then(
+    void watch(world, origin, () => origin.stage.engine.answer(asked.sessionID, { requestId, reply: "once" })).then(
       (answered) => {
-        const isSaid = world.engine
+        const isSaid = world.broker
           .placesIn(run)
           .some(({ entry }) => entry.type === "replied" && entry.requestId === requestId);
         if (answered?.ok && asked.server && !isSaid && !isForgetful())
@@ -172,13 +172,14 @@ const actions: Actions = {
       number,
     );
     if (!one) return;
-    const { home, task } = one;
-    const run = runOf(home, task);
+    const { origin, task } = one;
+    const run = runOf(origin, task);
     world.cancelTried.add(run);
     world.situations?.onRuns(world, "cancelled", (other) => other === run);
-    void watch(world, home, () => home.stage.engine.cancel([task.sessionID]));
+    void watch(world, origin, () => origin.stage.engine.cancel([task.sessionID]));
     // A process that dies just then has not taken it.
-    if (/recalling|closing|stopping/.test(home.stage.engine.get(task.sessionID)?.state ?? "")) world.cancelled.add(run);
+    if (/requestingStop|closing|stopping/.test(origin.stage.engine.get(task.sessionID)?.state ?? ""))
+      world.cancelled.add(run);
   },
   resume: async (world, { task: number }) => {
     const one = pick(
@@ -189,20 +190,20 @@ const actions: Actions = {
       number,
     );
     if (!one) return;
-    const { home, task } = one;
+    const { origin, task } = one;
     const request = { parentSessionID: PARENT, taskId: task.sessionID, prompt: `Question ${world.next()}?` };
     const { signal } = new AbortController();
     const server = world.servers.find(({ id }) => id === task.server?.id);
     if (server && (!isUp(server) || world.drained.has(server))) world.situations?.onMeeting("resumedAway");
-    void watch(world, home, () => home.stage.engine.resume({ ...request, agent: undefined, signal })).then(
+    void watch(world, origin, () => origin.stage.engine.resume({ ...request, agent: undefined, signal })).then(
       (resumed) => {
         // No session is deleted here.
         if (resumed?.ok === false && /not there any more/.test(resumed.reason))
-          world.fault(`the conversation of ${task.sessionID} of ${home.id} is lost: ${resumed.reason}`);
-        const isThere = server && isReached(world, server) && isReached(world, home) && !world.drained.has(server);
+          world.fault(`the conversation of ${task.sessionID} of ${origin.id} is lost: ${resumed.reason}`);
+        const isThere = server && isReached(world, server) && isReached(world, origin) && !world.drained.has(server);
         if (resumed?.ok === false && isThere && isResumable(one) && !world.hasTrouble)
           world.fault(
-            `${task.sessionID} of ${home.id} cannot be resumed, though ${server.id} is there: ${resumed.reason}`,
+            `${task.sessionID} of ${origin.id} cannot be resumed, though ${server.id} is there: ${resumed.reason}`,
           );
       },
     );
@@ -211,21 +212,21 @@ const actions: Actions = {
   limit: (world, { model, most }) => {
     // A limit that never was is not lifted.
     if (most === null && !(model in world.limits)) return;
-    if (most === null && world.engine.queue().some(({ order }) => order.key === model))
+    if (most === null && world.broker.queue().some(({ job }) => job.key === model))
       world.situations?.onMeeting("lifted");
     const underIt = atWork(world).filter((work) => world.takingOf(work)?.key === model).length;
     if (most !== null && underIt > most) world.situations?.onMeeting("tooMany");
     world.limits = { ...world.limits, [model]: most };
     world.limitedAt.set(model, world.clock.now());
-    world.engine.limit(world.limits);
+    world.broker.limit(world.limits);
   },
   drain: (world, step) => {
     for (const server of chosen(world, step)) world.drained.set(server, world.drained.get(server) ?? world.clock.now());
-    world.engine.drain([...world.drained.keys()].map(({ id }) => id));
+    world.broker.drain([...world.drained.keys()].map(({ id }) => id));
   },
   undrain: (world) => {
     world.drained.clear();
-    world.engine.drain([]);
+    world.broker.drain([]);
   },
   die: each(({ stage }) => stage.life.die()),
   dieAfter: each(({ stage }, { calls }: { who: Who; server: number; calls: number }) => stage.life.dieAfter(calls)),
@@ -253,19 +254,19 @@ const actions: Actions = {
     world.beginTakes = ms;
     world.beginTook = Math.max(world.beginTook, ms);
   },
-  cutOff: ({ engine }) => engine.cutOff(),
-  bringBack: ({ engine }) => {
-    if (engine.isAway()) engine.bringBack();
+  cutOff: ({ broker }) => broker.cutOff(),
+  bringBack: ({ broker }) => {
+    if (broker.isAway()) broker.bringBack();
   },
-  wipe: ({ engine }) => engine.wipe(),
-  copy: ({ engine }) => void engine.copy(),
+  wipe: ({ broker }) => broker.wipe(),
+  copy: ({ broker }) => void broker.copy(),
   setBack: (world) => world.setBack(),
-  loseOrders: ({ engine }) => engine.loseOrders(),
+  loseJobs: ({ broker }) => broker.loseJobs(),
 };
 
 /** Steps in which nothing fails but agents. */
 const UNTROUBLED: ReadonlySet<FleetStep["do"]> = new Set<FleetStep["do"]>([
-  ...(["launch", "finish", "fail", "callTool", "ask", "answerAtHome", "answerThere", "cancel", "resume"] as const),
+  ...(["launch", "finish", "fail", "callTool", "ask", "answerAtOrigin", "answerThere", "cancel", "resume"] as const),
   ...(["limit", "undrain", "restart", "wake", "plug", "bringBack", "copy", "deafen", "beginSlowly", "time"] as const),
 ]);
 

@@ -1,16 +1,16 @@
-import type { Entry } from "../../../src/services/fleet/messages.ts";
+import type { Entry } from "../../../src/services/fleet/wire-messages.ts";
 
-/** What a server asks of the engine, each with its own fate: entries of a log apart by their type, and what is done with an order. */
-export type EngineCall =
+/** What a server asks of the broker, each with its own fate: entries of a log apart by their type, and what is done with a job. */
+export type BrokerCall =
   | `append ${Entry["type"]}`
-  | ("read" | "offer" | "isOffered" | "take" | "renew" | "done" | "putBack")
-  | ("hold" | "holder" | "drop" | "limits" | "ask");
+  | ("read" | "enqueue" | "isQueued" | "take" | "renew" | "done" | "requeue")
+  | ("acquire" | "holder" | "release" | "limits" | "ask");
 
-export const ENGINE_CALLS: readonly EngineCall[] = [
-  ...["append claimed", "append asked", "append replied", "append ended", "append recalled", "append received"],
-  ...["read", "offer", "isOffered", "take", "renew", "done", "putBack"],
-  ...["hold", "holder", "drop", "limits", "ask"],
-] as EngineCall[];
+export const ENGINE_CALLS: readonly BrokerCall[] = [
+  ...["append claimed", "append asked", "append replied", "append ended", "append stopRequested", "append received"],
+  ...["read", "enqueue", "isQueued", "take", "renew", "done", "requeue"],
+  ...["acquire", "holder", "release", "limits", "ask"],
+] as BrokerCall[];
 
 /** What becomes of a call: it does not arrive, or its answer does not; it arrives late, or its answer does; it is refused. */
 export type Trouble = "lostThere" | "lostBack" | "lateThere" | "lateBack" | "refused";
@@ -21,7 +21,7 @@ export const TROUBLES: readonly Trouble[] = ["lostThere", "lostBack", "lateThere
  * The server to which something happens: any; one whose own run is in the fleet; one that has a run of another one in hand; each
  * of those that work for others.
  */
-export type Who = "any" | "home" | "worker" | "workers";
+export type Who = "any" | "origin" | "worker" | "workers";
 
 interface OfServer {
   who: Who;
@@ -34,19 +34,19 @@ interface OfServer {
  */
 export type FleetStep =
   // Agents.
-  | { do: "launch"; home: number; agent: "explore" | "general" }
+  | { do: "launch"; origin: number; agent: "explore" | "general" }
   | { do: "finish"; work: number }
   | { do: "fail"; work: number }
   /** It ends a step in which it has called a tool. */
   | { do: "callTool"; work: number }
   | { do: "ask"; work: number }
   // People.
-  | { do: "answerAtHome"; task: number }
+  | { do: "answerAtOrigin"; task: number }
   | { do: "answerThere"; work: number }
   | { do: "cancel"; task: number }
   | { do: "resume"; task: number }
   | { do: "limit"; model: string; most: number | null }
-  /** A server is to take no more orders, or is again. */
+  /** A server is to take no more jobs, or is again. */
   | ({ do: "drain" } & OfServer)
   | { do: "undrain" }
   // Servers.
@@ -56,32 +56,32 @@ export type FleetStep =
   | { do: "restart"; server: number }
   | ({ do: "pause" } & OfServer)
   | { do: "wake" }
-  /** It reaches the engine no more, and goes on. */
+  /** It reaches the broker no more, and goes on. */
   | ({ do: "unplug" } & OfServer)
   | { do: "plug" }
   /** Its next calls of that name meet with trouble. */
-  | ({ do: "strike"; call: EngineCall; is: Trouble; times: number } & OfServer)
+  | ({ do: "strike"; call: BrokerCall; is: Trouble; times: number } & OfServer)
   /** For so long it hears no hint, and nobody hears those that it gives. */
   | ({ do: "deafen"; ms: number } & OfServer)
   /** From now on it takes so long to begin a run. */
   | { do: "beginSlowly"; ms: number }
-  // The engine.
+  // The broker.
   | { do: "cutOff" }
   | { do: "bringBack" }
   | { do: "wipe" }
-  /** Copies what the engine has; it is set back to the newest copy. */
+  /** Copies what the broker has; it is set back to the newest copy. */
   | { do: "copy" }
   | { do: "setBack" }
-  | { do: "loseOrders" }
+  | { do: "loseJobs" }
   | { do: "time"; ms: number };
 
 /** The servers of a fleet, and what happens to them. */
 export interface FleetSchedule {
-  homes: number;
+  origins: number;
   /** How many runs each of the workers takes at once. */
   workers: readonly number[];
   /** True where those that launch work for the others as well. */
-  homesWork: boolean;
+  originsWork: boolean;
   steps: FleetStep[];
 }
 

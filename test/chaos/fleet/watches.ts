@@ -20,14 +20,14 @@ const FENCED_WITHIN = LEASE + 10_000;
 /** A server that renews nothing for so long may lose what it holds: some of the lease may be over before. */
 const MAY_LAPSE = LEASE / 2;
 
-/** Milliseconds within which a server that reaches the engine has renewed what it holds. */
+/** Milliseconds within which a server that reaches the broker has renewed what it holds. */
 const RENEWED_WITHIN = 25_000;
 
-/** Milliseconds within which a home shows that a server works on a run: both look again, one after the other. */
+/** Milliseconds within which an origin shows that a server works on a run: both look again, one after the other. */
 const SHOWN_WITHIN = LEASE + 40_000;
 
 /** How the state of a run begins that a server works on, or is asked to stop. */
-const SHOWN = /^\w+\.fleet\.(away|recalling|closing)/;
+const SHOWN = /^\w+\.fleet\.(away|requestingStop|closing)/;
 
 const instanceOf = ({ server, taskId }: Work): string => `${server.id}/${taskId}`;
 
@@ -58,18 +58,18 @@ export const deliveries = ({ stage }: Server): Map<string, number> => {
   return times;
 };
 
-const checkDeliveries = ({ homes, fault }: FleetWorld, seen: Map<Server, number>) => {
-  for (const home of homes) {
+const checkDeliveries = ({ origins, fault }: FleetWorld, seen: Map<Server, number>) => {
+  for (const origin of origins) {
     // Nothing else changes how often ends were delivered, and ends are never taken back.
-    const prompts = home.stage.host.at(PARENT).parts.size;
-    if (seen.get(home) === prompts) continue;
-    seen.set(home, prompts);
-    const delivered = deliveries(home);
-    for (const { description, sessionID } of ownTasks(home)) {
-      const [times = 0, ends] = [delivered.get(description), endsOf(home, sessionID)];
+    const prompts = origin.stage.host.at(PARENT).parts.size;
+    if (seen.get(origin) === prompts) continue;
+    seen.set(origin, prompts);
+    const delivered = deliveries(origin);
+    for (const { description, sessionID } of ownTasks(origin)) {
+      const [times = 0, ends] = [delivered.get(description), endsOf(origin, sessionID)];
       if (times > ends) fault(`of ${description}, which has ended ${ends} times, ${times} ends were delivered`);
     }
-    const told = home.stage
+    const told = origin.stage
       .notices(PARENT)
       .flatMap((parts) => [...new Set(parts.flatMap(({ text }) => text.match(ANSWER) ?? []))]);
     const twice = told.find((answer, place) => told.indexOf(answer) !== place);
@@ -77,8 +77,8 @@ const checkDeliveries = ({ homes, fault }: FleetWorld, seen: Map<Server, number>
   }
 };
 
-const checkAttempts = ({ engine, fault }: FleetWorld) => {
-  for (const [name, entries] of engine.logs()) {
+const checkAttempts = ({ broker, fault }: FleetWorld) => {
+  for (const [name, entries] of broker.logs()) {
     const claims = entries.filter(({ type }) => type === "claimed").length;
     if (claims > ATTEMPTS) fault(`${name} was begun ${claims} times, and ${ATTEMPTS} are allowed`);
   }
@@ -92,11 +92,11 @@ export const createWatches = (world: FleetWorld): Watches => {
   world.whenWritten.push(logs.onWritten);
   const deliveriesSeen = new Map<Server, number>();
   let lookedAt = clock.now();
-  /** Since when a server does not reach the engine for long enough to renew anything, and when it came back, if it did. */
+  /** Since when a server does not reach the broker for long enough to renew anything, and when it came back, if it did. */
   const outages = new Map<Server, { since: number; until: number | undefined }>();
   /** When a server came back, the last time, that may have lost what it held. */
   const lapsedAt = new Map<Server, number>();
-  /** For how long two agents have been at work on a run, though their servers reached the engine. */
+  /** For how long two agents have been at work on a run, though their servers reached the broker. */
   const together = new Map<string, number>();
 
   const mayLapse = ({ since, until = clock.now() }: { since: number; until: number | undefined }) =>
@@ -134,25 +134,25 @@ export const createWatches = (world: FleetWorld): Watches => {
     for (const pair of together.keys()) if (!now.has(pair)) together.delete(pair);
   };
 
-  /** For how long an agent has worked on a run, while its server and its home reached the engine. */
+  /** For how long an agent has worked on a run, while its server and its origin reached the broker. */
   const working = new Map<string, number>();
 
-  /** A run that a server works on is shown so at home, even if that server was away for a while. */
+  /** A run that a server works on is shown so at the origin, even if that server was away for a while. */
   const checkShown = (works: readonly Work[]) => {
     const passed = clock.now() - lookedAt;
     const now = new Set<string>();
     for (const work of works) {
-      const [homeId, task = "", run] = work.run.split(".");
-      const home = world.homes.find(({ id }) => id === homeId);
-      const snapshot = home && recordOf(home, task)?.snapshot;
-      if (!home || home === work.server || !snapshot || String(snapshot.context.run.index) !== run) continue;
-      if (!isReached(world, home) || !isReached(world, work.server)) continue;
+      const [originId, task = "", run] = work.run.split(".");
+      const origin = world.origins.find(({ id }) => id === originId);
+      const snapshot = origin && recordOf(origin, task)?.snapshot;
+      if (!origin || origin === work.server || !snapshot || String(snapshot.context.run.index) !== run) continue;
+      if (!isReached(world, origin) || !isReached(world, work.server)) continue;
       const instance = instanceOf(work);
       now.add(instance);
       const ms = (working.get(instance) ?? 0) + passed;
       working.set(instance, ms);
       if (ms > SHOWN_WITHIN && snapshot.context.completedAt === undefined && !SHOWN.test(lifecyclePath(snapshot)))
-        world.fault(`${instance} works on ${work.run}, and its home shows it as ${lifecyclePath(snapshot)}`);
+        world.fault(`${instance} works on ${work.run}, and its origin shows it as ${lifecyclePath(snapshot)}`);
     }
     for (const instance of working.keys()) if (!now.has(instance)) working.delete(instance);
   };

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { LIMITS, LIMITS_SUBJECT } from "../../../src/services/fleet/nats/names.ts";
-import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
+import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
+import { LIMITS, LIMITS_SUBJECT } from "../../../src/services/fleet/nats/streams.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { describeWithNats, type NatsServer, type NatsSetting, startNats } from "../../fakes/nats-server.ts";
 import { commandHere } from "../command-line.ts";
@@ -40,18 +40,18 @@ describeWithNats("fleet limit, on a real NATS server", () => {
 
   /** The limits as a server of the fleet reads them. */
   const readByServer = async ({ url }: NatsServer) => {
-    const bus = createNatsBus({ url, credentials: undefined }, "a test", systemClock, noLog);
+    const broker = createNatsBroker({ url, credentials: undefined }, "a test", systemClock, noLog);
     try {
       return await vi.waitFor(
         async () => {
-          const read = await bus.limits();
+          const read = await broker.limits();
           if (read.is !== "read") throw new Error(read.message);
           return read.limits;
         },
         { timeout: 10_000, interval: 20 },
       );
     } finally {
-      await bus.close();
+      await broker.close();
     }
   };
 
@@ -108,7 +108,7 @@ describeWithNats("fleet limit, on a real NATS server", () => {
     expect(await limit(server, HAIKU, "1")).toEqual(refused(words));
     const stored = await server.manage((jsm) => jsm.streams.getMessage(LIMITS, { last_by_subj: LIMITS_SUBJECT }));
     expect(stored?.string()).toBe(theirs);
-    expect(await status(server)).toContain("No order waits");
+    expect(await status(server)).toContain("No job waits");
   });
 
   test("says so where the fleet is not set up", async () => {

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { DEFAULTS } from "../../../src/cli/fleet/settings.ts";
-import type { Bus } from "../../../src/services/fleet/bus.ts";
-import { type Entry, type Order, runHold } from "../../../src/services/fleet/messages.ts";
-import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
+import { DEFAULTS } from "../../../src/cli/fleet/init.ts";
+import type { Broker } from "../../../src/services/fleet/broker.ts";
+import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
 import { EVERYBODY } from "../../../src/services/fleet/questions.ts";
+import { type Entry, type Job, runLease } from "../../../src/services/fleet/wire-messages.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { describeWithNats, type NatsServer, type NatsSetting, startNats } from "../../fakes/nats-server.ts";
 import { PATIENCE_MS } from "../../patience.ts";
@@ -61,8 +61,8 @@ describe.each(["init", "status", "limit"])("fleet %s", (action) => {
   });
 });
 
-const ORDER: Order = {
-  ...{ v: 1, at: 1, home: "srv_home", task: "ses_1", run: 0, pool: "b2c4", priority: 1, key: "" },
+const JOB: Job = {
+  ...{ v: 1, at: 1, origin: "srv_origin", task: "ses_1", run: 0, pool: "b2c4", priority: 1, key: "" },
   ...{ commit: "c0ffee", project: "shop", attempts: 2, agent: "explore", description: "Look" },
   ...{ prompt: "Look around.", denied: [], depth: 1 },
 };
@@ -95,7 +95,7 @@ describeWithNats("fleet, on a real NATS server", () => {
     const before = await fleet(server, "status");
     expect(before).toMatchObject({ code: 1, error: "" });
     expect(before.out.replaceAll(/\s+/g, " ")).toContain(
-      "The fleet is not set up: TASKCHART_ORDERS, TASKCHART_RUNS, TASKCHART_HOLDS, TASKCHART_LIMITS are missing.",
+      "The fleet is not set up: TASKCHART_JOBS, TASKCHART_RUNS, TASKCHART_LEASES, TASKCHART_LIMITS are missing.",
     );
     const made = await fleet(server, "init", "--keep", "2d");
     expect(made).toMatchObject({ code: 0, error: "" });
@@ -109,13 +109,13 @@ describeWithNats("fleet, on a real NATS server", () => {
       settings: { lease: 60_000, keep: 172_800_000, replicas: 1 },
       ...{ limits: {}, drained: [], pools: [], runs: [], servers: [] },
     });
-    expect((await fleet(server, "status")).out).toContain("No order waits, 0 runs are under way.");
+    expect((await fleet(server, "status")).out).toContain("No job waits, 0 runs are under way.");
   });
 
-  test("init changes what is given, says so, and leaves the rest and the orders as they are", async () => {
+  test("init changes what is given, says so, and leaves the rest and the jobs as they are", async () => {
     const server = await nats();
-    const bus = await connect(server);
-    await bus.offer(ORDER);
+    const broker = await connect(server);
+    await broker.enqueue(JOB);
     const changed = await fleet(server, "init", "--lease", "30s");
     expect(changed.out).toContain(`The fleet on ${server.url} is changed: lease 1m → 30s.`);
     expect(changed.out).toContain("restart each of them");
@@ -147,17 +147,17 @@ describeWithNats("fleet, on a real NATS server", () => {
 
   test("status shows what waits, what runs and where, and since when", async () => {
     const server = await nats();
-    const bus = await connect(server);
-    await bus.offer(ORDER);
-    await bus.offer({ ...ORDER, task: "ses_2" });
-    await bus.offer({ ...ORDER, task: "ses_3", home: "srv_desk", pool: "of another", project: "site" });
+    const broker = await connect(server);
+    await broker.enqueue(JOB);
+    await broker.enqueue({ ...JOB, task: "ses_2" });
+    await broker.enqueue({ ...JOB, task: "ses_3", origin: "srv_desk", pool: "of another", project: "site" });
     const began = Date.now() - 65_000;
-    await bus.append(ORDER, claimedBy("srv_gone", "tower", began - 1_000), undefined);
-    await bus.append(ORDER, claimedBy("srv_desk", "desk", began), undefined);
-    await bus.append(ORDER, { v: 1, at: began, type: "recalled" }, undefined);
-    await bus.hold(runHold(ORDER), "srv_desk", 0);
-    // It has taken the hold, and not written its claim yet.
-    await bus.hold(runHold({ ...ORDER, task: "ses_3", home: "srv_desk" }), "srv_new", 0);
+    await broker.append(JOB, claimedBy("srv_gone", "tower", began - 1_000), undefined);
+    await broker.append(JOB, claimedBy("srv_desk", "desk", began), undefined);
+    await broker.append(JOB, { v: 1, at: began, type: "stopRequested" }, undefined);
+    await broker.acquire(runLease(JOB), "srv_desk", 0);
+    // It has taken the lease, and not written its claim yet.
+    await broker.acquire(runLease({ ...JOB, task: "ses_3", origin: "srv_desk" }), "srv_new", 0);
 
     const status = await json(server, "status");
     expect(status.pools).toEqual([
@@ -166,11 +166,11 @@ describeWithNats("fleet, on a real NATS server", () => {
     ]);
     expect(status.runs).toEqual([
       {
-        ...{ task: "ses_3", run: 0, home: "srv_desk", homeLabel: "desk", pool: "of another" },
+        ...{ task: "ses_3", run: 0, origin: "srv_desk", originLabel: "desk", pool: "of another" },
         server: "srv_new",
       },
       {
-        ...{ task: "ses_1", run: 0, home: "srv_home", pool: "b2c4" },
+        ...{ task: "ses_1", run: 0, origin: "srv_origin", pool: "b2c4" },
         ...{ server: "srv_desk", serverLabel: "desk", since: began },
       },
     ]);
@@ -179,25 +179,30 @@ describeWithNats("fleet, on a real NATS server", () => {
       { id: "srv_new", runs: 1, isAnswering: false, isDrained: false, projects: [] },
     ]);
     const { out } = await fleet(server, "status");
-    expect(out).toMatch(/ses_1 +desk +srv_home +1m 5s +b2c4/);
-    expect(out).toContain("1 order waits, 2 runs are under way.");
+    expect(out).toMatch(/ses_1 +desk +srv_origin +1m 5s +b2c4/);
+    expect(out).toContain("1 job waits, 2 runs are under way.");
   });
 
   test("status shows every server that works for others, idle ones too, and which of them do not answer", async () => {
     const server = await nats();
-    const bus = await connect(server);
-    await bus.offer(ORDER);
-    await bus.append(ORDER, claimedBy("srv_gone", "tower", Date.now()), undefined);
-    await bus.hold(runHold(ORDER), "srv_gone", 0);
+    const broker = await connect(server);
+    await broker.enqueue(JOB);
+    await broker.append(JOB, claimedBy("srv_gone", "tower", Date.now()), undefined);
+    await broker.acquire(runLease(JOB), "srv_gone", 0);
     const shop = { pool: "b2c4", project: "shop", version: "0.1.0" };
     const desk = { v: 1, type: "present", server: { id: "srv_desk", label: "desk" }, ...shop } as const;
     // Two processes of one server have the same project open.
-    bus.onAsked(EVERYBODY, async () => ({ ...desk, slots: 4, atWork: 1 }));
-    bus.onAsked(EVERYBODY, async () => ({ ...desk, slots: 4, atWork: 0 }));
-    bus.onAsked(EVERYBODY, async () => ({ ...desk, pool: "c3", project: "site", slots: 4, atWork: 0 }));
-    bus.onAsked(EVERYBODY, async () => ({ ...desk, server: { id: "srv_idle", label: "idle" }, slots: 2, atWork: 0 }));
-    bus.onAsked(EVERYBODY, async () => ({ ...desk, slots: -1, atWork: 0 }));
-    await bus.read(ORDER);
+    broker.onAsked(EVERYBODY, async () => ({ ...desk, slots: 4, atWork: 1 }));
+    broker.onAsked(EVERYBODY, async () => ({ ...desk, slots: 4, atWork: 0 }));
+    broker.onAsked(EVERYBODY, async () => ({ ...desk, pool: "c3", project: "site", slots: 4, atWork: 0 }));
+    broker.onAsked(EVERYBODY, async () => ({
+      ...desk,
+      server: { id: "srv_idle", label: "idle" },
+      slots: 2,
+      atWork: 0,
+    }));
+    broker.onAsked(EVERYBODY, async () => ({ ...desk, slots: -1, atWork: 0 }));
+    await broker.read(JOB);
     await fleet(server, "drain", "idle");
 
     const status = await json(server, "status");
@@ -214,8 +219,8 @@ describeWithNats("fleet, on a real NATS server", () => {
       { id: "srv_gone", label: "tower", runs: 1, isAnswering: false, isDrained: false, projects: [] },
     ]);
     const { out } = await fleet(server, "status");
-    expect(out).toMatch(/desk +1\/8 +takes orders +shop/);
-    expect(out).toMatch(/desk +0\/4 +takes orders +site/);
+    expect(out).toMatch(/desk +1\/8 +takes jobs +shop/);
+    expect(out).toMatch(/desk +0\/4 +takes jobs +site/);
     expect(out).toMatch(/idle +0\/2 +drained +shop/);
     expect(out).toMatch(/tower +1 +does not answer/);
   });
@@ -227,8 +232,8 @@ describeWithNats("fleet, on a real NATS server", () => {
         authorization { users: [{ user: person, password: p, permissions: ${rights} }] }`,
     });
     await fleet(server, "init");
-    const bus = await connect(server);
-    await bus.hold(runHold(ORDER), "srv_desk", 0);
+    const broker = await connect(server);
+    await broker.acquire(runLease(JOB), "srv_desk", 0);
     const { out, error, code } = await fleet(server, "status");
     expect({ error, code }).toEqual({ error: "", code: 0 });
     expect(out.replaceAll(/\s+/g, " ")).toContain("The servers could not be asked who is there, so that idle ones");
@@ -267,9 +272,12 @@ describeWithNats("fleet, on a real NATS server", () => {
   });
 });
 
-const connect = async (server: NatsServer): Promise<Bus> => {
-  const bus = createNatsBus({ url: server.url, credentials: undefined }, "a test", systemClock, noLog);
-  onTestFinished(() => bus.close());
-  await vi.waitFor(async () => expect((await bus.read(ORDER)).is).toBe("read"), { timeout: PATIENCE_MS, interval: 20 });
-  return bus;
+const connect = async (server: NatsServer): Promise<Broker> => {
+  const broker = createNatsBroker({ url: server.url, credentials: undefined }, "a test", systemClock, noLog);
+  onTestFinished(() => broker.close());
+  await vi.waitFor(async () => expect((await broker.read(JOB)).is).toBe("read"), {
+    timeout: PATIENCE_MS,
+    interval: 20,
+  });
+  return broker;
 };

@@ -2,13 +2,13 @@ import { isInFleet } from "../../../src/machines/task/slot.ts";
 import { taskInput } from "../../fakes/task-input.ts";
 import { AT } from "../charts.ts";
 import type { Move, Space } from "../explore.ts";
-import { createHome } from "./home.ts";
+import { createOrigin } from "./origin.ts";
 import { createServer } from "./server.ts";
 import { createParts, type FleetFamily, ID, NOBODY, NOWHERE, QUEUED, type World } from "./world.ts";
 
 /*
- * How a run of a fleet is ordered, claimed, held and ended: the real chart of the task at its home, the real reading of the log,
- * and around them, in short, what `home.ts`, `worker.ts` and `attended-run.ts` do. The engine decides in which order entries
+ * How a run of a fleet is enqueued, claimed, held and ended: the real chart of the task at its origin, the real reading of the log,
+ * and around them, in short, what `origin.ts`, `worker.ts` and `monitored-run.ts` do. The broker decides in which order entries
  * come into the log; it may be away, and it may forget what is newest. `docs/proof.md` lists what is left out.
  */
 
@@ -16,20 +16,20 @@ import { createParts, type FleetFamily, ID, NOBODY, NOWHERE, QUEUED, type World 
 export const createFleet = (family: FleetFamily): Space<World> => {
   const parts = createParts(family);
   const { charts, chartOf, isUnderWay, read, move } = parts;
-  const { homeMoves } = createHome(parts);
+  const { originMoves } = createOrigin(parts);
   const { serverMoves } = createServer(parts);
 
-  /** What the engine does when nothing is renewed for the time of a lease. */
+  /** What the broker does when nothing is renewed for the time of a lease. */
   const leases = (before: World): Move<World>[] => {
-    const { holder, order } = before;
+    const { holder, job } = before;
     const holds = holder >= 0 && ["holding", "working", "ended"].includes(before.servers[holder]?.phase ?? "free");
-    const isKept = order >= 0 && before.servers[order]?.hasDelivery === true;
+    const isKept = job >= 0 && before.servers[job]?.hasDelivery === true;
     return [
       ...(holder >= 0 && (!holds || family.standsStill)
-        ? [move(before, "the hold lapses", (world) => void Object.assign(world, { holder: NOBODY }), !holds)]
+        ? [move(before, "the lease lapses", (world) => void Object.assign(world, { holder: NOBODY }), !holds)]
         : []),
-      ...(order >= 0 && (!isKept || family.standsStill)
-        ? [move(before, "the order is offered again", (world) => void Object.assign(world, { order: QUEUED }), !isKept)]
+      ...(job >= 0 && (!isKept || family.standsStill)
+        ? [move(before, "the job is offered again", (world) => void Object.assign(world, { job: QUEUED }), !isKept)]
         : []),
     ];
   };
@@ -39,7 +39,7 @@ export const createFleet = (family: FleetFamily): Space<World> => {
     const forget = (what: string, work: (world: World) => void) =>
       move(
         before,
-        `the engine forgets ${what}`,
+        `the broker forgets ${what}`,
         (world) => {
           work(world);
           world.forgotten += 1;
@@ -52,11 +52,9 @@ export const createFleet = (family: FleetFamily): Space<World> => {
           world.log = world.log.slice(0, kept);
         }),
       ),
-      ...(before.order !== NOWHERE
-        ? [forget("the order", (world) => void Object.assign(world, { order: NOWHERE }))]
-        : []),
+      ...(before.job !== NOWHERE ? [forget("the job", (world) => void Object.assign(world, { job: NOWHERE }))] : []),
       forget("everything", (world) =>
-        Object.assign(world, { log: [], order: NOWHERE, holder: NOBODY, epoch: world.epoch + 1 }),
+        Object.assign(world, { log: [], job: NOWHERE, holder: NOBODY, epoch: world.epoch + 1 }),
       ),
     ];
   };
@@ -70,7 +68,7 @@ export const createFleet = (family: FleetFamily): Space<World> => {
   );
 
   const faultsOf = (world: World): string[] => {
-    // What the engine has forgotten is begun anew, and counted anew; all that is promised then is that it ends.
+    // What the broker has forgotten is begun anew, and counted anew; all that is promised then is that it ends.
     if (world.forgotten > 0) return [];
     const { ended, claims } = read(world);
     const { context } = chartOf(world);
@@ -81,10 +79,10 @@ export const createFleet = (family: FleetFamily): Space<World> => {
     const isHere = isUnderWay(world) && !isInFleet(chartOf(world));
     const faults: [boolean, string][] = [
       [begun > family.attempts, "a run is begun more often than it may"],
-      [world.hasMissedEnd, "the home has another end than the log had"],
+      [world.hasMissedEnd, "the origin has another end than the log had"],
       [isWrong, "an end counts of a server that does not have the run any more"],
       [(context.remote?.attempts ?? 0) > claims.length, "a claim counts twice"],
-      [isHere && claims.length > 0 && isSteady, "a run is worked on at home that a server has begun"],
+      [isHere && claims.length > 0 && isSteady, "a run is worked on at the origin that a server has begun"],
       [isCalm && context.lastRunResult?.outcome === "error", "a run fails though nothing does"],
     ];
     return faults.flatMap(([is, what]) => (is ? what : []));
@@ -93,8 +91,8 @@ export const createFleet = (family: FleetFamily): Space<World> => {
   const first = (): World => {
     const fleet = { pool: "p", commit: "c", attempts: family.attempts, patience: 1 };
     const world: World = {
-      home: charts.begin(taskInput(ID, { fleet }, AT)),
-      asks: ["sendOrder"],
+      origin: charts.begin(taskInput(ID, { fleet }, AT)),
+      asks: ["enqueueJob"],
       servers: Array.from({ length: family.servers }, () => ({
         phase: "free",
         claim: null,
@@ -105,7 +103,7 @@ export const createFleet = (family: FleetFamily): Space<World> => {
       epoch: 1,
       log: [],
       holder: NOBODY,
-      order: NOWHERE,
+      job: NOWHERE,
       forgotten: 0,
       hasMissedEnd: false,
     };
@@ -115,15 +113,15 @@ export const createFleet = (family: FleetFamily): Space<World> => {
   return {
     first: first(),
     moves: (world) => [
-      ...homeMoves(world),
+      ...originMoves(world),
       ...world.servers.flatMap((_, s) => serverMoves(world, s)),
       ...leases(world),
       ...forgets(world),
     ],
     // The same fields in the same order, however the world came about.
-    keyOf: ({ home, asks, servers, epoch, log, holder, order, forgotten, hasMissedEnd }) =>
+    keyOf: ({ origin, asks, servers, epoch, log, holder, job, forgotten, hasMissedEnd }) =>
       JSON.stringify({
-        ...{ home, asks, epoch, log, holder, order, forgotten, hasMissedEnd },
+        ...{ origin, asks, epoch, log, holder, job, forgotten, hasMissedEnd },
         servers: servers.map(({ phase, claim, begun, hasDelivery, outcome }) => ({
           ...{ phase, claim, begun, hasDelivery, outcome },
         })),
@@ -134,6 +132,6 @@ export const createFleet = (family: FleetFamily): Space<World> => {
       !isUnderWay(world) &&
       world.asks.length === 0 &&
       world.servers.every(({ phase }) => phase === "free") &&
-      world.order === NOWHERE,
+      world.job === NOWHERE,
   };
 };

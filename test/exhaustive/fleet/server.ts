@@ -1,9 +1,9 @@
-import { isOutrun, type RunLog } from "../../../src/services/fleet/log-of-run.ts";
+import { isSuperseded, type RunLog } from "../../../src/services/fleet/run-log.ts";
 import { AT } from "../charts.ts";
 import type { Move } from "../explore.ts";
 import { NOBODY, NOWHERE, type Parts, plain, QUEUED, type Server, serverOf, type World } from "./world.ts";
 
-/** Creates what a server does: it takes an order, holds and claims the run, works on it, and writes how it ended. */
+/** Creates what a server does: it takes a job, holds and claims the run, works on it, and writes how it ended. */
 export const createServer = ({ family, read, move }: Parts) => {
   const { mistake } = family;
 
@@ -12,14 +12,14 @@ export const createServer = ({ family, read, move }: Parts) => {
   /** The server lets go of the run, and of what it has of it. */
   const letGo = (world: World, s: number) => {
     const server = world.servers[s] as Server;
-    if (server.hasDelivery && world.order === s) world.order = NOWHERE;
+    if (server.hasDelivery && world.job === s) world.job = NOWHERE;
     if (world.holder === s) world.holder = NOBODY;
     Object.assign(server, { phase: "free", claim: null, hasDelivery: false, outcome: "completed" });
   };
 
-  const putBack = (world: World, s: number) => {
+  const requeue = (world: World, s: number) => {
     const server = world.servers[s] as Server;
-    if (world.order === s) world.order = QUEUED;
+    if (world.job === s) world.job = QUEUED;
     if (world.holder === s) world.holder = NOBODY;
     Object.assign(server, { phase: "free", claim: null, hasDelivery: false });
   };
@@ -29,7 +29,7 @@ export const createServer = ({ family, read, move }: Parts) => {
     const server = world.servers[s] as Server;
     const found = read(world);
     if (found.ended) return letGo(world, s);
-    const mayClaim = !found.isRecalled && found.claims.length < family.attempts;
+    const mayClaim = !found.isStopRequested && found.claims.length < family.attempts;
     if (mayClaim || mistake === "a claim is written whatever stands in the log") {
       server.begun += 1;
       // The nonce of a claim that is not written anew is a fresh one.
@@ -42,7 +42,7 @@ export const createServer = ({ family, read, move }: Parts) => {
     const end = {
       ...plain,
       nonce: `end ${s}`,
-      outcome: found.isRecalled ? "cancelled" : "error",
+      outcome: found.isStopRequested ? "cancelled" : "error",
       completedAt: AT,
     } as const;
     world.log.push({ ...end, type: "ended", ...(newest ? { claim: newest } : {}) });
@@ -69,12 +69,12 @@ export const createServer = ({ family, read, move }: Parts) => {
   /** Reads what others have written of the run that this server works on, see `check`. */
   const check = (world: World, s: number) => {
     const { server, found, nonce } = readAs(world, s);
-    if (server.claim && isOutrun(found, server.claim)) return letGo(world, s);
+    if (server.claim && isSuperseded(found, server.claim)) return letGo(world, s);
     if (found.claims.length === 0) return claimAnew(world, s, { server, nonce });
-    if (found.isRecalled) Object.assign(server, { phase: "ended", outcome: "cancelled" });
+    if (found.isStopRequested) Object.assign(server, { phase: "ended", outcome: "cancelled" });
   };
 
-  /** Renews the hold, see `holding.ts`: what another server has is lost. */
+  /** Renews the lease, see `leases.ts`: what another server has is lost. */
   const renew = (world: World, s: number) => {
     if (world.holder === NOBODY) world.holder = s;
     if (world.holder === s) return check(world, s);
@@ -85,14 +85,14 @@ export const createServer = ({ family, read, move }: Parts) => {
   const writeEnd = (world: World, s: number) => {
     const { server, found, nonce } = readAs(world, s);
     const written = () => {
-      if (server.hasDelivery && world.order === s) world.order = NOWHERE;
+      if (server.hasDelivery && world.job === s) world.job = NOWHERE;
       if (world.holder === s) world.holder = NOBODY;
       Object.assign(server, { phase: "written", hasDelivery: false });
     };
     if (found.ended?.nonce === nonce) return written();
     const newest = found.claims.at(-1);
     const takesAny = mistake === "an end counts whoever has claimed the run since";
-    if (found.ended || (server.claim && isOutrun(found, server.claim) && !takesAny)) return letGo(world, s);
+    if (found.ended || (server.claim && isSuperseded(found, server.claim) && !takesAny)) return letGo(world, s);
     if (!newest) return claimAnew(world, s, { server, nonce });
     const claim = takesAny ? newest.at : server.claim;
     const end = { ...plain, nonce, outcome: server.outcome, completedAt: AT } as const;
@@ -106,18 +106,18 @@ export const createServer = ({ family, read, move }: Parts) => {
     const does = (what: string, work: (world: World, server: Server) => void, isExpected = true) =>
       move(before, `${name} ${what}`, (world) => work(world, world.servers[s] as Server), isExpected);
     const moves: Move<World>[] = [];
-    if (phase === "free" && before.order === QUEUED) {
+    if (phase === "free" && before.job === QUEUED) {
       moves.push(
-        does("takes the order", (world, server) => {
-          world.order = s;
+        does("takes the job", (world, server) => {
+          world.job = s;
           Object.assign(server, { phase: "taken", hasDelivery: true });
         }),
       );
     }
     if (phase === "taken") {
       moves.push(
-        does("takes the hold", (world, server) => {
-          if (world.holder !== NOBODY) return putBack(world, s);
+        does("takes the lease", (world, server) => {
+          if (world.holder !== NOBODY) return requeue(world, s);
           world.holder = s;
           server.phase = "holding";
         }),
@@ -146,7 +146,7 @@ export const createServer = ({ family, read, move }: Parts) => {
     if (phase === "written") {
       const { ended, isReceived } = read(before);
       const isOthers = ended !== undefined && ended.nonce !== nonceOf(s, before.servers[s] as Server);
-      const isOver = isOthers && mistake !== "a server waits for a home that has closed the run";
+      const isOver = isOthers && mistake !== "a server waits for an origin that has closed the run";
       if (isReceived || !ended || isOver) moves.push(does("settles the run", (world) => letGo(world, s)));
     }
     const isTaking = phase === "taken" || phase === "holding";

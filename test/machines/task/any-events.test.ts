@@ -139,8 +139,8 @@ const taskEvents: Events<TaskEvent> = {
   STOPPED: timed,
   NOT_STOPPED: fc.record({ at, error }),
   MODEL_CHANGED: fc.record({ at, model }),
-  ORDERED: timed,
-  ORDER_REFUSED: fc.record({ at, error, retryable: fc.boolean() }),
+  JOB_ENQUEUED: timed,
+  JOB_REFUSED: fc.record({ at, error, retryable: fc.boolean() }),
   REMOTE_CLAIMED: fc.record({ at, claim, server, replaces: claim }, { requiredKeys: ["at", "claim", "server"] }),
   REMOTE_ENDED: fc.record({
     ...{ at, claim, outcome, completedAt: at },
@@ -308,7 +308,7 @@ const firstRun: TaskEvent[] = [
 
 /** Leads a task to another server, where it is for one. */
 const claimed: TaskEvent[] = [
-  { type: "ORDERED", at: 0 },
+  { type: "JOB_ENQUEUED", at: 0 },
   { type: "REMOTE_CLAIMED", at: 0, claim: { epoch: 1, seq: 1 }, server: { id: "srv_1", label: "one" } },
 ];
 

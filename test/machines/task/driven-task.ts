@@ -17,7 +17,7 @@ const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: 
   CHECK_FAILED: { error: fault },
   NOT_STOPPED: { error: fault },
   MODEL_CHANGED: { model: { providerID: "fake", modelID: "m2" } },
-  ORDER_REFUSED: { error: { name: "OrderRefused", kind: "fleet", message: "no engine" }, retryable: true },
+  JOB_REFUSED: { error: { name: "JobRefused", kind: "fleet", message: "no engine" }, retryable: true },
   REMOTE_CLAIMED: { claim: { epoch: START, seq: 1 }, server: { id: "srv_1", label: "one" } },
   REMOTE_HELD: { claim: { epoch: START, seq: 1 } },
   REMOTE_ENDED: { claim: { epoch: START, seq: 1 }, outcome: "completed", completedAt: START, result: "12" },
@@ -86,7 +86,7 @@ export const offeredTask = (...types: TaskEvent["type"][]): DrivenTask => after(
 
 /** A task that another server works on, unless these events followed. */
 export const awayTask = (...types: TaskEvent["type"][]): DrivenTask =>
-  offeredTask("ORDERED", "REMOTE_CLAIMED", ...types);
+  offeredTask("JOB_ENQUEUED", "REMOTE_CLAIMED", ...types);
 
 /** A task that has ended with an answer, and whose end is owed to its parent. */
 export const answeredTask = (): DrivenTask => after(workingTask(), "HOST_IDLE", "CHECKED_ANSWERED");

@@ -69,7 +69,7 @@ describe("the server that has the run says", () => {
 
   test("nothing that changes a run which has ended", () => {
     const task = awayTask("REMOTE_ENDED");
-    for (const type of ["REMOTE_CLAIMED", "REMOTE_ENDED", "REMOTE_LOST", "CLOSED", "ORDERED"] as const)
+    for (const type of ["REMOTE_CLAIMED", "REMOTE_ENDED", "REMOTE_LOST", "CLOSED", "JOB_ENQUEUED"] as const)
       expect(task.refuses(type), type).toBe(true);
   });
 });

@@ -19,32 +19,32 @@ const resumedTask = (...types: Parameters<typeof after>[1][]): DrivenTask => {
 };
 
 describe("a task that ended on another server, and is resumed", () => {
-  test("is ordered again, from the server that has its conversation", () => {
+  test("is enqueued again, from the server that has its conversation", () => {
     const task = resumedTask();
-    expect(state(task)).toBe("resumed.fleet.ordering");
+    expect(state(task)).toBe("resumed.fleet.enqueuing");
     expect(toTask(task.snapshot, noProgress(""))).toMatchObject({
       ...{ resumeCount: 1, result: "12", worktree: WORKTREE },
       server: { id: "srv_1", label: "one" },
     });
-    task.take("ORDERED");
+    task.take("JOB_ENQUEUED");
     task.take("REMOTE_CLAIMED", NEXT);
     task.take("REMOTE_ENDED", { ...NEXT, result: "13" });
     expect(toTask(task.snapshot, noProgress(""))).toMatchObject({ status: "completed", result: "13" });
   });
 
   test("keeps what it had changed, unless the end brings more", () => {
-    const task = resumedTask("ORDERED");
+    const task = resumedTask("JOB_ENQUEUED");
     task.take("REMOTE_CLAIMED", NEXT);
     task.take("REMOTE_ENDED", { ...NEXT, outcome: "error" });
     expect(task.snapshot.context.remote?.worktree).toEqual(WORKTREE);
-    const other = resumedTask("ORDERED");
+    const other = resumedTask("JOB_ENQUEUED");
     other.take("REMOTE_CLAIMED", NEXT);
     other.take("REMOTE_ENDED", { ...NEXT, worktree: { ...WORKTREE, id: "w2" } });
     expect(other.snapshot.context.remote?.worktree?.id).toBe("w2");
   });
 
   test("counts the claims of that run alone, and hears nothing of the run before", () => {
-    const task = resumedTask("ORDERED");
+    const task = resumedTask("JOB_ENQUEUED");
     expect(task.refuses("REMOTE_CLAIMED")).toBe(true);
     expect(task.refuses("REMOTE_ENDED")).toBe(true);
     expect(task.refuses("REMOTE_HELD")).toBe(true);
@@ -54,7 +54,7 @@ describe("a task that ended on another server, and is resumed", () => {
   });
 
   test("fails when that server does not take it up in time: nobody else has the conversation", () => {
-    const task = resumedTask("ORDERED");
+    const task = resumedTask("JOB_ENQUEUED");
     expect(types(task.take("TICK", { at: START + OFFER.patience }))).toEqual(["closeRun"]);
     expect(types(task.take("CLOSED"))).toEqual(["queueNotice"]);
     expect(task.snapshot.value).toMatchObject({ lifecycle: "error", run: "idle" });
@@ -62,39 +62,39 @@ describe("a task that ended on another server, and is resumed", () => {
     expect(toTask(task.snapshot, noProgress(""))).toMatchObject({ server: { label: "one" }, worktree: WORKTREE });
   });
 
-  test("fails with the engine's reason when that does not take the order, which is closed in case it has", () => {
+  test("fails with the broker's reason when that does not take the job, which is closed in case it has", () => {
     const task = resumedTask();
-    expect(types(task.take("ORDER_REFUSED", { retryable: false }))).toEqual(["closeRun", "queueNotice"]);
-    expect(task.snapshot.context.error).toMatchObject({ name: "OrderRefused" });
+    expect(types(task.take("JOB_REFUSED", { retryable: false }))).toEqual(["closeRun", "queueNotice"]);
+    expect(task.snapshot.context.error).toMatchObject({ name: "JobRefused" });
   });
 
   test("is cancelled as any other", () => {
-    expect(types(resumedTask("ORDERED").take("CANCEL"))).toEqual(["closeRun"]);
-    const task = resumedTask("ORDERED");
+    expect(types(resumedTask("JOB_ENQUEUED").take("CANCEL"))).toEqual(["closeRun"]);
+    const task = resumedTask("JOB_ENQUEUED");
     task.take("REMOTE_CLAIMED", NEXT);
-    expect(types(task.take("CANCEL"))).toEqual(["recallRun"]);
+    expect(types(task.take("CANCEL"))).toEqual(["requestRemoteStop"]);
   });
 
-  test("may be ordered once more when its server seems to be gone, and goes on when that is back", () => {
-    const task = resumedTask("ORDERED");
+  test("may be enqueued once more when its server seems to be gone, and goes on when that is back", () => {
+    const task = resumedTask("JOB_ENQUEUED");
     task.take("REMOTE_CLAIMED", NEXT);
-    expect(types(task.take("REMOTE_LOST"))).toEqual(["sendOrder"]);
+    expect(types(task.take("REMOTE_LOST"))).toEqual(["enqueueJob"]);
     task.take("REMOTE_HELD", NEXT);
-    expect(state(task)).toBe("resumed.fleet.away");
+    expect(state(task)).toBe("resumed.fleet.claimed");
   });
 });
 
 describe("a server that stood still, and goes on with a run that nobody else has begun", () => {
   test.each([
-    ["while it is ordered again", []],
-    ["after the engine has refused the order", ["ORDER_REFUSED"]],
-    ["while another server is waited for", ["ORDERED"]],
-    ["while the order is taken back", ["ORDERED", "TICK"]],
+    ["while it is enqueued again", []],
+    ["after the broker has refused the job", ["JOB_REFUSED"]],
+    ["while another server is waited for", ["JOB_ENQUEUED"]],
+    ["while the job is taken back", ["JOB_ENQUEUED", "TICK"]],
   ] as const)("has it in hand again: %s", (_, meanwhile) => {
     const task = awayTask("REMOTE_LOST");
     for (const type of meanwhile) task.take(type, type === "TICK" ? { at: START + OFFER.patience } : {});
     expect(types(task.take("REMOTE_HELD"))).toEqual([]);
-    expect(state(task)).toBe("running.fleet.away");
+    expect(state(task)).toBe("running.fleet.claimed");
     expect(task.snapshot.context.remote?.attempts).toBe(1);
   });
 
@@ -109,6 +109,6 @@ describe("a server that stood still, and goes on with a run that nobody else has
     const task = awayTask("REMOTE_LOST");
     expect(task.refuses("LIMIT_EXCEEDED")).toBe(true);
     task.take("REMOTE_HELD");
-    expect(types(task.take("LIMIT_EXCEEDED"))).toEqual(["recallRun"]);
+    expect(types(task.take("LIMIT_EXCEEDED"))).toEqual(["requestRemoteStop"]);
   });
 });

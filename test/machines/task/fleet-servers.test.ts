@@ -15,7 +15,7 @@ const state = ({ snapshot }: DrivenTask): string => lifecyclePath(snapshot);
 
 describe("a server that has the run", () => {
   test("is named, and what is waited for is its agent, since it began", () => {
-    const task = offeredTask("ORDERED");
+    const task = offeredTask("JOB_ENQUEUED");
     task.take("REMOTE_CLAIMED", { at: START + 60_000 });
     expect(toTask(task.snapshot, noProgress("")).server).toEqual({ id: "srv_1", label: "one" });
     expect(waitingOf(task.snapshot)).toEqual({ for: "agent", since: new Date(START + 60_000).toISOString() });
@@ -27,7 +27,7 @@ describe("a server that has the run", () => {
     expect(task.refuses("REMOTE_CLAIMED", { claim: { epoch: START - 1, seq: 99 } })).toBe(true);
   });
 
-  test("is followed by the one whose claim is newer, and by any of an engine that was set up anew", () => {
+  test("is followed by the one whose claim is newer, and by any of a broker that was set up anew", () => {
     const task = awayTask();
     task.take("REMOTE_CLAIMED", OTHER);
     expect(task.snapshot.context.remote).toEqual({ ...OTHER, attempts: 2 });
@@ -50,7 +50,7 @@ describe("a server that has the run", () => {
     expect(task.snapshot.context.remote?.attempts).toBe(4);
   });
 
-  test("goes on with the run though the engine has lost its claim: that is no further attempt", () => {
+  test("goes on with the run though the broker has lost its claim: that is no further attempt", () => {
     const again = { claim: { epoch: START + 1, seq: 1 }, replaces: FIRST } as const;
     const task = awayTask();
     task.take("REMOTE_CLAIMED", again);
@@ -58,7 +58,7 @@ describe("a server that has the run", () => {
     expect(task.refuses("REMOTE_ENDED", { claim: FIRST })).toBe(true);
     const lost = awayTask("REMOTE_LOST");
     lost.take("REMOTE_CLAIMED", again);
-    expect(state(lost)).toBe("running.fleet.away");
+    expect(state(lost)).toBe("running.fleet.claimed");
     expect(lost.snapshot.context.remote?.attempts).toBe(1);
   });
 
@@ -66,23 +66,23 @@ describe("a server that has the run", () => {
     const task = awayTask();
     task.take("REMOTE_CLAIMED", { claim: { epoch: START + 1, seq: 1 }, replaces: SECOND });
     expect(task.snapshot.context.remote?.attempts).toBe(2);
-    const unknown = offeredTask("ORDERED");
+    const unknown = offeredTask("JOB_ENQUEUED");
     unknown.take("REMOTE_CLAIMED", { claim: { epoch: START + 1, seq: 1 }, replaces: FIRST });
     expect(unknown.snapshot.context.remote?.attempts).toBe(1);
   });
 
-  test("may be silent for so long that the task counts as stale; one that is only ordered does not", () => {
-    const ordered = offeredTask("ORDERED");
-    expect(ordered.refuses("BECAME_STALE")).toBe(true);
+  test("may be silent for so long that the task counts as stale; one that is only enqueued does not", () => {
+    const enqueued = offeredTask("JOB_ENQUEUED");
+    expect(enqueued.refuses("BECAME_STALE")).toBe(true);
     const task = awayTask("BECAME_STALE");
     task.take("REMOTE_CLAIMED", OTHER);
     expect(task.snapshot.value.attention).toBe("none");
   });
 
-  test("is lost, and the run is ordered again as long as it may be begun", () => {
+  test("is lost, and the run is enqueued again as long as it may be begun", () => {
     const task = awayTask();
-    expect(types(task.take("REMOTE_LOST"))).toEqual(["sendOrder"]);
-    task.take("ORDERED");
+    expect(types(task.take("REMOTE_LOST"))).toEqual(["enqueueJob"]);
+    task.take("JOB_ENQUEUED");
     task.take("REMOTE_CLAIMED", OTHER);
     expect(types(task.take("REMOTE_LOST"))).toEqual(["closeRun", "queueNotice"]);
     expect(task.snapshot.value).toMatchObject({ lifecycle: "error", run: "idle" });
@@ -111,7 +111,7 @@ describe("a server that has the run", () => {
   test("is asked for nothing by the process that takes over, which reads what it has written", () => {
     const task = awayTask();
     expect(types(task.take("ADOPTED"))).toEqual(["readRun"]);
-    expect(state(task)).toBe("running.fleet.away");
+    expect(state(task)).toBe("running.fleet.claimed");
   });
 
   test("takes no further instructions, and the agent is told so", () => {

@@ -13,10 +13,10 @@ const state = ({ snapshot }: DrivenTask): string => lifecyclePath(snapshot);
 
 describe("a cancellation", () => {
   test.each([
-    ["whose order is on its way", offeredTask()],
-    ["whose order is sent again after a pause", offeredTask("ORDER_REFUSED")],
-    ["that waits for a server", offeredTask("ORDERED")],
-    ["whose order is taken back", offeredTask("ORDERED", "TICK")],
+    ["whose job is on its way", offeredTask()],
+    ["whose job is sent again after a pause", offeredTask("JOB_REFUSED")],
+    ["that waits for a server", offeredTask("JOB_ENQUEUED")],
+    ["whose job is taken back", offeredTask("JOB_ENQUEUED", "TICK")],
   ])("closes a run %s: that ends it", (_, task) => {
     expect(types(task.take("CANCEL"))).toEqual(["closeRun"]);
     expect(state(task)).toBe("running.fleet.closing");
@@ -27,7 +27,7 @@ describe("a cancellation", () => {
 
   test("recalls a run that a server has, and ends with what that server says", () => {
     const task = awayTask();
-    expect(types(task.take("CANCEL"))).toEqual(["recallRun"]);
+    expect(types(task.take("CANCEL"))).toEqual(["requestRemoteStop"]);
     task.take("REMOTE_ENDED", { outcome: "cancelled", result: undefined });
     expect(statusOf(task.snapshot)).toBe("cancelled");
   });
@@ -39,9 +39,9 @@ describe("a cancellation", () => {
 
   test("recalls the run from every server that begins it meanwhile", () => {
     const task = awayTask("CANCEL");
-    expect(types(task.take("REMOTE_CLAIMED", OTHER))).toEqual(["recallRun"]);
+    expect(types(task.take("REMOTE_CLAIMED", OTHER))).toEqual(["requestRemoteStop"]);
     const closing = offeredTask("CANCEL");
-    expect(types(closing.take("REMOTE_CLAIMED"))).toEqual(["recallRun"]);
+    expect(types(closing.take("REMOTE_CLAIMED"))).toEqual(["requestRemoteStop"]);
   });
 
   test.each(["TICK", "REMOTE_LOST"] as const)("closes the run of a server that does not answer (%s)", (type) => {
@@ -53,7 +53,7 @@ describe("a cancellation", () => {
 
   test("waits for that server as long as it takes to look twice", () => {
     const task = awayTask("CANCEL");
-    expect(task.snapshot.context.nextDeadline).toBe(START + TASK_LIMITS.recallFor);
+    expect(task.snapshot.context.nextDeadline).toBe(START + TASK_LIMITS.remoteStopTimeout);
   });
 
   test("ends at once when the run turns out to be closed already", () => {
@@ -61,8 +61,8 @@ describe("a cancellation", () => {
     expect(statusOf(task.snapshot)).toBe("cancelled");
   });
 
-  test("that the engine does not take ends after as many attempts as any stop, and says so", () => {
-    const task = offeredTask("ORDERED", "CANCEL");
+  test("that the broker does not take ends after as many attempts as any stop, and says so", () => {
+    const task = offeredTask("JOB_ENQUEUED", "CANCEL");
     for (let attempt = 1; attempt < TASK_LIMITS.stopAttempts; attempt += 1)
       expect(types(task.take("TICK"))).toEqual(["closeRun"]);
     task.take("TICK");
@@ -82,7 +82,7 @@ describe("a cancellation", () => {
   test("goes on in the process that takes over, which reads the log", () => {
     const task = awayTask("CANCEL");
     expect(types(task.take("ADOPTED"))).toEqual(["readRun"]);
-    expect(state(task)).toBe("running.fleet.recalling");
+    expect(state(task)).toBe("running.fleet.requestingStop");
   });
 
   test("stays one when the session is deleted meanwhile", () => {
@@ -96,7 +96,7 @@ describe("a cancellation", () => {
 describe("a run beyond a limit", () => {
   test("is recalled, and fails with the limit, whatever its server says", () => {
     const task = awayTask();
-    expect(types(task.take("LIMIT_EXCEEDED"))).toEqual(["recallRun"]);
+    expect(types(task.take("LIMIT_EXCEEDED"))).toEqual(["requestRemoteStop"]);
     const observed = receipt({ tokens: 12 });
     task.take("REMOTE_ENDED", { outcome: "cancelled", result: "so far", receipt: observed });
     expect(statusOf(task.snapshot)).toBe("error");
@@ -115,7 +115,7 @@ describe("a run beyond a limit", () => {
   });
 
   test("is one that a server works on: before that, nothing is used", () => {
-    const tasks = [offeredTask(), offeredTask("ORDERED"), offeredTask("ORDERED", "TICK")];
+    const tasks = [offeredTask(), offeredTask("JOB_ENQUEUED"), offeredTask("JOB_ENQUEUED", "TICK")];
     for (const task of tasks) expect(task.refuses("LIMIT_EXCEEDED"), state(task)).toBe(true);
   });
 });

@@ -19,15 +19,15 @@ interface Stay {
   pause?: number;
 }
 
-const CLAIMED = ["ORDERED", "REMOTE_CLAIMED"] as const;
+const CLAIMED = ["JOB_ENQUEUED", "REMOTE_CLAIMED"] as const;
 
 const STAYS: Stay[] = [
-  { state: "ordering", events: ["ORDERED", "REMOTE_LOST"], waitsFor: "fleet" },
-  { state: "pausing", events: ["ORDER_REFUSED"], waitsFor: "fleet", pause: TASK_LIMITS.firstBackoff },
-  { state: "ordered", events: ["ORDERED"], waitsFor: "server", pause: OFFER.patience },
-  { state: "withdrawing", events: ["ORDERED", "TICK"], waitsFor: "fleet", pause: TASK_LIMITS.closeAgainAfter },
+  { state: "enqueuing", events: ["JOB_ENQUEUED", "REMOTE_LOST"], waitsFor: "fleet" },
+  { state: "pausing", events: ["JOB_REFUSED"], waitsFor: "fleet", pause: TASK_LIMITS.firstBackoff },
+  { state: "enqueued", events: ["JOB_ENQUEUED"], waitsFor: "server", pause: OFFER.patience },
+  { state: "withdrawing", events: ["JOB_ENQUEUED", "TICK"], waitsFor: "fleet", pause: TASK_LIMITS.closeAgainAfter },
   { state: "away", events: [...CLAIMED], waitsFor: "agent" },
-  { state: "recalling", events: [...CLAIMED, "CANCEL"], waitsFor: "stop", pause: TASK_LIMITS.recallFor },
+  { state: "requestingStop", events: [...CLAIMED, "CANCEL"], waitsFor: "stop", pause: TASK_LIMITS.remoteStopTimeout },
   { state: "closing", events: ["CANCEL"], waitsFor: "stop", pause: TASK_LIMITS.closeAgainAfter },
 ];
 
@@ -60,5 +60,5 @@ each(PAUSES)("while it is %s, a run goes on when its time has come, and not befo
 });
 
 each(STAYS)("a run that is %s counts as stopping only where somebody stops it", (state, stay) => {
-  expect(isStopping(taskIn(stay).snapshot)).toBe(state === "recalling" || state === "closing");
+  expect(isStopping(taskIn(stay).snapshot)).toBe(state === "requestingStop" || state === "closing");
 });

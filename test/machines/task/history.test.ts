@@ -33,7 +33,7 @@ const ANY_TIME: TaskEvent[] = [
   { type: "HOST_IDLE", at: 0 },
   { type: "HOST_ERROR", at: 0, error: { name: "E", message: "one more" } },
   { type: "STEER", at: 0, messageID: "msg_8", partID: "prt_8", prompt: "Faster." },
-  { type: "ORDERED", at: 0 },
+  { type: "JOB_ENQUEUED", at: 0 },
   { type: "REMOTE_LOST", at: 0 },
   { type: "CLOSED", at: 0 },
   { type: "REMOTE_CLAIMED", at: 0, claim: OLD, server: { id: "srv_9", label: "nine" } },
@@ -67,7 +67,7 @@ const TO_THE_END: TaskEvent["type"][] = [
 
 /** The same of a run on another server. */
 const THERE_TO_THE_END: TaskEvent["type"][] = [
-  "ORDERED",
+  "JOB_ENQUEUED",
   "REMOTE_CLAIMED",
   "REMOTE_ENDED",
   "NOTICE_COMPOSED",
@@ -85,13 +85,13 @@ const RECURRING: TaskEvent["type"][][] = [
   ["SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_ERROR", "HOST_IDLE", "CHECKED_BUSY"],
   ["SLOT_GRANTED", "PROMPT_ACCEPTED", "CANCEL", "NOT_STOPPED", "TICK", "STEER"],
   [...TO_THE_END, "RESUME"],
-  ["ORDER_REFUSED", "TICK"],
-  ["ORDERED", "REMOTE_CLAIMED", "REMOTE_LOST"],
-  ["ORDERED", "REMOTE_CLAIMED", "REMOTE_LOST", "CANCEL", "TICK"],
-  ["ORDERED", "TICK", "CLOSED", ...TO_THE_END, "RESUME"],
+  ["JOB_REFUSED", "TICK"],
+  ["JOB_ENQUEUED", "REMOTE_CLAIMED", "REMOTE_LOST"],
+  ["JOB_ENQUEUED", "REMOTE_CLAIMED", "REMOTE_LOST", "CANCEL", "TICK"],
+  ["JOB_ENQUEUED", "TICK", "CLOSED", ...TO_THE_END, "RESUME"],
   [...THERE_TO_THE_END, "RESUME"],
   [...THERE_TO_THE_END, "RESUME", "REMOTE_LOST", "REMOTE_HELD"],
-  ["ORDERED", "TICK", "CLOSED"],
+  ["JOB_ENQUEUED", "TICK", "CLOSED"],
 ];
 
 /** What is drawn for a history: each number chooses one of the events that may come. */
@@ -187,7 +187,7 @@ test("whatever happens to a task, its history is one that is promised", LIMIT, (
 
 /** What leads any run to its answer, and its answer to the parent. */
 const ONWARDS =
-  /^(SLOT_GRANTED|PROMPT_ACCEPTED|HOST_IDLE|CHECKED_ANSWERED|GATE_ENDED|ORDER_REFUSED|CLOSED|CALL_RETURNED|STEERING_STORED|TICK|WAIT_DELIVERED|NOTICE_COMPOSED|NOTICE_ACKNOWLEDGED)$/;
+  /^(SLOT_GRANTED|PROMPT_ACCEPTED|HOST_IDLE|CHECKED_ANSWERED|GATE_ENDED|JOB_REFUSED|CLOSED|CALL_RETURNED|STEERING_STORED|TICK|WAIT_DELIVERED|NOTICE_COMPOSED|NOTICE_ACKNOWLEDGED)$/;
 
 /** What a task still knows of earlier runs when it is resumed, and nothing else. */
 const KEPT_BY_A_RESUME = {
@@ -291,7 +291,7 @@ const MISTAKES: Record<string, Implementations> = {
   "an answer that does not fit is given back without end": { guards: { mayRepair: always } },
   "an answer that does not fit is never given back": { guards: { mayRepair: never } },
   "a run that is for other servers is worked on here": { guards: { isForFleet: never } },
-  "an order is sent again though the engine refuses it for good": { guards: { mayOrderAgain: always } },
+  "an order is sent again though the engine refuses it for good": { guards: { mayEnqueueAgain: always } },
   "a claim that is known counts once more": { guards: { isNewClaim: always } },
   "an end by an older claim counts": { guards: { isNewestClaim: always } },
   "an end of the run before counts for the resumed one": {
@@ -309,7 +309,7 @@ const MISTAKES: Record<string, Implementations> = {
       mayBeginAgain: ({ context: { facts, remote } }) => (remote?.attempts ?? 0) + 1 < (facts.fleet?.attempts ?? 0),
     },
   },
-  "a run that no server has begun is beyond a limit": { guards: { isOffered: never } },
+  "a run that no server has begun is beyond a limit": { guards: { isUnclaimed: never } },
   "a run that is recalled at a limit counts as cancelled": { guards: { isBeyondLimit: never } },
   "a run that is being stopped is stopped once more": { guards: { notStopping: always } },
   "the receipt of another server is written anew": { guards: { hasReceipt: never } },

@@ -56,7 +56,7 @@ const POOL: TaskEvent[] = [
       "NOTICE_ACKNOWLEDGED",
       "BECAME_STALE",
       "ACTIVITY_SEEN",
-      "ORDERED",
+      "JOB_ENQUEUED",
       "REMOTE_LOST",
       "CLOSED",
     ] as const
@@ -101,8 +101,8 @@ const POOL: TaskEvent[] = [
     { type: "CHECKED_NOT_FOUND", at: 0, checkId },
     { type: "CHECK_FAILED", at: 0, checkId, error: fault },
   ]),
-  { type: "ORDER_REFUSED", at: 0, error: { ...fault, kind: "fleet" }, retryable: true },
-  { type: "ORDER_REFUSED", at: 0, error: { ...fault, kind: "fleet" }, retryable: false },
+  { type: "JOB_REFUSED", at: 0, error: { ...fault, kind: "fleet" }, retryable: true },
+  { type: "JOB_REFUSED", at: 0, error: { ...fault, kind: "fleet" }, retryable: false },
   ...[1, 2].flatMap((seq): TaskEvent[] => [
     { type: "REMOTE_CLAIMED", at: 0, claim: { epoch: START, seq }, server: { id: "srv_1", label: "one" } },
     { ...remoteEnd, claim: { epoch: START, seq }, outcome: "completed", result: "12" },
@@ -174,7 +174,7 @@ const LEADS_ON = new Set<TaskEvent["type"]>([
   "CHECKED_UNANSWERED",
   "MODEL_CHANGED",
   "NOT_STOPPED",
-  "ORDERED",
+  "JOB_ENQUEUED",
   "REMOTE_CLAIMED",
   "TICK",
 ]);
@@ -354,7 +354,7 @@ always("a run that is given up is stopped, here or in the fleet", (steps) => {
 always("a run beyond a limit ends in that limit's error, after it was stopped", (steps) => {
   for (const { event, before, after, effects } of steps) {
     if (event.type === "LIMIT_EXCEEDED" && before !== after) {
-      const stop = before.matches({ run: "fleet" }) ? "recallRun" : "stopSession";
+      const stop = before.matches({ run: "fleet" }) ? "requestRemoteStop" : "stopSession";
       expect(effects.map(({ type }) => type).filter((type) => type !== "stopGate")).toEqual([stop]);
     }
     const { limitError } = before.context;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { VERSION } from "../../../src/services/fleet/messages.ts";
-import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
+import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
+import { VERSION } from "../../../src/services/fleet/wire-messages.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { type CutLine, layLine } from "../../fakes/cut-line.ts";
 import { describeWithNats, type NatsServer, startNats } from "../../fakes/nats-server.ts";
@@ -8,33 +8,33 @@ import { PATIENCE_MS } from "../../patience.ts";
 
 const noLog = { info: () => undefined, error: () => undefined };
 
-describeWithNats("a server that is cut off from its engine, as by a router that forgets a connection", () => {
-  let engine: NatsServer;
+describeWithNats("a server that is cut off from its broker, as by a router that forgets a connection", () => {
+  let broker: NatsServer;
   let line: CutLine;
   beforeAll(async () => {
-    engine = await startNats();
-    line = await layLine(Number(new URL(engine.url).port));
+    broker = await startNats();
+    line = await layLine(Number(new URL(broker.url).port));
   });
   afterAll(async () => {
     await line.stop();
-    await engine.stop();
+    await broker.stop();
   });
 
   test("connects anew as soon as there is a way, well within a usual lease", { timeout: 60_000 }, async () => {
-    const bus = createNatsBus({ url: line.url, credentials: undefined }, "cut off", systemClock, noLog);
+    const broker = createNatsBroker({ url: line.url, credentials: undefined }, "cut off", systemClock, noLog);
     let reached = 0;
-    bus.onReached(() => {
+    broker.onReached(() => {
       reached += 1;
     });
-    const name = { home: "srv_1", task: "ses_1", run: 0 };
-    const recall = () => bus.append(name, { v: VERSION, at: 0, type: "recalled" }, undefined);
+    const name = { origin: "srv_1", task: "ses_1", run: 0 };
+    const requestStop = () => broker.append(name, { v: VERSION, at: 0, type: "stopRequested" }, undefined);
     await vi.waitFor(() => expect(reached).toBe(1), { timeout: PATIENCE_MS });
-    expect(await recall()).toMatchObject({ is: "stored" });
+    expect(await requestStop()).toMatchObject({ is: "stored" });
     line.cut();
-    expect(await recall()).toMatchObject({ is: "unavailable" });
+    expect(await requestStop()).toMatchObject({ is: "unavailable" });
     line.mend();
     await vi.waitFor(() => expect(reached).toBe(2), { timeout: PATIENCE_MS });
-    expect(await recall()).toMatchObject({ is: "stored" });
-    await bus.close();
+    expect(await requestStop()).toMatchObject({ is: "stored" });
+    await broker.close();
   });
 });

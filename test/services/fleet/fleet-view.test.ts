@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { type Bus, MOST_PRESENT, PRESENT_WITHIN } from "../../../src/services/fleet/bus.ts";
+import { type Broker, MOST_PRESENT, PRESENT_WITHIN } from "../../../src/services/fleet/broker.ts";
 import { createFleetView } from "../../../src/services/fleet/fleet-view.ts";
 import { EVERYBODY, type Presence } from "../../../src/services/fleet/questions.ts";
-import { createMemoryEngine } from "../../fakes/memory-bus.ts";
+import { createMemoryBroker } from "../../fakes/memory-broker.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
-import { createFleet } from "./servers.ts";
+import { away, createFleet } from "./servers.ts";
 
-const OWN = { id: "srv_home", label: "laptop" };
+const OWN = { id: "srv_origin", label: "laptop" };
 
 const present = (label: string, given: Partial<Presence> = {}): Presence => ({
   ...{ v: 1, type: "present", server: { id: `srv_${label}`, label }, pool: "pool", project: "shop" },
@@ -17,34 +17,34 @@ const present = (label: string, given: Partial<Presence> = {}): Presence => ({
 /** A server's view of a fleet in which these say that they are there. */
 const viewOf = (presences: Presence[]) => {
   const clock = createVirtualClock();
-  const engine = createMemoryEngine(clock);
-  const bus = engine.connect();
+  const broker = createMemoryBroker(clock);
+  const connection = broker.connect();
   const asked: string[] = [];
   for (const said of presences) {
-    bus.onAsked(EVERYBODY, async () => {
+    connection.onAsked(EVERYBODY, async () => {
       asked.push(said.server.id);
       return said;
     });
   }
-  const view = createFleetView(bus, OWN, clock);
+  const view = createFleetView(connection, OWN, clock);
   /** Looks, and has the time pass in which servers may say that they are there. */
   const look = async () => {
     const [seen] = await Promise.all([view(), clock.advance(PRESENT_WITHIN)]);
     return seen;
   };
-  return { clock, engine, asked, view, look };
+  return { clock, broker, asked, view, look };
 };
 
 const project = { project: "shop", slots: 4, atWork: 1, version: "0.1.0" };
 
 test("the servers are listed by their labels, each once, with its projects and whether it is drained", async () => {
-  const { engine, look } = viewOf([
+  const { broker, look } = viewOf([
     present("desk"),
     present("cellar"),
     present("desk", { pool: "other", project: "site", slots: 2, atWork: 0 }),
     present("attic"),
   ]);
-  engine.drain(["cellar", "srv_attic"]);
+  broker.drain(["cellar", "srv_attic"]);
   expect(await look()).toEqual({
     ...{ own: OWN, isReached: true, isCut: false },
     servers: [
@@ -73,11 +73,11 @@ test("however often somebody looks, the fleet is asked once in 5 s", async () =>
   expect(asked).toEqual(["srv_desk", "srv_desk"]);
 });
 
-test("while the engine is away, the view says why, and sees the servers when it is back", async () => {
-  const { clock, engine, look } = viewOf([present("desk")]);
-  engine.cutOff();
-  expect(await look()).toEqual({ own: OWN, isReached: false, problem: "no engine", servers: [], isCut: false });
-  engine.bringBack();
+test("while the broker is away, the view says why, and sees the servers when it is back", async () => {
+  const { clock, broker, look } = viewOf([present("desk")]);
+  broker.cutOff();
+  expect(await look()).toEqual({ own: OWN, isReached: false, problem: "no broker", servers: [], isCut: false });
+  broker.bringBack();
   await clock.advance(5_000);
   expect(await look()).toMatchObject({ isReached: true, servers: [{ label: "desk" }] });
 });
@@ -85,14 +85,14 @@ test("while the engine is away, the view says why, and sees the servers when it 
 test("a server that may not ask says so, and does not try again for ten minutes: each refusal is an error in its log", async () => {
   const clock = createVirtualClock();
   let times = 0;
-  const bus: Pick<Bus, "presences" | "limits"> = {
+  const broker: Pick<Broker, "presences" | "limits"> = {
     presences: async () => {
       times += 1;
       return { is: "refused", message: "Permissions Violation" };
     },
     limits: async () => ({ is: "read", limits: {}, drained: [] }),
   };
-  const view = createFleetView(bus, OWN, clock);
+  const view = createFleetView(broker, OWN, clock);
   expect(await view()).toMatchObject({ isReached: true, problem: "Permissions Violation", servers: [] });
   await clock.advance(599_000);
   await view();
@@ -103,8 +103,8 @@ test("a server that may not ask says so, and does not try again for ten minutes:
 });
 
 test("where the limits cannot be read, nothing is said about who is drained", async () => {
-  const { engine, look } = viewOf([present("desk")]);
-  engine.loseAnswer("limits");
+  const { broker, look } = viewOf([present("desk")]);
+  broker.loseAnswer("limits");
   expect((await look()).servers).toEqual([{ id: "srv_desk", label: "desk", projects: [project] }]);
 });
 
@@ -128,14 +128,40 @@ test("of more answers than are read, the view says that there may be more", asyn
 
 test("a server of a fleet sees those that work for others, itself among them", async () => {
   const fleet = createFleet();
-  const home = fleet.add("srv_home");
+  const origin = fleet.add("srv_origin");
   const worker = fleet.add("srv_1", { work: 2 });
-  const [byHome, byWorker] = await Promise.all([
-    home.engine.viewFleet?.(),
+  const [byOrigin, byWorker] = await Promise.all([
+    origin.engine.viewFleet?.(),
     worker.engine.viewFleet?.(),
     fleet.clock.advance(PRESENT_WITHIN),
   ]);
   const servers = [{ id: "srv_1", projects: [{ project: "project", slots: 2, atWork: 0 }] }];
-  expect(byHome).toMatchObject({ own: { id: "srv_home" }, servers });
+  expect(byOrigin).toMatchObject({ own: { id: "srv_origin" }, servers });
   expect(byWorker).toMatchObject({ own: { id: "srv_1" }, servers });
+});
+
+const PRESENT = { v: 1, type: "present" } as const;
+
+const idle = (id: string) => ({
+  ...{ v: 1, type: "present", server: { id, label: id }, pool: "project", project: "project" },
+  ...{ slots: 2, atWork: 0, version: "0.1.0" },
+});
+
+test("a server that works for others says that it is there, and how much it works on", async () => {
+  const { broker, add } = await away(1, 2);
+  const asking = broker.connect();
+  expect(await asking.ask("srv_1", PRESENT)).toEqual({ is: "answered", answer: { ...idle("srv_1"), atWork: 1 } });
+  add("srv_2", { work: 2 });
+  expect(await asking.ask("srv_2", PRESENT)).toEqual({ is: "answered", answer: idle("srv_2") });
+});
+
+test("a server that works for nobody, or has left, says nothing", async () => {
+  const { broker, add } = createFleet();
+  const asking = broker.connect();
+  add("srv_origin");
+  expect(await asking.ask("srv_origin", PRESENT)).toEqual({ is: "silent" });
+  const worker = add("srv_1", { work: 2 });
+  expect(await asking.ask(EVERYBODY, PRESENT)).toEqual({ is: "answered", answer: idle("srv_1") });
+  worker.engine.stop();
+  expect(await asking.ask(EVERYBODY, PRESENT)).toEqual({ is: "silent" });
 });

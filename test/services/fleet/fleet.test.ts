@@ -7,23 +7,23 @@ import { away, createFleet, expectOnce, LEASE, texts, workOf } from "./servers.t
 describe("a task that is launched on one server", () => {
   test("runs on another, and its end is delivered once", async () => {
     const world = await away(1);
-    const { home, worker, id, there, until } = world;
-    expect(home.task(id)).toMatchObject({ status: "running", server: { id: "srv_1" } });
+    const { origin, worker, id, there, until } = world;
+    expect(origin.task(id)).toMatchObject({ status: "running", server: { id: "srv_1" } });
     worker.host.finish(there, "It is in a.txt.");
-    await until(() => expect(home.task(id)).toMatchObject({ status: "completed", result: "It is in a.txt." }));
+    await until(() => expect(origin.task(id)).toMatchObject({ status: "completed", result: "It is in a.txt." }));
     await expectOnce(world, [worker], "It is in a.txt.");
-    expect(home.host.at(id).prompts).toHaveLength(0);
-    expect(world.engine.orders()).toBe(0);
+    expect(origin.host.at(id).prompts).toHaveLength(0);
+    expect(world.broker.jobs()).toBe(0);
   });
 
-  test("brings home what its result lacks: why it may be cut, or what was said before an empty answer", async () => {
+  test("reports what its result lacks: why it may be cut, or what was said before an empty answer", async () => {
     const cut = await away(1);
     for (let step = 0; step < STEPS_WITHOUT_END; step += 1) {
       cut.worker.host.step(cut.there, { finish: "unknown", text: "It is in a.txt." });
       await settled();
     }
     await cut.until(() =>
-      expect(cut.home.task(cut.id)).toMatchObject({
+      expect(cut.origin.task(cut.id)).toMatchObject({
         ...{ status: "completed", result: "It is in a.txt.", incomplete: "noStopReason" },
         receipt: { incomplete: "noStopReason" },
       }),
@@ -32,16 +32,16 @@ describe("a task that is launched on one server", () => {
     empty.worker.host.step(empty.there, { finish: "tool-calls", tools: "called", text: "I look." });
     empty.worker.host.finish(empty.there, "");
     await empty.until(() =>
-      expect(empty.home.task(empty.id)).toMatchObject({ status: "completed", result: "", earlierText: "I look." }),
+      expect(empty.origin.task(empty.id)).toMatchObject({ status: "completed", result: "", earlierText: "I look." }),
     );
   });
 
   test("is begun anew by another server when the one that works on it dies", async () => {
     const world = await away();
-    const { home, worker, other, id, until } = world;
+    const { origin, worker, other, id, until } = world;
     worker.life.die();
     await until(() => expect(workOf(other)).toHaveLength(1));
-    await until(() => expect(home.task(id).server?.id).toBe(other === worker ? "" : home.task(id).server?.id));
+    await until(() => expect(origin.task(id).server?.id).toBe(other === worker ? "" : origin.task(id).server?.id));
     const [again = ""] = workOf(other);
     other.host.finish(again, "found by the second");
     await expectOnce(world, [other], "found by the second");
@@ -51,14 +51,14 @@ describe("a task that is launched on one server", () => {
 
   test("stays with a server that starts again within the lease", async () => {
     const world = await away();
-    const { home, worker, other, id, there, until, clock } = world;
+    const { origin, worker, other, id, there, until, clock } = world;
     await worker.restart();
     await clock.advance(5_000);
     expect(workOf(worker)).toEqual([there]);
     await clock.advance(3 * LEASE);
     expect(workOf(other)).toEqual([]);
     worker.host.finish(there, "found after all");
-    await until(() => expect(home.task(id).status).toBe("completed"));
+    await until(() => expect(origin.task(id).status).toBe("completed"));
     await expectOnce(world, [worker, other], "found after all");
   });
 
@@ -86,9 +86,9 @@ describe("a task that is launched on one server", () => {
 
   test("stays with a server that slept, where nobody took it, however long that works on", async () => {
     const world = await away(1, 2);
-    const { home, worker, id, there, clock, until } = world;
+    const { origin, worker, id, there, clock, until } = world;
     worker.life.pause();
-    await until(() => expect(home.task(id).state).toBe("running.fleet.ordered"));
+    await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
     worker.life.wake();
     await clock.advance(1_500_000);
     expect(workOf(worker)).toEqual([there]);
@@ -99,85 +99,85 @@ describe("a task that is launched on one server", () => {
 
   test("ends in an error when the servers that began it are gone as often as it may be begun", async () => {
     const world = await away();
-    const { home, worker, other, id, until, add } = world;
+    const { origin, worker, other, id, until, add } = world;
     worker.life.die();
     await until(() => expect(workOf(other)).toHaveLength(1));
     other.life.die();
     const third = add("srv_3", { work: 1 });
-    await until(() => expect(home.task(id)).toMatchObject({ status: "error", error: { kind: "interrupted" } }));
+    await until(() => expect(origin.task(id)).toMatchObject({ status: "error", error: { kind: "interrupted" } }));
     await expectOnce(world, [third], "as often as it may be begun");
   });
 
   test("is looked after by the next process of its server, which finds what happened meanwhile", async () => {
     const world = await away(1);
-    const { home, worker, there } = world;
-    home.life.die();
+    const { origin, worker, there } = world;
+    origin.life.die();
     worker.host.finish(there, "found meanwhile");
     await world.clock.advance(5 * LEASE);
     expect(workOf(worker)).toEqual([there]);
-    await home.restart();
+    await origin.restart();
     await expectOnce(world, [worker], "found meanwhile");
   });
 });
 
 test("a task says where it runs, and to those who list it", async () => {
-  const { home, id } = await away(1);
+  const { origin, id } = await away(1);
   const at = "its agent, which is at work on server srv_1";
-  expect(waitText(home.task(id), home.clock.now())).toContain(at);
-  expect(home.engine.list({})[0]).toMatchObject({ server: { label: "srv_1" } });
-  expect(await home.call("output", { task_id: id })).toContain(at);
+  expect(waitText(origin.task(id), origin.clock.now())).toContain(at);
+  expect(origin.engine.list({})[0]).toMatchObject({ server: { label: "srv_1" } });
+  expect(await origin.call("output", { task_id: id })).toContain(at);
 });
 
 test("a task that was away and is worked on here in the end names no other server, and can be resumed", async () => {
-  const { home, worker, engine, id, until, clock } = await away(1);
+  const { origin, worker, broker, id, until, clock } = await away(1);
   worker.life.die();
-  engine.wipe();
-  await until(() => expect(home.task(id).state).toBe("running.fleet.ordered"));
+  broker.wipe();
+  await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
   await clock.advance(900_000);
-  await until(() => expect(home.task(id).state).toBe("running.working"));
-  expect(home.task(id).server).toBeUndefined();
-  home.host.finish(id, "found here");
-  await until(() => expect(texts(home)).toHaveLength(1));
-  await home.call("task", { resume: id, prompt: "And b.txt?" });
-  expect(home.task(id).status).toBe("resumed");
+  await until(() => expect(origin.task(id).state).toBe("running.working"));
+  expect(origin.task(id).server).toBeUndefined();
+  origin.host.finish(id, "found here");
+  await until(() => expect(texts(origin)).toHaveLength(1));
+  await origin.call("task", { resume: id, prompt: "And b.txt?" });
+  expect(origin.task(id).status).toBe("resumed");
 });
 
-describe("an engine of the fleet", () => {
-  test("that is away at the launch keeps nothing from going on: the order is sent when it is back", async () => {
-    const { add, engine, clock, until } = createFleet();
-    engine.cutOff();
-    const [home, worker] = [add("srv_home"), add("srv_1", { work: 1 })];
-    const id = await home.launch({ agent: "explore" });
-    expect(home.task(id).state).toMatch(/^running\.fleet\.(ordering|pausing)$/);
+describe("a broker of the fleet", () => {
+  test("that is away at the launch keeps nothing from going on: the job is sent when it is back", async () => {
+    const { add, broker, clock, until } = createFleet();
+    broker.cutOff();
+    const [origin, worker] = [add("srv_origin"), add("srv_1", { work: 1 })];
+    const id = await origin.launch({ agent: "explore" });
+    expect(origin.task(id).state).toMatch(/^running\.fleet\.(enqueuing|pausing)$/);
     await clock.advance(10_000);
-    engine.bringBack();
+    broker.bringBack();
     await until(() => expect(workOf(worker)).toHaveLength(1));
   });
 
   test("that stays away is done without: the task is worked on here", async () => {
-    const { add, engine, until } = createFleet();
-    engine.cutOff();
-    const home = add("srv_home");
-    const id = await home.launch({ agent: "explore" });
-    await until(() => expect(home.task(id).state).toBe("running.working"));
-    home.host.finish(id, "found here");
-    await until(() => expect(texts(home)).toHaveLength(1));
+    const { add, broker, until } = createFleet();
+    broker.cutOff();
+    const origin = add("srv_origin");
+    const id = await origin.launch({ agent: "explore" });
+    await until(() => expect(origin.task(id).state).toBe("running.working"));
+    origin.host.finish(id, "found here");
+    await until(() => expect(texts(origin)).toHaveLength(1));
   });
 
   test("that is away meanwhile keeps nobody from working: the end is delivered when it is back", async () => {
     const world = await away(1);
-    world.engine.cutOff();
+    world.broker.cutOff();
     world.worker.host.finish(world.there, "found meanwhile");
     await world.clock.advance(3 * LEASE);
-    expect(world.home.task(world.id).status).toBe("running");
-    world.engine.bringBack();
+    expect(world.origin.task(world.id).status).toBe("running");
+    world.broker.bringBack();
     await expectOnce(world, [world.worker], "found meanwhile");
   });
 
   test("that has forgotten everything costs no end, and has none delivered twice", async () => {
     const world = await away();
-    const { engine, worker, other, there, clock } = world;
-    engine.wipe();
+    const { broker, worker, other, there, clock } = world;
+    broker.wipe();
     await clock.advance(LEASE);
     worker.host.finish(there, "found in spite of that");
     await clock.advance(LEASE);
@@ -185,17 +185,17 @@ describe("an engine of the fleet", () => {
     await expectOnce(world, [worker, other], "found");
   });
 
-  test.each(["append", "offer", "hold", "read", "take"] as const)(
+  test.each(["append", "enqueue", "acquire", "read", "take"] as const)(
     "whose answers to %s are lost has every end delivered once",
     async (call) => {
-      const { add, engine, until, clock } = createFleet();
-      const [home, worker] = [add("srv_home"), add("srv_1", { work: 1 })];
-      engine.loseAnswer(call, 3);
-      await home.launch({ agent: "explore" });
+      const { add, broker, until, clock } = createFleet();
+      const [origin, worker] = [add("srv_origin"), add("srv_1", { work: 1 })];
+      broker.loseAnswer(call, 3);
+      await origin.launch({ agent: "explore" });
       await until(() => expect(workOf(worker)).toHaveLength(1));
-      engine.loseAnswer(call, 3);
+      broker.loseAnswer(call, 3);
       worker.host.finish(workOf(worker)[0] ?? "", "found");
-      await expectOnce({ home, until, clock }, [worker], "found");
+      await expectOnce({ origin, until, clock }, [worker], "found");
     },
   );
 });
@@ -203,31 +203,31 @@ describe("an engine of the fleet", () => {
 describe("a cancellation", () => {
   test("of a task that no server has begun takes effect at once", async () => {
     const { add, until, clock } = createFleet();
-    const home = add("srv_home");
-    const id = await home.launch({ agent: "explore" });
-    await until(() => expect(home.task(id).state).toBe("running.fleet.ordered"));
-    await home.call("cancel", { task_id: id });
-    expect(home.task(id).status).toBe("cancelled");
+    const origin = add("srv_origin");
+    const id = await origin.launch({ agent: "explore" });
+    await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
+    await origin.call("cancel", { task_id: id });
+    expect(origin.task(id).status).toBe("cancelled");
     const late = add("srv_1", { work: 1 });
     await clock.advance(5 * LEASE);
     expect(workOf(late)).toEqual([]);
   });
 
   test("stops the server that works on the task, and ends when that has stopped", async () => {
-    const { home, worker, id, there, until } = await away(1);
-    const cancelling = home.call("cancel", { task_id: id });
-    await until(() => expect(home.task(id).status).toBe("cancelled"));
+    const { origin, worker, id, there, until } = await away(1);
+    const cancelling = origin.call("cancel", { task_id: id });
+    await until(() => expect(origin.task(id).status).toBe("cancelled"));
     await cancelling;
-    expect(home.task(id).error).toBeUndefined();
+    expect(origin.task(id).error).toBeUndefined();
     expect(worker.host.at(there).busy).toBe(false);
     await until(() => expect(workOf(worker)).toEqual([]));
   });
 
   test("ends without the server that is gone, which stops when it is back", async () => {
-    const { home, worker, id, there, until } = await away(1);
+    const { origin, worker, id, there, until } = await away(1);
     worker.life.pause();
-    const cancelling = home.call("cancel", { task_id: id });
-    await until(() => expect(home.task(id).status).toBe("cancelled"));
+    const cancelling = origin.call("cancel", { task_id: id });
+    await until(() => expect(origin.task(id).status).toBe("cancelled"));
     await cancelling;
     expect(worker.host.at(there).busy).toBe(true);
     worker.life.wake();
@@ -235,27 +235,27 @@ describe("a cancellation", () => {
     await until(() => expect(workOf(worker)).toEqual([]));
   });
 
-  test("has no other server begin the task anew where the one that worked on it is gone, though its home is away too", async () => {
+  test("has no other server begin the task anew where the one that worked on it is gone, though its origin is away too", async () => {
     const world = await away();
-    const { home, worker, other, id, until } = world;
+    const { origin, worker, other, id, until } = world;
     worker.life.die();
-    const cancelling = home.call("cancel", { task_id: id });
-    await until(() => expect(home.task(id).state).toBe("running.fleet.recalling"));
-    home.life.pause();
-    await until(() => expect(world.engine.orders()).toBe(0));
+    const cancelling = origin.call("cancel", { task_id: id });
+    await until(() => expect(origin.task(id).state).toBe("running.fleet.requestingStop"));
+    origin.life.pause();
+    await until(() => expect(world.broker.jobs()).toBe(0));
     expect(other.store.list({})).toEqual([]);
-    home.life.wake();
-    await until(() => expect(home.task(id).status).toBe("cancelled"));
+    origin.life.wake();
+    await until(() => expect(origin.task(id).status).toBe("cancelled"));
     await cancelling;
     await worker.restart();
     await until(() => expect(workOf(worker)).toEqual([]));
   });
 
-  test("that no engine takes ends after a while, and says so", async () => {
-    const { home, id, engine, until } = await away(1);
-    engine.cutOff();
-    const cancelling = home.call("cancel", { task_id: id });
-    await until(() => expect(home.task(id)).toMatchObject({ status: "cancelled", error: { kind: "fleet" } }));
+  test("that no broker takes ends after a while, and says so", async () => {
+    const { origin, id, broker, until } = await away(1);
+    broker.cutOff();
+    const cancelling = origin.call("cancel", { task_id: id });
+    await until(() => expect(origin.task(id)).toMatchObject({ status: "cancelled", error: { kind: "fleet" } }));
     await cancelling;
   });
 });
@@ -263,146 +263,146 @@ describe("a cancellation", () => {
 describe("a task is worked on where it was launched", () => {
   test("when no server has begun it in time", async () => {
     const { add, until, clock } = createFleet();
-    const home = add("srv_home");
-    const id = await home.launch({ agent: "explore" });
-    await until(() => expect(home.task(id).state).toBe("running.fleet.ordered"));
+    const origin = add("srv_origin");
+    const id = await origin.launch({ agent: "explore" });
+    await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
     await clock.advance(900_000);
-    expect(home.task(id).state).toBe("running.working");
+    expect(origin.task(id).state).toBe("running.working");
     const late = add("srv_1", { work: 1 });
     await clock.advance(5 * LEASE);
     expect(workOf(late)).toEqual([]);
-    home.host.finish(id, "found here");
-    await until(() => expect(texts(home)).toHaveLength(1));
+    origin.host.finish(id, "found here");
+    await until(() => expect(texts(origin)).toHaveLength(1));
   });
 
   test("when its commit is on no remote branch", async () => {
     const { add } = createFleet();
-    const home = add("srv_home");
-    home.project.write({ "b.txt": "two\n" });
-    home.project.commit();
-    const id = await home.launch({ agent: "explore" });
-    expect(home.task(id).state).toBe("running.working");
-    expect(home.task(id).fleet).toBeUndefined();
+    const origin = add("srv_origin");
+    origin.project.write({ "b.txt": "two\n" });
+    origin.project.commit();
+    const id = await origin.launch({ agent: "explore" });
+    expect(origin.task(id).state).toBe("running.working");
+    expect(origin.task(id).fleet).toBeUndefined();
   });
 
   test("and the answer to its launch says why", async () => {
     const { add } = createFleet();
-    const home = add("srv_home", { toolsets: ["tasks", "elisha"] });
-    home.project.write({ "b.txt": "two\n" });
-    home.project.commit();
+    const origin = add("srv_origin", { toolsets: ["tasks", "elisha"] });
+    origin.project.write({ "b.txt": "two\n" });
+    origin.project.commit();
     const task = { description: "look", title: "look", prompt: "Look.", agent: "explore" };
     const words =
       "It runs here, not on another server: the commit that is checked out is on no branch of a remote, so that no other server can have it.";
     const { title: _, ...asked } = task;
-    expect(await home.call("task", asked)).toContain(`\n${words}\n`);
-    expect(await home.call("task", { ...asked, agent: "general" })).not.toContain("runs here");
+    expect(await origin.call("task", asked)).toContain(`\n${words}\n`);
+    expect(await origin.call("task", { ...asked, agent: "general" })).not.toContain("runs here");
     const { description: __, ...wanted } = task;
-    const answer = JSON.parse(await home.call("elisha_task", { ...wanted, async: true }));
+    const answer = JSON.parse(await origin.call("elisha_task", { ...wanted, async: true }));
     expect(answer).toMatchObject({ status: "running", error: words });
-    expect(JSON.parse(await home.call("elisha_task", { ...wanted, agent: "general", async: true }))).not.toHaveProperty(
-      "error",
-    );
+    expect(
+      JSON.parse(await origin.call("elisha_task", { ...wanted, agent: "general", async: true })),
+    ).not.toHaveProperty("error");
   });
 
   test("when its agent is not one whose tasks are for others", async () => {
     const { add } = createFleet();
-    const home = add("srv_home");
-    const id = await home.launch({ agent: "general" });
-    expect(home.task(id).state).toBe("running.working");
+    const origin = add("srv_origin");
+    const id = await origin.launch({ agent: "general" });
+    expect(origin.task(id).state).toBe("running.working");
   });
 });
 
 describe("a server that works for others", () => {
   test("keeps what it took while it prepares a worktree for longer than a lease", async () => {
-    const { add, engine, until, clock, home, worker } = (() => {
+    const { add, broker, until, clock, origin, worker } = (() => {
       const fleet = createFleet();
-      const [launching, working] = [fleet.add("srv_home"), fleet.add("srv_1", { work: 1 })];
-      return { ...fleet, home: launching, worker: working };
+      const [launching, working] = [fleet.add("srv_origin"), fleet.add("srv_1", { work: 1 })];
+      return { ...fleet, origin: launching, worker: working };
     })();
     const preparing = worker.host.holdNext("createSession");
-    const id = await home.launch({ agent: "explore" });
-    await until(() => expect(home.task(id).state).toBe("running.fleet.away"));
+    const id = await origin.launch({ agent: "explore" });
+    await until(() => expect(origin.task(id).state).toBe("running.fleet.claimed"));
     const other = add("srv_2", { work: 1 });
     await clock.advance(3 * LEASE);
     expect(workOf(other)).toEqual([]);
     preparing.release();
     await until(() => expect(workOf(worker)).toHaveLength(1));
-    expect(engine.orders()).toBe(1);
+    expect(broker.jobs()).toBe(1);
   });
 
-  test("keeps an end until its home has it, which hears of it though it died when it had the end stored", async () => {
+  test("keeps an end until its origin has it, which hears of it though it died when it had the end stored", async () => {
     const world = await away(1);
-    const { home, worker, there, until, engine } = world;
-    // The home has the end stored, and dies before it can say so.
-    engine.lose("received", 3);
+    const { origin, worker, there, until, broker } = world;
+    // The origin has the end stored, and dies before it can say so.
+    broker.lose("received", 3);
     worker.host.finish(there, "found");
-    await until(() => expect(texts(home)).toHaveLength(1));
+    await until(() => expect(texts(origin)).toHaveLength(1));
     expect(workOf(worker)).toEqual([there]);
-    await home.restart();
+    await origin.restart();
     await expectOnce(world, [worker], "found");
   });
 
   test("counts the levels of tasks there to its own", async () => {
     const { add, until } = createFleet();
-    const [home, worker] = [add("srv_home"), add("srv_1", { work: 1, maxDepth: 2 })];
-    await home.launch({ agent: "explore" }, { sessionID: await home.launch() });
+    const [origin, worker] = [add("srv_origin"), add("srv_1", { work: 1, maxDepth: 2 })];
+    await origin.launch({ agent: "explore" }, { sessionID: await origin.launch() });
     await until(() => expect(workOf(worker)).toHaveLength(1));
     const [there = ""] = workOf(worker);
-    expect(worker.task(there).order).toMatchObject({ depth: 2 });
+    expect(worker.task(there).job).toMatchObject({ depth: 2 });
     await expect(worker.launch({}, { sessionID: there })).rejects.toThrow("3 levels deep");
   });
 
-  test("takes any number of orders, though a session of its own may have no more tasks", async () => {
+  test("takes any number of jobs, though a session of its own may have no more tasks", async () => {
     const { add, until } = createFleet();
-    const [home, worker] = [add("srv_home"), add("srv_1", { work: 1, budget: { tasksPerParent: 1 } })];
+    const [origin, worker] = [add("srv_origin"), add("srv_1", { work: 1, budget: { tasksPerParent: 1 } })];
     for (const answer of ["first", "second"]) {
-      const id = await home.launch({ agent: "explore" });
+      const id = await origin.launch({ agent: "explore" });
       await until(() => expect(workOf(worker)).toHaveLength(1));
       worker.host.finish(workOf(worker)[0] ?? "", answer);
-      await until(() => expect(home.task(id)).toMatchObject({ status: "completed", result: answer }));
+      await until(() => expect(origin.task(id)).toMatchObject({ status: "completed", result: answer }));
       await until(() => expect(workOf(worker)).toEqual([]));
     }
   });
 
-  test("opens another session for a home when somebody has deleted the one that was there", async () => {
+  test("opens another session for an origin when somebody has deleted the one that was there", async () => {
     const world = await away(1);
-    const { home, worker, there, until } = world;
+    const { origin, worker, there, until } = world;
     worker.host.finish(there, "first");
     await expectOnce(world, [worker], "first");
     worker.host.delete(worker.task(there).parentSessionID);
-    const id = await home.launch({ agent: "explore" });
+    const id = await origin.launch({ agent: "explore" });
     await until(() => expect(workOf(worker)).toHaveLength(1));
     worker.host.finish(workOf(worker)[0] ?? "", "second");
-    await until(() => expect(home.task(id)).toMatchObject({ status: "completed", result: "second" }));
+    await until(() => expect(origin.task(id)).toMatchObject({ status: "completed", result: "second" }));
   });
 
-  test("tries an order again that it could not look at", async () => {
+  test("tries a job again that it could not look at", async () => {
     const { add, until, clock } = createFleet();
-    const [home, worker] = [add("srv_home"), add("srv_1", { work: 1 })];
+    const [origin, worker] = [add("srv_origin"), add("srv_1", { work: 1 })];
     worker.host.failNext("agents", { kind: "unavailable", name: "Busy", message: "not now" }, 1);
-    const id = await home.launch({ agent: "explore" });
+    const id = await origin.launch({ agent: "explore" });
     await clock.advance(LEASE);
-    await until(() => expect(home.task(id).state).toBe("running.fleet.away"));
+    await until(() => expect(origin.task(id).state).toBe("running.fleet.claimed"));
   });
 
-  test("looks again at an order whose commit it could not fetch, as where the remote was away", async () => {
+  test("looks again at a job whose commit it could not fetch, as where the remote was away", async () => {
     const { add, clock, until } = createFleet();
-    const [home, worker] = [add("srv_home"), add("srv_1", { work: 1 })];
+    const [origin, worker] = [add("srv_origin"), add("srv_1", { work: 1 })];
     const remote = worker.project.git("remote", "get-url", "origin").trim();
-    home.project.commit();
-    home.project.git("push", "--quiet", "origin", "HEAD:refs/heads/more");
+    origin.project.commit();
+    origin.project.git("push", "--quiet", "origin", "HEAD:refs/heads/more");
     worker.project.git("remote", "set-url", "origin", `${remote}-away`);
-    const id = await home.launch({ agent: "explore" });
-    await until(() => expect(worker.logged.join()).toContain("this server cannot work on an order"));
+    const id = await origin.launch({ agent: "explore" });
+    await until(() => expect(worker.logged.join()).toContain("this server cannot work on a job"));
     worker.project.git("remote", "set-url", "origin", remote);
     await clock.advance(6 * LEASE);
-    await until(() => expect(home.task(id).state).toBe("running.fleet.away"));
+    await until(() => expect(origin.task(id).state).toBe("running.fleet.claimed"));
   });
 
-  test("takes no order above its slots when it starts again: it looks first what the process before it has begun", async () => {
-    const { home, worker, there, engine, clock, until } = await away(1);
-    await home.launch({ agent: "explore", prompt: "Wait." });
-    await until(() => expect(engine.orders()).toBe(2));
+  test("takes no job above its slots when it starts again: it looks first what the process before it has begun", async () => {
+    const { origin, worker, there, broker, clock, until } = await away(1);
+    await origin.launch({ agent: "explore", prompt: "Wait." });
+    await until(() => expect(broker.jobs()).toBe(2));
     await worker.restart();
     const later = clock.now() + 2 * LEASE;
     // Worktrees are made in real time: a second task needs some to begin.
@@ -414,21 +414,32 @@ describe("a server that works for others", () => {
 
   test("does not begin what it works on a second time when it has slept for longer than the lease", async () => {
     const { add, until, clock } = createFleet();
-    const [home, worker] = [add("srv_home"), add("srv_1", { work: 2 })];
-    const id = await home.launch({ agent: "explore" });
+    const [origin, worker] = [add("srv_origin"), add("srv_1", { work: 2 })];
+    const id = await origin.launch({ agent: "explore" });
     await until(() => expect(workOf(worker)).toHaveLength(1));
     const [there = ""] = workOf(worker);
     worker.life.pause();
     await clock.advance(1.2 * LEASE);
-    // The bell for this one is the first thing that it hears on waking; before it in the queue is the one that it works on.
-    await home.launch({ agent: "explore" });
-    const second = home.store.list({}).find(({ sessionID }) => sessionID !== id)?.sessionID;
+    // The topic for this one is the first thing that it hears on waking; before it in the queue is the one that it works on.
+    await origin.launch({ agent: "explore" });
+    const second = origin.store.list({}).find(({ sessionID }) => sessionID !== id)?.sessionID;
     worker.life.wake();
     await until(() => expect(workOf(worker)).toHaveLength(2));
     await clock.advance(2 * LEASE);
-    const begun = worker.store.list({}).map(({ sessionID }) => worker.task(sessionID).order?.task);
+    const begun = worker.store.list({}).map(({ sessionID }) => worker.task(sessionID).job?.task);
     expect(begun.toSorted()).toEqual([id, second].toSorted());
     worker.host.finish(there, "found");
-    await until(() => expect(home.task(id)).toMatchObject({ status: "completed", result: "found" }));
+    await until(() => expect(origin.task(id)).toMatchObject({ status: "completed", result: "found" }));
   });
+});
+
+test("a server whose end comes when its origin has given the run up is told that it was received", async () => {
+  const { origin, worker, broker, id, there, clock, until } = await away(1);
+  broker.cutOff();
+  void origin.call("cancel", { task_id: id });
+  worker.host.finish(there, "found too late");
+  await until(() => expect(origin.task(id).status).toBe("cancelled"));
+  broker.bringBack();
+  await clock.advance(2 * LEASE);
+  await until(() => expect(workOf(worker)).toEqual([]));
 });

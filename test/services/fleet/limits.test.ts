@@ -6,18 +6,18 @@ describe("the limit of a model in the whole fleet", () => {
 
   const limited = async (limit: number | null) => {
     const fleet = createFleet();
-    fleet.engine.limit({ [MODEL]: limit });
-    const home = fleet.add("srv_home");
+    fleet.broker.limit({ [MODEL]: limit });
+    const origin = fleet.add("srv_origin");
     const workers = ["srv_1", "srv_2", "srv_3"].map((id) => fleet.add(id, { work: 2 }));
-    const launch = (prompt: string) => home.launch({ agent: "explore", prompt });
+    const launch = (prompt: string) => origin.launch({ agent: "explore", prompt });
     const isAtWork = (worker: Server, id: string) => worker.store.get(id)?.task.completedAt === undefined;
     const atWork = () =>
       workers.flatMap((worker) => workOf(worker).flatMap((id) => (isAtWork(worker, id) ? { worker, id } : [])));
-    return { ...fleet, home, workers, launch, atWork };
+    return { ...fleet, origin, workers, launch, atWork };
   };
 
   test("holds for all servers together, and each task has its turn", async () => {
-    const { launch, atWork, until, clock, home } = await limited(2);
+    const { launch, atWork, until, clock, origin } = await limited(2);
     for (const prompt of ["1", "2", "3", "4", "5"]) await launch(prompt);
     await until(() => expect(atWork()).toHaveLength(2));
     for (let ended = 0; ended < 5; ended += 1) {
@@ -28,7 +28,7 @@ describe("the limit of a model in the whole fleet", () => {
       worker.host.finish(id, "done");
       await until(() => expect(worker.store.get(id)?.task.status).toBe("completed"));
     }
-    await until(() => expect(home.store.list({}).map(({ status }) => status)).toEqual(Array(5).fill("completed")));
+    await until(() => expect(origin.store.list({}).map(({ status }) => status)).toEqual(Array(5).fill("completed")));
   });
 
   test("is not passed either when a server that works is restarted, and what it had is free again when it is gone", async () => {
@@ -57,12 +57,12 @@ describe("the limit of a model in the whole fleet", () => {
     expect(atWork().map(({ id }) => id)).toEqual(before.map(({ id }) => id));
   });
 
-  test("counts orders as well that were queued before the model had a limit", async () => {
-    const { add, engine, clock, until } = createFleet();
-    const home = add("srv_home");
-    for (const prompt of ["1", "2", "3"]) await home.launch({ agent: "explore", prompt });
-    await until(() => expect(engine.orders()).toBe(3));
-    engine.limit({ [MODEL]: 1 });
+  test("counts jobs as well that were queued before the model had a limit", async () => {
+    const { add, broker, clock, until } = createFleet();
+    const origin = add("srv_origin");
+    for (const prompt of ["1", "2", "3"]) await origin.launch({ agent: "explore", prompt });
+    await until(() => expect(broker.jobs()).toBe(3));
+    broker.limit({ [MODEL]: 1 });
     const worker = add("srv_1", { work: 2 });
     const open = () => workOf(worker).filter((id) => worker.store.get(id)?.task.completedAt === undefined);
     for (let ended = 0; ended < 3; ended += 1) {
@@ -73,64 +73,64 @@ describe("the limit of a model in the whole fleet", () => {
       worker.host.finish(id, "done");
       await until(() => expect(worker.store.get(id)?.task.status).toBe("completed"));
     }
-    await until(() => expect(home.store.list({}).map(({ status }) => status)).toEqual(Array(3).fill("completed")));
+    await until(() => expect(origin.store.list({}).map(({ status }) => status)).toEqual(Array(3).fill("completed")));
   });
 
-  test("leaves an order where it is that waits already: it is not queued a second time", async () => {
-    const { add, engine, clock, until } = createFleet();
-    const home = add("srv_home");
-    const id = await home.launch({ agent: "explore" });
-    await until(() => expect(engine.orders()).toBe(1));
+  test("leaves a job where it is that waits already: it is not queued a second time", async () => {
+    const { add, broker, clock, until } = createFleet();
+    const origin = add("srv_origin");
+    const id = await origin.launch({ agent: "explore" });
+    await until(() => expect(broker.jobs()).toBe(1));
     await clock.advance(2 * LEASE);
-    const { waiting } = home.task(id);
-    engine.limit({ [MODEL]: 1 });
+    const { waiting } = origin.task(id);
+    broker.limit({ [MODEL]: 1 });
     await clock.advance(4 * LEASE);
-    expect(engine.orders()).toBe(1);
-    expect(home.task(id)).toMatchObject({ state: "running.fleet.ordered", waiting });
+    expect(broker.jobs()).toBe(1);
+    expect(origin.task(id)).toMatchObject({ state: "running.fleet.enqueued", waiting });
   });
 
-  test("that was lifted holds nobody up, and orders that were queued under it are taken", async () => {
-    const { launch, atWork, until, engine } = await limited(1);
+  test("that was lifted holds nobody up, and jobs that were queued under it are taken", async () => {
+    const { launch, atWork, until, broker } = await limited(1);
     for (const prompt of ["1", "2", "3"]) await launch(prompt);
     await until(() => expect(atWork()).toHaveLength(1));
-    engine.limit({ [MODEL]: null });
+    broker.limit({ [MODEL]: null });
     await until(() => expect(atWork()).toHaveLength(3));
   });
 });
 
 test("a server that is drained ends what it works on and takes no more, until it is told to take some again", async () => {
-  const { add, until, clock, engine } = createFleet();
-  const [home, worker] = [add("srv_home"), add("srv_1", { work: 2 })];
-  const id = await home.launch({ agent: "explore" });
+  const { add, until, clock, broker } = createFleet();
+  const [origin, worker] = [add("srv_origin"), add("srv_1", { work: 2 })];
+  const id = await origin.launch({ agent: "explore" });
   await until(() => expect(workOf(worker)).toHaveLength(1));
-  engine.drain(["srv_1"]);
+  broker.drain(["srv_1"]);
   await clock.advance(LEASE);
-  const second = await home.launch({ agent: "explore" });
+  const second = await origin.launch({ agent: "explore" });
   await clock.advance(2 * LEASE);
   expect(workOf(worker)).toHaveLength(1);
-  expect(home.task(second).state).toBe("running.fleet.ordered");
+  expect(origin.task(second).state).toBe("running.fleet.enqueued");
   worker.host.finish(workOf(worker)[0] ?? "", "found");
-  await until(() => expect(home.task(id)).toMatchObject({ status: "completed", result: "found" }));
-  engine.drain([]);
+  await until(() => expect(origin.task(id)).toMatchObject({ status: "completed", result: "found" }));
+  broker.drain([]);
   await until(() => expect(workOf(worker)).toHaveLength(1));
 });
 
 test("a server with one slot takes the most urgent task first, whatever was launched first", async () => {
-  const { add, until, engine } = createFleet();
-  const home = add("srv_home", { toolsets: ["tasks", "subtasks"] });
+  const { add, until, broker } = createFleet();
+  const origin = add("srv_origin", { toolsets: ["tasks", "subtasks"] });
   const results = ["low", "normal", "high"].map((priority) =>
-    home.call("create_subtask_explore", { title: priority, priority }),
+    origin.call("create_subtask_explore", { title: priority, priority }),
   );
-  await until(() => expect(engine.orders()).toBe(3));
+  await until(() => expect(broker.jobs()).toBe(3));
   const worker = add("srv_1", { work: 1 });
-  const order: string[] = [];
+  const sequence: string[] = [];
   for (const turn of [1, 2, 3]) {
     await until(() => expect(worker.store.list({})).toHaveLength(turn));
     const task = worker.store.list({}).find(({ status }) => status === "running");
-    order.push(task?.description ?? "");
+    sequence.push(task?.description ?? "");
     worker.host.finish(task?.sessionID ?? "", "done");
   }
-  await until(() => expect(home.store.list({}).every(({ status }) => status === "completed")).toBe(true));
+  await until(() => expect(origin.store.list({}).every(({ status }) => status === "completed")).toBe(true));
   await Promise.all(results);
-  expect(order).toEqual(["high", "normal", "low"]);
+  expect(sequence).toEqual(["high", "normal", "low"]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Entry } from "../../../src/services/fleet/messages.ts";
+import { Entry } from "../../../src/services/fleet/wire-messages.ts";
 import { away, createFleet, expectOnce, LEASE, type Server, workOf } from "./servers.ts";
 
 let count = 0;
@@ -13,26 +13,26 @@ const work = (server: Server, sessionID: string, used: { tool?: string; tokens?:
 };
 
 describe("what a task does on another server", () => {
-  test("is seen at home: what tools it called, what it used, and when it did so last", async () => {
-    const { home, worker, id, there, clock } = await away(1);
+  test("is seen at the origin: what tools it called, what it used, and when it did so last", async () => {
+    const { origin, worker, id, there, clock } = await away(1);
     work(worker, there);
     work(worker, there, { tool: "read" });
     await clock.advance(2_500);
     const lastTools = ["bash", "read"];
     const counted = { toolCalls: 2, toolCallsByName: { bash: 1, read: 1 }, lastTools, tokens: 200, cost: 0.5 };
-    expect(home.task(id).progress).toMatchObject(counted);
-    expect(clock.now() - Date.parse(home.task(id).progress.lastUpdate)).toBeLessThan(3_000);
-    expect(await home.call("output", { task_id: id })).toContain("Tool calls: 2 (bash 1, read 1); last: bash, read");
+    expect(origin.task(id).progress).toMatchObject(counted);
+    expect(clock.now() - Date.parse(origin.task(id).progress.lastUpdate)).toBeLessThan(3_000);
+    expect(await origin.call("output", { task_id: id })).toContain("Tool calls: 2 (bash 1, read 1); last: bash, read");
     await clock.advance(30_000);
-    expect(home.store.get(id)?.task.progress).toMatchObject(counted);
-    expect(home.engine.get(id)?.usage).toEqual({ tokens: 200, cost: 0.5 });
+    expect(origin.store.get(id)?.task.progress).toMatchObject(counted);
+    expect(origin.engine.get(id)?.usage).toEqual({ tokens: 200, cost: 0.5 });
   });
 
   test("is told no more than every two seconds, and every half minute where nothing was done", async () => {
-    const { worker, there, engine, clock } = await away(1);
+    const { worker, there, broker, clock } = await away(1);
     await clock.advance(10_000);
     let told = 0;
-    engine.connect().onBell("steps.srv_home", () => {
+    broker.connect().onNotified("steps.srv_origin", () => {
       told += 1;
     });
     for (let second = 0; second < 10; second += 1) {
@@ -49,102 +49,108 @@ describe("what a task does on another server", () => {
 
   test("counts once, also when its end says it again, and when nobody heard it before", async () => {
     const world = await away(1);
-    const { home, worker, id, there, clock } = world;
+    const { origin, worker, id, there, clock } = world;
     work(worker, there);
     await clock.advance(3_000);
     work(worker, there);
     worker.host.finish(there, "found");
     await expectOnce(world, [worker], "found");
-    expect(home.engine.get(id)).toMatchObject({
+    expect(origin.engine.get(id)).toMatchObject({
       progress: { toolCalls: 2, tokens: 200, cost: 0.5 },
       usage: { tokens: 200, cost: 0.5 },
     });
   });
 
   test("counts with what the tasks below it there do", async () => {
-    const { home, worker, id, there, clock } = await away(1);
+    const { origin, worker, id, there, clock } = await away(1);
     const below = await worker.launch({}, { sessionID: there });
     work(worker, there);
     work(worker, below, { tool: "grep" });
     await clock.advance(2_500);
-    expect(home.task(id).progress).toMatchObject({ toolCalls: 2, lastTools: ["bash"], tokens: 200, cost: 0.5 });
+    expect(origin.task(id).progress).toMatchObject({ toolCalls: 2, lastTools: ["bash"], tokens: 200, cost: 0.5 });
     worker.host.finish(below, "grepped");
     await clock.advance(5_000);
     work(worker, there);
     await clock.advance(2_500);
-    expect(home.task(id).progress).toMatchObject({ toolCalls: 3, toolCallsByName: { bash: 2, grep: 1 }, tokens: 300 });
+    expect(origin.task(id).progress).toMatchObject({
+      toolCalls: 3,
+      toolCallsByName: { bash: 2, grep: 1 },
+      tokens: 300,
+    });
   });
 
-  test("is still known after a restart of home, and goes on to count", async () => {
-    const { home, worker, id, there, clock } = await away(1);
+  test("is still known after a restart of origin, and goes on to count", async () => {
+    const { origin, worker, id, there, clock } = await away(1);
     work(worker, there);
     await clock.advance(10_000);
-    await home.restart();
+    await origin.restart();
     await clock.advance(5_000);
-    expect(home.task(id).progress).toMatchObject({ toolCalls: 1, tokens: 100 });
+    expect(origin.task(id).progress).toMatchObject({ toolCalls: 1, tokens: 100 });
     work(worker, there);
     await clock.advance(5_000);
-    expect(home.task(id).progress).toMatchObject({ toolCalls: 2, tokens: 200 });
+    expect(origin.task(id).progress).toMatchObject({ toolCalls: 2, tokens: 200 });
   });
 
-  test("is seen again once the engine is back", async () => {
-    const { home, worker, id, there, clock, engine } = await away(1);
-    engine.cutOff();
+  test("is seen again once the broker is back", async () => {
+    const { origin, worker, id, there, clock, broker } = await away(1);
+    broker.cutOff();
     work(worker, there);
     await clock.advance(10_000);
-    expect(home.task(id).progress.toolCalls).toBe(0);
-    engine.bringBack();
+    expect(origin.task(id).progress.toolCalls).toBe(0);
+    broker.bringBack();
     await clock.advance(5_000);
-    expect(home.task(id).progress.toolCalls).toBe(1);
+    expect(origin.task(id).progress.toolCalls).toBe(1);
   });
 
   test("is that of the server that took it last: begun anew, it counts anew, and what the first one says is not heard", async () => {
-    const { home, worker, other, id, there, clock, until } = await away();
+    const { origin, worker, other, id, there, clock, until } = await away();
     for (let calls = 0; calls < 3; calls += 1) work(worker, there);
     await clock.advance(3_000);
-    expect(home.task(id).progress.toolCalls).toBe(3);
+    expect(origin.task(id).progress.toolCalls).toBe(3);
     worker.life.pause();
     await until(() => expect(workOf(other)).toHaveLength(1));
     const [again = ""] = workOf(other);
     work(other, again, { tool: "read" });
-    await until(() => expect(home.task(id).progress).toMatchObject({ toolCalls: 1, lastTools: ["read"], tokens: 100 }));
+    await until(() =>
+      expect(origin.task(id).progress).toMatchObject({ toolCalls: 1, lastTools: ["read"], tokens: 100 }),
+    );
     worker.life.wake();
     for (let calls = 0; calls < 3; calls += 1) work(worker, there);
     await clock.advance(LEASE);
-    expect(home.task(id).progress).toMatchObject({ toolCalls: 1, lastTools: ["read"], tokens: 100 });
+    expect(origin.task(id).progress).toMatchObject({ toolCalls: 1, lastTools: ["read"], tokens: 100 });
   });
 });
 
-describe("a budget at home", () => {
+describe("a budget at the origin", () => {
   test("ends a task on another server that is beyond it", async () => {
     const { add, until } = createFleet();
-    const [home, worker] = [add("srv_home", { budget: { cost: 1 } }), add("srv_1", { work: 1 })];
-    const id = await home.launch({ agent: "explore" });
+    const [origin, worker] = [add("srv_origin", { budget: { cost: 1 } }), add("srv_1", { work: 1 })];
+    const id = await origin.launch({ agent: "explore" });
     await until(() => expect(workOf(worker)).toHaveLength(1));
     const [there = ""] = workOf(worker);
     work(worker, there, { cost: 0.9 });
-    await until(() => expect(home.task(id).progress.cost).toBe(0.9));
-    expect(home.task(id).state).toBe("running.fleet.away");
+    await until(() => expect(origin.task(id).progress.cost).toBe(0.9));
+    expect(origin.task(id).state).toBe("running.fleet.claimed");
     work(worker, there, { cost: 0.2 });
-    await until(() => expect(home.task(id)).toMatchObject({ status: "error", error: { kind: "budget" } }));
+    await until(() => expect(origin.task(id)).toMatchObject({ status: "error", error: { kind: "budget" } }));
     expect(worker.host.at(there).busy).toBe(false);
   });
 
   test("counts what tasks on other servers use for the task that launched them, ended ones too", async () => {
     const { add, until } = createFleet();
-    const [home, worker] = [add("srv_home", { budget: { toolCalls: 3 } }), add("srv_1", { work: 1 })];
-    const above = await home.launch();
-    const id = await home.launch({ agent: "explore" }, { sessionID: above });
+    const [origin, worker] = [add("srv_origin", { budget: { toolCalls: 3 } }), add("srv_1", { work: 1 })];
+    const above = await origin.launch();
+    const id = await origin.launch({ agent: "explore" }, { sessionID: above });
     await until(() => expect(workOf(worker)).toHaveLength(1));
     const [there = ""] = workOf(worker);
     work(worker, there);
     work(worker, there);
     worker.host.finish(there, "found");
-    await until(() => expect(home.task(id).status).toBe("completed"));
-    work(home, above);
-    expect(home.task(above).status).toBe("running");
-    work(home, above);
-    await until(() => expect(home.task(above)).toMatchObject({ status: "error", error: { kind: "budget" } }));
+    await until(() => expect(origin.task(id).status).toBe("completed"));
+    work(origin, above);
+    expect(origin.task(above).status).toBe("running");
+    work(origin, above);
+    await until(() => expect(origin.task(above)).toMatchObject({ status: "error", error: { kind: "budget" } }));
   });
 });
 
@@ -160,23 +166,31 @@ describe("what is no count", () => {
     ["a time that is none", { lastUpdate: "yesterday" }],
   ] as const;
 
-  test.each(bad)("is refused at home: %s", async (_, wrong) => {
-    const { home, id, engine, clock } = await away(1);
-    const claim = home.store.get(id)?.snapshot.context.remote?.claim;
+  test.each(bad)("is refused at the origin: %s", async (_, wrong) => {
+    const { origin, id, broker, clock } = await away(1);
+    const claim = origin.store.get(id)?.snapshot.context.remote?.claim;
     const steps = {
       ...{ toolCalls: 1, toolCallsByName: { read: 1 }, lastTools: ["read"], tokens: 1, cost: 1 },
       lastUpdate: new Date(clock.now()).toISOString(),
     };
     const told = (given: object) => {
-      const about = { v: 1, home: "srv_home", task: id, run: 0, claim, isStale: false, steps: { ...steps, ...given } };
-      engine.connect().ring("steps.srv_home", JSON.stringify(about).replace('"1e999"', "1e999"));
+      const about = {
+        v: 1,
+        origin: "srv_origin",
+        task: id,
+        run: 0,
+        claim,
+        isStale: false,
+        steps: { ...steps, ...given },
+      };
+      broker.connect().notify("steps.srv_origin", JSON.stringify(about).replace('"1e999"', "1e999"));
     };
     told(wrong);
     await clock.advance(10);
-    expect(home.task(id).progress.toolCalls).toBe(0);
+    expect(origin.task(id).progress.toolCalls).toBe(0);
     told({});
     await clock.advance(10);
-    expect(home.task(id).progress.toolCalls).toBe(1);
+    expect(origin.task(id).progress.toolCalls).toBe(1);
   });
 
   test("does not cost the end that it comes with", () => {
@@ -184,4 +198,24 @@ describe("what is no count", () => {
     const read = Entry.parse({ ...ended, steps: { toolCalls: -1 } });
     expect(read).toEqual({ ...ended, steps: undefined });
   });
+});
+
+test("a task on another server that hears nothing of its agent is stale at the origin too, until it does", async () => {
+  const { origin, worker, id, there, clock } = await away(1);
+  await clock.advance(5 * LEASE);
+  expect(origin.task(id).attention).toBeUndefined();
+  await clock.advance(15 * LEASE);
+  expect(origin.task(id)).toMatchObject({ state: "running.fleet.claimed", attention: { kind: "stale" } });
+  worker.host.emit({ type: "text", sessionID: there, messageID: "msg_1", partID: "prt_1", text: "Go" } as never);
+  await clock.advance(5 * LEASE);
+  expect(origin.task(id).attention).toBeUndefined();
+});
+
+test("a task that waits for another server is not stale", async () => {
+  const { add, clock } = createFleet();
+  const origin = add("srv_origin");
+  const id = await origin.launch({ agent: "explore" });
+  await clock.advance(13 * LEASE);
+  expect(origin.task(id).state).toBe("running.fleet.enqueued");
+  expect(origin.task(id).attention).toBeUndefined();
 });

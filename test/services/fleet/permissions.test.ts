@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { readCredentials } from "../../../src/services/fleet/nats/credentials.ts";
-import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
-import { setUpFleet } from "../../../src/services/fleet/nats/set-up.ts";
+import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
+import { readCredentials } from "../../../src/services/fleet/nats/nats-connection.ts";
+import { setUpFleet } from "../../../src/services/fleet/nats/streams.ts";
 import { EVERYBODY } from "../../../src/services/fleet/questions.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { commandHere } from "../../cli/command-line.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
 import { type NatsUser, newNatsUsers } from "../../fakes/nats-users.ts";
 import { PATIENCE_MS } from "../../patience.ts";
-import { claimed, orderOf, PRESENT, presence, QUEUE, RUN } from "./bus-contract.ts";
+import { claimed, jobOf, PRESENT, presence, QUEUE, RUN } from "./broker-contract.ts";
 import { createFleet, texts, workOf } from "./servers.ts";
 
 const noLog = { info: () => undefined, error: () => undefined };
@@ -22,20 +22,23 @@ describeWithNats("NATS with rights for each server", () => {
       {
         configuration: `no_auth_user: worker
         authorization {
-          users: [{ user: worker, password: w, permissions: { publish: { deny: "taskchart.order.>" } } }]
+          users: [{ user: worker, password: w, permissions: { publish: { deny: "taskchart.job.>" } } }]
         }`,
       },
     );
     onTestFinished(server.stop);
     await server.manage((jsm) => setUpFleet(jsm, { lease: 2_000, keep: 86_400_000, replicas: 1 }));
-    const bus = createNatsBus({ url: server.url, credentials: undefined }, "a worker", systemClock, noLog);
-    onTestFinished(() => bus.close());
-    await vi.waitFor(async () => expect((await bus.read(RUN)).is).toBe("read"), { timeout: PATIENCE_MS, interval: 20 });
-    expect(await bus.offer(orderOf())).toEqual({
+    const broker = createNatsBroker({ url: server.url, credentials: undefined }, "a worker", systemClock, noLog);
+    onTestFinished(() => broker.close());
+    await vi.waitFor(async () => expect((await broker.read(RUN)).is).toBe("read"), {
+      timeout: PATIENCE_MS,
+      interval: 20,
+    });
+    expect(await broker.enqueue(jobOf())).toEqual({
       is: "refused",
       message: expect.stringContaining("Permissions Violation for Publish"),
     });
-    expect((await bus.append(RUN, claimed("may"), 0)).is).toBe("stored");
+    expect((await broker.append(RUN, claimed("may"), 0)).is).toBe("stored");
   });
 
   /** The configuration that docs/fleet.md has, with keys in the place of the names. */
@@ -64,15 +67,15 @@ describeWithNats("NATS with rights for each server", () => {
       error: (text: string, data?: object) => noticed.push(text + JSON.stringify(data)),
     };
     const connect = (user: NatsUser) =>
-      createNatsBus({ url: server.url, credentials: readCredentials(user.file) }, "a server", systemClock, log);
+      createNatsBroker({ url: server.url, credentials: readCredentials(user.file) }, "a server", systemClock, log);
     const reach = async (user: NatsUser) => {
-      const bus = connect(user);
-      onTestFinished(() => bus.close());
-      await vi.waitFor(async () => expect((await bus.read(RUN)).is).toBe("read"), {
+      const broker = connect(user);
+      onTestFinished(() => broker.close());
+      await vi.waitFor(async () => expect((await broker.read(RUN)).is).toBe("read"), {
         timeout: PATIENCE_MS,
         interval: 20,
       });
-      return bus;
+      return broker;
     };
     return { users, fleet, connect, reach, noticed };
   };
@@ -84,73 +87,75 @@ describeWithNats("NATS with rights for each server", () => {
     expect((await fleet(["init", "--keep", "1d"], users.UDESK.file)).error).toContain("does not permit that");
     expect((await fleet(["limit", "fake/small", "1"], users.UDESK.file)).error).toContain("does not permit that");
     expect((await fleet(["limit", "fake/small", "1"], users.UADMIN.file)).out).toContain("at most 1");
-    expect((await fleet(["status"], users.UADMIN.file)).out).toContain("No order waits");
+    expect((await fleet(["status"], users.UADMIN.file)).out).toContain("No job waits");
   });
 
-  test("as documented, permits a home to order and not to work, and a worker to work and not to order", async () => {
+  test("as documented, permits an origin to job and not to work, and a worker to work and not to job", async () => {
     const { users, reach } = await guarded();
-    const [home, worker] = [await reach(users.ULAPTOP), await reach(users.UDESK)];
-    expect(await worker.offer(orderOf())).toMatchObject({ is: "refused" });
-    expect(await home.offer(orderOf())).toEqual({ is: "stored" });
-    expect(await home.take(QUEUE)).toMatchObject({ is: "refused" });
-    expect(await home.hold("run.a", "home", 0)).toMatchObject({ is: "refused" });
+    const [origin, worker] = [await reach(users.ULAPTOP), await reach(users.UDESK)];
+    expect(await worker.enqueue(jobOf())).toMatchObject({ is: "refused" });
+    expect(await origin.enqueue(jobOf())).toEqual({ is: "stored" });
+    expect(await origin.take(QUEUE)).toMatchObject({ is: "refused" });
+    expect(await origin.acquire("run.a", "origin", 0)).toMatchObject({ is: "refused" });
     const taken = await worker.take(QUEUE);
-    if (taken.is !== "taken" || !taken.delivery) throw new Error("The order was not taken.");
-    expect(taken.delivery.order).toEqual(orderOf());
+    if (taken.is !== "taken" || !taken.delivery) throw new Error("The job was not taken.");
+    expect(taken.delivery.job).toEqual(jobOf());
     await taken.delivery.renew();
     await taken.delivery.done();
-    expect(await home.isOffered(orderOf())).toEqual({ is: "read", isOffered: false });
+    expect(await origin.isQueued(jobOf())).toEqual({ is: "read", isQueued: false });
   });
 
-  test("as documented, permits a home to ask and not to answer, and a worker to answer and to ask all who is there", async () => {
+  test("as documented, permits an origin to ask and not to answer, and a worker to answer and to ask all who is there", async () => {
     const { users, fleet, reach, noticed } = await guarded();
-    const [home, worker] = [await reach(users.ULAPTOP), await reach(users.UDESK)];
+    const [origin, worker] = [await reach(users.ULAPTOP), await reach(users.UDESK)];
     for (const one of ["srv_desk", EVERYBODY]) worker.onAsked(one, async () => presence("srv_desk"));
     await worker.read(RUN);
-    expect((await fleet(["status"], users.UADMIN.file)).out).toMatch(/srv_desk +1\/4 +takes orders/);
-    expect(await home.ask("srv_desk", PRESENT)).toEqual({ is: "answered", answer: presence("srv_desk") });
-    for (const one of [home, worker])
+    expect((await fleet(["status"], users.UADMIN.file)).out).toMatch(/srv_desk +1\/4 +takes jobs/);
+    expect(await origin.ask("srv_desk", PRESENT)).toEqual({ is: "answered", answer: presence("srv_desk") });
+    for (const one of [origin, worker])
       expect(await one.presences()).toEqual({ is: "read", presences: [presence("srv_desk")] });
     expect(noticed).toEqual([]);
     expect(await worker.ask("srv_desk", PRESENT)).toMatchObject({ is: "refused" });
-    home.onAsked("srv_home", async () => presence("srv_home"));
-    const refusal = expect.stringContaining('Permissions Violation for Subscription to \\"taskchart.ask.srv_home');
+    origin.onAsked("srv_origin", async () => presence("srv_origin"));
+    const refusal = expect.stringContaining('Permissions Violation for Subscription to \\"taskchart.ask.srv_origin');
     await vi.waitFor(() => expect(noticed).toContainEqual(refusal), { timeout: PATIENCE_MS, interval: 20 });
   });
 
-  /** Confines a home to the logs of its own runs, as the page describes it. */
+  /** Confines an origin to the logs of its own runs, as the page describes it. */
   const confined = (configuration: string): string => {
     const [before = "", launches = "", after = ""] = configuration.split(/(?=^LAUNCHES|^WORKS)/m);
-    return [before, launches.replaceAll("taskchart.run.>", "taskchart.run.srv_home.>"), after].join("");
+    return [before, launches.replaceAll("taskchart.run.>", "taskchart.run.srv_origin.>"), after].join("");
   };
 
-  test("as documented, confines a home to its own logs", async () => {
+  test("as documented, confines an origin to its own logs", async () => {
     const { users, reach } = await guarded(confined);
-    const home = await reach(users.ULAPTOP);
-    expect(await home.append({ ...RUN, home: "srv_other" }, claimed("may not"), 0)).toMatchObject({ is: "refused" });
-    expect(await home.append({ ...RUN, home: "srv_home" }, claimed("may"), 0)).toMatchObject({ is: "stored" });
+    const origin = await reach(users.ULAPTOP);
+    expect(await origin.append({ ...RUN, origin: "srv_other" }, claimed("may not"), 0)).toMatchObject({
+      is: "refused",
+    });
+    expect(await origin.append({ ...RUN, origin: "srv_origin" }, claimed("may"), 0)).toMatchObject({ is: "stored" });
   });
 
   test.each([
-    ["for every home", undefined],
-    ["for a home that is confined to its own logs", confined],
+    ["for every origin", undefined],
+    ["for an origin that is confined to its own logs", confined],
   ])("as documented %s, has a task run on another server, and delivered once", async (_, change) => {
     const { users, fleet: command, connect, noticed } = await guarded(change);
     await command(["limit", "fake/small", "1"], users.UADMIN.file);
     const fleet = createFleet();
-    const home = fleet.add("srv_home", { bus: () => connect(users.ULAPTOP) });
-    const worker = fleet.add("srv_desk", { work: 1, bus: () => connect(users.UDESK) });
-    const id = await home.launch({ agent: "explore", prompt: "Find it." });
+    const origin = fleet.add("srv_origin", { connect: () => connect(users.ULAPTOP) });
+    const worker = fleet.add("srv_desk", { work: 1, connect: () => connect(users.UDESK) });
+    const id = await origin.launch({ agent: "explore", prompt: "Find it." });
     await fleet.until(() => expect(workOf(worker)).toHaveLength(1));
-    await fleet.until(() => expect(home.task(id).state).toBe("running.fleet.away"));
-    const cancelled = await home.launch({ agent: "explore", prompt: "Never mind." });
-    await fleet.until(() => expect(home.task(cancelled).state).toBe("running.fleet.ordered"));
-    await home.call("cancel", { task_id: cancelled });
+    await fleet.until(() => expect(origin.task(id).state).toBe("running.fleet.claimed"));
+    const cancelled = await origin.launch({ agent: "explore", prompt: "Never mind." });
+    await fleet.until(() => expect(origin.task(cancelled).state).toBe("running.fleet.enqueued"));
+    await origin.call("cancel", { task_id: cancelled });
     await fleet.clock.advance(LEASE);
     worker.host.finish(workOf(worker)[0] ?? "", "It is in a.txt.");
     await fleet.until(() => expect(workOf(worker)).toEqual([]));
-    await fleet.until(() => expect(texts(home)).toHaveLength(2));
-    expect(texts(home).filter((text) => text.includes("It is in a.txt."))).toHaveLength(1);
+    await fleet.until(() => expect(texts(origin)).toHaveLength(2));
+    expect(texts(origin).filter((text) => text.includes("It is in a.txt."))).toHaveLength(1);
     expect(noticed).toEqual([]);
   });
 });

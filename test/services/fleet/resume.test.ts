@@ -7,11 +7,11 @@ const PATIENCE = 900_000;
 /** A task that has ended on another server, and whose parent has been told. */
 const ended = async (answer = "It is in a.txt.") => {
   const world = await away(2);
-  const { home, worker, id, there, until } = world;
+  const { origin, worker, id, there, until } = world;
   worker.host.finish(there, answer);
-  await until(() => expect(texts(home)).toHaveLength(1));
+  await until(() => expect(texts(origin)).toHaveLength(1));
   await until(() => expect(workOf(worker)).toEqual([]));
-  const resume = (prompt = "And b.txt?") => home.call("task", { resume: id, prompt });
+  const resume = (prompt = "And b.txt?") => origin.call("task", { resume: id, prompt });
   /** Has what is called go on while time passes. */
   const meanwhile = async <T>(called: Promise<T>): Promise<T> => {
     let isOver = false;
@@ -30,176 +30,176 @@ const prompts = (server: Server, id: string): string[] =>
 
 describe("a task that ran on another server", () => {
   test("is resumed there, in its own conversation, and its end is delivered once more", async () => {
-    const { home, worker, other, id, there, until, clock, resume, meanwhile, engine } = await ended();
+    const { origin, worker, other, id, there, until, clock, resume, meanwhile, broker } = await ended();
     expect(await meanwhile(resume())).toContain("was resumed in the background");
-    await until(() => expect(home.task(id).state).toBe("resumed.fleet.away"));
-    expect(home.task(id)).toMatchObject({
+    await until(() => expect(origin.task(id).state).toBe("resumed.fleet.claimed"));
+    expect(origin.task(id)).toMatchObject({
       resumeCount: 1,
       server: { id: expect.stringMatching(/^srv_\d/) },
     });
     await until(() => expect(prompts(worker, there).at(-1)).toContain("And b.txt?"));
     expect(workOf(worker)).toEqual([there]);
     worker.host.finish(there, "b.txt has it, too.");
-    await until(() => expect(texts(home)).toHaveLength(2));
-    expect(texts(home)[1]).toContain("b.txt has it, too.");
-    expect(home.task(id)).toMatchObject({ status: "completed", result: "b.txt has it, too." });
+    await until(() => expect(texts(origin)).toHaveLength(2));
+    expect(texts(origin)[1]).toContain("b.txt has it, too.");
+    expect(origin.task(id)).toMatchObject({ status: "completed", result: "b.txt has it, too." });
     await until(() => expect(workOf(worker)).toEqual([]));
     await clock.advance(10 * LEASE);
-    expect(texts(home)).toHaveLength(2);
+    expect(texts(origin)).toHaveLength(2);
     expect(workOf(other)).toEqual([]);
-    expect([engine.orders(), engine.holds()]).toEqual([0, []]);
-    expect(home.host.at(id).prompts).toHaveLength(0);
+    expect([broker.jobs(), broker.leases()]).toEqual([0, []]);
+    expect(origin.host.at(id).prompts).toHaveLength(0);
   });
 
   test("gets the answer to what it asks after it was resumed", async () => {
-    const { home, worker, id, there, until, resume, meanwhile } = await ended();
+    const { origin, worker, id, there, until, resume, meanwhile } = await ended();
     await meanwhile(resume());
     await until(() => expect(workOf(worker)).toEqual([there]));
     const request: UserRequest = { id: "per_1", kind: "permission", what: "bash: make", since: 0, always: ["make"] };
     worker.host.emit({ type: "asked", sessionID: there, request });
-    await until(() => expect(home.task(id).attention).toMatchObject({ what: "bash: make" }));
-    await home.engine.answer(id, { requestId: "per_1", reply: "once" });
+    await until(() => expect(origin.task(id).attention).toMatchObject({ what: "bash: make" }));
+    await origin.engine.answer(id, { requestId: "per_1", reply: "once" });
     await until(() => expect(worker.host.answers).toEqual([{ id: "per_1", reply: "once" }]));
   });
 
   test("is resumed again and again", async () => {
-    const { home, worker, there, until, resume, meanwhile } = await ended();
+    const { origin, worker, there, until, resume, meanwhile } = await ended();
     for (const round of [2, 3, 4]) {
       await meanwhile(resume(`Round ${round}?`));
       await until(() => expect(workOf(worker)).toEqual([there]));
       worker.host.finish(there, `Answer ${round}.`);
-      await until(() => expect(texts(home)).toHaveLength(round));
+      await until(() => expect(texts(origin)).toHaveLength(round));
       await until(() => expect(workOf(worker)).toEqual([]));
     }
-    expect(texts(home).at(-1)).toContain("Answer 4.");
+    expect(texts(origin).at(-1)).toContain("Answer 4.");
   });
 
   test("is not resumed while that server is away, and the refusal says so: it can be when the server is back", async () => {
-    const { home, worker, id, there, until, resume, meanwhile } = await ended();
+    const { origin, worker, id, there, until, resume, meanwhile } = await ended();
     worker.life.die();
     await expect(meanwhile(resume())).rejects.toThrow(
       /^Task ses_\w+ cannot be resumed now: server "srv_\d", where it ran, does not answer. Try again when it is back.$/,
     );
-    expect(home.task(id).status).toBe("completed");
+    expect(origin.task(id).status).toBe("completed");
     await worker.restart();
     await meanwhile(resume());
     await until(() => expect(workOf(worker)).toEqual([there]));
   });
 
-  test("is not resumed while the engine is away", async () => {
-    const { home, engine, id, resume, meanwhile } = await ended();
-    engine.cutOff();
-    await expect(meanwhile(resume())).rejects.toThrow('cannot be resumed now: "no engine". Try again later.');
-    expect(home.task(id).status).toBe("completed");
+  test("is not resumed while the broker is away", async () => {
+    const { origin, broker, id, resume, meanwhile } = await ended();
+    broker.cutOff();
+    await expect(meanwhile(resume())).rejects.toThrow('cannot be resumed now: "no broker". Try again later.');
+    expect(origin.task(id).status).toBe("completed");
   });
 
   test("is not resumed where its conversation was deleted, and the refusal says what to do", async () => {
-    const { home, worker, id, there, resume, meanwhile } = await ended();
+    const { origin, worker, id, there, resume, meanwhile } = await ended();
     worker.host.delete(there);
     await expect(meanwhile(resume())).rejects.toThrow(
       'says "its conversation is not there any more". Launch a new task.',
     );
-    expect(home.task(id).status).toBe("completed");
+    expect(origin.task(id).status).toBe("completed");
   });
 
-  test("is not resumed at a server that takes no more orders", async () => {
-    const { home, engine, id, resume, meanwhile, clock } = await ended();
-    engine.drain([home.task(id).server?.id ?? ""]);
+  test("is not resumed at a server that takes no more jobs", async () => {
+    const { origin, broker, id, resume, meanwhile, clock } = await ended();
+    broker.drain([origin.task(id).server?.id ?? ""]);
     await clock.advance(LEASE);
-    await expect(meanwhile(resume())).rejects.toThrow("it takes no more orders");
+    await expect(meanwhile(resume())).rejects.toThrow("it takes no more jobs");
   });
 
   test("ends in an error where its server goes before it has begun again, and does not come back in time", async () => {
-    const { home, worker, id, engine, until, clock, resume, meanwhile } = await ended();
-    engine.lose("claimed", 99);
+    const { origin, worker, id, broker, until, clock, resume, meanwhile } = await ended();
+    broker.lose("claimed", 99);
     await meanwhile(resume());
     worker.life.die();
     await clock.advance(PATIENCE);
-    await until(() => expect(home.task(id)).toMatchObject({ status: "error", error: { name: "ServerAway" } }));
-    await until(() => expect(texts(home)).toHaveLength(2));
+    await until(() => expect(origin.task(id)).toMatchObject({ status: "error", error: { name: "ServerAway" } }));
+    await until(() => expect(texts(origin)).toHaveLength(2));
     await worker.restart();
     await clock.advance(5 * LEASE);
     expect(workOf(worker)).toEqual([]);
-    expect(texts(home)).toHaveLength(2);
+    expect(texts(origin)).toHaveLength(2);
   });
 
   test("goes on with the same run where its server starts again, even long after the lease", async () => {
-    const { home, worker, id, there, until, clock, resume, meanwhile } = await ended();
+    const { origin, worker, id, there, until, clock, resume, meanwhile } = await ended();
     await meanwhile(resume());
-    await until(() => expect(home.task(id).state).toBe("resumed.fleet.away"));
+    await until(() => expect(origin.task(id).state).toBe("resumed.fleet.claimed"));
     worker.life.die();
-    await until(() => expect(home.task(id).state).toBe("resumed.fleet.ordered"));
+    await until(() => expect(origin.task(id).state).toBe("resumed.fleet.enqueued"));
     await worker.restart();
-    await until(() => expect(home.task(id).state).toBe("resumed.fleet.away"));
+    await until(() => expect(origin.task(id).state).toBe("resumed.fleet.claimed"));
     await clock.advance(3 * LEASE);
     expect(workOf(worker)).toEqual([there]);
     worker.host.finish(there, "found after all");
-    await until(() => expect(texts(home)).toHaveLength(2));
-    expect(texts(home)[1]).toContain("found after all");
+    await until(() => expect(texts(origin)).toHaveLength(2));
+    expect(texts(origin)[1]).toContain("found after all");
   });
 
   test("is not begun twice by a server that dies as it begins, and is offered the run before it looks after it again", async () => {
-    const { home, worker, id, there, until, clock, resume, meanwhile } = await ended();
+    const { origin, worker, id, there, until, clock, resume, meanwhile } = await ended();
     await meanwhile(resume());
     await until(() => expect(worker.task(there).status).toBe("resumed"));
     worker.life.die();
     await clock.advance(LEASE);
     await worker.restart();
     await clock.advance(LEASE);
-    expect(home.task(id)).toMatchObject({ status: "resumed" });
+    expect(origin.task(id)).toMatchObject({ status: "resumed" });
     expect(workOf(worker)).toEqual([there]);
     worker.host.finish(there, "found after all");
-    await until(() => expect(texts(home)[1]).toContain("found after all"));
+    await until(() => expect(texts(origin)[1]).toContain("found after all"));
   });
 
   test("is stopped there when it is cancelled", async () => {
-    const { home, worker, id, there, until, resume, meanwhile } = await ended();
+    const { origin, worker, id, there, until, resume, meanwhile } = await ended();
     await meanwhile(resume());
-    await until(() => expect(home.task(id).state).toBe("resumed.fleet.away"));
-    await meanwhile(home.call("cancel", { task_id: id }));
-    await until(() => expect(home.task(id).status).toBe("cancelled"));
+    await until(() => expect(origin.task(id).state).toBe("resumed.fleet.claimed"));
+    await meanwhile(origin.call("cancel", { task_id: id }));
+    await until(() => expect(origin.task(id).status).toBe("cancelled"));
     expect(worker.host.at(there).busy).toBe(false);
     await until(() => expect(workOf(worker)).toEqual([]));
   });
 
-  test("is looked after by the next process of its home, which delivers its end once", async () => {
-    const { home, worker, there, until, clock, resume, meanwhile } = await ended();
+  test("is looked after by the next process of its origin, which delivers its end once", async () => {
+    const { origin, worker, there, until, clock, resume, meanwhile } = await ended();
     await meanwhile(resume());
     await until(() => expect(workOf(worker)).toEqual([there]));
-    home.life.die();
+    origin.life.die();
     worker.host.finish(there, "found meanwhile");
     await clock.advance(5 * LEASE);
-    await home.restart();
-    await until(() => expect(texts(home)).toHaveLength(2));
+    await origin.restart();
+    await until(() => expect(texts(origin)).toHaveLength(2));
     await until(() => expect(workOf(worker)).toEqual([]));
     await clock.advance(5 * LEASE);
-    expect(texts(home)).toHaveLength(2);
+    expect(texts(origin)).toHaveLength(2);
   });
 
   test("whose server a person works with waits for that person", async () => {
-    const { home, worker, id, there, until, resume, meanwhile } = await ended();
+    const { origin, worker, id, there, until, resume, meanwhile } = await ended();
     const [parentSessionID = ""] = [worker.task(there).parentSessionID];
     await worker.call("task", { resume: there, prompt: "A question of mine." }, { sessionID: parentSessionID });
     expect(worker.task(there).status).toBe("resumed");
     await meanwhile(resume());
-    await until(() => expect(home.task(id).state).toBe("resumed.fleet.ordered"));
+    await until(() => expect(origin.task(id).state).toBe("resumed.fleet.enqueued"));
     worker.host.finish(there, "An answer for that person.");
-    await until(() => expect(home.task(id).state).toBe("resumed.fleet.away"));
+    await until(() => expect(origin.task(id).state).toBe("resumed.fleet.claimed"));
     await until(() => expect(prompts(worker, there).at(-1)).toContain("And b.txt?"));
-    worker.host.finish(there, "An answer for home.");
-    await until(() => expect(texts(home)).toHaveLength(2));
-    expect(texts(home)[1]).toContain("An answer for home.");
+    worker.host.finish(there, "An answer for origin.");
+    await until(() => expect(texts(origin)).toHaveLength(2));
+    expect(texts(origin)[1]).toContain("An answer for origin.");
   });
 });
 
 test("a server that slept, and goes on with what nobody took, is shown as at work again", async () => {
-  const { home, worker, id, there, until, clock } = await away(1);
+  const { origin, worker, id, there, until, clock } = await away(1);
   worker.life.pause();
-  await until(() => expect(home.task(id).state).toBe("running.fleet.ordered"));
+  await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
   worker.life.wake();
-  await until(() => expect(home.task(id).state).toBe("running.fleet.away"));
+  await until(() => expect(origin.task(id).state).toBe("running.fleet.claimed"));
   await clock.advance(PATIENCE);
-  expect(home.task(id).state).toBe("running.fleet.away");
+  expect(origin.task(id).state).toBe("running.fleet.claimed");
   worker.host.finish(there, "found late");
-  await until(() => expect(texts(home)).toHaveLength(1));
+  await until(() => expect(texts(origin)).toHaveLength(1));
 });

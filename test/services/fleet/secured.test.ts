@@ -3,8 +3,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { readCredentials } from "../../../src/services/fleet/nats/credentials.ts";
-import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
+import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
+import { readCredentials } from "../../../src/services/fleet/nats/nats-connection.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { opencodeTaskchart } from "../../cli/command-line.ts";
 import { describeWith } from "../../fakes/describe-with.ts";
@@ -13,7 +13,7 @@ import { newNatsAccount } from "../../fakes/nats-account.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
 import { newNatsUsers } from "../../fakes/nats-users.ts";
 import { PATIENCE_MS } from "../../patience.ts";
-import { claimed, RUN } from "./bus-contract.ts";
+import { claimed, RUN } from "./broker-contract.ts";
 
 const noLog = { info: () => undefined, error: () => undefined };
 
@@ -36,9 +36,9 @@ describeWithNats("A fleet whose NATS server wants a JWT of its operator", () => 
     expect((await init()).error).toContain("does not let you in");
     expect(await init("--credentials", file)).toMatchObject({ code: 0, error: "" });
     const address = { url: server.url, credentials: readCredentials(file) };
-    const bus = createNatsBus(address, "a server", systemClock, noLog);
-    onTestFinished(() => bus.close());
-    await vi.waitFor(async () => expect((await bus.append(RUN, claimed("may"), undefined)).is).toBe("stored"), {
+    const broker = createNatsBroker(address, "a server", systemClock, noLog);
+    onTestFinished(() => broker.close());
+    await vi.waitFor(async () => expect((await broker.append(RUN, claimed("may"), undefined)).is).toBe("stored"), {
       timeout: PATIENCE_MS,
       interval: 20,
     });

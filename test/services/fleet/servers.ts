@@ -2,10 +2,10 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import { isAtRest } from "../../../src/machines/task/machine.ts";
-import type { Bus } from "../../../src/services/fleet/bus.ts";
-import { commitObstacle, publishedCommit } from "../../../src/services/fleet/commits.ts";
+import type { Broker } from "../../../src/services/fleet/broker.ts";
+import { commitObstacle, publishedCommit } from "../../../src/services/fleet/jobs.ts";
 import { createMemory } from "../../fakes/disk.ts";
-import { createMemoryEngine, type MemoryEngine } from "../../fakes/memory-bus.ts";
+import { createMemoryBroker, type MemoryBroker } from "../../fakes/memory-broker.ts";
 import { newRepository, type Repository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
 import { createVirtualClock, type VirtualClock } from "../../fakes/virtual-clock.ts";
@@ -16,12 +16,12 @@ export interface Server extends Stage {
   project: Repository;
 }
 
-/** Servers that share the engine of a fleet, and a project that each has cloned. */
+/** Servers that share the broker of a fleet, and a project that each has cloned. */
 export interface Fleet {
   clock: VirtualClock;
-  engine: MemoryEngine;
-  /** Adds a server. `work`: how many runs of others it works on at once; `bus`: its connection, where it is to another engine. */
-  add(id: string, options?: { work?: number; bus?: () => Bus } & Partial<StageOptions>): Server;
+  broker: MemoryBroker;
+  /** Adds a server. `work`: how many runs of others it works on at once; `connect`: opens its connection, where it is to another broker. */
+  add(id: string, options?: { work?: number; connect?: () => Broker } & Partial<StageOptions>): Server;
   /** Has time pass until it is as `check` wants it. */
   until(check: () => void): Promise<void>;
 }
@@ -30,19 +30,19 @@ const PATIENCE = 900_000;
 
 export const createFleet = (): Fleet => {
   const clock = createVirtualClock();
-  const engine = createMemoryEngine(clock);
+  const broker = createMemoryBroker(clock);
   const origin = newRepository({ "a.txt": "one\n" });
   return {
     clock,
-    engine,
-    add: (id, { work = 0, bus = engine.connect, ...options } = {}) => {
+    broker,
+    add: (id, { work = 0, connect = broker.connect, ...options } = {}) => {
       const folder = temporaryFolder();
       const top = join(folder, "project");
       mkdirSync(top);
       const project = repositoryAt(top);
       project.git("clone", "--quiet", origin.top, ".");
       const membership = () => ({
-        ...{ bus: bus(), server: { id, label: id }, pool: "project", project: "project", work },
+        ...{ broker: connect(), server: { id, label: id }, pool: "project", project: "project", work },
         ...{ offer: ["explore"], attempts: 2, patience: PATIENCE, version: "0.1.0" },
         commits: { published: publishedCommit, obstacle: commitObstacle },
       });
@@ -74,7 +74,7 @@ export const LEASE = 60_000;
 export const workOf = (server: Server): string[] =>
   server.store.list({}).flatMap(({ sessionID }) => {
     const record = server.store.get(sessionID);
-    return record?.task.order && !isAtRest(record.snapshot) ? sessionID : [];
+    return record?.task.job && !isAtRest(record.snapshot) ? sessionID : [];
   });
 
 export const texts = (server: Server) =>
@@ -83,26 +83,26 @@ export const texts = (server: Server) =>
 /** A server that launches, and some that work. The task is under way on the first that takes it. */
 export const away = async (workers = 2, work = 1) => {
   const fleet = createFleet();
-  const home = fleet.add("srv_home");
+  const origin = fleet.add("srv_origin");
   const others = Array.from({ length: workers }, (_, index) => fleet.add(`srv_${index + 1}`, { work }));
-  const id = await home.launch({ agent: "explore", prompt: "Find it." });
+  const id = await origin.launch({ agent: "explore", prompt: "Find it." });
   await fleet.until(() => expect(others.flatMap(workOf)).toHaveLength(1));
   const worker = others.find((other) => workOf(other).length === 1) as Server;
   const other = others.find((one) => one !== worker) as Server;
   const [there = ""] = workOf(worker);
-  await fleet.until(() => expect(home.task(id).state).toBe("running.fleet.away"));
-  return { ...fleet, home, worker, other, id, there };
+  await fleet.until(() => expect(origin.task(id).state).toBe("running.fleet.claimed"));
+  return { ...fleet, origin, worker, other, id, there };
 };
 
 /** The end reaches the parent once, and nothing is left of the run anywhere. */
 export const expectOnce = async (
-  { home, until, clock }: Pick<Awaited<ReturnType<typeof away>>, "home" | "until" | "clock">,
+  { origin, until, clock }: Pick<Awaited<ReturnType<typeof away>>, "origin" | "until" | "clock">,
   servers: Server[],
   text: string,
 ) => {
-  await until(() => expect(texts(home)).toHaveLength(1));
+  await until(() => expect(texts(origin)).toHaveLength(1));
   await until(() => expect(servers.flatMap(workOf)).toEqual([]));
   await clock.advance(10 * LEASE);
-  expect(texts(home)).toHaveLength(1);
-  expect(texts(home)[0]).toContain(text);
+  expect(texts(origin)).toHaveLength(1);
+  expect(texts(origin)[0]).toContain(text);
 };

@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { cutToFit, type Ended } from "../../../src/services/fleet/messages.ts";
-import { createNatsBus } from "../../../src/services/fleet/nats/nats-bus.ts";
+import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
+import { cutToFit, type Ended } from "../../../src/services/fleet/wire-messages.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
 import { PATIENCE_MS } from "../../patience.ts";
-import { claimed, orderOf, RUN } from "./bus-contract.ts";
+import { claimed, jobOf, RUN } from "./broker-contract.ts";
 
 const noLog = { info: () => undefined, error: () => undefined };
 
@@ -40,22 +40,25 @@ describeWithNats("NATS and messages that are too large", () => {
   const connect = async () => {
     const server = await startNats();
     onTestFinished(server.stop);
-    const bus = createNatsBus({ url: server.url, credentials: undefined }, "test", systemClock, noLog);
-    onTestFinished(() => bus.close());
-    await vi.waitFor(async () => expect((await bus.read(RUN)).is).toBe("read"), { timeout: PATIENCE_MS, interval: 20 });
-    return bus;
+    const broker = createNatsBroker({ url: server.url, credentials: undefined }, "test", systemClock, noLog);
+    onTestFinished(() => broker.close());
+    await vi.waitFor(async () => expect((await broker.read(RUN)).is).toBe("read"), {
+      timeout: PATIENCE_MS,
+      interval: 20,
+    });
+    return broker;
   };
 
-  test.each([600_000, 2_000_000])("an order with a prompt of %i characters is refused for good", async (length) => {
-    const bus = await connect();
-    expect(await bus.offer(orderOf({ prompt: "a".repeat(length) }))).toMatchObject({ is: "refused" });
-    expect((await bus.offer(orderOf())).is).toBe("stored");
+  test.each([600_000, 2_000_000])("a job with a prompt of %i characters is refused for good", async (length) => {
+    const broker = await connect();
+    expect(await broker.enqueue(jobOf({ prompt: "a".repeat(length) }))).toMatchObject({ is: "refused" });
+    expect((await broker.enqueue(jobOf())).is).toBe("stored");
   });
 
   test("an end that was cut to fit is stored", async () => {
-    const bus = await connect();
-    await bus.append(RUN, claimed("first"), 0);
+    const broker = await connect();
+    await broker.append(RUN, claimed("first"), 0);
     const end = cutToFit(endOf("é".repeat(2_000_000)));
-    expect(await bus.append(RUN, { ...end, type: "ended" }, undefined)).toMatchObject({ is: "stored" });
+    expect(await broker.append(RUN, { ...end, type: "ended" }, undefined)).toMatchObject({ is: "stored" });
   });
 });

@@ -132,7 +132,7 @@ describe("a journal keeps all promises", () => {
     [
       "of a run on another server",
       [
-        "ORDERED",
+        "JOB_ENQUEUED",
         claim("REMOTE_CLAIMED", 3),
         claim("REMOTE_ENDED", 3, { outcome: "completed", result: "12", receipt: { run: 0 } }),
         ...NOTICE,
@@ -141,7 +141,7 @@ describe("a journal keeps all promises", () => {
     ],
     [
       "of a run that is taken back from another server",
-      ["ORDERED", claim("REMOTE_CLAIMED", 3), "CLOSED", ...AT_WORK, answer(1), receipt(0), ...NOTICE],
+      ["JOB_ENQUEUED", claim("REMOTE_CLAIMED", 3), "CLOSED", ...AT_WORK, answer(1), receipt(0), ...NOTICE],
       FOR_FLEET,
     ],
     [

@@ -6,6 +6,14 @@ import type { HostReads } from "../../runtime/host-reads.ts";
 import { join, nameOf, own, quoteLine } from "../../text/own-text.ts";
 import type { EngineContext } from "../context.ts";
 import type { LaunchPlan, LaunchRequest } from "../requests.ts";
+import {
+  type ClaimedJob,
+  type ModelRef,
+  type ResultSchema,
+  shortDescription,
+  type Task,
+  type Wake,
+} from "../../task.ts";
 import { findModel } from "./find-model.ts";
 
 /** Returns the agent's own model, or the parent's model if the agent has none. */
@@ -98,7 +106,7 @@ export const planLaunch = async (ctx: EngineContext, request: LaunchRequest): Pr
   if (parent.value.parentID) await sessionTree.loadAncestors(request.parentSessionID);
   const ancestors = sessionTree.tasksAbove(request.parentSessionID);
   // Below a task of another server, the levels there count as well.
-  const depth = ancestors.length + (request.order?.run.depth ?? ancestors.at(-1)?.order?.depth ?? 1);
+  const depth = ancestors.length + (request.job?.run.depth ?? ancestors.at(-1)?.job?.depth ?? 1);
   if (depth > maxDepth) {
     return fail(
       `This task would run ${depth} levels deep, and ${maxDepth} is the limit (option "maxDepth"). Do the work here instead.`,
@@ -111,7 +119,7 @@ export const planLaunch = async (ctx: EngineContext, request: LaunchRequest): Pr
       agent: agent.value.name,
       batchId,
       model: named.value ?? modelFor(agent.value, parent.value),
-      permission: [...inheritedRules(parent.value), ...(request.order?.denied ?? [])],
+      permission: [...inheritedRules(parent.value), ...(request.job?.denied ?? [])],
       schema: schema.value,
       callerDirectory: parent.value.directory ?? request.directory,
       parentTask: ancestors[0],

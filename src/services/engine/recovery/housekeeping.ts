@@ -67,7 +67,7 @@ export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => v
     if (now - staleness.checkedAt > 2 * staleness.every) staleness.awakeSince = now;
     staleness.checkedAt = now;
     for (const snapshot of runtime.activeTasks()) {
-      if (snapshot.matches({ run: { fleet: "away" } })) continue;
+      if (snapshot.matches({ run: { fleet: "claimed" } })) continue;
       const { context, value } = snapshot;
       const { sessionID } = context.facts;
       const at = clock.now();

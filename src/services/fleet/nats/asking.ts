@@ -1,11 +1,12 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { errorMessage, type Log } from "../../platform/log.ts";
-import { ANSWERED_WITHIN, type Bus } from "../bus.ts";
-import { type AnswerTo, EVERYBODY, type Question, readAnswer, readQuestion } from "../questions.ts";
-import { causeOf } from "./cause.ts";
-import { askSubject } from "./names.ts";
+import { ANSWERED_WITHIN, type Broker, PRESENT_WITHIN } from "../broker.ts";
+import { type AnswerTo, EVERYBODY, type Presence, type Question, readAnswer, readQuestion } from "../questions.ts";
+import { VERSION } from "../wire-messages.ts";
+import { causeOf } from "./nats-connection.ts";
+import { askSubject } from "./streams.ts";
 
-/** Nobody listens there, or nobody had an answer in time. */
+/** Errors of requests to which nobody listens, or that nobody answers in time. */
 const SILENCE = ["NoResponders", "TimeoutError"];
 
 const isSilence = (thrown: unknown): boolean => {
@@ -13,7 +14,7 @@ const isSilence = (thrown: unknown): boolean => {
   return error instanceof Error && SILENCE.includes(error.name);
 };
 
-/** Asks a server. The first answer counts. @throws Error with the engine's reason */
+/** Asks a server. The first answer counts. @throws Error with the broker's reason */
 export const askServer = async <Asked extends Question>(
   nc: NatsConnection,
   server: string,
@@ -30,8 +31,8 @@ export const askServer = async <Asked extends Question>(
 };
 
 /**
- * Asks all who work for others, and returns what is answered within so many milliseconds, of the first `most` answers.
- * @throws Error with the engine's reason
+ * Asks all workers, and returns the answers of the first `within` milliseconds, at most `most` of them.
+ * @throws Error with the broker's reason
  */
 export const askEverybody = async <Asked extends Question>(
   nc: NatsConnection,
@@ -54,9 +55,9 @@ export const askEverybody = async <Asked extends Question>(
   return answers;
 };
 
-/** Returns a listener that has questions answered. What is no question is left unanswered. */
+/** Returns a listener that answers questions. What is no question is left unanswered. */
 export const answerWith =
-  (answer: Parameters<Bus["onAsked"]>[1], log: Log) =>
+  (answer: Parameters<Broker["onAsked"]>[1], log: Log) =>
   (_: string, text: string, respond: ((text: string) => void) | undefined): void => {
     const question = readQuestion(text);
     if (!question || !respond) return;
@@ -69,3 +70,21 @@ export const answerWith =
         }),
       );
   };
+
+/**
+ * Asks which workers are present. Returns a string, the reason, where they may not be asked.
+ * @param most how many answers are read. Default: all
+ * @throws Error with the broker's reason
+ */
+export const askPresences = async (
+  nc: NatsConnection,
+  most = Number.POSITIVE_INFINITY,
+): Promise<Presence[] | string> => {
+  try {
+    return await askEverybody(nc, { v: VERSION, type: "present" }, { within: PRESENT_WITHIN, most });
+  } catch (thrown) {
+    const error = causeOf(thrown);
+    if (error instanceof Error && error.name === "PermissionViolationError") return error.message;
+    throw thrown;
+  }
+};

@@ -1,42 +1,41 @@
 import type { JetStreamManager } from "@nats-io/jetstream";
-import { readLog } from "../log-of-run.ts";
-import { Order, type RunName, runHold } from "../messages.ts";
-import { type ModelLimits, readLimits } from "./limits.ts";
-import * as names from "./names.ts";
-import { type FleetSettings, readSettings, streamInfo } from "./set-up.ts";
-import { holderIn, json, readEntries } from "./stored.ts";
+import { readLog } from "../run-log.ts";
+import { Job, type RunName, runLease } from "../wire-messages.ts";
+import { holderIn, json, type ModelLimits, readEntries, readLimits } from "./stored.ts";
+import * as names from "./streams.ts";
+import { type FleetSettings, readSettings, streamInfo } from "./streams.ts";
 
-/** The orders of a pool. */
+/** The jobs of a pool. */
 export interface PoolOverview {
   pool: string;
-  /** The project as the server that ordered last knows it; absent where its order cannot be read. */
+  /** The project as the origin server of the newest job knows it; absent where that job cannot be read. */
   project?: string;
-  /** Orders that no server works on. */
+  /** Jobs that no server works on. */
   waiting: number;
-  /** Orders that a server works on. */
+  /** Jobs that a server works on. */
   taken: number;
 }
 
-/** A run that a server works on. Labels are absent where no log says them. */
+/** A run that a worker has. Labels are absent where no log has them. */
 export interface RunOverview extends RunName {
-  /** Absent where its order is gone already. */
+  /** Absent where its job is gone already. */
   pool?: string;
-  homeLabel?: string;
-  /** The id of the server that holds it. */
+  originLabel?: string;
+  /** The id of the worker that holds its lease. */
   server: string;
   serverLabel?: string;
-  /** When that server took it, epoch milliseconds by its own clock; absent where it has not said so yet. */
+  /** When that worker claimed it, epoch milliseconds by its own clock; absent where it has not yet. */
   since?: number;
 }
 
-/** A server that works on runs of others. */
+/** A worker. */
 export interface ServerOverview {
   id: string;
   label?: string;
   runs: number;
 }
 
-/** What an engine has of a fleet. */
+/** What a broker has of a fleet. */
 export interface FleetOverview {
   /** The streams that it lacks. */
   missing: string[];
@@ -44,42 +43,42 @@ export interface FleetOverview {
   settings?: FleetSettings;
   /** Absent where there are none to read: they are not set up, or another version has written them. */
   limits?: ModelLimits;
-  /** The names or ids of servers that are to take no more orders; absent where limits are. */
+  /** The names or ids of servers that take no more jobs; absent where limits are. */
   drained?: readonly string[];
   pools: PoolOverview[];
   runs: RunOverview[];
   servers: ServerOverview[];
 }
 
-/** The subjects of a stream that begin so, of which there are messages. */
+/** Returns the subjects with that beginning of which a stream has messages. */
 const subjectsOf = async (jsm: JetStreamManager, stream: string, beginning: string): Promise<string[]> => {
   const info = await streamInfo(jsm, stream, { subjects_filter: `${beginning}.>` });
   return Object.keys(info?.state.subjects ?? {}).sort();
 };
 
-/** Reads who took a run last. The log may have gone meanwhile. */
+/** Reads who claimed a run last. The log may have gone meanwhile. */
 const readRun = async (jsm: JetStreamManager, name: RunName) => {
   const newest = readLog(await readEntries(jsm, 0, name)).claims.at(-1)?.entry;
   return newest && { server: newest.server, since: newest.at };
 };
 
-/** Reads the runs that are held. `poolOf` has the pools of their orders. */
+/** Reads the runs whose lease is held. `poolOf` has the pools of their jobs. */
 const readRuns = async (jsm: JetStreamManager, poolOf: ReadonlyMap<string, string>): Promise<RunOverview[]> => {
-  const subjects = await subjectsOf(jsm, names.HOLDS, "taskchart.hold");
+  const subjects = await subjectsOf(jsm, names.LEASES, "taskchart.lease");
   const read = subjects.map(async (subject): Promise<RunOverview[]> => {
-    const name = names.heldRun(subject);
-    const hold = await jsm.streams.getMessage(names.HOLDS, { last_by_subj: subject });
-    // It was given up a moment ago, or is of another version.
-    if (!name || !hold) return [];
-    const server = holderIn(hold);
+    const name = names.leasedRun(subject);
+    const lease = await jsm.streams.getMessage(names.LEASES, { last_by_subj: subject });
+    // It was released a moment ago, or is of another version.
+    if (!name || !lease) return [];
+    const server = holderIn(lease);
     const claimed = await readRun(jsm, name);
-    const pool = poolOf.get(runHold(name));
+    const pool = poolOf.get(runLease(name));
     return [
       {
         ...name,
         ...(pool === undefined ? {} : { pool }),
         server,
-        // One that has just taken the hold has yet to write its claim: the newest is another's.
+        // One that has just acquired the lease has yet to write its claim: the newest is another's.
         ...(claimed?.server.id === server ? { serverLabel: claimed.server.label, since: claimed.since } : {}),
       },
     ];
@@ -90,7 +89,7 @@ const readRuns = async (jsm: JetStreamManager, poolOf: ReadonlyMap<string, strin
 const withLabels = (runs: readonly RunOverview[]): { runs: RunOverview[]; servers: ServerOverview[] } => {
   const labels = new Map<string, string>();
   for (const { server, serverLabel } of runs) if (serverLabel !== undefined) labels.set(server, serverLabel);
-  const labelled = (id: string, as: "label" | "homeLabel" | "serverLabel") => {
+  const labelled = (id: string, as: "label" | "originLabel" | "serverLabel") => {
     const label = labels.get(id);
     return label === undefined ? {} : { [as]: label };
   };
@@ -100,32 +99,36 @@ const withLabels = (runs: readonly RunOverview[]): { runs: RunOverview[]; server
     runs: runs.filter(({ server }) => server === id).length,
   }));
   return {
-    runs: runs.map((run) => ({ ...run, ...labelled(run.server, "serverLabel"), ...labelled(run.home, "homeLabel") })),
+    runs: runs.map((run) => ({
+      ...run,
+      ...labelled(run.server, "serverLabel"),
+      ...labelled(run.origin, "originLabel"),
+    })),
     servers,
   };
 };
 
 const projectIn = async (jsm: JetStreamManager, subject: string): Promise<string | undefined> => {
-  const found = await jsm.streams.getMessage(names.ORDERS, { last_by_subj: subject });
-  return found ? Order.safeParse(json(found.data)).data?.project : undefined;
+  const found = await jsm.streams.getMessage(names.JOBS, { last_by_subj: subject });
+  return found ? Job.safeParse(json(found.data)).data?.project : undefined;
 };
 
-/** Reads what an engine has of a fleet: what was there while it was read. @throws Error with the engine's reason */
+/** Reads what a broker has of a fleet, while that changes. @throws Error with the broker's reason */
 export const readOverview = async (jsm: JetStreamManager): Promise<FleetOverview> => {
   const infos = await Promise.all(names.STREAMS.map((name) => streamInfo(jsm, name)));
   const missing = names.STREAMS.filter((_, index) => infos[index] === undefined);
   const settings = await readSettings(jsm);
   const limits = missing.includes(names.LIMITS) ? undefined : await readLimits(jsm);
-  const subjects = await subjectsOf(jsm, names.ORDERS, "taskchart.order");
-  const orders = subjects.flatMap((subject) => {
-    const order = names.orderIn(subject);
-    return order ? { ...order, subject } : [];
+  const subjects = await subjectsOf(jsm, names.JOBS, "taskchart.job");
+  const jobs = subjects.flatMap((subject) => {
+    const job = names.jobIn(subject);
+    return job ? { ...job, subject } : [];
   });
-  const runs = await readRuns(jsm, new Map(orders.map((order) => [runHold(order), order.pool])));
-  const held = new Set(runs.map(runHold));
-  const pools = [...new Set(orders.map(({ pool }) => pool))].map(async (pool): Promise<PoolOverview> => {
-    const own = orders.filter((order) => order.pool === pool);
-    const taken = own.filter((order) => held.has(runHold(order))).length;
+  const runs = await readRuns(jsm, new Map(jobs.map((job) => [runLease(job), job.pool])));
+  const held = new Set(runs.map(runLease));
+  const pools = [...new Set(jobs.map(({ pool }) => pool))].map(async (pool): Promise<PoolOverview> => {
+    const own = jobs.filter((job) => job.pool === pool);
+    const taken = own.filter((job) => held.has(runLease(job))).length;
     const project = await projectIn(jsm, own[0]?.subject ?? "");
     return { pool, ...(project === undefined ? {} : { project }), waiting: own.length - taken, taken };
   });

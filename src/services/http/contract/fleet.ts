@@ -8,10 +8,7 @@ const Server = z.object({
 });
 
 const PresentServer = Server.extend({
-  isDrained: z
-    .boolean()
-    .optional()
-    .describe("True where it is to take no more orders; absent where that could not be read."),
+  isDrained: z.boolean().optional().describe("True where it takes no more jobs; absent where that could not be read."),
   projects: z
     .array(
       z.object({
@@ -21,18 +18,18 @@ const PresentServer = Server.extend({
         version: z.string().describe("The version of its plugin."),
       }),
     )
-    .describe("The projects that are open in it, and whose orders it takes."),
+    .describe("The projects that are open in it, and whose jobs it takes."),
 });
 
 /** The fleet of this server, as the API returns it. */
 export const ApiFleet = z
   .object({
     isUsed: z.boolean().describe("True where this server is in a fleet. Where it is in none, all else is empty."),
-    isReached: z.boolean().describe("True while the engine of the fleet answers."),
+    isReached: z.boolean().describe("True while the broker of the fleet answers."),
     problem: z
       .string()
       .optional()
-      .describe("Why the servers could not be asked who is there: the engine does not answer, or does not permit it."),
+      .describe("Why the servers could not be asked who is there: the broker does not answer, or does not permit it."),
     server: Server.optional().describe("This server. Absent where it is in no fleet."),
     servers: z
       .array(PresentServer)
@@ -42,7 +39,7 @@ export const ApiFleet = z
     isCut: z.boolean().describe("True where there may be more servers: at most 200 answers are read."),
     tasks: z
       .object({
-        waiting: count.describe("How many wait for a server, or for the engine to take their order."),
+        waiting: count.describe("How many wait for a server, or for the broker to take their job."),
         elsewhere: count.describe("How many are at work on another server."),
       })
       .describe("The tasks of this server that have not ended and are for the fleet."),
