@@ -32,8 +32,6 @@ describeWithNats("While a task is on another server", () => {
   const untilWritten = (task: string) =>
     b.until(async () => (await fleet.logOf(a, task)).ended, { what: "the end is written" });
 
-  const workOf = (session: string) => storedTasks(b).filter(({ id }) => id === session);
-
   test("that server is restarted: it goes on in the same session, and the end is delivered once", async () => {
     const { parent, task, there } = await underWay("outlive it");
     await b.opencode.kill();
@@ -58,28 +56,6 @@ describeWithNats("While a task is on another server", () => {
     expect((await toldOnce(a, late.parent))?.hidden).toContain("while it was away");
     await atRest(b);
     expect(await noticesIn(a, early.parent)).toHaveLength(1);
-    await expectJournals(a);
-  });
-
-  test("the engine is gone when it ends, and comes back: the end is delivered once", async () => {
-    const { parent, there, answer } = await underWay("end without an engine");
-    await fleet.engine.kill();
-    answer.release(text("kept until then"));
-    await b.until(() => workOf(there)[0]?.status === "completed", { what: "it has ended there" });
-    await fleet.engine.start();
-    expect((await toldOnce(a, parent))?.hidden).toContain("kept until then");
-    await atRest(b);
-    expect(await noticesIn(a, parent)).toHaveLength(1);
-  });
-
-  test("the engine forgets everything: it goes on, and the end is delivered once", async () => {
-    const { parent, there, answer } = await underWay("be forgotten");
-    await fleet.engine.wipe();
-    answer.release(text("in spite of that"));
-    expect((await toldOnce(a, parent))?.hidden).toContain("in spite of that");
-    await atRest(b);
-    expect(workOf(there)).toMatchObject([{ status: "completed" }]);
-    expect(storedTasks(b).filter(({ prompt }) => prompt === "be forgotten")).toHaveLength(1);
     await expectJournals(a);
   });
 });

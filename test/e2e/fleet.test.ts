@@ -1,5 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { opencodeTaskchart } from "../cli/command-line.ts";
 import { describeWithNats } from "../fakes/nats-server.ts";
@@ -16,21 +15,12 @@ import {
   taskOf,
   toldOnce,
 } from "./fleet-servers.ts";
-import { lastUserText, type ModelRequest } from "./lab/model-request.ts";
+import { lastUserText } from "./lab/model-request.ts";
 import { calls, hang, text } from "./lab/reply.ts";
 import { setUp } from "./lab/set-up.ts";
 import { dataFolder, served, statusApi } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
 import { childOf, inChild, launching, noticesIn } from "./tasks-and-notices.ts";
-
-/** The model that the fleet has a limit for. */
-const LIMITED = "scripted/m2";
-
-/** How many of these requests were open at once at most. */
-const mostAtOnce = (requests: ModelRequest[]): number =>
-  Math.max(
-    ...requests.map(({ at }) => requests.filter((one) => one.at <= at && (one.answeredAt ?? Infinity) > at).length),
-  );
 
 describeWithNats("A fleet of real servers", () => {
   let fleet: Fleet;
@@ -72,7 +62,7 @@ describeWithNats("A fleet of real servers", () => {
     await expectJournals(b);
   });
 
-  test("a provider of another server that does not say why its model stopped ends the task there, and home knows it", async () => {
+  test("a provider of another server that does not say why its model stopped ends the task there, and the origin server knows it", async () => {
     fleet.model.when(inChild("look without an end"), text("seen again and again", { finish: null, tokens: "none" }));
     const { parent, task } = await launch(a, "look without an end");
     const notice = await toldOnce(a, parent);
@@ -95,23 +85,23 @@ describeWithNats("A fleet of real servers", () => {
     expect(seenByB?.body).toMatchObject({ isUsed: true, isReached: true, server: { label: "desk" }, servers: [desk] });
   });
 
-  test("what an agent asks on another server is answered at home, and it goes on", { tags: "gate" }, async () => {
+  test("what an agent asks on another server is answered at the origin, and it goes on", { tags: "gate" }, async () => {
     fleet.model.when(inChild("ask first"), running("touch asked.txt", "I was allowed to."));
     const { parent, task } = await launch(a, "ask first");
     const request = async () => (await taskOf(a, task)).attention?.requests?.[0];
-    const { id: requestId, what } = await a.until(request, { what: "the request is seen at home" });
+    const { id: requestId, what } = await a.until(request, { what: "the request is seen at the origin" });
     expect(what).toContain("touch asked.txt");
     expect((await statusApi(a).post(`/v1/tasks/${task}/answers`, { requestId, reply: "once" })).status).toBe(200);
     const notice = await toldOnce(a, parent);
     expect(notice?.hidden).toContain("I was allowed to.");
   });
 
-  test("what an agent does on another server is seen at home while it does it, and its conversation can be read", async () => {
+  test("what an agent does on another server is seen at the origin while it does it, and its conversation can be read", async () => {
     const answer = hang();
     fleet.model.when(inChild("do two things"), [calls([bash("echo the first thing")]), answer]);
     const { parent, task } = await launch(a, "do two things");
     const counted = async () => (await taskOf(a, task)).progress.toolCalls === 1;
-    await a.until(counted, { what: "its call is counted at home" });
+    await a.until(counted, { what: "its call is counted at the origin" });
     expect(await taskOf(a, task)).toMatchObject({ status: "running", server: { label: "desk" } });
     const logs = await statusApi(a).get(`/v1/tasks/${task}/logs`);
     expect(logs.status).toBe(200);
@@ -122,9 +112,7 @@ describeWithNats("A fleet of real servers", () => {
     expect((await taskOf(a, task)).progress).toMatchObject({ toolCalls: 1, lastTools: ["bash"] });
   });
 
-  test("what a task changed on another server arrives as a worktree, is applied at home, and that server's checkout stays as it was", {
-    tags: "gate",
-  }, async () => {
+  test("what a task changed on another server arrives as a worktree, is applied at the origin, and that server's checkout stays as it was", { tags: "gate" }, async () => {
     const before = stands(b);
     fleet.model.when(inChild("change it"), running("echo two >> a.txt; echo new > b.txt", "Changed."));
     const { parent, task } = await launch(a, "change it");
@@ -165,7 +153,7 @@ describeWithNats("A fleet of real servers", () => {
     expect(storedTasks(b).find(({ id }) => id === there)?.status).toBe("cancelled");
   });
 
-  test("a fork, a task with a gate, and one whose commit is not pushed run at home, and the launch says why", async () => {
+  test("a fork, a task with a gate, and one whose commit is not pushed run at the origin, and the launch says why", async () => {
     const before = storedTasks(b).length;
     fleet.model.when((request) => lastUserText(request).endsWith("with the conversation"), text("Done here."));
     for (const prompt of ["with a gate", "not pushed"]) fleet.model.when(inChild(prompt), text("Done here."));
@@ -190,26 +178,5 @@ describeWithNats("A fleet of real servers", () => {
     }
     expect(storedTasks(b)).toHaveLength(before);
     a.project.git("reset", "--quiet", "--hard", "origin/main");
-  });
-
-  test("the limit of a model holds for all servers together, and each task has its turn", async () => {
-    const c = await fleet.addWorker("tower");
-    await fleet.limit(LIMITED, 1);
-    const prompts = ["first", "second", "third"];
-    for (const prompt of prompts) fleet.model.when(inChild(prompt), text(`${prompt} done`, { delayMs: 300 }));
-    const { parent } = await launchBy(
-      a,
-      prompts.map((prompt) => launching(prompt, { model: LIMITED })),
-    );
-    const told = async () => (await noticesIn(a, parent)).length === prompts.length;
-    await a.until(told, { what: "all ends are told" });
-    const requests = fleet.model.requests.filter((request) => prompts.some((prompt) => inChild(prompt)(request)));
-    const elsewhere = [...storedTasks(b), ...storedTasks(c)].map(({ id }) => id);
-    expect(requests.every(({ sessionID }) => elsewhere.includes(sessionID))).toBe(true);
-    expect(new Set(requests.map(({ body }) => body.model))).toEqual(new Set(["m2"]));
-    expect(requests).toHaveLength(prompts.length);
-    expect(mostAtOnce(requests)).toBe(1);
-    expect(existsSync(join(dataFolder(c), "tasks.db"))).toBe(true);
-    await expectJournals(a);
   });
 });

@@ -186,7 +186,7 @@ const oneServer: JournalPromise = {
       return steps.flatMap((step): Breach[] => {
         const { type } = step.event;
         if (type === "REMOTE_CLAIMED") isElsewhere = true;
-        if (type === "CLOSED" || type === "ORDER_REFUSED") isElsewhere = false;
+        if (type === "CLOSED" || type === "JOB_REFUSED") isElsewhere = false;
         return type === "SLOT_GRANTED" && isElsewhere
           ? [at(step, `begins run ${index} here, and a server has it`)]
           : [];
