@@ -38,7 +38,7 @@ describeWithNats("A task that ran on another server", () => {
     return (await noticesIn(a, parent)).at(-1);
   };
 
-  test("is resumed there, in its session and with its changes, and refused in words while that server is away", async () => {
+  test("is resumed there, in its session and with its changes, and refused in words while that server is off", async () => {
     fleet.model.when(inChild("write a"), running("echo two >> a.txt", "Wrote a."));
     const { parent, task } = await launch(a, "write a");
     await told(parent, 1);

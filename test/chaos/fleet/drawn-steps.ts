@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { fromSome, type Kinds } from "../swarm.ts";
 import { encounters } from "./encounters.ts";
-import { ENGINE_CALLS, type FleetSchedule, type FleetStep, LEASE, TROUBLES, type Who } from "./steps.ts";
+import { BROKER_CALLS, type FleetSchedule, type FleetStep, LEASE, TROUBLES, type Who } from "./steps.ts";
 
 type StepOf<Do extends FleetStep["do"]> = Extract<FleetStep, { do: Do }>;
 
@@ -54,7 +54,7 @@ const kinds: Kinds<FleetStep> = {
       6,
       one("strike", {
         ...server,
-        call: fc.constantFrom(...ENGINE_CALLS),
+        call: fc.constantFrom(...BROKER_CALLS),
         is: fc.constantFrom(...TROUBLES),
         times: fc.integer({ min: 1, max: 4 }),
       }),

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { type BrokerCall, ENGINE_CALLS, type FleetStep, LEASE, TROUBLES, type Trouble, type Who } from "./steps.ts";
+import { type BrokerCall, BROKER_CALLS, type FleetStep, LEASE, TROUBLES, type Trouble, type Who } from "./steps.ts";
 
 /*
  * Scenes in which something happens to a run that is in a certain state: each thing in each state. By chance alone, most of
@@ -219,7 +219,7 @@ const HAPPENINGS: readonly (readonly FleetStep[])[] = [
 const strike: fc.Arbitrary<readonly FleetStep[]> = fc
   .record({
     who: fc.constantFrom<Who>("worker", "origin"),
-    call: fc.constantFrom(...ENGINE_CALLS),
+    call: fc.constantFrom(...BROKER_CALLS),
     is: fc.constantFrom(...TROUBLES),
   })
   .map(({ who, call, is }) => [struck(who, call, is)]);

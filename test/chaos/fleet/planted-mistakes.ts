@@ -253,7 +253,7 @@ export const fleetMistakes: readonly PlantedMistake[] = [
       "    const isReceived = isWritten && (await untilReceived(worker, name, { nonce, untilEntry }));\n    onSlotFree();",
   },
   {
-    name: "a server waits no more for its origin when the broker is away",
+    name: "a server waits no more for its origin when the broker is unreachable",
     file: "src/services/fleet/monitored-run.ts",
     code: "if (found && found.ended?.nonce !== nonce) return false;",
     mistake: "if (found?.ended?.nonce !== nonce) return false;",

@@ -1,6 +1,6 @@
 import { taskMachine } from "../../../src/machines/task/machine.ts";
 import { transitionsOf } from "../../model/transitions.ts";
-import { type BrokerCall, ENGINE_CALLS, TROUBLES, type Trouble } from "./steps.ts";
+import { type BrokerCall, BROKER_CALLS, TROUBLES, type Trouble } from "./steps.ts";
 
 /*
  * What random schedules of a fleet must have come to. Each name is made of two parts, of which each is seen in what the product
@@ -23,11 +23,11 @@ export type Phase = keyof typeof PHASES;
 
 /** How an origin is with a run. */
 const VIEWS = {
-  enqueuing: "its origin jobs it",
-  pausing: "its origin pauses before it jobs it again",
+  enqueuing: "its origin queues it",
+  pausing: "its origin pauses before it queues it again",
   enqueued: "it waits for a server",
   withdrawing: "its origin takes it back",
-  away: "its origin knows who works on it",
+  claimed: "its origin knows who works on it",
   requestingStop: "its origin has it stopped",
   closing: "its origin closes it",
   here: "its origin works on it",
@@ -45,7 +45,7 @@ const STATES = [
   "pausing",
   "enqueued",
   "withdrawing",
-  "away",
+  "claimed",
   "requestingStop",
   "closing",
   "here",
@@ -98,7 +98,7 @@ export const MEETINGS = {
   permitLater: "a job needs a permit that was queued before its model was limited",
   tooMany: "a model is limited to fewer tasks than are at work",
   lifted: "a limit is lifted while jobs are queued under it",
-  resumedAway: "a run that only one server can go on with is enqueued while that one is not there",
+  resumedElsewhere: "a run that only one server can go on with is enqueued while that one is not there",
 } as const;
 export type Meeting = keyof typeof MEETINGS;
 
@@ -137,6 +137,6 @@ export const NAMES: readonly string[] = [
   ...pairs(keys(TO_SERVERS), STATES, originIs),
   ...pairs(keys(TO_RUNS), keys(PHASES), runMeets),
   ...pairs(keys(TO_RUNS), STATES, runIs),
-  ...pairs(ENGINE_CALLS, TROUBLES, troubleOf),
+  ...pairs(BROKER_CALLS, TROUBLES, troubleOf),
   ...Object.values(MEETINGS),
 ];

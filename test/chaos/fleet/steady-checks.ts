@@ -157,7 +157,7 @@ export const checkServers = ({ world, works, hands, notFor, logOf }: Moment): vo
   }
 };
 
-/** An origin takes ends, and jobs what nobody has. */
+/** An origin takes ends, and queues what nobody has. */
 export const checkOrigins = ({ world, notFor, logOf }: Moment): void => {
   for (const origin of world.origins) {
     for (const { task, snapshot } of origin.records.all()) {

@@ -194,7 +194,7 @@ const actions: Actions = {
     const request = { parentSessionID: PARENT, taskId: task.sessionID, prompt: `Question ${world.next()}?` };
     const { signal } = new AbortController();
     const server = world.servers.find(({ id }) => id === task.server?.id);
-    if (server && (!isUp(server) || world.drained.has(server))) world.situations?.onMeeting("resumedAway");
+    if (server && (!isUp(server) || world.drained.has(server))) world.situations?.onMeeting("resumedElsewhere");
     void watch(world, origin, () => origin.stage.engine.resume({ ...request, agent: undefined, signal })).then(
       (resumed) => {
         // No session is deleted here.

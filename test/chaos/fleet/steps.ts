@@ -6,7 +6,7 @@ export type BrokerCall =
   | ("read" | "enqueue" | "isQueued" | "take" | "renew" | "done" | "requeue")
   | ("acquire" | "holder" | "release" | "limits" | "ask");
 
-export const ENGINE_CALLS: readonly BrokerCall[] = [
+export const BROKER_CALLS: readonly BrokerCall[] = [
   ...["append claimed", "append asked", "append replied", "append ended", "append stopRequested", "append received"],
   ...["read", "enqueue", "isQueued", "take", "renew", "done", "requeue"],
   ...["acquire", "holder", "release", "limits", "ask"],

@@ -27,7 +27,7 @@ const RENEWED_WITHIN = 25_000;
 const SHOWN_WITHIN = LEASE + 40_000;
 
 /** How the state of a run begins that a server works on, or is asked to stop. */
-const SHOWN = /^\w+\.fleet\.(away|requestingStop|closing)/;
+const SHOWN = /^\w+\.fleet\.(claimed|requestingStop|closing)/;
 
 const instanceOf = ({ server, taskId }: Work): string => `${server.id}/${taskId}`;
 
@@ -137,7 +137,7 @@ export const createWatches = (world: FleetWorld): Watches => {
   /** For how long an agent has worked on a run, while its server and its origin reached the broker. */
   const working = new Map<string, number>();
 
-  /** A run that a server works on is shown so at the origin, even if that server was away for a while. */
+  /** A run that a server works on is shown so at the origin, even if that server was unreachable for a while. */
   const checkShown = (works: readonly Work[]) => {
     const passed = clock.now() - lookedAt;
     const now = new Set<string>();

@@ -14,7 +14,7 @@ const HERE: readonly TaskEvent[] = [
   { type: "CHECKED_ANSWERED", at: AT, checkId: 0, completedAt: AT, result: "12" },
 ];
 
-/** Creates what the origin of a run does: it jobs, reads the log, has the run stopped and closed, dies and starts again. */
+/** Creates what the origin of a run does: it queues the run, reads the log, has the run stopped and closed, dies and starts again. */
 export const createOrigin = ({ family, charts, chartOf, isUnderWay, isAway, read, move }: Parts) => {
   const { mistake } = family;
 

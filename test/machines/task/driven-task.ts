@@ -85,7 +85,7 @@ export const after = (task: DrivenTask, ...types: TaskEvent["type"][]): DrivenTa
 export const offeredTask = (...types: TaskEvent["type"][]): DrivenTask => after(queuedTask({ fleet: OFFER }), ...types);
 
 /** A task that another server works on, unless these events followed. */
-export const awayTask = (...types: TaskEvent["type"][]): DrivenTask =>
+export const claimedTask = (...types: TaskEvent["type"][]): DrivenTask =>
   offeredTask("JOB_ENQUEUED", "REMOTE_CLAIMED", ...types);
 
 /** A task that has ended with an answer, and whose end is owed to its parent. */

@@ -4,7 +4,7 @@ import { toTask } from "../../../src/machines/task/view.ts";
 import { noProgress } from "../../../src/task.ts";
 import { receipt } from "../../fakes/receipt.ts";
 import { START } from "../../fakes/task-input.ts";
-import { awayTask, OFFER, offeredTask, queuedTask } from "./driven-task.ts";
+import { claimedTask, OFFER, offeredTask, queuedTask } from "./driven-task.ts";
 
 const types = (effects: readonly { type: string }[]): string[] => effects.map(({ type }) => type);
 
@@ -19,7 +19,7 @@ describe("the server that has the run says", () => {
   });
 
   test("that it failed, and why", () => {
-    const task = awayTask();
+    const task = claimedTask();
     const error = { name: "APIError", kind: "provider", message: "401" } as const;
     expect(task.take("REMOTE_ENDED", { outcome: "error", result: undefined, error })).toMatchObject([
       { type: "queueNotice", end: { outcome: "error", error } },
@@ -27,7 +27,7 @@ describe("the server that has the run says", () => {
   });
 
   test("that it failed, and not why: the notice has a reason all the same", () => {
-    const task = awayTask();
+    const task = claimedTask();
     task.take("REMOTE_ENDED", { outcome: "error", result: undefined });
     expect(task.snapshot.context.error).toMatchObject({
       ...{ name: "ServerError", kind: "fleet" },
@@ -36,21 +36,21 @@ describe("the server that has the run says", () => {
   });
 
   test("that a person cancelled it there", () => {
-    const task = awayTask();
+    const task = claimedTask();
     task.take("REMOTE_ENDED", { outcome: "cancelled", result: undefined });
     expect(statusOf(task.snapshot)).toBe("cancelled");
     expect(task.snapshot.context.error).toBeUndefined();
   });
 
   test("that it was answered, in spite of an error before: that is none of the answer", () => {
-    const task = awayTask();
+    const task = claimedTask();
     task.take("REMOTE_ENDED", { error: { name: "APIError", kind: "provider", message: "503" } });
     expect(task.snapshot.context).toMatchObject({ result: "12", error: undefined });
   });
 
   test.each([
-    ["", awayTask()],
-    [", also of a run that was stopped at a limit", awayTask("LIMIT_EXCEEDED")],
+    ["", claimedTask()],
+    [", also of a run that was stopped at a limit", claimedTask("LIMIT_EXCEEDED")],
   ])("what its agent changed: that is the task's worktree here%s", (_, task) => {
     const worktree = { id: "wt_1", directory: "/worktrees/wt_1", isShared: false };
     task.take("REMOTE_ENDED", { worktree });
@@ -59,23 +59,23 @@ describe("the server that has the run says", () => {
   });
 
   test("when it ended by a clock of its own: never before the run began, nor later than it is known", () => {
-    const early = awayTask();
+    const early = claimedTask();
     early.take("REMOTE_ENDED", { completedAt: START - 3_600_000 });
     expect(early.snapshot.context.completedAt).toBe(START);
-    const late = awayTask();
+    const late = claimedTask();
     late.take("REMOTE_ENDED", { at: START + 5, completedAt: START + 3_600_000 });
     expect(late.snapshot.context.completedAt).toBe(START + 5);
   });
 
   test("nothing that changes a run which has ended", () => {
-    const task = awayTask("REMOTE_ENDED");
+    const task = claimedTask("REMOTE_ENDED");
     for (const type of ["REMOTE_CLAIMED", "REMOTE_ENDED", "REMOTE_LOST", "CLOSED", "JOB_ENQUEUED"] as const)
       expect(task.refuses(type), type).toBe(true);
   });
 });
 
 test("a task whose session is deleted fails, and its server is to stop", () => {
-  const task = awayTask();
+  const task = claimedTask();
   expect(types(task.take("SESSION_DELETED"))).toEqual(["closeRun", "queueNotice"]);
   expect(task.snapshot.context.error).toMatchObject({ kind: "sessionGone" });
 });

@@ -3,7 +3,7 @@ import { lifecyclePath } from "../../../src/machines/task/machine.ts";
 import { toTask } from "../../../src/machines/task/view.ts";
 import { noProgress } from "../../../src/task.ts";
 import { START } from "../../fakes/task-input.ts";
-import { after, awayTask, type DrivenTask, OFFER } from "./driven-task.ts";
+import { after, claimedTask, type DrivenTask, OFFER } from "./driven-task.ts";
 
 const WORKTREE = { id: "w1", directory: "/data/worktrees/w1/tree", isShared: false };
 const NEXT = { claim: { epoch: START, seq: 9 } };
@@ -13,7 +13,7 @@ const state = ({ snapshot }: DrivenTask): string => lifecyclePath(snapshot);
 
 /** A task that ended on another server, whose parent knows it, and that was resumed, unless other events are given. */
 const resumedTask = (...types: Parameters<typeof after>[1][]): DrivenTask => {
-  const task = awayTask();
+  const task = claimedTask();
   task.take("REMOTE_ENDED", { worktree: WORKTREE });
   return after(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME", ...types);
 };
@@ -91,7 +91,7 @@ describe("a server that stood still, and goes on with a run that nobody else has
     ["while another server is waited for", ["JOB_ENQUEUED"]],
     ["while the job is taken back", ["JOB_ENQUEUED", "TICK"]],
   ] as const)("has it in hand again: %s", (_, meanwhile) => {
-    const task = awayTask("REMOTE_LOST");
+    const task = claimedTask("REMOTE_LOST");
     for (const type of meanwhile) task.take(type, type === "TICK" ? { at: START + OFFER.patience } : {});
     expect(types(task.take("REMOTE_HELD"))).toEqual([]);
     expect(state(task)).toBe("running.fleet.claimed");
@@ -99,14 +99,14 @@ describe("a server that stood still, and goes on with a run that nobody else has
   });
 
   test("counts only if no other server has begun it since", () => {
-    const task = awayTask("REMOTE_LOST");
+    const task = claimedTask("REMOTE_LOST");
     expect(task.refuses("REMOTE_HELD", { claim: { epoch: START, seq: 99 } })).toBe(true);
     task.take("REMOTE_CLAIMED", NEXT);
     expect(task.refuses("REMOTE_HELD")).toBe(true);
   });
 
   test("may be asked to stop at a limit again", () => {
-    const task = awayTask("REMOTE_LOST");
+    const task = claimedTask("REMOTE_LOST");
     expect(task.refuses("LIMIT_EXCEEDED")).toBe(true);
     task.take("REMOTE_HELD");
     expect(types(task.take("LIMIT_EXCEEDED"))).toEqual(["requestRemoteStop"]);

@@ -3,7 +3,7 @@ import { lifecyclePath, refusalReason, statusOf } from "../../../src/machines/ta
 import { toTask, waitingOf } from "../../../src/machines/task/view.ts";
 import { noProgress } from "../../../src/task.ts";
 import { START } from "../../fakes/task-input.ts";
-import { awayTask, type DrivenTask, offeredTask } from "./driven-task.ts";
+import { claimedTask, type DrivenTask, offeredTask } from "./driven-task.ts";
 
 const FIRST = { epoch: START, seq: 1 };
 const SECOND = { epoch: START, seq: 7 };
@@ -22,13 +22,13 @@ describe("a server that has the run", () => {
   });
 
   test("that is seen twice counts once", () => {
-    const task = awayTask();
+    const task = claimedTask();
     expect(task.refuses("REMOTE_CLAIMED")).toBe(true);
     expect(task.refuses("REMOTE_CLAIMED", { claim: { epoch: START - 1, seq: 99 } })).toBe(true);
   });
 
   test("is followed by the one whose claim is newer, and by any of a broker that was set up anew", () => {
-    const task = awayTask();
+    const task = claimedTask();
     task.take("REMOTE_CLAIMED", OTHER);
     expect(task.snapshot.context.remote).toEqual({ ...OTHER, attempts: 2 });
     task.take("REMOTE_CLAIMED", { claim: { epoch: START + 1, seq: 1 } });
@@ -36,7 +36,7 @@ describe("a server that has the run", () => {
   });
 
   test("is followed by any that stands in a log which has lost its claim, though at an earlier place or the same", () => {
-    const task = awayTask();
+    const task = claimedTask();
     task.take("REMOTE_CLAIMED", OTHER);
     const earlier = { claim: { epoch: START, seq: 2 }, server: { id: "srv_3", label: "three" } };
     expect(task.refuses("REMOTE_CLAIMED", earlier)).toBe(true);
@@ -52,18 +52,18 @@ describe("a server that has the run", () => {
 
   test("goes on with the run though the broker has lost its claim: that is no further attempt", () => {
     const again = { claim: { epoch: START + 1, seq: 1 }, replaces: FIRST } as const;
-    const task = awayTask();
+    const task = claimedTask();
     task.take("REMOTE_CLAIMED", again);
     expect(task.snapshot.context.remote).toMatchObject({ claim: again.claim, attempts: 1 });
     expect(task.refuses("REMOTE_ENDED", { claim: FIRST })).toBe(true);
-    const lost = awayTask("REMOTE_LOST");
+    const lost = claimedTask("REMOTE_LOST");
     lost.take("REMOTE_CLAIMED", again);
     expect(state(lost)).toBe("running.fleet.claimed");
     expect(lost.snapshot.context.remote?.attempts).toBe(1);
   });
 
   test("begins the run once more where the claim that it replaces is not the newest known here", () => {
-    const task = awayTask();
+    const task = claimedTask();
     task.take("REMOTE_CLAIMED", { claim: { epoch: START + 1, seq: 1 }, replaces: SECOND });
     expect(task.snapshot.context.remote?.attempts).toBe(2);
     const unknown = offeredTask("JOB_ENQUEUED");
@@ -74,13 +74,13 @@ describe("a server that has the run", () => {
   test("may be silent for so long that the task counts as stale; one that is only enqueued does not", () => {
     const enqueued = offeredTask("JOB_ENQUEUED");
     expect(enqueued.refuses("BECAME_STALE")).toBe(true);
-    const task = awayTask("BECAME_STALE");
+    const task = claimedTask("BECAME_STALE");
     task.take("REMOTE_CLAIMED", OTHER);
     expect(task.snapshot.value.attention).toBe("none");
   });
 
   test("is lost, and the run is enqueued again as long as it may be begun", () => {
-    const task = awayTask();
+    const task = claimedTask();
     expect(types(task.take("REMOTE_LOST"))).toEqual(["enqueueJob"]);
     task.take("JOB_ENQUEUED");
     task.take("REMOTE_CLAIMED", OTHER);
@@ -93,36 +93,36 @@ describe("a server that has the run", () => {
   });
 
   test("takes with it what its agent had asked a person", () => {
-    const lost = awayTask("REQUEST_ASKED", "REMOTE_LOST");
+    const lost = claimedTask("REQUEST_ASKED", "REMOTE_LOST");
     expect(lost.snapshot).toMatchObject({ value: { attention: "none" }, context: { userRequests: [] } });
-    const closed = awayTask("REQUEST_ASKED", "CLOSED");
+    const closed = claimedTask("REQUEST_ASKED", "CLOSED");
     expect(closed.snapshot).toMatchObject({ value: { attention: "none" }, context: { userRequests: [] } });
-    const followed = awayTask("REQUEST_ASKED");
+    const followed = claimedTask("REQUEST_ASKED");
     followed.take("REMOTE_CLAIMED", OTHER);
     expect(followed.snapshot).toMatchObject({ value: { attention: "none" }, context: { userRequests: [] } });
   });
 
   test("alone has an agent that asks: what was asked before is not asked again by its log", () => {
-    expect(awayTask().refuses("REQUEST_ASKED")).toBe(false);
-    expect(awayTask("REMOTE_LOST").refuses("REQUEST_ASKED")).toBe(true);
-    expect(awayTask("REQUEST_ASKED", "CANCEL").refuses("REQUEST_ASKED", { request: SECOND_REQUEST })).toBe(true);
+    expect(claimedTask().refuses("REQUEST_ASKED")).toBe(false);
+    expect(claimedTask("REMOTE_LOST").refuses("REQUEST_ASKED")).toBe(true);
+    expect(claimedTask("REQUEST_ASKED", "CANCEL").refuses("REQUEST_ASKED", { request: SECOND_REQUEST })).toBe(true);
   });
 
   test("is asked for nothing by the process that takes over, which reads what it has written", () => {
-    const task = awayTask();
+    const task = claimedTask();
     expect(types(task.take("ADOPTED"))).toEqual(["readRun"]);
     expect(state(task)).toBe("running.fleet.claimed");
   });
 
   test("takes no further instructions, and the agent is told so", () => {
-    const { snapshot } = awayTask();
+    const { snapshot } = claimedTask();
     const steer = { type: "STEER", at: START, messageID: "msg_3", partID: "prt_3", prompt: "Faster." } as const;
     expect(refusalReason(snapshot, steer)).toContain("works on another server");
   });
 });
 
 test("an older claim has no say in how the run ends", () => {
-  const task = awayTask();
+  const task = claimedTask();
   task.take("REMOTE_CLAIMED", OTHER);
   expect(task.refuses("REMOTE_ENDED", { claim: FIRST })).toBe(true);
   task.take("REMOTE_ENDED", { claim: SECOND });

@@ -3,7 +3,7 @@ import { lifecyclePath, refusalReason, statusOf } from "../../../src/machines/ta
 import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
 import { receipt } from "../../fakes/receipt.ts";
 import { START } from "../../fakes/task-input.ts";
-import { awayTask, type DrivenTask, offeredTask } from "./driven-task.ts";
+import { claimedTask, type DrivenTask, offeredTask } from "./driven-task.ts";
 
 const OTHER = { claim: { epoch: START, seq: 7 }, server: { id: "srv_2", label: "two" } };
 const BUDGET = { name: "BudgetExceeded", kind: "budget" };
@@ -26,38 +26,38 @@ describe("a cancellation", () => {
   });
 
   test("recalls a run that a server has, and ends with what that server says", () => {
-    const task = awayTask();
+    const task = claimedTask();
     expect(types(task.take("CANCEL"))).toEqual(["requestRemoteStop"]);
     task.take("REMOTE_ENDED", { outcome: "cancelled", result: undefined });
     expect(statusOf(task.snapshot)).toBe("cancelled");
   });
 
   test("comes too late for a run that was answered before the server heard of it", () => {
-    const task = awayTask("CANCEL", "REMOTE_ENDED");
+    const task = claimedTask("CANCEL", "REMOTE_ENDED");
     expect(statusOf(task.snapshot)).toBe("completed");
   });
 
   test("recalls the run from every server that begins it meanwhile", () => {
-    const task = awayTask("CANCEL");
+    const task = claimedTask("CANCEL");
     expect(types(task.take("REMOTE_CLAIMED", OTHER))).toEqual(["requestRemoteStop"]);
     const closing = offeredTask("CANCEL");
     expect(types(closing.take("REMOTE_CLAIMED"))).toEqual(["requestRemoteStop"]);
   });
 
   test.each(["TICK", "REMOTE_LOST"] as const)("closes the run of a server that does not answer (%s)", (type) => {
-    const task = awayTask("CANCEL");
+    const task = claimedTask("CANCEL");
     expect(types(task.take(type))).toEqual(["closeRun"]);
     task.take("CLOSED");
     expect(statusOf(task.snapshot)).toBe("cancelled");
   });
 
   test("waits for that server as long as it takes to look twice", () => {
-    const task = awayTask("CANCEL");
+    const task = claimedTask("CANCEL");
     expect(task.snapshot.context.nextDeadline).toBe(START + TASK_LIMITS.remoteStopTimeout);
   });
 
   test("ends at once when the run turns out to be closed already", () => {
-    const task = awayTask("CANCEL", "CLOSED");
+    const task = claimedTask("CANCEL", "CLOSED");
     expect(statusOf(task.snapshot)).toBe("cancelled");
   });
 
@@ -75,18 +75,18 @@ describe("a cancellation", () => {
   });
 
   test("is not asked for twice", () => {
-    for (const task of [awayTask("CANCEL"), offeredTask("CANCEL")])
+    for (const task of [claimedTask("CANCEL"), offeredTask("CANCEL")])
       expect(refusalReason(task.snapshot, { type: "CANCEL", at: START })).toBe("is already being cancelled");
   });
 
   test("goes on in the process that takes over, which reads the log", () => {
-    const task = awayTask("CANCEL");
+    const task = claimedTask("CANCEL");
     expect(types(task.take("ADOPTED"))).toEqual(["readRun"]);
     expect(state(task)).toBe("running.fleet.requestingStop");
   });
 
   test("stays one when the session is deleted meanwhile", () => {
-    for (const task of [awayTask("CANCEL"), offeredTask("CANCEL")]) {
+    for (const task of [claimedTask("CANCEL"), offeredTask("CANCEL")]) {
       expect(types(task.take("SESSION_DELETED"))).toEqual(["closeRun", "queueNotice"]);
       expect(statusOf(task.snapshot)).toBe("cancelled");
     }
@@ -95,7 +95,7 @@ describe("a cancellation", () => {
 
 describe("a run beyond a limit", () => {
   test("is recalled, and fails with the limit, whatever its server says", () => {
-    const task = awayTask();
+    const task = claimedTask();
     expect(types(task.take("LIMIT_EXCEEDED"))).toEqual(["requestRemoteStop"]);
     const observed = receipt({ tokens: 12 });
     task.take("REMOTE_ENDED", { outcome: "cancelled", result: "so far", receipt: observed });
@@ -104,9 +104,9 @@ describe("a run beyond a limit", () => {
   });
 
   test("fails with the limit when its server never answers, and when its session is deleted", () => {
-    const closed = awayTask("LIMIT_EXCEEDED", "TICK", "CLOSED");
-    const deleted = awayTask("LIMIT_EXCEEDED", "SESSION_DELETED");
-    const unreachable = awayTask("LIMIT_EXCEEDED");
+    const closed = claimedTask("LIMIT_EXCEEDED", "TICK", "CLOSED");
+    const deleted = claimedTask("LIMIT_EXCEEDED", "SESSION_DELETED");
+    const unreachable = claimedTask("LIMIT_EXCEEDED");
     for (let attempt = 0; attempt < TASK_LIMITS.stopAttempts; attempt += 1) unreachable.take("TICK");
     for (const { snapshot } of [closed, deleted, unreachable]) {
       expect(statusOf(snapshot)).toBe("error");

@@ -7,7 +7,7 @@ import { toTask, waitingOf } from "../../../src/machines/task/view.ts";
 import { noProgress } from "../../../src/task.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 import { effectsOf } from "../../model/task-history.ts";
-import { awayTask, type DrivenTask, OFFER, offeredTask } from "./driven-task.ts";
+import { claimedTask, type DrivenTask, OFFER, offeredTask } from "./driven-task.ts";
 
 const types = (effects: readonly { type: string }[]): string[] => effects.map(({ type }) => type);
 const state = ({ snapshot }: DrivenTask): string => lifecyclePath(snapshot);
@@ -117,13 +117,13 @@ describe("a run is worked on here", () => {
   });
 
   test("when it turns out to be closed though a server had begun: that server counts no more", () => {
-    const task = awayTask();
+    const task = claimedTask();
     expect(types(task.take("CLOSED"))).toEqual(["requestSlot"]);
     expect(toTask(task.snapshot, noProgress("")).server).toBeUndefined();
   });
 
   test("and can be resumed, though a server had begun it", () => {
-    const task = awayTask("CLOSED", "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE", "CHECKED_ANSWERED");
+    const task = claimedTask("CLOSED", "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE", "CHECKED_ANSWERED");
     for (const type of ["NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME"] as const) task.take(type);
     expect(state(task)).toBe("resumed.queued");
   });

@@ -77,7 +77,7 @@ export const testBroker = (create: () => Promise<BrokerUnderTest>): void => {
     expect(await connection.read({ ...RUN, task: "ses_2" })).toEqual({ is: "read", entries: [] });
   });
 
-  test("of two who write behind the same entry, one is outrun", async () => {
+  test("of two who write behind the same entry, one meets a conflict", async () => {
     const first = await connection.append(RUN, claimed("first"), 0);
     expect(first.is).toBe("stored");
     expect(await other.append(RUN, claimed("late"), 0)).toEqual({ is: "conflict" });
@@ -202,7 +202,7 @@ export const testBroker = (create: () => Promise<BrokerUnderTest>): void => {
     expect(await other.acquire("renewed", "other", 0)).toEqual({ is: "conflict" });
   });
 
-  test("whoever listens hears a topic", async () => {
+  test("whoever listens to a topic is notified", async () => {
     let notified = 0;
     const stop = other.onNotified("pool.project", () => {
       notified += 1;
@@ -316,7 +316,7 @@ export const testBroker = (create: () => Promise<BrokerUnderTest>): void => {
     expect(await connection.take(QUEUE)).toMatchObject({ delivery: { job: jobOf() } });
   });
 
-  test("while it is away, whoever asks is told so, and nothing is thrown", async () => {
+  test("while it is unreachable, calls say so, and none throws", async () => {
     await broker.stop();
     await broker.until(async () => expect((await connection.read(RUN)).is).toBe("unavailable"));
     expect((await connection.append(RUN, claimed("first"), 0)).is).toBe("unavailable");

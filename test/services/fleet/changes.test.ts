@@ -3,14 +3,14 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { applyLeftChanges, findLeftWorktree } from "../../../src/services/worktrees/left-changes.ts";
-import { away, expectOnce, type Server, texts, workOf } from "./servers.ts";
+import { runElsewhere, expectOnce, type Server, texts, workOf } from "./servers.ts";
 
 describe("what a task changed on another server", () => {
   /** The worktree that a server's agent works in. */
   const treeOf = (server: Server, taskId: string): string => server.task(taskId).worktree?.directory ?? "";
 
   test("is in a worktree at the origin when its end is delivered, and its worktree there is removed", async () => {
-    const world = await away(1);
+    const world = await runElsewhere(1);
     const { origin, worker, id, there, until } = world;
     const tree = treeOf(worker, there);
     writeFileSync(join(tree, "a.txt"), "two\n");
@@ -26,7 +26,7 @@ describe("what a task changed on another server", () => {
   });
 
   test("stays there when it is too large to be sent, and its result says so", async () => {
-    const world = await away(1);
+    const world = await runElsewhere(1);
     const { origin, worker, id, there } = world;
     const tree = treeOf(worker, there);
     writeFileSync(join(tree, "large"), randomBytes(600_000));
@@ -37,7 +37,7 @@ describe("what a task changed on another server", () => {
   });
 
   test("is kept as a patch when it cannot be applied at the origin", async () => {
-    const world = await away(1);
+    const world = await runElsewhere(1);
     const { origin, worker, id, there } = world;
     writeFileSync(join(treeOf(worker, there), "a.txt"), "two\n");
     rmSync(origin.project.path(".git/objects"), { recursive: true });
@@ -50,7 +50,7 @@ describe("what a task changed on another server", () => {
   });
 
   test("is there again when the task is resumed, and all of it is sent once more", async () => {
-    const { origin, worker, id, there, until } = await away(1);
+    const { origin, worker, id, there, until } = await runElsewhere(1);
     const tree = treeOf(worker, there);
     writeFileSync(join(tree, "a.txt"), "two\n");
     worker.host.finish(there, "Changed.");
@@ -78,7 +78,7 @@ describe("what a task changed on another server", () => {
   });
 
   test("and was applied is no change any more when more of it is sent: only that is applied", async () => {
-    const { origin, worker, id, there, until, clock } = await away(1);
+    const { origin, worker, id, there, until, clock } = await runElsewhere(1);
     const tree = treeOf(worker, there);
     /** The agent ends a run with this text in the file, and its origin is told. */
     const end = async (text: string, run: number) => {
@@ -112,7 +112,7 @@ describe("what a task changed on another server", () => {
   });
 
   test("of nothing leaves the task a worktree at the same commit when it is resumed", async () => {
-    const { origin, worker, id, there, until } = await away(1);
+    const { origin, worker, id, there, until } = await runElsewhere(1);
     const tree = treeOf(worker, there);
     worker.host.finish(there, "Nothing to change.");
     await until(() => expect(texts(origin)).toHaveLength(1));

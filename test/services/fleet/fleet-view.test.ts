@@ -4,7 +4,7 @@ import { createFleetView } from "../../../src/services/fleet/fleet-view.ts";
 import { EVERYBODY, type Presence } from "../../../src/services/fleet/questions.ts";
 import { createMemoryBroker } from "../../fakes/memory-broker.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
-import { away, createFleet } from "./servers.ts";
+import { runElsewhere, createFleet } from "./servers.ts";
 
 const OWN = { id: "srv_origin", label: "laptop" };
 
@@ -73,7 +73,7 @@ test("however often somebody looks, the fleet is asked once in 5 s", async () =>
   expect(asked).toEqual(["srv_desk", "srv_desk"]);
 });
 
-test("while the broker is away, the view says why, and sees the servers when it is back", async () => {
+test("while the broker is unreachable, the view says why, and sees the servers when it is back", async () => {
   const { clock, broker, look } = viewOf([present("desk")]);
   broker.cutOff();
   expect(await look()).toEqual({ own: OWN, isReached: false, problem: "no broker", servers: [], isCut: false });
@@ -148,7 +148,7 @@ const idle = (id: string) => ({
 });
 
 test("a server that works for others says that it is there, and how much it works on", async () => {
-  const { broker, add } = await away(1, 2);
+  const { broker, add } = await runElsewhere(1, 2);
   const asking = broker.connect();
   expect(await asking.ask("srv_1", PRESENT)).toEqual({ is: "answered", answer: { ...idle("srv_1"), atWork: 1 } });
   add("srv_2", { work: 2 });

@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { STEPS_WITHOUT_END } from "../../../src/services/runtime/run-outcome.ts";
 import { waitText } from "../../../src/services/text/waiting.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
-import { away, createFleet, expectOnce, LEASE, texts, workOf } from "./servers.ts";
+import { runElsewhere, createFleet, expectOnce, LEASE, texts, workOf } from "./servers.ts";
 
 describe("a task that is launched on one server", () => {
   test("runs on another, and its end is delivered once", async () => {
-    const world = await away(1);
+    const world = await runElsewhere(1);
     const { origin, worker, id, there, until } = world;
     expect(origin.task(id)).toMatchObject({ status: "running", server: { id: "srv_1" } });
     worker.host.finish(there, "It is in a.txt.");
@@ -17,7 +17,7 @@ describe("a task that is launched on one server", () => {
   });
 
   test("reports what its result lacks: why it may be cut, or what was said before an empty answer", async () => {
-    const cut = await away(1);
+    const cut = await runElsewhere(1);
     for (let step = 0; step < STEPS_WITHOUT_END; step += 1) {
       cut.worker.host.step(cut.there, { finish: "unknown", text: "It is in a.txt." });
       await settled();
@@ -28,7 +28,7 @@ describe("a task that is launched on one server", () => {
         receipt: { incomplete: "noStopReason" },
       }),
     );
-    const empty = await away(1);
+    const empty = await runElsewhere(1);
     empty.worker.host.step(empty.there, { finish: "tool-calls", tools: "called", text: "I look." });
     empty.worker.host.finish(empty.there, "");
     await empty.until(() =>
@@ -37,7 +37,7 @@ describe("a task that is launched on one server", () => {
   });
 
   test("is begun anew by another server when the one that works on it dies", async () => {
-    const world = await away();
+    const world = await runElsewhere();
     const { origin, worker, other, id, until } = world;
     worker.life.die();
     await until(() => expect(workOf(other)).toHaveLength(1));
@@ -50,7 +50,7 @@ describe("a task that is launched on one server", () => {
   });
 
   test("stays with a server that starts again within the lease", async () => {
-    const world = await away();
+    const world = await runElsewhere();
     const { origin, worker, other, id, there, until, clock } = world;
     await worker.restart();
     await clock.advance(5_000);
@@ -63,7 +63,7 @@ describe("a task that is launched on one server", () => {
   });
 
   test("counts for the server that took it last: one that slept meanwhile stops, and tells nobody", async () => {
-    const world = await away();
+    const world = await runElsewhere();
     const { worker, other, there, until } = world;
     worker.life.pause();
     await until(() => expect(workOf(other)).toHaveLength(1));
@@ -75,7 +75,7 @@ describe("a task that is launched on one server", () => {
   });
 
   test("stays with a server that slept, where nobody took it", async () => {
-    const world = await away(1);
+    const world = await runElsewhere(1);
     const { worker, there, clock } = world;
     worker.life.pause();
     await clock.advance(5 * LEASE);
@@ -85,7 +85,7 @@ describe("a task that is launched on one server", () => {
   });
 
   test("stays with a server that slept, where nobody took it, however long that works on", async () => {
-    const world = await away(1, 2);
+    const world = await runElsewhere(1, 2);
     const { origin, worker, id, there, clock, until } = world;
     worker.life.pause();
     await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
@@ -98,7 +98,7 @@ describe("a task that is launched on one server", () => {
   });
 
   test("ends in an error when the servers that began it are gone as often as it may be begun", async () => {
-    const world = await away();
+    const world = await runElsewhere();
     const { origin, worker, other, id, until, add } = world;
     worker.life.die();
     await until(() => expect(workOf(other)).toHaveLength(1));
@@ -109,7 +109,7 @@ describe("a task that is launched on one server", () => {
   });
 
   test("is looked after by the next process of its server, which finds what happened meanwhile", async () => {
-    const world = await away(1);
+    const world = await runElsewhere(1);
     const { origin, worker, there } = world;
     origin.life.die();
     worker.host.finish(there, "found meanwhile");
@@ -121,15 +121,15 @@ describe("a task that is launched on one server", () => {
 });
 
 test("a task says where it runs, and to those who list it", async () => {
-  const { origin, id } = await away(1);
+  const { origin, id } = await runElsewhere(1);
   const at = "its agent, which is at work on server srv_1";
   expect(waitText(origin.task(id), origin.clock.now())).toContain(at);
   expect(origin.engine.list({})[0]).toMatchObject({ server: { label: "srv_1" } });
   expect(await origin.call("output", { task_id: id })).toContain(at);
 });
 
-test("a task that was away and is worked on here in the end names no other server, and can be resumed", async () => {
-  const { origin, worker, broker, id, until, clock } = await away(1);
+test("a task that another server had and that runs here in the end names no other server, and can be resumed", async () => {
+  const { origin, worker, broker, id, until, clock } = await runElsewhere(1);
   worker.life.die();
   broker.wipe();
   await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
@@ -143,7 +143,7 @@ test("a task that was away and is worked on here in the end names no other serve
 });
 
 describe("a broker of the fleet", () => {
-  test("that is away at the launch keeps nothing from going on: the job is sent when it is back", async () => {
+  test("that is unreachable at the launch keeps nothing from going on: the job is sent when it is back", async () => {
     const { add, broker, clock, until } = createFleet();
     broker.cutOff();
     const [origin, worker] = [add("srv_origin"), add("srv_1", { work: 1 })];
@@ -154,7 +154,7 @@ describe("a broker of the fleet", () => {
     await until(() => expect(workOf(worker)).toHaveLength(1));
   });
 
-  test("that stays away is done without: the task is worked on here", async () => {
+  test("that stays unreachable is done without: the task runs here", async () => {
     const { add, broker, until } = createFleet();
     broker.cutOff();
     const origin = add("srv_origin");
@@ -164,8 +164,8 @@ describe("a broker of the fleet", () => {
     await until(() => expect(texts(origin)).toHaveLength(1));
   });
 
-  test("that is away meanwhile keeps nobody from working: the end is delivered when it is back", async () => {
-    const world = await away(1);
+  test("that is unreachable meanwhile keeps nobody from working: the end is delivered when it is back", async () => {
+    const world = await runElsewhere(1);
     world.broker.cutOff();
     world.worker.host.finish(world.there, "found meanwhile");
     await world.clock.advance(3 * LEASE);
@@ -175,7 +175,7 @@ describe("a broker of the fleet", () => {
   });
 
   test("that has forgotten everything costs no end, and has none delivered twice", async () => {
-    const world = await away();
+    const world = await runElsewhere();
     const { broker, worker, other, there, clock } = world;
     broker.wipe();
     await clock.advance(LEASE);
@@ -214,7 +214,7 @@ describe("a cancellation", () => {
   });
 
   test("stops the server that works on the task, and ends when that has stopped", async () => {
-    const { origin, worker, id, there, until } = await away(1);
+    const { origin, worker, id, there, until } = await runElsewhere(1);
     const cancelling = origin.call("cancel", { task_id: id });
     await until(() => expect(origin.task(id).status).toBe("cancelled"));
     await cancelling;
@@ -224,7 +224,7 @@ describe("a cancellation", () => {
   });
 
   test("ends without the server that is gone, which stops when it is back", async () => {
-    const { origin, worker, id, there, until } = await away(1);
+    const { origin, worker, id, there, until } = await runElsewhere(1);
     worker.life.pause();
     const cancelling = origin.call("cancel", { task_id: id });
     await until(() => expect(origin.task(id).status).toBe("cancelled"));
@@ -235,8 +235,8 @@ describe("a cancellation", () => {
     await until(() => expect(workOf(worker)).toEqual([]));
   });
 
-  test("has no other server begin the task anew where the one that worked on it is gone, though its origin is away too", async () => {
-    const world = await away();
+  test("has no other server begin the task anew where the one that worked on it is gone, though its origin is off too", async () => {
+    const world = await runElsewhere();
     const { origin, worker, other, id, until } = world;
     worker.life.die();
     const cancelling = origin.call("cancel", { task_id: id });
@@ -252,7 +252,7 @@ describe("a cancellation", () => {
   });
 
   test("that no broker takes ends after a while, and says so", async () => {
-    const { origin, id, broker, until } = await away(1);
+    const { origin, id, broker, until } = await runElsewhere(1);
     broker.cutOff();
     const cancelling = origin.call("cancel", { task_id: id });
     await until(() => expect(origin.task(id)).toMatchObject({ status: "cancelled", error: { kind: "fleet" } }));
@@ -331,7 +331,7 @@ describe("a server that works for others", () => {
   });
 
   test("keeps an end until its origin has it, which hears of it though it died when it had the end stored", async () => {
-    const world = await away(1);
+    const world = await runElsewhere(1);
     const { origin, worker, there, until, broker } = world;
     // The origin has the end stored, and dies before it can say so.
     broker.lose("received", 3);
@@ -365,7 +365,7 @@ describe("a server that works for others", () => {
   });
 
   test("opens another session for an origin when somebody has deleted the one that was there", async () => {
-    const world = await away(1);
+    const world = await runElsewhere(1);
     const { origin, worker, there, until } = world;
     worker.host.finish(there, "first");
     await expectOnce(world, [worker], "first");
@@ -385,7 +385,7 @@ describe("a server that works for others", () => {
     await until(() => expect(origin.task(id).state).toBe("running.fleet.claimed"));
   });
 
-  test("looks again at a job whose commit it could not fetch, as where the remote was away", async () => {
+  test("looks again at a job whose commit it could not fetch, as where the remote was unreachable", async () => {
     const { add, clock, until } = createFleet();
     const [origin, worker] = [add("srv_origin"), add("srv_1", { work: 1 })];
     const remote = worker.project.git("remote", "get-url", "origin").trim();
@@ -400,7 +400,7 @@ describe("a server that works for others", () => {
   });
 
   test("takes no job above its slots when it starts again: it looks first what the process before it has begun", async () => {
-    const { origin, worker, there, broker, clock, until } = await away(1);
+    const { origin, worker, there, broker, clock, until } = await runElsewhere(1);
     await origin.launch({ agent: "explore", prompt: "Wait." });
     await until(() => expect(broker.jobs()).toBe(2));
     await worker.restart();
@@ -434,7 +434,7 @@ describe("a server that works for others", () => {
 });
 
 test("a server whose end comes when its origin has given the run up is told that it was received", async () => {
-  const { origin, worker, broker, id, there, clock, until } = await away(1);
+  const { origin, worker, broker, id, there, clock, until } = await runElsewhere(1);
   broker.cutOff();
   void origin.call("cancel", { task_id: id });
   worker.host.finish(there, "found too late");

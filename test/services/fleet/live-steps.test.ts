@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Entry } from "../../../src/services/fleet/wire-messages.ts";
-import { away, createFleet, expectOnce, LEASE, type Server, workOf } from "./servers.ts";
+import { runElsewhere, createFleet, expectOnce, LEASE, type Server, workOf } from "./servers.ts";
 
 let count = 0;
 
@@ -14,7 +14,7 @@ const work = (server: Server, sessionID: string, used: { tool?: string; tokens?:
 
 describe("what a task does on another server", () => {
   test("is seen at the origin: what tools it called, what it used, and when it did so last", async () => {
-    const { origin, worker, id, there, clock } = await away(1);
+    const { origin, worker, id, there, clock } = await runElsewhere(1);
     work(worker, there);
     work(worker, there, { tool: "read" });
     await clock.advance(2_500);
@@ -28,8 +28,8 @@ describe("what a task does on another server", () => {
     expect(origin.engine.get(id)?.usage).toEqual({ tokens: 200, cost: 0.5 });
   });
 
-  test("is told no more than every two seconds, and every half minute where nothing was done", async () => {
-    const { worker, there, broker, clock } = await away(1);
+  test("is reported no more than every two seconds, and every half minute where nothing was done", async () => {
+    const { worker, there, broker, clock } = await runElsewhere(1);
     await clock.advance(10_000);
     let told = 0;
     broker.connect().onNotified("steps.srv_origin", () => {
@@ -48,7 +48,7 @@ describe("what a task does on another server", () => {
   });
 
   test("counts once, also when its end says it again, and when nobody heard it before", async () => {
-    const world = await away(1);
+    const world = await runElsewhere(1);
     const { origin, worker, id, there, clock } = world;
     work(worker, there);
     await clock.advance(3_000);
@@ -62,7 +62,7 @@ describe("what a task does on another server", () => {
   });
 
   test("counts with what the tasks below it there do", async () => {
-    const { origin, worker, id, there, clock } = await away(1);
+    const { origin, worker, id, there, clock } = await runElsewhere(1);
     const below = await worker.launch({}, { sessionID: there });
     work(worker, there);
     work(worker, below, { tool: "grep" });
@@ -79,8 +79,8 @@ describe("what a task does on another server", () => {
     });
   });
 
-  test("is still known after a restart of origin, and goes on to count", async () => {
-    const { origin, worker, id, there, clock } = await away(1);
+  test("is still known after a restart of the origin, and goes on to count", async () => {
+    const { origin, worker, id, there, clock } = await runElsewhere(1);
     work(worker, there);
     await clock.advance(10_000);
     await origin.restart();
@@ -92,7 +92,7 @@ describe("what a task does on another server", () => {
   });
 
   test("is seen again once the broker is back", async () => {
-    const { origin, worker, id, there, clock, broker } = await away(1);
+    const { origin, worker, id, there, clock, broker } = await runElsewhere(1);
     broker.cutOff();
     work(worker, there);
     await clock.advance(10_000);
@@ -103,7 +103,7 @@ describe("what a task does on another server", () => {
   });
 
   test("is that of the server that took it last: begun anew, it counts anew, and what the first one says is not heard", async () => {
-    const { origin, worker, other, id, there, clock, until } = await away();
+    const { origin, worker, other, id, there, clock, until } = await runElsewhere();
     for (let calls = 0; calls < 3; calls += 1) work(worker, there);
     await clock.advance(3_000);
     expect(origin.task(id).progress.toolCalls).toBe(3);
@@ -167,7 +167,7 @@ describe("what is no count", () => {
   ] as const;
 
   test.each(bad)("is refused at the origin: %s", async (_, wrong) => {
-    const { origin, id, broker, clock } = await away(1);
+    const { origin, id, broker, clock } = await runElsewhere(1);
     const claim = origin.store.get(id)?.snapshot.context.remote?.claim;
     const steps = {
       ...{ toolCalls: 1, toolCallsByName: { read: 1 }, lastTools: ["read"], tokens: 1, cost: 1 },
@@ -201,7 +201,7 @@ describe("what is no count", () => {
 });
 
 test("a task on another server that hears nothing of its agent is stale at the origin too, until it does", async () => {
-  const { origin, worker, id, there, clock } = await away(1);
+  const { origin, worker, id, there, clock } = await runElsewhere(1);
   await clock.advance(5 * LEASE);
   expect(origin.task(id).attention).toBeUndefined();
   await clock.advance(15 * LEASE);

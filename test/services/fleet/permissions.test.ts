@@ -90,7 +90,7 @@ describeWithNats("NATS with rights for each server", () => {
     expect((await fleet(["status"], users.UADMIN.file)).out).toContain("No job waits");
   });
 
-  test("as documented, permits an origin to job and not to work, and a worker to work and not to job", async () => {
+  test("as documented, permits an origin to queue jobs and not to take them, and a worker to take them and not to queue any", async () => {
     const { users, reach } = await guarded();
     const [origin, worker] = [await reach(users.ULAPTOP), await reach(users.UDESK)];
     expect(await worker.enqueue(jobOf())).toMatchObject({ is: "refused" });

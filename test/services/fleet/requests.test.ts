@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { UserRequest } from "../../../src/machines/task/events.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
-import { away, createFleet, expectOnce, workOf } from "./servers.ts";
+import { runElsewhere, createFleet, expectOnce, workOf } from "./servers.ts";
 
 describe("what an agent asks on another server", () => {
   const PERMISSION: UserRequest = { id: "per_1", kind: "permission", what: "bash: make", since: 0, always: ["make"] };
 
   /** The agent of a task asks, and the person at the origin is shown it. */
   const asked = async () => {
-    const world = await away();
+    const world = await runElsewhere();
     const { origin, worker, id, there, until } = world;
     worker.host.emit({ type: "asked", sessionID: there, request: PERMISSION });
     await until(() => expect(origin.task(id).attention).toMatchObject({ kind: "permission", what: "bash: make" }));

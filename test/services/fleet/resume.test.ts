@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { UserRequest } from "../../../src/machines/task/events.ts";
-import { away, LEASE, type Server, texts, workOf } from "./servers.ts";
+import { runElsewhere, LEASE, type Server, texts, workOf } from "./servers.ts";
 
 const PATIENCE = 900_000;
 
 /** A task that has ended on another server, and whose parent has been told. */
 const ended = async (answer = "It is in a.txt.") => {
-  const world = await away(2);
+  const world = await runElsewhere(2);
   const { origin, worker, id, there, until } = world;
   worker.host.finish(there, answer);
   await until(() => expect(texts(origin)).toHaveLength(1));
@@ -74,7 +74,7 @@ describe("a task that ran on another server", () => {
     expect(texts(origin).at(-1)).toContain("Answer 4.");
   });
 
-  test("is not resumed while that server is away, and the refusal says so: it can be when the server is back", async () => {
+  test("is not resumed while that server is unreachable, and the refusal says so: it can be when the server is back", async () => {
     const { origin, worker, id, there, until, resume, meanwhile } = await ended();
     worker.life.die();
     await expect(meanwhile(resume())).rejects.toThrow(
@@ -86,7 +86,7 @@ describe("a task that ran on another server", () => {
     await until(() => expect(workOf(worker)).toEqual([there]));
   });
 
-  test("is not resumed while the broker is away", async () => {
+  test("is not resumed while the broker is unreachable", async () => {
     const { origin, broker, id, resume, meanwhile } = await ended();
     broker.cutOff();
     await expect(meanwhile(resume())).rejects.toThrow('cannot be resumed now: "no broker". Try again later.');
@@ -193,7 +193,7 @@ describe("a task that ran on another server", () => {
 });
 
 test("a server that slept, and goes on with what nobody took, is shown as at work again", async () => {
-  const { origin, worker, id, there, until, clock } = await away(1);
+  const { origin, worker, id, there, until, clock } = await runElsewhere(1);
   worker.life.pause();
   await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
   worker.life.wake();

@@ -81,7 +81,7 @@ export const texts = (server: Server) =>
   server.notices(PARENT).map((parts) => parts.map(({ text }) => text).join("\n"));
 
 /** A server that launches, and some that work. The task is under way on the first that takes it. */
-export const away = async (workers = 2, work = 1) => {
+export const runElsewhere = async (workers = 2, work = 1) => {
   const fleet = createFleet();
   const origin = fleet.add("srv_origin");
   const others = Array.from({ length: workers }, (_, index) => fleet.add(`srv_${index + 1}`, { work }));
@@ -96,7 +96,7 @@ export const away = async (workers = 2, work = 1) => {
 
 /** The end reaches the parent once, and nothing is left of the run anywhere. */
 export const expectOnce = async (
-  { origin, until, clock }: Pick<Awaited<ReturnType<typeof away>>, "origin" | "until" | "clock">,
+  { origin, until, clock }: Pick<Awaited<ReturnType<typeof runElsewhere>>, "origin" | "until" | "clock">,
   servers: Server[],
   text: string,
 ) => {

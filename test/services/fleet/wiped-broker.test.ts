@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { originTopic } from "../../../src/services/fleet/wire-messages.ts";
-import { away, createFleet, expectOnce, LEASE, type Server, workOf } from "./servers.ts";
+import { runElsewhere, createFleet, expectOnce, LEASE, type Server, workOf } from "./servers.ts";
 
 /** What an origin knows of the server that works on a task. */
 const remoteOf = (origin: Server, id: string) => origin.store.get(id)?.snapshot.context.remote;
@@ -20,7 +20,7 @@ test("a broker that has forgotten a claim which the origin had not read takes th
 });
 
 test("a broker that has forgotten a claim gets it again, and the origin shows the task on that server", async () => {
-  const fleet = await away(1);
+  const fleet = await runElsewhere(1);
   const { origin, worker, broker, id, there, clock } = fleet;
   const before = remoteOf(origin, id);
   broker.wipe();
@@ -33,8 +33,8 @@ test("a broker that has forgotten a claim gets it again, and the origin shows th
   await expectOnce(fleet, [worker], "found");
 });
 
-test("a server that was away when the broker forgot everything is shown as at work again once it is back", async () => {
-  const fleet = await away(1);
+test("a server that was unreachable when the broker forgot everything is shown as at work again once it is back", async () => {
+  const fleet = await runElsewhere(1);
   const { origin, worker, broker, id, there, clock, until } = fleet;
   worker.life.pause();
   broker.wipe();
@@ -49,7 +49,7 @@ test("a server that was away when the broker forgot everything is shown as at wo
 });
 
 test("a process that takes over a run knows the claim that the one before it has written anew", async () => {
-  const fleet = await away(1);
+  const fleet = await runElsewhere(1);
   const { origin, worker, broker, id, there, clock, until } = fleet;
   broker.wipe();
   await clock.advance(LEASE);
