@@ -52,7 +52,7 @@ describe("fleet status", () => {
       "ses_2  srv_111111111111  desk",
       "",
       "SERVER            AT WORK  STATE            PROJECT  VERSION  ID                POOL",
-      "desk                  1/4  takes jobs     shop     0.1.0    srv_9e8d7c6b5a40  b2c4e1f09a",
+      "desk                  1/4  takes jobs       shop     0.1.0    srv_9e8d7c6b5a40  b2c4e1f09a",
       "tower                0/20  drained          shop     0.1.0    srv_222222222222  b2c4e1f09a",
       "srv_111111111111        1  does not answer                    srv_111111111111",
       "",

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { type BrokerCall, BROKER_CALLS, type FleetStep, LEASE, TROUBLES, type Trouble, type Who } from "./steps.ts";
+import { BROKER_CALLS, type BrokerCall, type FleetStep, LEASE, TROUBLES, type Trouble, type Who } from "./steps.ts";
 
 /*
  * Scenes in which something happens to a run that is in a certain state: each thing in each state. By chance alone, most of

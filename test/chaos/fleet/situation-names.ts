@@ -1,6 +1,6 @@
 import { taskMachine } from "../../../src/machines/task/machine.ts";
 import { transitionsOf } from "../../model/transitions.ts";
-import { type BrokerCall, BROKER_CALLS, TROUBLES, type Trouble } from "./steps.ts";
+import { BROKER_CALLS, type BrokerCall, TROUBLES, type Trouble } from "./steps.ts";
 
 /*
  * What random schedules of a fleet must have come to. Each name is made of two parts, of which each is seen in what the product

@@ -31,7 +31,7 @@ describe("the server that has the run says", () => {
     task.take("REMOTE_ENDED", { outcome: "error", result: undefined });
     expect(task.snapshot.context.error).toMatchObject({
       ...{ name: "ServerError", kind: "fleet" },
-      message: expect.stringContaining("says that it failed"),
+      message: expect.stringContaining("reported that it failed"),
     });
   });
 

@@ -26,7 +26,7 @@ const STAYS: Stay[] = [
   { state: "pausing", events: ["JOB_REFUSED"], waitsFor: "fleet", pause: TASK_LIMITS.firstBackoff },
   { state: "enqueued", events: ["JOB_ENQUEUED"], waitsFor: "server", pause: OFFER.patience },
   { state: "withdrawing", events: ["JOB_ENQUEUED", "TICK"], waitsFor: "fleet", pause: TASK_LIMITS.closeAgainAfter },
-  { state: "away", events: [...CLAIMED], waitsFor: "agent" },
+  { state: "claimed", events: [...CLAIMED], waitsFor: "agent" },
   { state: "requestingStop", events: [...CLAIMED, "CANCEL"], waitsFor: "stop", pause: TASK_LIMITS.remoteStopTimeout },
   { state: "closing", events: ["CANCEL"], waitsFor: "stop", pause: TASK_LIMITS.closeAgainAfter },
 ];

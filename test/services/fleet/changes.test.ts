@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { applyLeftChanges, findLeftWorktree } from "../../../src/services/worktrees/left-changes.ts";
-import { runElsewhere, expectOnce, type Server, texts, workOf } from "./servers.ts";
+import { expectOnce, runElsewhere, type Server, texts, workOf } from "./servers.ts";
 
 describe("what a task changed on another server", () => {
   /** The worktree that a server's agent works in. */

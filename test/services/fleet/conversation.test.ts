@@ -6,7 +6,7 @@ import { messagesToSend, passageToSend } from "../../../src/services/fleet/conve
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
 import { passageOf, writePassage } from "../../../src/services/text/transcript.ts";
-import { runElsewhere, createFleet, workOf } from "./servers.ts";
+import { createFleet, runElsewhere, workOf } from "./servers.ts";
 
 const FULL = { full_session: true };
 

@@ -4,7 +4,7 @@ import { createFleetView } from "../../../src/services/fleet/fleet-view.ts";
 import { EVERYBODY, type Presence } from "../../../src/services/fleet/questions.ts";
 import { createMemoryBroker } from "../../fakes/memory-broker.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
-import { runElsewhere, createFleet } from "./servers.ts";
+import { createFleet, runElsewhere } from "./servers.ts";
 
 const OWN = { id: "srv_origin", label: "laptop" };
 

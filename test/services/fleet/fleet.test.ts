@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { STEPS_WITHOUT_END } from "../../../src/services/runtime/run-outcome.ts";
 import { waitText } from "../../../src/services/text/waiting.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
-import { runElsewhere, createFleet, expectOnce, LEASE, texts, workOf } from "./servers.ts";
+import { createFleet, expectOnce, LEASE, runElsewhere, texts, workOf } from "./servers.ts";
 
 describe("a task that is launched on one server", () => {
   test("runs on another, and its end is delivered once", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Entry } from "../../../src/services/fleet/wire-messages.ts";
-import { runElsewhere, createFleet, expectOnce, LEASE, type Server, workOf } from "./servers.ts";
+import { createFleet, expectOnce, LEASE, runElsewhere, type Server, workOf } from "./servers.ts";
 
 let count = 0;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { UserRequest } from "../../../src/machines/task/events.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
-import { runElsewhere, createFleet, expectOnce, workOf } from "./servers.ts";
+import { createFleet, expectOnce, runElsewhere, workOf } from "./servers.ts";
 
 describe("what an agent asks on another server", () => {
   const PERMISSION: UserRequest = { id: "per_1", kind: "permission", what: "bash: make", since: 0, always: ["make"] };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { UserRequest } from "../../../src/machines/task/events.ts";
-import { runElsewhere, LEASE, type Server, texts, workOf } from "./servers.ts";
+import { LEASE, runElsewhere, type Server, texts, workOf } from "./servers.ts";
 
 const PATIENCE = 900_000;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { originTopic } from "../../../src/services/fleet/wire-messages.ts";
-import { runElsewhere, createFleet, expectOnce, LEASE, type Server, workOf } from "./servers.ts";
+import { createFleet, expectOnce, LEASE, runElsewhere, type Server, workOf } from "./servers.ts";
 
 /** What an origin knows of the server that works on a task. */
 const remoteOf = (origin: Server, id: string) => origin.store.get(id)?.snapshot.context.remote;
