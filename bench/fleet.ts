@@ -41,8 +41,13 @@ const computed = (server: NatsServer): number => {
   return ((Number(user) + Number(system)) / TICKS) * 1_000;
 };
 
-/** Starts a server that works for others. Its agents answer at once, or once `hold` is over. */
-const startWorker = async (server: NatsServer, id: string, onBegun: (task: string) => void, hold?: Promise<void>) => {
+/** Starts a server that works for others. Its agents answer at once, or once `release` resolves. */
+const startWorker = async (
+  server: NatsServer,
+  id: string,
+  onBegun: (task: string) => void,
+  release?: Promise<void>,
+) => {
   const broker = await connect(server, id);
   const worker = createWorker(
     {
@@ -58,7 +63,7 @@ const startWorker = async (server: NatsServer, id: string, onBegun: (task: strin
       },
       open: () => new Map(),
       untilEnded: async () => {
-        await hold;
+        await release;
         return { outcome: "completed", completedAt: Date.now(), result: "done" };
       },
       countSteps: () => () => addUpSteps(noProgress(new Date().toISOString()), []),

@@ -19,7 +19,7 @@ export interface Ending {
   killed: string | undefined;
 }
 
-/** Has the agent of `origin` hand out its tasks, kills the worker that has the doomed one, and goes on until all is delivered. */
+/** Makes the agent of `origin` launch its tasks, kills the worker that has the doomed one, and goes on until all is delivered. */
 export const play = async (
   { model }: Stage,
   origin: Server,

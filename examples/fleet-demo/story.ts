@@ -35,7 +35,7 @@ export const standings = ({ lab }: Server): Standing[] => {
   }
 };
 
-/** Says in a few words how a task stands. */
+/** Returns the state of a task in a few words. */
 const wordsOf = ({ status, server, begun }: Standing): string => {
   if (status !== "running") return `${status} on ${server ?? "laptop"}`;
   if (server === undefined) return "waits for a server";

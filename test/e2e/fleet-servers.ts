@@ -97,7 +97,7 @@ interface Launched {
   answers: string[];
 }
 
-/** Has an agent launch tasks by these calls, all in one message, and waits until its turn is over. */
+/** Makes an agent launch tasks by these calls, all in one message, and waits until its turn is over. */
 export const launchBy = async (lab: Lab, launches: ScriptedCall[]): Promise<Launched> => {
   const parent = await lab.session();
   const word = `launch ${launches.map(({ args }) => args?.prompt).join(", ")}`;
@@ -112,7 +112,7 @@ export const launchBy = async (lab: Lab, launches: ScriptedCall[]): Promise<Laun
   return { parent, tasks, answers };
 };
 
-/** Has an agent launch a task with this prompt. */
+/** Makes an agent launch a task with this prompt. */
 export const launch = async (lab: Lab, prompt: string, more: Record<string, unknown> = {}) => {
   const { parent, tasks, answers } = await launchBy(lab, [launching(prompt, more)]);
   return { parent, task: tasks[0] ?? "", answer: answers[0] ?? "" };

@@ -22,15 +22,15 @@ import type { Claim } from "../../src/task.ts";
 /** The broker of a fleet, in memory. */
 export interface MemoryBroker {
   connect(): Broker;
-  /** From now on nobody reaches it. What it has stays. */
+  /** Makes it unreachable. What it has stays. */
   cutOff(): void;
-  /** It is reached again. */
+  /** Makes it reachable again. */
   bringBack(): void;
-  /** It is set up anew: nothing is left of what it had. */
+  /** Sets it up anew, with nothing left of what it had. */
   wipe(): void;
   /** Copies all that it has. Returns how to set it back to that: it gives the places of what came since a second time. */
   copy(): () => void;
-  /** Has the next calls of that name take effect, though their answer is lost. */
+  /** Loses the answers of the next calls of that name, which take effect all the same. */
   loseAnswer(call: keyof Broker, times?: number): void;
   /** Loses the next entries of that type on their way: they are in no log, and whoever wrote them is told nothing. */
   lose(type: Entry["type"], times: number): void;
@@ -46,11 +46,11 @@ export interface MemoryBroker {
   logs(): [name: string, entries: Entry[]][];
   /** What stands in the log of a run, with its places. */
   placesIn(log: string): { at: Claim; entry: Entry }[];
-  /** Says how many tasks of a model may be at work, by `provider/model`. */
+  /** Sets how many tasks of a model may run at once, by `provider/model`. */
   limit(limits: Readonly<Record<string, number | null>>): void;
-  /** Says which servers are to take no more jobs. */
+  /** Sets which servers take no more jobs. */
   drain(servers: readonly string[]): void;
-  /** It loses all jobs, and nothing else. */
+  /** Loses all jobs, and nothing else. */
   loseJobs(): void;
 }
 
@@ -90,7 +90,7 @@ export const createMemoryBroker = (clock: Clock, leaseMs = 60_000): MemoryBroker
   const onReached = new Set<() => void>();
   const onAsked = new Set<Answering>();
 
-  /** Answers a moment later, as a broker does; what is asked takes effect then, if it is reached. */
+  /** Answers a moment later, as a broker does; the call takes effect then, if the broker is reachable. */
   const call = async <T>(name: keyof Broker, work: () => T): Promise<T | BrokerFailure> => {
     await Promise.resolve();
     if (isAway) return AWAY;
@@ -134,7 +134,7 @@ export const createMemoryBroker = (clock: Clock, leaseMs = 60_000): MemoryBroker
     };
   };
 
-  /** The first answer of those who answer for a server. Undefined: all stay silent. What is said goes as text. */
+  /** The first answer of those who answer for a server, sent as text. Undefined: all stay silent. */
   const firstAnswer = <Asked extends Question>(server: string, question: Asked): Promise<AnswerTo<Asked> | undefined> =>
     new Promise((resolve) => {
       const sent = readQuestion(JSON.stringify(question));
@@ -146,7 +146,7 @@ export const createMemoryBroker = (clock: Clock, leaseMs = 60_000): MemoryBroker
       }
     });
 
-  /** What all say who are there, as text, until the time is over in which they may. */
+  /** The answers of all that are present, as text, within the time that they have. */
   const allPresences = (): Promise<Presence[]> =>
     new Promise((resolve) => {
       const question = { v: 1, type: "present" } as const;

@@ -85,7 +85,7 @@ export const createFleetHistory = (
   const isRefusedForGood = ({ retryable }: Extract<TaskEvent, { type: "JOB_REFUSED" }>): boolean =>
     job === "sent" && (!retryable || jobs === JOBS);
 
-  /** Says how the event ends the run; undefined where the run goes on. */
+  /** Returns how the event ends the run; undefined where the run goes on. */
   const endOf = (event: TaskEvent, isClaimNewest: boolean): TaskStatus | undefined => {
     const asStopped = stop === "cancelled" ? "cancelled" : "error";
     switch (event.type) {
@@ -108,14 +108,14 @@ export const createFleetHistory = (
     }
   };
 
-  /** Says what is done once enough time has passed. */
+  /** Returns what is done once enough time has passed. */
   const wantedByTime = (): string => {
     if (stop !== "none") return "closeRun";
     if (job === "refused") return "enqueueJob";
     return job === "waits for a server" || job === "taken back" ? "closeRun" : "";
   };
 
-  /** Says what must be done with the run in the fleet. */
+  /** Returns what must be done with the run in the fleet. */
   const wantedBy = (event: TaskEvent, isClaimNew: boolean): string => {
     switch (event.type) {
       case "REMOTE_CLAIMED":
@@ -151,7 +151,7 @@ export const createFleetHistory = (
     return event.type === "JOB_REFUSED" && isRefusedForGood(event);
   };
 
-  /** Takes note of what the event says, before what is done about it. */
+  /** Records what the event reports, before what is done about it. */
   const learn = (event: TaskEvent, isClaimNew: boolean) => {
     switch (event.type) {
       case "REMOTE_CLAIMED":

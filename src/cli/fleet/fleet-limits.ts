@@ -77,7 +77,7 @@ const setLimit = async (jsm: JetStreamManager, { model, limit }: Wanted, url: st
 
 const amount = (limit: number | null | undefined): string => (limit == null ? "any number" : `at most ${limit}`);
 
-/** Says what a limit is now, and what it was. */
+/** Returns what a limit is now, and what it was, as a sentence. */
 const changeText = ({ model, limit }: Wanted, before: ModelLimits): string => {
   const was = Object.hasOwn(before, model) ? before[model] : null;
   const now = `${amount(limit)} of its tasks may be at work in the fleet at once`;

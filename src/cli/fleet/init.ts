@@ -35,16 +35,16 @@ export const readGiven = (
   return settings;
 };
 
-/** A duration in words; below a second, and where there is a rest, in milliseconds. */
+/** Returns a duration in words; in milliseconds where it is no whole number of seconds. */
 const timeText = (ms: number): string => (ms >= 1_000 && ms % 1_000 === 0 ? shortTime(ms) : `${ms}ms`);
 
 const copiesText = (replicas: number): string => (replicas === 1 ? "one copy" : `${replicas} copies`);
 
-/** Says what the settings are. */
+/** Returns the settings in words. */
 export const settingsText = ({ lease, keep, replicas }: FleetSettings): string =>
   `lease ${timeText(lease)}, kept for ${timeText(keep)}, ${copiesText(replicas)}`;
 
-/** Says which settings differ, with what they were and what they are. */
+/** Returns which settings differ, with their values before and after. */
 export const differences = (before: FleetSettings, after: FleetSettings): string[] => [
   ...(before.lease === after.lease ? [] : [`lease ${timeText(before.lease)} → ${timeText(after.lease)}`]),
   ...(before.keep === after.keep ? [] : [`kept for ${timeText(before.keep)} → ${timeText(after.keep)}`]),
@@ -61,7 +61,7 @@ export interface SetUp {
   made: string[];
 }
 
-/** Says what was done, and what to do next. */
+/** Returns what was done, and what to do next. */
 export const setUpLines = ({ url, settings, before, made }: SetUp): string[] => {
   if (!before) {
     return [

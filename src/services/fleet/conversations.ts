@@ -17,7 +17,7 @@ import { ANSWER_BYTES, CUT, type RunName, VERSION } from "./wire-messages.ts";
  * NATS, which has 1 MB unless it is configured otherwise.
  */
 
-/** Says why a conversation could not be read, and what to do. `label` is the name of its server. */
+/** Returns why a conversation could not be read, and what to do. `label` is the name of its server. */
 const notRead = (label: string, taskId: string, asked: BrokerFailure | { is: "silent" }): OwnText =>
   asked.is === "silent"
     ? own`Server ${nameOf(label)}, which has the conversation of task ${nameOf(taskId)}, does not answer: it is off, cut off or busy, or has removed it. Try again later.`

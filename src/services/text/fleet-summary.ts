@@ -27,13 +27,13 @@ const serversText = ({ servers, isCut }: KnownFleet): OwnText[] => {
 };
 
 /**
- * Sums a fleet up: `3 servers, 5 of 28 slots taken, 2 tasks wait`. Where its servers are not known, only the tasks that wait
+ * Summarizes a fleet: `3 servers, 5 of 28 slots taken, 2 tasks wait`. Where its servers are not known, only the tasks that wait
  * are counted, and the text is empty where none does.
  */
 export const fleetSummary = (fleet: KnownFleet): OwnText =>
   join([...(fleet.problem === undefined ? serversText(fleet) : []), ...waitingText(fleet.tasks.waiting)], ", ");
 
-/** Says why the servers of a fleet are not known, in a sentence; undefined where they are. */
+/** Returns why the servers of a fleet are not known, as a sentence; undefined where they are. */
 export const fleetProblem = ({
   isReached,
   problem,

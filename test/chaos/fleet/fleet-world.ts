@@ -63,7 +63,7 @@ export interface Taking {
   at: number;
 }
 
-/** Is told what happens in a fleet. */
+/** Observes what happens in a fleet. */
 export interface FleetObserver {
   /** Observes the charts of all servers. */
   inspect: Inspect;
@@ -327,7 +327,7 @@ export const atWork = (world: FleetWorld): Work[] =>
 export const ownTasks = ({ records }: Server): Task[] =>
   records.all().flatMap(({ task }) => (task.parentSessionID === PARENT ? task : []));
 
-/** Says what is still to be done in the fleet; undefined where that is nothing. */
+/** Returns what is still to be done in the fleet; undefined where that is nothing. */
 export const whyNotQuiet = (world: FleetWorld): string | undefined => {
   const { servers, broker } = world;
   for (const { id, stage, records } of servers) {

@@ -101,7 +101,7 @@ const chosen = (world: FleetWorld, { who, server: number }: { who: Who; server: 
   }
 };
 
-/** Has something happen to each of them. */
+/** Makes something happen to each of them. */
 const each =
   <Step extends { who: Who; server: number }>(does: (server: Server, step: Step, world: FleetWorld) => void) =>
   (world: FleetWorld, step: Step) => {
@@ -270,7 +270,7 @@ const UNTROUBLED: ReadonlySet<FleetStep["do"]> = new Set<FleetStep["do"]>([
   ...(["limit", "undrain", "restart", "wake", "plug", "bringBack", "copy", "deafen", "beginSlowly", "time"] as const),
 ]);
 
-/** Has a step happen, but for time that passes. */
+/** Plays a step that is no passing of time. */
 export const act = (world: FleetWorld, step: Exclude<FleetStep, { do: "time" }>): Promise<void> | void => {
   if (!UNTROUBLED.has(step.do)) world.troubles.add(step.do === "strike" ? step.call : step.do);
   return (actions[step.do] as (world: FleetWorld, step: FleetStep) => Promise<void> | void)(world, step);

@@ -87,6 +87,6 @@ export interface FleetSchedule {
 
 export const LEASE = 60_000;
 
-/** Says what happens in a step. */
+/** Returns what happens in a step, in words. */
 export const wordsOf = ({ do: what, ...how }: FleetStep): string =>
   [what, ...Object.entries(how).map(([name, value]) => `${name} ${value}`)].join(", ");

@@ -36,7 +36,7 @@ export const createOrigin = ({ family, charts, chartOf, isUnderWay, isAway, read
     if (!world.asks.includes(type)) world.asks = [...world.asks, type].toSorted();
   };
 
-  /** Tells the chart all that the log says; what it knows already, it refuses. */
+  /** Sends the chart all that the log has; it refuses what it knows already. */
   const report = (world: World, found: RunLog) => {
     for (const { at: claim, entry } of found.claims) {
       if (!isAway(world)) return;

@@ -12,13 +12,13 @@ import type { Entry, Job, RunName } from "../../../src/services/fleet/wire-messa
 /** A broker of a fleet under test. */
 export interface BrokerUnderTest {
   connect(): Broker;
-  /** Has time pass, at least that long. */
+  /** Waits at least that long. */
   pass(ms: number): Promise<void>;
-  /** Waits until it is as `check` wants it, for a few seconds at most. */
+  /** Waits until `check` passes, for a few seconds at most. */
   until(check: () => void | Promise<void>): Promise<void>;
-  /** It is gone for a moment, and comes back with what it had. */
+  /** Restarts it with what it had. */
   restart(): Promise<void>;
-  /** It is set up anew: nothing is left of what it had. */
+  /** Sets it up anew, with nothing left of what it had. */
   wipe(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export const jobOf = (name: Partial<Job> = {}): Job => ({
 
 export const PRESENT: Question = { v: 1, type: "present" };
 
-/** What a server answers that is there. */
+/** The answer of a worker that is present. */
 export const presence = (id: string): Answer => ({
   ...{ v: 1, type: "present", server: { id, label: id }, pool: "pool", project: "project" },
   ...{ slots: 4, atWork: 1, version: "0.1.0" },
@@ -238,7 +238,7 @@ export const testBroker = (create: () => Promise<BrokerUnderTest>): void => {
     expect(await connection.ask("srv_1", PRESENT)).toEqual({ is: "answered", answer: presence("srv_1") });
   });
 
-  /** Asks, and has the time pass in which an answer is waited for. */
+  /** Asks, and waits as long as for an answer. */
   const askInVain = async (question: Question) => {
     const [answered] = await Promise.all([connection.ask("srv_1", question), broker.pass(ANSWERED_WITHIN)]);
     return answered;
@@ -254,7 +254,7 @@ export const testBroker = (create: () => Promise<BrokerUnderTest>): void => {
     expect(await askInVain(PRESENT)).toEqual({ is: "silent" });
   });
 
-  /** Asks who is there, and has the time pass in which servers may say so. */
+  /** Asks which workers are present, and waits as long as for their answers. */
   const askWhoIsThere = async () => {
     const [said] = await Promise.all([connection.presences(), broker.pass(PRESENT_WITHIN)]);
     return said.is === "read" ? said.presences.map(({ server }) => server.id).sort() : said;

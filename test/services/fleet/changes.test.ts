@@ -80,7 +80,7 @@ describe("what a task changed on another server", () => {
   test("and was applied is no change any more when more of it is sent: only that is applied", async () => {
     const { origin, worker, id, there, until, clock } = await runElsewhere(1);
     const tree = treeOf(worker, there);
-    /** The agent ends a run with this text in the file, and its origin is told. */
+    /** The agent ends a run with this text in the file, and its origin receives that. */
     const end = async (text: string, run: number) => {
       await until(() => expect(worker.task(there).state).toMatch(/\.working$/));
       writeFileSync(join(tree, "a.txt"), text);

@@ -14,7 +14,7 @@ const present = (label: string, given: Partial<Presence> = {}): Presence => ({
   ...given,
 });
 
-/** A server's view of a fleet in which these say that they are there. */
+/** A server's view of a fleet in which these answer that they are present. */
 const viewOf = (presences: Presence[]) => {
   const clock = createVirtualClock();
   const broker = createMemoryBroker(clock);
@@ -27,7 +27,7 @@ const viewOf = (presences: Presence[]) => {
     });
   }
   const view = createFleetView(connection, OWN, clock);
-  /** Looks, and has the time pass in which servers may say that they are there. */
+  /** Looks, and advances time by as long as workers have to answer. */
   const look = async () => {
     const [seen] = await Promise.all([view(), clock.advance(PRESENT_WITHIN)]);
     return seen;

@@ -74,23 +74,15 @@ describe("a task that is launched on one server", () => {
     await expectOnce(world, [worker, other], "found by the second");
   });
 
-  test("stays with a server that slept, where nobody took it", async () => {
-    const world = await runElsewhere(1);
-    const { worker, there, clock } = world;
-    worker.life.pause();
-    await clock.advance(5 * LEASE);
-    worker.life.wake();
-    worker.host.finish(there, "found late");
-    await expectOnce(world, [worker], "found late");
-  });
-
   test("stays with a server that slept, where nobody took it, however long that works on", async () => {
     const world = await runElsewhere(1, 2);
     const { origin, worker, id, there, clock, until } = world;
     worker.life.pause();
     await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
     worker.life.wake();
+    await until(() => expect(origin.task(id).state).toBe("running.fleet.claimed"));
     await clock.advance(1_500_000);
+    expect(origin.task(id).state).toBe("running.fleet.claimed");
     expect(workOf(worker)).toEqual([there]);
     expect(worker.host.at(there).busy).toBe(true);
     worker.host.finish(there, "found late");
@@ -172,17 +164,6 @@ describe("a broker of the fleet", () => {
     expect(world.origin.task(world.id).status).toBe("running");
     world.broker.bringBack();
     await expectOnce(world, [world.worker], "found meanwhile");
-  });
-
-  test("that has forgotten everything costs no end, and has none delivered twice", async () => {
-    const world = await runElsewhere();
-    const { broker, worker, other, there, clock } = world;
-    broker.wipe();
-    await clock.advance(LEASE);
-    worker.host.finish(there, "found in spite of that");
-    await clock.advance(LEASE);
-    for (const id of workOf(other)) other.host.finish(id, "found again");
-    await expectOnce(world, [worker, other], "found");
   });
 
   test.each(["append", "enqueue", "acquire", "read", "take"] as const)(

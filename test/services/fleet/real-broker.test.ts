@@ -21,7 +21,7 @@ type Moment = (typeof MOMENTS)[number];
 /** The calls to a broker that change or read what it has. */
 const CALLS = new Set(["append", "read", "enqueue", "isQueued", "take", "acquire", "holder", "limits", "release"]);
 
-/** Has `before` done before each of those calls. */
+/** Calls `before` before each of those calls. */
 const interrupted = (broker: Broker, before: () => Promise<void>): Broker =>
   new Proxy(broker, {
     get: (target, name) => {
@@ -84,7 +84,7 @@ const begin = async (beforeCall: (server: NatsServer) => Promise<void> = async (
 };
 type World = Awaited<ReturnType<typeof begin>>;
 
-/** The parent is told of the end once; nobody works on it any more; it was begun as often as it may; and all agree on its end. */
+/** The result is delivered once; nobody works on it any more; it was begun as often as it may; and all agree on its end. */
 const expectOnce = async ({ origin, workers, until, finishAll, clock }: World, id: string) => {
   await until(() => {
     finishAll();

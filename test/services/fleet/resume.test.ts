@@ -4,7 +4,7 @@ import { LEASE, runElsewhere, type Server, texts, workOf } from "./servers.ts";
 
 const PATIENCE = 900_000;
 
-/** A task that has ended on another server, and whose parent has been told. */
+/** A task that has ended on another server, and whose result was delivered. */
 const ended = async (answer = "It is in a.txt.") => {
   const world = await runElsewhere(2);
   const { origin, worker, id, there, until } = world;
@@ -12,7 +12,7 @@ const ended = async (answer = "It is in a.txt.") => {
   await until(() => expect(texts(origin)).toHaveLength(1));
   await until(() => expect(workOf(worker)).toEqual([]));
   const resume = (prompt = "And b.txt?") => origin.call("task", { resume: id, prompt });
-  /** Has what is called go on while time passes. */
+  /** Advances time while a call goes on. */
   const meanwhile = async <T>(called: Promise<T>): Promise<T> => {
     let isOver = false;
     const over = called.finally(() => {
@@ -190,16 +190,4 @@ describe("a task that ran on another server", () => {
     await until(() => expect(texts(origin)).toHaveLength(2));
     expect(texts(origin)[1]).toContain("An answer for origin.");
   });
-});
-
-test("a server that slept, and goes on with what nobody took, is shown as at work again", async () => {
-  const { origin, worker, id, there, until, clock } = await runElsewhere(1);
-  worker.life.pause();
-  await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
-  worker.life.wake();
-  await until(() => expect(origin.task(id).state).toBe("running.fleet.claimed"));
-  await clock.advance(PATIENCE);
-  expect(origin.task(id).state).toBe("running.fleet.claimed");
-  worker.host.finish(there, "found late");
-  await until(() => expect(texts(origin)).toHaveLength(1));
 });

@@ -22,7 +22,7 @@ export interface Fleet {
   broker: MemoryBroker;
   /** Adds a server. `work`: how many runs of others it works on at once; `connect`: opens its connection, where it is to another broker. */
   add(id: string, options?: { work?: number; connect?: () => Broker } & Partial<StageOptions>): Server;
-  /** Has time pass until it is as `check` wants it. */
+  /** Advances time until `check` passes. */
   until(check: () => void): Promise<void>;
 }
 
@@ -94,7 +94,7 @@ export const runElsewhere = async (workers = 2, work = 1) => {
   return { ...fleet, origin, worker, other, id, there };
 };
 
-/** The end reaches the parent once, and nothing is left of the run anywhere. */
+/** The result is delivered once, and nothing is left of the run anywhere. */
 export const expectOnce = async (
   { origin, until, clock }: Pick<Awaited<ReturnType<typeof runElsewhere>>, "origin" | "until" | "clock">,
   servers: Server[],
