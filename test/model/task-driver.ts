@@ -183,7 +183,7 @@ export const createTaskDriver = async (
       host.gates.open(`prompt ${id}`, { ok: false, failure: { ...unavailable, kind } });
     },
     SUPERVISION_FAILED: (_, before) =>
-      host.gates.fail(before.matches({ run: "fleet" }) ? "order" : `prompt ${id}`, new Error("a fault of ours")),
+      host.gates.fail(before.matches({ run: "fleet" }) ? "job" : `prompt ${id}`, new Error("a fault of ours")),
     HOST_BUSY: () => host.emit({ type: "busy", sessionID: id }),
     HOST_RETRYING: ({ at, attempt, message, until }) =>
       host.emit({ type: "retrying", sessionID: id, attempt, message, until: clock.now() + until - at }),
@@ -249,9 +249,9 @@ export const createTaskDriver = async (
       await settled();
       host.letStop(false);
     },
-    JOB_ENQUEUED: () => host.gates.open("order", { is: "stored" }),
+    JOB_ENQUEUED: () => host.gates.open("job", { is: "stored" }),
     JOB_REFUSED: ({ retryable, error: { message } }) =>
-      host.gates.open("order", { is: retryable ? "unavailable" : "refused", message }),
+      host.gates.open("job", { is: retryable ? "unavailable" : "refused", message }),
     REMOTE_CLAIMED: ({ replaces }, before) => fleet?.claim(id, replaces && before.context.remote?.claim),
     REMOTE_ENDED: ({ outcome, result, receipt }) => fleet?.end(id, { outcome, result, receipt }),
     REMOTE_LOST: (_, before) =>
