@@ -30,7 +30,7 @@ const IMPOSSIBLE: readonly { names: RegExp; why: string }[] = [
     why: "what is received is the end",
   },
   {
-    names: /^a run is closed by its origin while (it waits|its origin (jobs|pauses|knows|has it stopped))/,
+    names: /^a run is closed by its origin while (it waits|its origin (queues|pauses|knows|has it stopped))/,
     why: "an origin closes only what it takes back or gives up",
   },
   {
