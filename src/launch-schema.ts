@@ -47,8 +47,8 @@ export const FleetOfferSchema = z.object({
   patience: z.int().nonnegative().describe("Milliseconds for which it waits for a server before it is worked on here."),
 });
 
-export const OrderedRunSchema = z.object({
-  home: z.string().describe("The id of the server that launched the task."),
+export const ClaimedJobSchema = z.object({
+  origin: z.string().describe("The id of the server that launched the task."),
   task: z.string().describe("The task's id there."),
   run: z.int().nonnegative().describe("The number of the run: 0 is the launch."),
   claim: ClaimSchema.describe("The entry by which this server took the run."),
@@ -111,7 +111,7 @@ export const TaskFactsSchema = z.object({
   fleet: FleetOfferSchema.optional().describe(
     "How it is offered to the servers of the fleet; absent where it is for this server alone.",
   ),
-  order: OrderedRunSchema.optional().describe(
+  job: ClaimedJobSchema.optional().describe(
     "The run of another server's task that this server works on; absent where it was launched here.",
   ),
 });

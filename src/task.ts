@@ -57,8 +57,8 @@ export type Claim = z.infer<typeof launch.ClaimSchema>;
 export type FleetServer = z.infer<typeof launch.FleetServerSchema>;
 /** How a task is offered to the servers of the fleet. */
 export type FleetOffer = z.infer<typeof launch.FleetOfferSchema>;
-/** A run of another server's task that this server works on: whose it is, and by which claim. */
-export type OrderedRun = z.infer<typeof launch.OrderedRunSchema>;
+/** The run of another server's task that this server works on, and the claim by which it does. */
+export type ClaimedJob = z.infer<typeof launch.ClaimedJobSchema>;
 /** What is known at launch and never changes. */
 export type TaskFacts = z.infer<typeof launch.TaskFactsSchema>;
 /** A background task as tools, store and API show it. Times are ISO 8601, durations milliseconds. */

@@ -1,9 +1,9 @@
 // A session's events, hooks and tools reach only the plugin of its own directory, and a project has one engine
 // (docs/decisions/243-one-engine-per-project.md).
 import type { Config, Hooks, PluginInput } from "@opencode-ai/plugin";
+import type { PluginHooks, ProxyTools } from "./plugin.ts";
 import { type OpenedDirectory, showsWork } from "./services/host/directories.ts";
 import type { PluginInstances } from "./services/worktrees/plugin-instances.ts";
-import type { PluginHooks, ProxyTools } from "./plugin.ts";
 
 /** Where a worktree's proxy passes everything on to. */
 interface ProxiedPlugin {

@@ -6,7 +6,7 @@ export const task = createMachine({
   "type": "parallel",
   "states": {
     "lifecycle": {
-      "description": "How the newest run stands. The state's name is the task's status.",
+      "description": "The status of the task: that of its newest run.",
       "initial": "running",
       "states": {
         "running": {
@@ -187,7 +187,7 @@ export const task = createMachine({
           {
             "guard": "live and in #gating or hasSchema and in #verifying or in #recovering",
             "target": ".recovering",
-            "description": "The process that supervised the task has ended, and this one takes over. It has ended while an answer was checked, which may be why.",
+            "description": "The process that supervised the task has ended, and this one takes over. It ended while an answer was checked, which may be the cause.",
             "actions": [
               "assign",
               "assign endedInChecks"
@@ -454,7 +454,7 @@ export const task = createMachine({
             },
             "STEERING_REFUSED": {
               "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
+              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
               }
@@ -535,7 +535,7 @@ export const task = createMachine({
             ],
             "STEERING_REFUSED": {
               "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
+              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
               }
@@ -614,7 +614,7 @@ export const task = createMachine({
                 "HOST_ERROR": {
                   "guard": "isAbort",
                   "target": "#aborted",
-                  "description": "The host reports an error in the child session. That turn had ended: a person stopped what came after it."
+                  "description": "The host reports an error in the child session. That turn was over: a person stopped what came after it."
                 },
                 "TICK": {
                   "guard": "due",
@@ -650,7 +650,7 @@ export const task = createMachine({
             "STEERING_REFUSED": {
               "target": "working",
               "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
+              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
               }
@@ -972,7 +972,7 @@ export const task = createMachine({
             },
             "STEERING_REFUSED": {
               "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked how the run stands after a pause, and then the instruction is sent again.",
+              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
               "actions": {
                 "type": "setDeadline"
               },
@@ -1862,7 +1862,7 @@ export const task = createMachine({
         },
         "stopping": {
           "tags": "stopping",
-          "description": "The task was cancelled, or is beyond a limit. Its session, and all below it, is being stopped.",
+          "description": "The task was cancelled, or is beyond a limit. Its session and the descendants of that are being stopped.",
           "meta": {
             "waitsFor": "stop",
             "refuses": {
@@ -1924,7 +1924,7 @@ export const task = createMachine({
                       },
                       "raise RUN_ENDED (error)"
                     ],
-                    "description": "The child session and all sessions below it have stopped. The run was stopped at a limit, which is its error."
+                    "description": "The child session and its descendants have stopped. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
@@ -1932,7 +1932,7 @@ export const task = createMachine({
                       "recordEnd",
                       "raise RUN_ENDED (cancelled)"
                     ],
-                    "description": "The child session and all sessions below it have stopped."
+                    "description": "The child session and its descendants have stopped."
                   }
                 ],
                 "NOT_STOPPED": [
@@ -2126,19 +2126,19 @@ export const task = createMachine({
         "REMOTE_CLAIMED": {
           "guard": "in #fleet and isNewClaim",
           "target": ".none",
-          "description": "A server of the fleet claims the run. What the server before had asked, nobody waits for.",
+          "description": "A server of the fleet claims the run. The server before does not wait for an answer any more.",
           "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "REMOTE_LOST": {
           "guard": "in #claimed",
           "target": ".none",
-          "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. What the server had asked, nobody waits for.",
+          "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. The server does not wait for an answer any more.",
           "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "CLOSED": {
           "guard": "in #claimed",
           "target": ".none",
-          "description": "The run is closed in the fleet: no report of a server counts any more. What the server had asked, nobody waits for.",
+          "description": "The run is closed in the fleet: no report of a server counts any more. The server does not wait for an answer any more.",
           "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "ADOPTED": {

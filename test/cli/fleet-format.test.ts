@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { columnsOf } from "../../src/services/platform/columns.ts";
 import { differences, readGiven, settingsText, setUpLines } from "../../src/cli/fleet/init.ts";
 import { type FleetStatus, statusLines } from "../../src/cli/fleet/status.ts";
+import { columnsOf } from "../../src/services/platform/columns.ts";
 import { scriptedTerminal } from "./scripted-terminal.ts";
 
 const NOW = Date.parse("2026-11-23T10:00:00.000Z");

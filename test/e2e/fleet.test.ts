@@ -112,7 +112,9 @@ describeWithNats("A fleet of real servers", () => {
     expect((await taskOf(a, task)).progress).toMatchObject({ toolCalls: 1, lastTools: ["bash"] });
   });
 
-  test("what a task changed on another server arrives as a worktree, is applied at the origin, and that server's checkout stays as it was", { tags: "gate" }, async () => {
+  test("what a task changed on another server arrives as a worktree, is applied at the origin, and that server's checkout stays as it was", {
+    tags: "gate",
+  }, async () => {
     const before = stands(b);
     fleet.model.when(inChild("change it"), running("echo two >> a.txt; echo new > b.txt", "Changed."));
     const { parent, task } = await launch(a, "change it");

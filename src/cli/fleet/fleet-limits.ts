@@ -1,10 +1,10 @@
 import type { JetStreamManager } from "@nats-io/jetstream";
-import { wrap } from "../../services/platform/columns.ts";
 import { changeLimits, type ModelLimits, readLimits, type StoredLimits } from "../../services/fleet/nats/stored.ts";
+import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { CommandError, PROGRAM, printJson } from "../command.ts";
 import { type Column, formatTable } from "../table.ts";
-import { type Terminal, wrap } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 import { type GivenBroker, withBroker } from "./reach-broker.ts";
 
 const LIMITS: readonly Column[] = [{ title: "MODEL" }, { title: "LIMIT", align: "right" }];

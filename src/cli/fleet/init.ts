@@ -1,9 +1,8 @@
-import { wrap } from "../../services/platform/columns.ts";
 import { type FleetSettings, readSettings, setUpFleet } from "../../services/fleet/nats/streams.ts";
-import { CommandError, printJson } from "../command.ts";
-import { readDuration } from "../duration.ts";
-import { shortTime } from "../task-words.ts";
-import { type Terminal, wrap } from "../terminal.ts";
+import { wrap } from "../../services/platform/columns.ts";
+import { shortTime } from "../../services/text/amounts.ts";
+import { CommandError, printJson, readDuration } from "../command.ts";
+import type { Terminal } from "../terminal.ts";
 import { type GivenBroker, withBroker } from "./reach-broker.ts";
 
 /** The settings of a fleet for which nothing else was said. */

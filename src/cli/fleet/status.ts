@@ -2,11 +2,12 @@ import { by, isDrainedIn, type ServedProject, servedProjects } from "../../servi
 import { askPresences } from "../../services/fleet/nats/asking.ts";
 import { type FleetOverview, readOverview } from "../../services/fleet/nats/overview.ts";
 import type { Presence } from "../../services/fleet/questions.ts";
+import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
+import { shortTime } from "../../services/text/amounts.ts";
 import { type CommandContext, EXIT, PROGRAM, printJson } from "../command.ts";
 import { type Column, formatTable, type Row } from "../table.ts";
-import { shortTime } from "../task-words.ts";
-import { type Terminal, wrap } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 import { limitLines } from "./fleet-limits.ts";
 import { settingsText } from "./init.ts";
 import { type GivenBroker, type ReachedBroker, withBroker } from "./reach-broker.ts";

@@ -62,7 +62,7 @@ export const lifecycle = taskSetup.createStateConfig({
               partID: event.partID,
               prompt: event.prompt,
               startedAt: event.at,
-              ...(event.order ? { order: event.order } : {}),
+              ...(event.job ? { job: event.job } : {}),
             },
             ...NEW_RUN,
             // The server that worked on it has its conversation.

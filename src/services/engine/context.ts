@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Fleet } from "../fleet/fleet.ts";
+import type { Fleet } from "../fleet/create-fleet.ts";
 import { type ClosableHost, createHostAfter } from "../host/closable-host.ts";
 import type { SessionDirectories } from "../host/directories.ts";
 import { createSessionAborter } from "../host/sessions.ts";
@@ -7,7 +7,6 @@ import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { createEventBus } from "../platform/listeners.ts";
 import type { Log } from "../platform/log.ts";
-import { fail } from "../platform/result.ts";
 import type { RunCommand } from "../platform/shell-command.ts";
 import { createReceipts } from "../receipts/receipts.ts";
 import type { Inspect } from "../runtime/actor-system.ts";
@@ -94,17 +93,9 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     ...createWorktrees({ host, store, clock, log, options: options.worktree, newId }),
     ...parts.worktrees,
   };
-  const home = fleet?.createHome({
-    store,
-    deniedTo: async ({ parentSessionID }) => {
-      const parent = await host.session(parentSessionID);
-      if (!parent.ok) return fail(parent.failure.message, "host");
-      return { ok: true, value: parent.value.permission.filter(({ action }) => action === "deny") };
-    },
-    depthOf: ({ parentSessionID }) => {
-      const above = sessionTree.tasksAbove(parentSessionID);
-      return above.length + (above.at(-1)?.order?.depth ?? 1);
-    },
+  const remoteRuns = fleet?.createRemoteRuns({
+    ...{ host, store, ancestors: sessionTree.ancestors },
+    charts: () => runtime,
     receiveChanges: worktrees.receive,
     onHostEvent: (event) => bus.emit("missedHostEvent", event),
     onSteps: (taskId, steps, at) => {
@@ -114,7 +105,6 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
   });
 
   const runtime = createRuntime({ clock, store, log, progress, effects, bus, inspect: parts.inspect });
-  home?.serve(runtime);
 
   return {
     ...{ host, opening, store, clock, ids, log, options, directory, sessionDirectories, isServed, bus, runtime },
@@ -122,8 +112,8 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     abort,
     /** Undefined where this server is in no fleet. */
     fleet,
-    /** Orders runs of this server's tasks from others; undefined where it is in no fleet. */
-    home,
+    /** What is asked of this server's runs on others; undefined where it is in no fleet. */
+    remoteRuns,
     worktrees,
     ...{ progress, receipts, observedSessions, sessionTree },
     /** Returns the task for which a session counts that has no task of its own. */

@@ -1,8 +1,6 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Task, WorktreeChanges } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
-import { withRemoteRequests } from "../fleet/remote-requests.ts";
-import { createStepCounts } from "../fleet/steps.ts";
 import type { ModelMessage } from "../host/host.ts";
 import { errorMessage } from "../platform/log.ts";
 import type { Effects } from "../runtime/effects.ts";
@@ -82,24 +80,23 @@ export const createEngine = (parts: EngineParts) => {
   };
   const ctx = createContext(parts, table);
   const effects = createEffects(ctx);
-  const { host, opening, store, clock, log, runtime, progress, home, waits, launches, orphanedLaunches } = ctx;
+  const { host, opening, store, clock, log, runtime, progress, remoteRuns, waits, launches, orphanedLaunches } = ctx;
   const engine = bind(ctx, operations);
 
   const budgets = createBudgets(ctx);
   const notes = createSessionNotes(ctx);
   const reminders = createReminders(ctx, notes);
   const stopNotifyingOfStaleTasks = notifyOfStaleTasks(ctx, notes);
-  const hostOfRequests = home ? withRemoteRequests(host, home) : host;
+  const hostOfRequests = remoteRuns?.withReplies(host) ?? host;
   const userRequests = createUserRequests({ ...ctx, host: hostOfRequests }, notes);
   const overlaps = createOverlaps(ctx);
 
   // What works for other servers.
   const worker = ctx.fleet?.createWorker({
-    ...{ host, reads: ctx.reads, runtime, store, directory: ctx.directory },
+    ...{ host, reads: ctx.reads, runtime, store, progress, directory: ctx.directory },
     ...{ launch: engine.launch, resume: engine.resume, cancel: engine.cancel, answer: userRequests.answer },
     untilEnded: (taskId) =>
       waits.waitForEnd({ taskIds: [taskId], signal: new AbortController().signal, timeoutMs: undefined }),
-    countSteps: createStepCounts(store, progress),
     patchOf: ctx.worktrees.patchOf,
     putWorktreeAway: ctx.worktrees.putAway,
   });
@@ -125,7 +122,7 @@ export const createEngine = (parts: EngineParts) => {
     /** Says of these tasks what each used with all tasks below it. */
     usageOf: ctx.usageReader.usageOf,
     /** Reads conversations that other servers have; undefined where this one is in no fleet. */
-    elsewhere: ctx.fleet?.elsewhere,
+    elsewhere: ctx.fleet?.conversations,
     /** Says which servers the fleet has; undefined where this one is in no fleet. */
     viewFleet: ctx.fleet?.view,
     /** Returns what an ended task left changed in its worktree; undefined where it has none of its own. */
@@ -187,7 +184,7 @@ export const createEngine = (parts: EngineParts) => {
         notes.stop,
         ctx.sessionWaits.stop,
         () => {
-          home?.stop();
+          remoteRuns?.stop();
           worker?.stop();
           ctx.fleet?.leave();
         },

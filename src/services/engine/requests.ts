@@ -1,6 +1,6 @@
 import type { PermissionRule } from "../../machines/host-events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
-import type { FleetServer, ModelRef, OrderedRun, ResultSchema, Task, Wake, WorktreeChanges } from "../../task.ts";
+import type { ClaimedJob, FleetServer, ModelRef, ResultSchema, Task, Wake, WorktreeChanges } from "../../task.ts";
 import type { Outcome } from "../platform/result.ts";
 import type { InstructionSource } from "../text/child-prompts.ts";
 import type { OwnText } from "../text/own-text.ts";
@@ -30,7 +30,7 @@ export interface LaunchRequest {
   /** True to begin with the caller's conversation, up to but not including the message that launches the task. */
   fork: boolean;
   /** The run of another server's task that this is for: its agent works from that commit, and may not do what is denied. */
-  order?: { run: OrderedRun; commit: string; denied: PermissionRule[] };
+  job?: { run: ClaimedJob; commit: string; denied: PermissionRule[] };
   /** Checks whether the caller may use that agent, which may involve asking the user. Rejects with the reason if not. */
   permit(agent: string): Promise<void>;
   /** Aborted when the caller's turn is aborted; after that nothing is launched. */
@@ -78,7 +78,7 @@ export interface ResumeRequest {
    */
   permit?(task: Task): Promise<void>;
   /** Of another server's task: whose run it is, and by which claim. */
-  order?: OrderedRun;
+  job?: ClaimedJob;
   /** Aborted when the caller's turn is aborted; after that nothing is sent. */
   signal: AbortSignal;
 }
@@ -118,12 +118,12 @@ export interface Elsewhere {
 
 /** What a task asks of the fleet. What is found there reaches its chart as events. */
 export interface RemoteRuns {
-  /** Offers a run to the servers of the fleet. */
-  order(taskId: string, run: number): Promise<TaskEvent>;
-  /** Reads all that the servers have written of a run, and passes it to the chart. */
+  /** Queues a run as a job for the servers of the fleet. */
+  enqueue(taskId: string, run: number): Promise<TaskEvent>;
+  /** Reports to the chart all that the servers have written of a run. */
   read(taskId: string, run: number): Promise<void>;
   /** Asks the server that has the run to stop. */
-  recall(taskId: string, run: number): Promise<void>;
+  requestStop(taskId: string, run: number): Promise<void>;
   /** Ends a run in the fleet, unless somebody wrote before what the chart does not know yet. */
   close(taskId: string, run: number): Promise<void>;
 }

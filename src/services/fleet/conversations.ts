@@ -1,6 +1,5 @@
-import type { SpokenMessage, SpokenPart } from "../host/host.ts";
-import type { Host, HostResult } from "../host/host.ts";
-import type { Elsewhere } from "../operations/read-task.ts";
+import type { Elsewhere } from "../engine/requests.ts";
+import type { Host, HostResult, SpokenMessage, SpokenPart } from "../host/host.ts";
 import type { Log } from "../platform/log.ts";
 import { truncate } from "../platform/plain-text.ts";
 import { fail } from "../platform/result.ts";

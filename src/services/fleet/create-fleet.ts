@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { LaunchPlan, LaunchRequest } from "../launch/launch-plan.ts";
+import type { LaunchPlan, LaunchRequest } from "../engine/requests.ts";
 import { errorMessage } from "../platform/log.ts";
 import { answerConversation, answerMessages, createRemoteConversations } from "./conversations.ts";
 import { createFleetView } from "./fleet-view.ts";

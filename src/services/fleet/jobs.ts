@@ -1,7 +1,7 @@
 import type { TaskContext } from "../../machines/task/events.ts";
 import type { FleetOffer, FleetServer, Task, TaskFacts } from "../../task.ts";
+import type { LaunchPlan, LaunchRequest } from "../engine/requests.ts";
 import type { Host } from "../host/host.ts";
-import type { LaunchPlan, LaunchRequest } from "../launch/launch-plan.ts";
 import { errorMessage } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { Store } from "../store/store.ts";

@@ -3,10 +3,9 @@ import type { TaskContext, UserRequest } from "../../machines/task/events.ts";
 import { isAtRest } from "../../machines/task/machine.ts";
 import { type ClaimedJob, hasEnded, type ModelRef, type Task, type TaskStatus } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
+import { FLEET_WAITER } from "../engine/operations/waiters.ts";
+import type { Launched, LaunchRequest, ResumeRequest } from "../engine/requests.ts";
 import type { Host } from "../host/host.ts";
-import type { Launches } from "../launch/launch.ts";
-import { FLEET_WAITER } from "../operations/cancel.ts";
-import type { createResume } from "../operations/resume.ts";
 import { errorMessage } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import type { HostReads } from "../runtime/host-reads.ts";
@@ -31,8 +30,8 @@ export interface WorkerEngine {
   store: Pick<Store, "get" | "list" | "below">;
   progress: Pick<ProgressLog, "of">;
   directory: string;
-  launch: Launches["launch"];
-  resume: ReturnType<typeof createResume>;
+  launch(request: LaunchRequest): Promise<Outcome<Launched>>;
+  resume(request: ResumeRequest): Promise<Outcome<Task>>;
   cancel(taskIds: string[]): Promise<unknown>;
   /** Resolves when the task has ended, or another process has taken it over. */
   untilEnded(taskId: string): Promise<unknown>;

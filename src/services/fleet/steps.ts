@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { ClaimSchema } from "../../launch-schema.ts";
 import { isSameClaim } from "../../machines/task/setup.ts";
 import { isInFleet } from "../../machines/task/slot.ts";
-import { addUp, Claim, noProgress, type Progress } from "../../task.ts";
+import { addUp, noProgress, type Progress } from "../../task.ts";
 import { repeat } from "../platform/clock.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -70,7 +71,7 @@ const SEND_AGAIN_AFTER = 30_000;
 const LiveSteps = z.object({
   v: z.literal(VERSION),
   ...RunName.shape,
-  claim: Claim,
+  claim: ClaimSchema,
   steps: Steps,
   /** True where that server has heard nothing of its agent for too long. */
   isStale: z.boolean(),

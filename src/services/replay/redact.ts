@@ -3,21 +3,6 @@ import type { RunResult, TaskContext, TaskInput } from "../../machines/task/even
 import type { Journal } from "../../machines/task/replay.ts";
 import { replay } from "../../machines/task/replay.ts";
 import { TaskSchema } from "../../task-schema.ts";
-import {
-  type Claim,
-  type ClaimedJob,
-  type Fallback,
-  type FleetOffer,
-  type FleetServer,
-  type Gate,
-  type ModelRef,
-  ModelRefusal,
-  type RefusedModel,
-  TaskError,
-  type TaskFacts,
-  Wake,
-  type Worktree,
-} from "../../task.ts";
 import { toJson } from "./differences.ts";
 
 /** Returns the replacement for a text: the same for the same text. */

@@ -1,7 +1,7 @@
 import type { ApiFleet } from "../../client/api-types.ts";
 import { columnsOf } from "../../services/platform/columns.ts";
 import { dollars, shortTime } from "../../services/text/amounts.ts";
-import { fleetProblem, fleetSummary } from "../../services/text/fleet.ts";
+import { fleetProblem, fleetSummary } from "../../services/text/fleet-summary.ts";
 import { runTime } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import { cutText, type Line, type Segment, spread, warningLines } from "./line.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { readConversation } from "../../../src/client/conversation.ts";
+import { messagesToSend, passageToSend } from "../../../src/services/fleet/conversations.ts";
 import { createReadDirectories } from "../../../src/services/host/directories.ts";
 import type { SpokenMessage } from "../../../src/services/host/host.ts";
-import { messagesToSend, passageToSend } from "../../../src/services/fleet/conversations.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
 import { passageOf, writePassage } from "../../../src/services/text/transcript.ts";

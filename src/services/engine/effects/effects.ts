@@ -14,9 +14,16 @@ const createRunEffects = ({
   ids,
   gates,
   receipts,
-  home,
+  remoteRuns,
 }: EngineContext): EffectHandlers<
-  "runGate" | "stopGate" | "writeReceipt" | "completeReceipt" | "sendOrder" | "readRun" | "recallRun" | "closeRun"
+  | "runGate"
+  | "stopGate"
+  | "writeReceipt"
+  | "completeReceipt"
+  | "enqueueJob"
+  | "readRun"
+  | "requestRemoteStop"
+  | "closeRun"
 > => ({
   runGate: {
     perform: async ({ taskId, gateRun, directory, gate }) => {
@@ -45,10 +52,10 @@ const createRunEffects = ({
       return { type: "RECEIPT_WRITTEN", at: clock.now(), receipt };
     },
   },
-  sendOrder: {
+  enqueueJob: {
     perform: async ({ taskId, run }) =>
-      home?.order(taskId, run) ?? {
-        type: "ORDER_REFUSED",
+      remoteRuns?.enqueue(taskId, run) ?? {
+        type: "JOB_REFUSED",
         at: clock.now(),
         error: { name: "NoFleet", kind: "fleet", message: "This server is in no fleet." },
         retryable: false,
@@ -56,9 +63,9 @@ const createRunEffects = ({
     onFault: endRun,
   },
   // The chart waits with a deadline, or for whatever is read later.
-  readRun: { perform: async ({ taskId, run }) => void (await home?.read(taskId, run)) },
-  recallRun: { perform: async ({ taskId, run }) => void (await home?.recall(taskId, run)) },
-  closeRun: { perform: async ({ taskId, run }) => void (await home?.close(taskId, run)) },
+  readRun: { perform: async ({ taskId, run }) => void (await remoteRuns?.read(taskId, run)) },
+  requestRemoteStop: { perform: async ({ taskId, run }) => void (await remoteRuns?.requestStop(taskId, run)) },
+  closeRun: { perform: async ({ taskId, run }) => void (await remoteRuns?.close(taskId, run)) },
 });
 
 /** Returns the answer to an effect as an event of the supervisor, for the chart that wanted the effect. */

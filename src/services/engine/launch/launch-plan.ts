@@ -6,14 +6,6 @@ import type { HostReads } from "../../runtime/host-reads.ts";
 import { join, nameOf, own, quoteLine } from "../../text/own-text.ts";
 import type { EngineContext } from "../context.ts";
 import type { LaunchPlan, LaunchRequest } from "../requests.ts";
-import {
-  type ClaimedJob,
-  type ModelRef,
-  type ResultSchema,
-  shortDescription,
-  type Task,
-  type Wake,
-} from "../../task.ts";
 import { findModel } from "./find-model.ts";
 
 /** Returns the agent's own model, or the parent's model if the agent has none. */

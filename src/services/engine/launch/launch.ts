@@ -18,11 +18,11 @@ const USER = "user";
 /** The worktree that a new task works in: that of its caller, one of its own, or none. */
 const worktreeFor = async (
   { worktrees }: EngineContext,
-  { agent, directory: project, worktree: isWanted, order }: LaunchRequest,
+  { agent, directory: project, worktree: isWanted, job }: LaunchRequest,
   { callerDirectory }: LaunchPlan,
   signal: AbortSignal,
 ): Promise<Outcome<Worktree | undefined>> => {
-  if (order) return worktrees.make({ directory: project, project, commit: order.commit, signal });
+  if (job) return worktrees.make({ directory: project, project, commit: job.commit, signal });
   const shared = worktrees.around(callerDirectory);
   if (shared && isWanted) return fail("This session works in a worktree, and its tasks do too: leave worktree out.");
   if (shared || !(isWanted || worktrees.isFor(agent))) return { ok: true, value: shared };
@@ -66,7 +66,7 @@ const begin = (
   const { description, batchId, model, schema, parentTask } = plan;
   const { store, runtime, progress, clock, ids, worktrees, sessionDirectories, options } = ctx;
   const { wake = options.wake } = request;
-  const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority, order } = request;
+  const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority, job } = request;
   const { id: sessionID, forkRefusal } = created;
   if (worktree) {
     sessionDirectories.enter(sessionID, worktree.directory);
@@ -98,7 +98,7 @@ const begin = (
         ...(wake === "all" ? { wake } : {}),
         ...(worktree ? { worktree } : {}),
         ...(offer.ok && offer.value ? { fleet: offer.value } : {}),
-        ...(order ? { order: order.run } : {}),
+        ...(job ? { job: job.run } : {}),
         ...fallbackOf(agent, options.fallback),
         ...gateOf(agent, options.gate),
         ...(schema ? { schema } : {}),
@@ -140,10 +140,10 @@ const carryOut = async (ctx: EngineContext, request: LaunchRequest, plan: Launch
  */
 export const launch = async (ctx: EngineContext, request: LaunchRequest): Promise<Outcome<Launched>> => {
   const { store, launches, batches, options } = ctx;
-  const { parentSessionID, order } = request;
+  const { parentSessionID, job } = request;
   const { tasksPerParent } = options.budget;
   // Before anything else, since a person may be asked for a permission. Tasks of another server are all of one session.
-  if (!order && store.countOf(parentSessionID) + launches.countOf(parentSessionID) >= tasksPerParent)
+  if (!job && store.countOf(parentSessionID) + launches.countOf(parentSessionID) >= tasksPerParent)
     return fail(tooManyTasks(tasksPerParent));
   return launches.counting(parentSessionID, async () => {
     const plan = await planLaunch(ctx, request);

@@ -109,7 +109,8 @@ export const readTranscript = async (
   wanted: TranscriptOptions,
 ): Promise<Outcome<OwnText>> => {
   const server = store.get(taskId)?.task.server;
-  if (server) return fleet?.elsewhere.transcript(server, taskId, wanted) ?? fail(outOfFleet(server, taskId), "host");
+  if (server)
+    return fleet?.conversations.transcript(server, taskId, wanted) ?? fail(outOfFleet(server, taskId), "host");
   const conversation = await host.conversation(taskId);
   if (conversation.ok) return excerpt(conversation.value, wanted);
   const reason = quoteLine(conversation.failure.message);

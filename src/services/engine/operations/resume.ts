@@ -12,15 +12,19 @@ import { findTask, getTask } from "./read-task.ts";
 const ownModelOf = ({ model, refusedModels: [first] = [] }: Task): ModelRef | undefined =>
   first === undefined ? model : first.model;
 
-const resumeEvent = ({ clock, ids }: EngineContext, { prompt, order }: ResumeRequest): TaskEvent => {
+const resumeEvent = ({ clock, ids }: EngineContext, { prompt, job }: ResumeRequest): TaskEvent => {
   const [messageID, partID = ""] = [ids.message(), ...ids.parts(1)];
-  return { type: "RESUME", at: clock.now(), messageID, partID, prompt, ...(order ? { order } : {}) };
+  return { type: "RESUME", at: clock.now(), messageID, partID, prompt, ...(job ? { job } : {}) };
 };
 
 /** Provides what the task goes on with: its worktree, or the server that has its conversation. A failure says why it cannot. */
-const prepare = async ({ worktrees, home }: EngineContext, task: Task, signal: AbortSignal): Promise<Outcome<void>> => {
+const prepare = async (
+  { worktrees, remoteRuns }: EngineContext,
+  task: Task,
+  signal: AbortSignal,
+): Promise<Outcome<void>> => {
   if (task.server === undefined) return worktrees.prepare(task, signal);
-  if (home) return home.mayResume(task, task.server);
+  if (remoteRuns) return remoteRuns.mayResume(task, task.server);
   return fail(own`Its conversation is on server ${quoteLine(task.server.label)}, and this one is in no fleet.`);
 };
 
