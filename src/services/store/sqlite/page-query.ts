@@ -58,7 +58,8 @@ export const createPageQuery = (database: Database, few = FEW) => {
         "tally IN (SELECT value FROM json_each(?))",
         JSON.stringify(tallies.map(({ id }) => id)),
       ];
-      const conditions = isCounted ? [ofTallies, ...compared] : compared;
+      // Texts first: few match, and only of those is it looked up what they are counted in.
+      const conditions = isCounted ? [...compared, ofTallies] : compared;
       const where = conditions.length === 0 ? "" : `WHERE ${conditions.map(([sql]) => sql).join(" AND ")}`;
       const values = conditions.map(([, value]) => value);
       const source = sourceOf(filter, isCounted && counted <= few);
