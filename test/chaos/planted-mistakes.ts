@@ -263,7 +263,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a task that another process supervises is written",
-    file: "src/services/store/sqlite/task-tables.ts",
+    file: "src/services/store/sqlite/task-table.ts",
     code: 'if (!held || (held.owner !== me.id && (whose === "own" || held.owner !== null))) return false;',
     mistake: "if (!held) return false;",
     also: {
@@ -394,7 +394,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "tasks at work are removed as outdated",
-    file: "src/services/store/sqlite/task-tables.ts",
+    file: "src/services/store/sqlite/task-table.ts",
     code: "SELECT seq FROM task WHERE owner IS NULL AND directory = ?1 AND ended_at IS NOT NULL",
     mistake: "SELECT seq FROM task WHERE directory = ?1",
   },
@@ -466,7 +466,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a record that was read is kept though another process has written since",
-    file: "src/services/store/sqlite/task-tables.ts",
+    file: "src/services/store/sqlite/task-table.ts",
     code: "SELECT data_version || ' ' || total_changes() AS version",
     mistake: "SELECT total_changes() AS version",
   },

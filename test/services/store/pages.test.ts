@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createTaskQuery } from "../../../src/services/store/search/query.ts";
-import { summaryOf, type TaskSummary } from "../../../src/services/store/search/task-summary.ts";
+import { createTaskQuery } from "../../../src/services/store/resilient/merged-query.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { createPageQuery } from "../../../src/services/store/sqlite/page-query.ts";
 import { ensureSchema } from "../../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
+import { summaryOf, type TaskSummary } from "../../../src/services/store/sqlite/task-query.ts";
 import type { PageFilter, Store } from "../../../src/services/store/store.ts";
 import { ownerOf } from "./owners.ts";
 import { openResilient, readFile } from "./resilient/open-resilient.ts";

@@ -134,13 +134,13 @@ const forgotten = planted(
 /** What is stored of a task lacks something. */
 const stored = (without: string): Planted =>
   planted(
-    "src/services/store/sqlite/task-tables.ts",
+    "src/services/store/sqlite/task-table.ts",
     "packed(snapshot, store),",
     `packed({ ...snapshot, context: { ...snapshot.context, ${without}: undefined } }, store),`,
   );
 
 const withoutProgress = planted(
-  "src/services/store/sqlite/task-tables.ts",
+  "src/services/store/sqlite/task-table.ts",
   "    JSON.stringify(task.progress),\n",
   "    JSON.stringify({ ...task.progress, toolCalls: 0 }),\n",
 );

@@ -41,8 +41,8 @@ const health: Entry[] = [
   }),
   ...lines(API, HEALTH, COUNTS, {
     "the server returns JSON with `byStatus` (mapping status → count) and `byAgent` (mapping agent → count)": [
-      planted("src/services/store/search/query.ts", "byStatus[status] += count;", "byStatus[status] = 1;"),
-      planted("src/services/store/search/query.ts", "(byAgent.get(agent) ?? 0) + count", "count"),
+      planted("src/services/store/sqlite/task-query.ts", "byStatus[status] += count;", "byStatus[status] = 1;"),
+      planted("src/services/store/sqlite/task-query.ts", "(byAgent.get(agent) ?? 0) + count", "count"),
     ],
   }),
   ...lines(API, HEALTH, DURATIONS, {

@@ -1,6 +1,6 @@
-import { createMergedQuery, summariesOf } from "../search/merged-query.ts";
-import { createRecordQuery, createTaskQuery, type RecordQuery } from "../search/query.ts";
+import { createRecordQuery, type RecordQuery } from "../sqlite/task-query.ts";
 import type { ChangedTask, TaskHistory, TaskRecord } from "../store.ts";
+import { createMergedQuery, createTaskQuery, summariesOf } from "./merged-query.ts";
 import type { Reconnection } from "./reconnect.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 

@@ -7,9 +7,9 @@ import type { Progress, TaskStatus, Usage } from "../../../task.ts";
 import { usageWith } from "../task-usage.ts";
 
 import { type Database, DatabaseError, type OpenDatabase } from "./database.ts";
+import { createTasksBelow } from "./listed-table.ts";
 import { parsePacked, parseStored } from "./rows.ts";
 import { refuseOthers, VERSION, versionOf } from "./schema.ts";
-import { createTasksBelow } from "./tasks-below.ts";
 import { createTextReader } from "./text-table.ts";
 
 /** The fields by which a person recognizes a task. */

@@ -1,7 +1,7 @@
-import type { FoundTask, Match } from "../search/query.ts";
-import { searchKey } from "../search/task-summary.ts";
 import type { PageFilter } from "../store.ts";
 import type { Database, Value } from "./database.ts";
+import type { FoundTask, Match } from "./task-query.ts";
+import { searchKey } from "./task-query.ts";
 
 interface KeyRow {
   id: string;

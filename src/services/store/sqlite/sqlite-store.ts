@@ -4,38 +4,21 @@ import { isAtRest } from "../../../machines/task/machine.ts";
 import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
 import { HEARTBEAT_MS, type KnownOwner, type Owner, STEADY_MS } from "../ownership.ts";
 import type { AbandonedWork, Change, Store, TaskRecord } from "../store.ts";
+import { createCommandTable } from "./command-table.ts";
 import { type Database, databaseError } from "./database.ts";
+import { createListedTable } from "./listed-table.ts";
 import { createOwnershipTables } from "./ownership-tables.ts";
 import { createRowReader, type OnDamaged, refuseDamaged } from "./rows.ts";
 import { refuseNewer } from "./schema.ts";
 import { createSlotTable, type QueueView } from "./slot-table.ts";
-import { createSqliteHistory, type FileHistory } from "./sqlite-history.ts";
-import { createSummaryTables } from "./summary-table.ts";
-import { createTaskList } from "./task-list.ts";
-import { createTaskTables } from "./task-tables.ts";
-import { createTasksBelow } from "./tasks-below.ts";
+import { createRecordQuery, statsOf } from "./task-query.ts";
+import { createTaskTable } from "./task-table.ts";
 import { createTextTable } from "./text-table.ts";
 
-/** A store in a file. Every method throws `DatabaseError` until it is closed, and does nothing after that. */
-export interface SqliteStore extends Store, FileHistory {
-  /**
-   * `origins` has the inputs of tasks whose first record in this file is not that of their launch; null when the journal
-   * does not go back to the launch either.
-   */
-  commit(change: Change, origins?: ReadonlyMap<string, TaskInput | null>): string[];
-  /** Notes runs of this process that asked for slots before, where the file has lost them, or could not be used then. */
-  noteSlots(asked: { waiting: readonly LimitedRequest[]; held: readonly LimitedRequest[] }): void;
-  /** Closes the file without freeing what this process owns in it. */
-  abandon(): void;
-  /**
-   * Writes the whole write-ahead log into the file, and starts a new log. False when other processes have the file open,
-   * perhaps with another log: the file then has everything, but the log stays the same.
-   */
-  renewLog(): boolean;
-}
+export type SqliteStore = ReturnType<typeof createSqliteStore>;
 
-/** Dependencies of a store in a file. */
-export interface SqliteStoreDeps {
+/** A file, and who works with it. */
+interface StoreInFile {
   /** With its tables, see `ensureSchema`. */
   database: Database;
   owner: Owner;
@@ -47,25 +30,24 @@ export interface SqliteStoreDeps {
   onDamaged?: OnDamaged;
 }
 
+const NO_STATS = statsOf({ tasks: [], ended: 0, duration: { sum: 0, max: 0, min: 0 }, usage: { tokens: 0, cost: 0 } });
+
 const originOf = ({ snapshot: { context } }: TaskRecord): TaskInput => ({ facts: context.facts, run: context.run });
 
-/** Creates the store of one owner in a file that many processes share. Throws `DatabaseError`. */
-export const createSqliteStore = ({
-  database,
-  owner: me,
-  now,
-  running,
-  onDamaged = refuseDamaged,
-}: SqliteStoreDeps): SqliteStore => {
+/**
+ * Creates the store of one owner in a file that many processes share. Throws `DatabaseError`, as every method does until it is
+ * closed; after that, they do nothing.
+ */
+export const createSqliteStore = ({ database, owner: me, now, running, onDamaged = refuseDamaged }: StoreInFile) => {
   const texts = createTextTable(database);
   const rows = createRowReader(database, (row) => {
     if (row.table === "task") texts.forget(row.id);
     return onDamaged(row);
   });
-  const tasks = createTaskTables(database, me, rows, texts);
-  const summaries = createSummaryTables(database, rows);
-  const list = createTaskList(database);
-  const below = createTasksBelow(database);
+  const tasks = createTaskTable(database, me, rows, texts);
+  const listed = createListedTable(database, rows);
+  const commands = createCommandTable(database, me, rows);
+  const records = createRecordQuery(listed.query, tasks.get);
   const ownership = createOwnershipTables(database, me, rows, running);
   const slots = createSlotTable(database, me);
   /** The tasks that this owner supervises. */
@@ -117,20 +99,25 @@ export const createSqliteStore = ({
     });
   };
 
+  const read = <T>(work: () => T, otherwise: T): T => (isClosed ? otherwise : work());
+
   const store = (record: TaskRecord, events: readonly TaskEvent[], origin: TaskInput | null): boolean => {
     const id = record.task.sessionID;
     if (!owned.has(id) && !known.has(id) && tasks.insert(record, events, origin)) {
-      summaries.insert(record);
+      listed.insert(record);
       // In the same transaction, so that no crash leaves the launch pending.
       if (origin) ownership.endLaunch(origin.run.messageID);
       return true;
     }
     if (!tasks.update(record, events, owned.has(id) ? "own" : "free")) return false;
-    summaries.update(record);
+    listed.update(record);
     return true;
   };
 
-  const commit: SqliteStore["commit"] = ({ records, journal, prompts }, origins = new Map()) => {
+  const commit = (
+    { records, journal, prompts }: Change,
+    origins: ReadonlyMap<string, TaskInput | null> = new Map(),
+  ): string[] => {
     const events = Map.groupBy(journal, ({ taskId }) => taskId);
     const eventsOf = (taskId: string): TaskEvent[] => events.get(taskId)?.map(({ event }) => event) ?? [];
     const lost = write(() => {
@@ -179,22 +166,16 @@ export const createSqliteStore = ({
 
   withHeartbeat(() => undefined, now());
   return {
-    ...createSqliteHistory({
-      database,
-      owner: me,
-      summaries,
-      tasks,
-      rows,
-      now,
-      write,
-      isOpen: () => !isClosed,
-    }),
+    /**
+     * `origins` has the inputs of tasks whose first record in this file is not that of their launch; null when the journal does
+     * not go back to the launch either.
+     */
     commit,
-    get: (taskId) => (isClosed ? undefined : tasks.get(taskId)),
-    list: (filter) => (isClosed ? [] : list(filter)),
-    countOf: (parentSessionID) => (isClosed ? 0 : tasks.countOf(parentSessionID)),
-    below: (taskIds) => (isClosed ? [] : below(taskIds)),
-    journal: (taskId) => (isClosed ? [] : tasks.journal(taskId)),
+    get: (taskId) => read(() => tasks.get(taskId), undefined),
+    list: (filter) => read(() => listed.list(filter), []),
+    countOf: (parentSessionID) => read(() => tasks.countOf(parentSessionID), 0),
+    below: (taskIds) => read(() => listed.below(taskIds), []),
+    journal: (taskId) => read(() => tasks.journal(taskId), []),
     remove: (taskIds) => {
       write(() => {
         for (const taskId of taskIds) tasks.remove(taskId);
@@ -208,7 +189,7 @@ export const createSqliteStore = ({
       if (counted.size === 0) return;
       write(() => {
         for (const [taskId, progress] of counted) {
-          if (tasks.storeProgress(taskId, progress)) summaries.updateUsage(taskId, progress);
+          if (tasks.storeProgress(taskId, progress)) listed.updateUsage(taskId, progress);
         }
       }, undefined);
     },
@@ -238,7 +219,8 @@ export const createSqliteStore = ({
       noteAsking(requests);
       return write(() => slots.grant(requests, queueView()), []);
     },
-    noteSlots: ({ waiting, held }) => {
+    /** Notes runs of this process that asked for slots before, where the file has lost them, or could not be used then. */
+    noteSlots: ({ waiting, held }: { waiting: readonly LimitedRequest[]; held: readonly LimitedRequest[] }) => {
       noteAsking([...waiting, ...held]);
       write(() => slots.note(waiting, held, queueView()), undefined);
     },
@@ -281,6 +263,28 @@ export const createSqliteStore = ({
       for (const { task } of adopted.tasks) own(task.sessionID);
       return adopted;
     },
+
+    page: (filter) => read(() => records.page(filter), { records: [], total: 0 }),
+    stats: () => read(records.stats, NO_STATS),
+    batch: (batchId) => read(() => records.batch(batchId), []),
+    live: () => read(records.live, []),
+    newestEnded: (count, skip) => read(() => records.newestEnded(count, skip), []),
+    idsStartingWith: (beginning, limit) => read(() => records.idsStartingWith(beginning, limit), []),
+    latestChange: () => read(listed.latestChange, 0),
+    changedSince: (change, limit) => read(() => listed.changedSince(change, limit), []),
+    /** Finds tasks, for a history that knows of more than the file. Not to be used when the store is closed. */
+    query: listed.query,
+    /** Returns the number of the change that created the task; undefined when the file does not have it. */
+    createdChangeOf: (taskId: string) => read(() => listed.createdChangeOf(taskId), undefined),
+    /** Makes all later changes get higher numbers than `change`. */
+    raiseChangeNumber: (change: number) => write(() => listed.raiseChangeNumber(change), undefined),
+
+    submitCommand: (command, at) => write(() => commands.submit(command, at), undefined),
+    takeCommands: () => (read(() => commands.isForMe(now()), false) ? write(() => commands.take(now()), []) : []),
+    storeOutcome: (id, outcome) => write(() => commands.storeOutcome(id, outcome), undefined),
+    takeOutcome: (id) =>
+      read(() => commands.hasOutcome(id), false) ? write(() => commands.takeOutcome(id), undefined) : undefined,
+
     close: () => {
       if (isClosed) return;
       isClosed = true;
@@ -290,11 +294,16 @@ export const createSqliteStore = ({
         database.close();
       }
     },
+    /** Closes the file without freeing what this process owns in it. */
     abandon: () => {
       isClosed = true;
       database.close();
     },
-    renewLog: () => {
+    /**
+     * Writes the whole write-ahead log into the file, and starts a new log. False when other processes have the file open,
+     * perhaps with another log: the file then has everything, but the log stays the same.
+     */
+    renewLog: (): boolean => {
       try {
         database.prepare("PRAGMA journal_mode = DELETE").get();
       } catch (error) {
@@ -305,5 +314,5 @@ export const createSqliteStore = ({
       database.prepare("PRAGMA journal_mode = WAL").get();
       return true;
     },
-  };
+  } satisfies Store & Record<string, unknown>;
 };

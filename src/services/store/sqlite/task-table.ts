@@ -16,7 +16,7 @@ const DAY = 86_400_000;
 const SWEEP_BATCH = 200;
 
 /** Reads and writes the tables `task` and `journal`, and the texts that both refer to. Writing needs a transaction. */
-export const createTaskTables = (
+export const createTaskTable = (
   database: Database,
   me: Owner,
   rows: RowReader,

@@ -1,26 +1,95 @@
-import type { TaskRecord } from "../store.ts";
+import { addUp } from "../../../task.ts";
 import {
-  addCounts,
-  byEnd,
-  countsOf,
-  createTaskQuery,
+  byLaunch,
+  type FileQuery,
   type FoundTask,
-  subtractCounts,
+  searchKey,
+  summaryOf,
   type TaskCounts,
   type TaskQuery,
-} from "./query.ts";
-import { byLaunch, summaryOf, type TaskSummary } from "./task-summary.ts";
+  type TaskSummary,
+} from "../sqlite/task-query.ts";
+import type { PageFilter, TaskRecord } from "../store.ts";
 
-/** Queries over all tasks in a file. */
-export interface FileQuery extends Omit<TaskQuery, "counts"> {
-  /** Counts all tasks. The longest and the shortest run are those of tasks other than `without`. */
-  counts(without?: readonly string[]): TaskCounts;
-  /** Returns the summaries of those tasks that the file has, in any order. */
-  summaries(taskIds: readonly string[]): TaskSummary[];
-}
+/** Sorts ended tasks by their end, newest first. */
+const byEnd = (a: FoundTask, b: FoundTask): number =>
+  (b.endedAt ?? 0) - (a.endedAt ?? 0) || b.createdChange - a.createdChange;
+
+const matcherOf = (filter: PageFilter): ((of: TaskSummary) => boolean) => {
+  const { status, agent, directory, parentSessionID, batchId, search = "" } = filter;
+  const text = searchKey(search);
+  return (summary) =>
+    (status === undefined || summary.status === status) &&
+    (agent === undefined || summary.agent === agent) &&
+    (directory === undefined || summary.directory === directory) &&
+    (parentSessionID === undefined || summary.parentSessionID === parentSessionID) &&
+    (batchId === undefined || summary.batchId === batchId) &&
+    summary.text.includes(text);
+};
+
+const extreme = (pick: (a: number, b: number) => number, a: number | undefined, b: number | undefined) =>
+  a === undefined || b === undefined ? (a ?? b) : pick(a, b);
+
+const addCounts = (a: TaskCounts, b: TaskCounts): TaskCounts => ({
+  tasks: [...a.tasks, ...b.tasks],
+  ended: a.ended + b.ended,
+  duration: {
+    sum: a.duration.sum + b.duration.sum,
+    max: extreme(Math.max, a.duration.max, b.duration.max),
+    min: extreme(Math.min, a.duration.min, b.duration.min),
+  },
+  usage: addUp([a.usage, b.usage]),
+});
+
+/** Subtracts counts. The longest and the shortest run stay. */
+const subtractCounts = (a: TaskCounts, b: TaskCounts): TaskCounts => ({
+  tasks: [...a.tasks, ...b.tasks.map((row) => ({ ...row, count: -row.count }))],
+  ended: a.ended - b.ended,
+  duration: { ...a.duration, sum: a.duration.sum - b.duration.sum },
+  usage: addUp([a.usage, { tokens: -b.usage.tokens, cost: -b.usage.cost }]),
+});
+
+/** Counts summaries. */
+const countsOf = (summaries: readonly TaskSummary[]): TaskCounts => {
+  const durations = summaries.flatMap(({ duration }) => duration ?? []);
+  return {
+    tasks: summaries.map(({ status, agent }) => ({ status, agent, count: 1 })),
+    ended: durations.length,
+    duration: {
+      sum: durations.reduce((sum, duration) => sum + duration, 0),
+      max: durations.reduce<number | undefined>((max, duration) => Math.max(max ?? duration, duration), undefined),
+      min: durations.reduce<number | undefined>((min, duration) => Math.min(min ?? duration, duration), undefined),
+    },
+    usage: addUp(summaries.map(({ usage }) => usage)),
+  };
+};
+
+/** Creates queries over some tasks, comparing each with what is asked. */
+export const createTaskQuery = (summaries: readonly TaskSummary[]): TaskQuery => {
+  const sorted = summaries.toSorted(byLaunch);
+  return {
+    page: (filter) => {
+      const found = sorted.filter(matcherOf(filter)).reverse();
+      return { found: found.slice(filter.offset, filter.offset + filter.limit), total: found.length };
+    },
+    counts: () => countsOf(sorted),
+    batch: (batchId) => sorted.filter((summary) => summary.batchId === batchId),
+    live: () => sorted.filter(({ endedAt }) => endedAt === undefined),
+    newestEnded: (count, skip) =>
+      sorted
+        .filter(({ endedAt }) => endedAt !== undefined)
+        .sort(byEnd)
+        .slice(skip, skip + count),
+    idsStartingWith: (beginning, limit) =>
+      sorted
+        .flatMap(({ id }) => (id.startsWith(beginning) ? [id] : []))
+        .sort()
+        .slice(0, limit),
+  };
+};
 
 /** What the file lacks. */
-export interface Unsaved {
+interface Unsaved {
   /** Tasks whose record in the file is missing or outdated, in the order of their launch. */
   records: readonly TaskRecord[];
   /** Ids of tasks that are not to be found any more. */

@@ -1,11 +1,10 @@
-import { addUp, entryOf, type TaskStatus, type Usage } from "../../../task.ts";
-import type { FileQuery } from "../search/merged-query.ts";
-import type { FoundTask } from "../search/query.ts";
-import { summaryOf, type TaskSummary } from "../search/task-summary.ts";
-import type { ChangedTask, TaskRecord } from "../store.ts";
+import { addUp, entryOf, type Task, type TaskEntry, type TaskStatus, type Usage } from "../../../task.ts";
+import type { ChangedTask, TaskFilter, TaskRecord } from "../store.ts";
+import type { TaskBelow } from "../task-usage.ts";
 import type { Database, Value } from "./database.ts";
 import { createPageQuery } from "./page-query.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
+import { type FileQuery, type FoundTask, summaryOf, type TaskSummary } from "./task-query.ts";
 
 interface SummaryRow {
   id: string;
@@ -57,11 +56,87 @@ const toSummary = (row: SummaryRow): TaskSummary => ({
   usage: { tokens: row.tokens, cost: row.cost },
 });
 
+interface EntryRow {
+  id: string;
+  parent: string;
+  batch: string;
+  status: TaskStatus;
+  agent: string;
+  description: string;
+  resumes: number;
+  is_forked: 0 | 1;
+  started_at: number;
+  run_began_at: number;
+  ended_at: number | null;
+  tokens: number;
+  cost: number;
+  incomplete: NonNullable<Task["incomplete"]> | null;
+}
+
+const toEntry = (row: EntryRow): TaskEntry => {
+  const entry: TaskEntry = {
+    sessionID: row.id,
+    parentSessionID: row.parent,
+    batchId: row.batch,
+    status: row.status,
+    agent: row.agent,
+    description: row.description,
+    resumeCount: row.resumes,
+    isForked: row.is_forked === 1,
+    launchedAt: row.started_at,
+    runBeganAt: row.run_began_at,
+    ownUsage: { tokens: row.tokens, cost: row.cost },
+  };
+  if (row.incomplete !== null) entry.incomplete = row.incomplete;
+  if (row.ended_at !== null) entry.runEndedAt = row.ended_at;
+  return entry;
+};
+
+/** The condition of each field of a filter, and the values that it is given. `id` is compared so that its index is used. */
+const CONDITIONS: { [Field in keyof TaskFilter]-?: { sql: string; values(value: string): Value[] } } = {
+  parentSessionID: { sql: "parent = ?", values: (value) => [value] },
+  batchId: { sql: "batch = ?", values: (value) => [value] },
+  parentTaskId: { sql: "lead = ?", values: (value) => [value] },
+  idPrefix: { sql: "task.id >= ? AND task.id < ? || char(0x10FFFF)", values: (value) => [value, value] },
+};
+
+interface BelowRow {
+  id: string;
+  lead: string;
+  launched_at: number;
+  tokens: number;
+  cost: number;
+}
+
+/** Creates a function that finds all tasks below some tasks, in one query and without reading their records. */
+export const createTasksBelow = (database: Database) => {
+  const select = database.prepare<BelowRow>(
+    `WITH RECURSIVE below (id, lead, started_at, seq) AS (
+       SELECT task.id, lead, started_at, seq FROM json_each(?) AS top CROSS JOIN task ON lead = top.value
+       UNION
+       SELECT task.id, task.lead, task.started_at, task.seq FROM below CROSS JOIN task ON task.lead = below.id
+     )
+     SELECT id, lead, below.started_at AS launched_at, tokens, cost FROM below JOIN listed USING (id)
+     ORDER BY launched_at, seq`,
+  );
+  // Most sessions have no tasks below tasks: then this takes a twentieth of the time (measured, 300 tasks).
+  const selectAny = database.prepare("SELECT 1 FROM task WHERE lead IS NOT NULL LIMIT 1");
+  return (taskIds: readonly string[]): TaskBelow[] =>
+    taskIds.length === 0 || selectAny.get() === undefined
+      ? []
+      : select.all(JSON.stringify(taskIds)).map(({ id, lead, launched_at, tokens, cost }) => ({
+          sessionID: id,
+          parentTaskId: lead,
+          launchedAt: launched_at,
+          ownUsage: { tokens, cost },
+        }));
+};
+
 /**
- * Reads and writes the table `listed`, which has a summary of each task, and reads the tables that triggers derive from
+ * Reads and writes the table `listed`, which has a summary of each task, and reads the table `tally` that triggers derive from
  * it. Writing needs a transaction.
  */
-export const createSummaryTables = (database: Database, rows: RowReader) => {
+export const createListedTable = (database: Database, rows: RowReader) => {
   const bump = database.prepare("UPDATE newest_change SET number = number + 1");
   const raise = database.prepare("UPDATE newest_change SET number = max(number, ?)");
   const insert = database.prepare(
@@ -111,6 +186,13 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
        ORDER BY duration ${order} LIMIT 1`,
     ),
   );
+
+  const selectEntries = (where: string) =>
+    database.prepare<EntryRow>(
+      `SELECT listed.id, parent, batch, listed.status, agent, description, resumes, is_forked, listed.started_at, run_began_at,
+         listed.ended_at, tokens, cost, incomplete
+       FROM task JOIN listed USING (id) ${where} ORDER BY task.started_at, task.seq`,
+    );
 
   const latestChange = (): number => selectLatestChange.get()?.number ?? 0;
 
@@ -173,6 +255,18 @@ export const createSummaryTables = (database: Database, rows: RowReader) => {
     raiseChangeNumber: (change: number) => void raise.run(change),
 
     query,
+    /** Lists tasks from small columns: a task whose record is damaged is listed, too. */
+    list: (filter: TaskFilter): TaskEntry[] => {
+      const given = (Object.keys(CONDITIONS) as (keyof TaskFilter)[]).flatMap((field) => {
+        const value = filter[field];
+        return value === undefined ? [] : { sql: CONDITIONS[field].sql, values: CONDITIONS[field].values(value) };
+      });
+      const where = given.length > 0 ? `WHERE ${given.map(({ sql }) => sql).join(" AND ")}` : "";
+      return selectEntries(where)
+        .all(...given.flatMap(({ values }) => values))
+        .map(toEntry);
+    },
+    below: createTasksBelow(database),
     latestChange,
     createdChangeOf: (taskId: string): number | undefined => selectCreatedChange.get(taskId)?.born,
     changedSince: (change: number, limit: number): ChangedTask[] => {
