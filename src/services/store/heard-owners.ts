@@ -1,30 +1,24 @@
-// ADR-278 in docs/decisions.md
 import type { KnownOwner, LeaseCheck, Owner } from "./ownership.ts";
-
-/** Knows when the owners of a file were last heard, by the clock of the one that looks. */
-export interface HeardOwners {
-  /**
-   * Returns the owner with the time of its last heartbeat by the clock of `me`. To be given each owner at every look: a
-   * heartbeat that is new is one that was heard by then.
-   */
-  hear(owner: KnownOwner, check: LeaseCheck): KnownOwner;
-}
 
 /** Processes of one boot, or of one host name, read the same clock. */
 const clockOf = ({ machine }: Pick<Owner, "machine">): string => machine.split(",", 1)[0] ?? machine;
 
 /**
- * Creates the memory of one owner, which has heard of nobody. The clock of another machine may be minutes off, so that its
+ * Creates the memory of when one owner last heard the others of its file, by its own clock: of nobody yet. The clock of another machine may be minutes off, so that its
  * heartbeats say nothing by their time: they are taken to be made when they are first seen. On the same machine their time
  * counts, unless it is of the future: then the clock was set back.
  */
-export const createHeardOwners = (me: Pick<Owner, "machine">): HeardOwners => {
+export const createHeardOwners = (me: Pick<Owner, "machine">) => {
   const heard = new Map<string, { beatAt: number; at: number }>();
   /** Until when the memory is of use: what was noted before the clock was set, or while this process slept, is not. */
   let since = Number.NaN;
 
   return {
-    hear: (owner, check) => {
+    /**
+     * Returns the owner with the time of its last heartbeat by the clock of `me`. To be given each owner at every look: a
+     * heartbeat that is new is one that was heard by then.
+     */
+    hear: (owner: KnownOwner, check: LeaseCheck): KnownOwner => {
       if (check.since !== since) heard.clear();
       since = check.since;
       const known = heard.get(owner.id);

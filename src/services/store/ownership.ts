@@ -1,4 +1,3 @@
-// ADR-049, ADR-055 in docs/decisions.md
 import { readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";

@@ -1,4 +1,3 @@
-// ADR-066 in docs/decisions.md
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";

@@ -13,40 +13,11 @@ interface Entry {
 /** `unsaved`: the tasks whose record in the file is missing or outdated. `any`: all tasks in the buffer. */
 export type Scope = "unsaved" | "any";
 
-/** The tasks in the write buffer: all live tasks of this process, and ended ones that the file does not have yet. */
-export interface BufferedTasks {
-  commit(change: Pick<Change, "records" | "journal">): void;
-  /** Returns the progress that no unsaved record includes: it must be written separately. */
-  storeProgress(counted: ReadonlyMap<string, Progress>): Map<string, Progress>;
-  /** Adds a task that this process owns from now on, and that the file has as it is. */
-  own(record: TaskRecord): void;
-  /** Removes an owned task to which nothing happened. An unsaved one stays. */
-  release(taskId: string): void;
-  /** Removes a task that was deleted, or that another process owns now. */
-  remove(taskId: string): void;
-  /** Marks a task's record as unsaved, since the file's copy is damaged, and returns it. Its journal is intact. */
-  rewrite(taskId: string): TaskRecord | undefined;
-
-  get(taskId: string, scope: Scope): TaskRecord | undefined;
-  /** `unsaved`: the task's events that the file lacks. `any`: all its events in the buffer. */
-  journal(taskId: string, scope: Scope): TaskEvent[];
-  /** Returns the matching tasks in the order of their launch. */
-  list(filter: TaskFilter, scope: Scope): Task[];
-
-  /** True when the file has everything. */
-  isSaved(): boolean;
-  /** Returns everything that the file lacks. `origins` has an entry for each record. */
-  unsaved(): { records: TaskRecord[]; journal: JournalEntry[]; origins: Map<string, TaskInput | null> };
-  /** Marks everything as saved, and forgets the tasks that are at rest. */
-  markSaved(): void;
-  /** Marks everything as unsaved: the file was lost. */
-  startOver(): void;
-}
-
 /** Sorts tasks by their launch. Tasks of the same millisecond keep their order. */
 const byLaunch = (tasks: Task[]): Task[] => tasks.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
 
-export const createBufferedTasks = (): BufferedTasks => {
+/** Creates the tasks of a write buffer: all live tasks of this process, and ended ones that the file does not have yet. */
+export const createBufferedTasks = () => {
   const entries = new Map<string, Entry>();
   /** Those of the entries that the file lacks: normally those of one change, however many tasks live. */
   const unsaved = new Map<string, Entry>();
@@ -56,7 +27,7 @@ export const createBufferedTasks = (): BufferedTasks => {
   const inScope = (scope: Scope): ReadonlyMap<string, Entry> => (scope === "unsaved" ? unsaved : entries);
 
   return {
-    commit: ({ records, journal: more }) => {
+    commit: ({ records, journal: more }: Pick<Change, "records" | "journal">) => {
       for (const record of records) {
         const { sessionID } = record.task;
         const { facts, run } = record.snapshot.context;
@@ -68,113 +39,69 @@ export const createBufferedTasks = (): BufferedTasks => {
       for (const entry of more) entries.get(entry.taskId)?.events.push(entry.event);
       journal.push(...more);
     },
-    storeProgress: (counted) => {
+    /** Returns the progress that no unsaved record includes: it must be written separately. */
+    storeProgress: (counted: ReadonlyMap<string, Progress>): Map<string, Progress> => {
       for (const [taskId, progress] of counted) {
         const entry = entries.get(taskId);
         if (entry) entry.record = { ...entry.record, task: { ...entry.record.task, progress } };
       }
       return new Map([...counted].filter(([taskId]) => !unsaved.has(taskId)));
     },
-    own: (record) => {
+    /** Adds a task that this process owns from now on, and that the file has as it is. */
+    own: (record: TaskRecord) => {
       if (entries.has(record.task.sessionID)) return;
       entries.set(record.task.sessionID, { record, origin: null, events: [] });
     },
-    release: (taskId) => {
+    /** Removes an owned task to which nothing happened. An unsaved one stays. */
+    release: (taskId: string) => {
       if (!unsaved.has(taskId)) entries.delete(taskId);
     },
-    remove: (taskId) => {
+    /** Removes a task that was deleted, or that another process owns now. */
+    remove: (taskId: string) => {
       entries.delete(taskId);
       unsaved.delete(taskId);
       journal = journal.filter((entry) => entry.taskId !== taskId);
     },
 
-    rewrite: (taskId) => {
+    /** Marks a task's record as unsaved, since the file's copy is damaged, and returns it. Its journal is intact. */
+    rewrite: (taskId: string): TaskRecord | undefined => {
       const entry = entries.get(taskId);
       if (entry) unsaved.set(taskId, entry);
       return entry?.record;
     },
 
-    get: (taskId, scope) => inScope(scope).get(taskId)?.record,
-    journal: (taskId, scope) =>
+    get: (taskId: string, scope: Scope): TaskRecord | undefined => inScope(scope).get(taskId)?.record,
+    /** `unsaved`: the task's events that the file lacks. `any`: all its events in the buffer. */
+    journal: (taskId: string, scope: Scope): TaskEvent[] =>
       scope === "any"
         ? (entries.get(taskId)?.events ?? [])
         : journal.filter((entry) => entry.taskId === taskId).map(({ event }) => event),
-    list: (filter, scope) =>
+    /** Returns the matching tasks in the order of their launch. */
+    list: (filter: TaskFilter, scope: Scope): Task[] =>
       byLaunch(
         [...inScope(scope).values()]
           .filter(({ record }) => matches(record.task, filter))
           .map(({ record }) => record.task),
       ),
 
+    /** True when the file has everything. */
     isSaved: () => unsaved.size === 0,
+    /** Returns everything that the file lacks. `origins` has an entry for each record. */
     unsaved: () => ({
       records: [...unsaved.values()].map(({ record }) => record),
       journal,
       origins: new Map([...unsaved].map(([taskId, { origin }]) => [taskId, origin])),
     }),
+    /** Marks everything as saved, and forgets the tasks that are at rest. */
     markSaved: () => {
       journal = [];
       for (const [taskId, { record }] of unsaved) if (isAtRest(record.snapshot)) entries.delete(taskId);
       unsaved.clear();
     },
+    /** Marks everything as unsaved: the file was lost. */
     startOver: () => {
       for (const [taskId, entry] of entries) unsaved.set(taskId, entry);
       journal = [...entries].flatMap(([taskId, { events }]) => events.map((event) => ({ taskId, event })));
     },
-  };
-};
-
-/** A change that the file does not have yet. */
-export interface NumberedChange {
-  taskId: string;
-  change: number;
-  /** The number of the task's first unsaved change. */
-  first: number;
-}
-
-/**
- * Numbers the changes that the file does not have yet. Their numbers lie between the newest number known to be in the
- * file and the next whole one: every later change of any process has a higher number, so a reader who continues from
- * a number misses none.
- */
-export interface BufferedChanges {
-  /** Notes a change of a task. It gets its number when somebody reads it. */
-  add(taskId: string): void;
-  remove(taskId: string): void;
-  /** Forgets all changes: the file has them, under whole numbers. */
-  clear(): void;
-  /** Returns each task's newest change, in order. `newest` is the newest number known to be in the file. */
-  numbered(newest: number): NumberedChange[];
-  /** Returns the highest number that was given to a change here, or passed as `newest`. */
-  highest(): number;
-}
-
-/** The distance between two numbers: exact up to 2^33 whole numbers, with room for a million between two of them. */
-const STEP = 2 ** -20;
-
-export const createBufferedChanges = (): BufferedChanges => {
-  /** In the order of the newest changes. */
-  const tasks = new Map<string, { change?: number; first?: number }>();
-  let highest = 0;
-
-  return {
-    add: (taskId) => {
-      const { first } = tasks.get(taskId) ?? {};
-      tasks.delete(taskId);
-      tasks.set(taskId, first === undefined ? {} : { first });
-    },
-    remove: (taskId) => void tasks.delete(taskId),
-    clear: () => tasks.clear(),
-    numbered: (newest) => {
-      highest = Math.max(highest, newest);
-      return [...tasks].map(([taskId, known]) => {
-        if (known.change === undefined) highest += STEP;
-        const change = known.change ?? highest;
-        const first = known.first ?? change;
-        tasks.set(taskId, { change, first });
-        return { taskId, change, first };
-      });
-    },
-    highest: () => highest,
   };
 };

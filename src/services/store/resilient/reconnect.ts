@@ -1,14 +1,13 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Condition, Connector, OpenFile } from "../sqlite/connect.ts";
+import type { Condition, createConnector, OpenFile } from "../sqlite/connect.ts";
 import { DatabaseError, databaseError, type FaultKind } from "../sqlite/database.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 
-/** Dependencies of a reconnection. */
-export interface ReconnectionDeps {
-  buffer: WriteBuffer;
-  connector: Connector;
+/** How a store gets to its file, and what it tells of that. */
+export interface FileAccess {
+  connector: ReturnType<typeof createConnector>;
   /** Undefined when the file could not be opened yet. */
   connection: OpenFile | undefined;
   clock: Clock;
@@ -17,21 +16,7 @@ export interface ReconnectionDeps {
   path: string;
 }
 
-/** The connection to the file, reopened when it fails. Its methods never throw. */
-export interface Reconnection {
-  /**
-   * Writes everything unsaved, and returns true when the file has everything. During an outage it tries at most once per
-   * `RETRY_PAUSE_MS`, unless the call is urgent.
-   */
-  flush(urgency?: "urgent"): boolean;
-  /** Reads from the file, or returns what `fallback` does when the file cannot be read. */
-  readOr<T>(read: (store: SqliteStore) => T, fallback: () => T): T;
-  /** Continues in a new file when the old one was moved or removed, and with a new write-ahead log when that was. */
-  reopenIfMoved(): void;
-  isConnected(): boolean;
-  /** Writes what is unsaved, and closes the file. */
-  close(): void;
-}
+export type Reconnection = ReturnType<typeof createReconnection>;
 
 /**
  * Milliseconds between a failed write and the next try that is not urgent. A locked file takes a tenth of a second to
@@ -63,14 +48,11 @@ const MOVED =
 const LOG_SHARED =
   "its write-ahead log (-wal, -shm) was removed while several processes had it open; everything they had stored is in the file";
 
-export const createReconnection = ({
-  buffer,
-  connector,
-  connection: first,
-  clock,
-  log,
-  path,
-}: ReconnectionDeps): Reconnection => {
+/** Creates the connection to the file, reopened when it fails. Its methods never throw. */
+export const createReconnection = (
+  buffer: WriteBuffer,
+  { connector, connection: first, clock, log, path }: FileAccess,
+) => {
   connector.setRecordFallback(buffer.rewrite);
   let connection = first;
   /** Set while the file cannot be used: the time of the last try. Its begin and its end are logged once each. */
@@ -159,7 +141,11 @@ export const createReconnection = ({
     else beginOutage(fault);
   };
 
-  const flush: Reconnection["flush"] = (urgency) => {
+  /**
+   * Writes everything unsaved, and returns true when the file has everything. During an outage it tries at most once per
+   * `RETRY_PAUSE_MS`, unless the call is urgent.
+   */
+  const flush = (urgency?: "urgent"): boolean => {
     if (isClosed) return false;
     if (connection && !outage && buffer.isSaved()) return true;
     if (outage && !urgency && Math.abs(clock.now() - outage.triedAt) < RETRY_PAUSE_MS) return false;
@@ -173,7 +159,8 @@ export const createReconnection = ({
 
   return {
     flush,
-    readOr: (read, fallback) => {
+    /** Reads from the file, or returns what `fallback` does when the file cannot be read. */
+    readOr: <T>(read: (store: SqliteStore) => T, fallback: () => T): T => {
       if (!connection || isClosed) return fallback();
       try {
         return read(connection.store);
@@ -182,6 +169,7 @@ export const createReconnection = ({
         return fallback();
       }
     },
+    /** Continues in a new file when the old one was moved or removed, and with a new write-ahead log when that was. */
     reopenIfMoved: () => {
       if (!connection || isClosed) return;
       const condition = conditionOf(connection);
@@ -189,6 +177,7 @@ export const createReconnection = ({
       if (condition === "logReplaced") renewLog(connection);
     },
     isConnected: () => connection !== undefined,
+    /** Writes what is unsaved, and closes the file. */
     close: () => {
       if (isClosed) return;
       if (!buffer.isSaved() && !flush("urgent")) {

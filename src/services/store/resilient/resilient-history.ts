@@ -4,24 +4,19 @@ import { createMergedQuery, createTaskQuery, summariesOf } from "./merged-query.
 import type { Reconnection } from "./reconnect.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 
-/** Dependencies of a resilient history. */
-export interface ResilientHistoryDeps {
-  buffer: WriteBuffer;
-  reconnection: Reconnection;
-  /** Returns the current record of a task, stored or not. */
-  get: (taskId: string) => TaskRecord | undefined;
-  isClosed: () => boolean;
-}
-
 const UNREACHABLE = "the task database cannot be reached, and commands to other processes go through it";
 
 /**
  * Creates the history of a resilient store: the file's history with all unsaved changes; without a file, the tasks in the
  * buffer. Its methods never throw.
+ * @param get returns the current record of a task, stored or not
  */
-export const createResilientHistory = ({ buffer, reconnection, get, isClosed }: ResilientHistoryDeps): TaskHistory => {
-  const { readOr, flush, isConnected } = reconnection;
-
+export const createResilientHistory = (
+  buffer: WriteBuffer,
+  { readOr, flush, isConnected }: Reconnection,
+  get: (taskId: string) => TaskRecord | undefined,
+  isClosed: () => boolean,
+): TaskHistory => {
   const unsaved = () => ({ records: buffer.records("unsaved"), removed: buffer.removed() });
 
   const query = <T>(run: (query: RecordQuery) => T): T =>

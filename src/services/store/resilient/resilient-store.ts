@@ -3,7 +3,7 @@ import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import type { AbandonedWork, Store, TaskRecord } from "../store.ts";
 import type { TaskBelow } from "../task-usage.ts";
-import { createReconnection, type ReconnectionDeps } from "./reconnect.ts";
+import { createReconnection, type FileAccess } from "./reconnect.ts";
 import { createResilientHistory } from "./resilient-history.ts";
 import { createSlotsInMemory, type SlotKeeper } from "./slots-in-memory.ts";
 import { createWriteBuffer } from "./write-buffer.ts";
@@ -16,11 +16,11 @@ const NO_PLACES: ReturnType<Store["places"]> = new Map();
  * Creates a store in a file that survives faults of the file: changes that cannot be written are kept in memory, and
  * written as soon as that works again. Its methods never throw. See `write-buffer.ts` for how it works.
  */
-export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): Store => {
+export const createResilientStore = (file: FileAccess): Store => {
   const buffer = createWriteBuffer();
-  const reconnection = createReconnection({ ...deps, buffer });
+  const reconnection = createReconnection(buffer, file);
   const { flush, readOr, reopenIfMoved, isConnected, close } = reconnection;
-  const slots = createSlotsInMemory(deps.connector.openInMemory, deps.clock.now);
+  const slots = createSlotsInMemory(file.connector.openInMemory, file.clock.now);
   /** Runs that asked for a slot, as long as their records do not say that they have one, or need none. */
   const asked = new Map<string, { request: LimitedRequest; isHeld: boolean }>();
   /** Where those are noted: in a file, or, while it cannot be used, in memory. */
@@ -124,7 +124,7 @@ export const createResilientStore = (deps: Omit<ReconnectionDeps, "buffer">): St
 
   if (!isConnected()) flush();
   return {
-    ...createResilientHistory({ buffer, reconnection, get, isClosed: () => isClosed }),
+    ...createResilientHistory(buffer, reconnection, get, () => isClosed),
     commit: (change) => {
       slots.follow(change.records);
       for (const { task, snapshot } of change.records) if (slotOf(snapshot) !== "waiting") asked.delete(task.sessionID);

@@ -6,28 +6,17 @@ import type { Store, TaskRecord } from "../store.ts";
 /** What a store does with slots. */
 export type SlotKeeper = Pick<Store, "grantSlots" | "startQueued" | "places">;
 
-/** The slots of this process while the file cannot be used. Those of other processes are not known then. */
-export interface SlotsInMemory extends SlotKeeper {
-  /** Begins with the runs that hold slots as their records say, and with those that asked since. */
-  begin(
-    records: readonly TaskRecord[],
-    asked: { waiting: readonly LimitedRequest[]; held: readonly LimitedRequest[] },
-  ): void;
-  /** Has the slots follow from newer records. Does nothing before `begin` and after `end`. */
-  follow(records: readonly TaskRecord[]): void;
-  end(): void;
-}
-
 /** All slots in memory are those of this process. */
 const OWNER = "this process";
 
 /**
- * Creates slots in memory, which hold nothing until `begin`. They are a table like that of the file, so that the queue is the
+ * Keeps the slots of this process while the file cannot be used, when those of others are not known: none until `begin`. They
+ * are a table like that of the file, so that the queue is the
  * same on bad days.
  * @param open opens an empty database in memory, of the newest version
  * @param now epoch milliseconds
  */
-export const createSlotsInMemory = (open: () => Database, now: () => number): SlotsInMemory => {
+export const createSlotsInMemory = (open: () => Database, now: () => number) => {
   let opened: { database: Database; table: ReturnType<typeof createSlotTable> } | undefined;
 
   const use = <T>(work: (table: ReturnType<typeof createSlotTable>) => T, otherwise: T): T => {
@@ -43,8 +32,19 @@ export const createSlotsInMemory = (open: () => Database, now: () => number): Sl
     opened = undefined;
   };
 
+  const keeper: SlotKeeper = {
+    grantSlots: (requests) => use((table) => table.grant(requests, view()), []),
+    startQueued: (isWanted) => use((table) => table.start(isWanted, view()), []),
+    places: (taskIds, ofEachLane = 0) => opened?.table.places(taskIds, ofEachLane, view()) ?? new Map(),
+  };
+
   return {
-    begin: (records, { waiting, held }) => {
+    ...keeper,
+    /** Begins with the runs that hold slots as their records say, and with those that asked since. */
+    begin: (
+      records: readonly TaskRecord[],
+      { waiting, held }: { waiting: readonly LimitedRequest[]; held: readonly LimitedRequest[] },
+    ) => {
       end();
       const database = open();
       opened = { database, table: createSlotTable(database, { id: OWNER }) };
@@ -53,10 +53,8 @@ export const createSlotsInMemory = (open: () => Database, now: () => number): Sl
         table.note(waiting, held, view());
       }, undefined);
     },
-    follow: (records) => use((table) => records.forEach(table.follow), undefined),
+    /** Has the slots follow from newer records. Does nothing before `begin` and after `end`. */
+    follow: (records: readonly TaskRecord[]) => use((table) => records.forEach(table.follow), undefined),
     end,
-    grantSlots: (requests) => use((table) => table.grant(requests, view()), []),
-    startQueued: (isWanted) => use((table) => table.start(isWanted, view()), []),
-    places: (taskIds, ofEachLane = 0) => opened?.table.places(taskIds, ofEachLane, view()) ?? new Map(),
   };
 };

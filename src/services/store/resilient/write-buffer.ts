@@ -1,4 +1,3 @@
-// ADR-056 in docs/decisions.md
 /**
  * What the write buffer is for: tasks go on while their file cannot be used (disk full, locked, damaged, removed), and
  * nothing is lost when it can be used again. How the pieces fit:
@@ -11,9 +10,11 @@
  *   are single writes that are forgotten one by one, so a failure in between repeats nothing.
  * - Live tasks, pending prompts and launches stay here after they are saved, marked as saved. If the file is lost,
  *   `startOver` marks them as unsaved, and `save` rebuilds them in a new file. Ended tasks cannot be rebuilt.
- * - `buffered-tasks.ts` holds tasks, their events and the numbers of their changes, `commands-in-memory.ts` commands.
+ * - `buffered-tasks.ts` has tasks and their events, `buffered-changes.ts` the numbers of their changes, `commands-in-memory.ts`
+ *   commands.
+ *
+ * Every write goes this way, so that the path of a bad day is that of every day (docs/decisions/056-every-write-goes-through-a-buffer.md).
  */
-import type { TaskEvent } from "../../../machines/task/events.ts";
 import { entryOf, type Progress, type Task, type TaskEntry } from "../../../task.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import type {
@@ -26,7 +27,8 @@ import type {
   TaskFilter,
   TaskRecord,
 } from "../store.ts";
-import { type BufferedChanges, createBufferedChanges, createBufferedTasks, type Scope } from "./buffered-tasks.ts";
+import { createBufferedChanges } from "./buffered-changes.ts";
+import { createBufferedTasks, type Scope } from "./buffered-tasks.ts";
 import { createCommandsInMemory } from "./commands-in-memory.ts";
 
 /**
@@ -37,61 +39,13 @@ const CHANGE_GAP = 1_000;
 
 type Unsaved<T> = T & { isUnsaved: boolean };
 
+export type WriteBuffer = ReturnType<typeof createWriteBuffer>;
+
 /**
- * An in-memory copy of all changes not yet in the file, and of all live work, from which a lost file is rebuilt. Methods
+ * Creates a copy in memory of all changes not yet in the file, and of all live work, from which a lost file is rebuilt. Methods
  * named as in `Store` note what that method is given.
  */
-export interface WriteBuffer {
-  /** Ignores tasks that were removed before; they are returned by `takeDisowned`. */
-  commit(change: Change): void;
-  remove(taskIds: string[]): void;
-  storeProgress(counted: ReadonlyMap<string, Progress>): void;
-  beginLaunch(launch: PendingLaunch): void;
-  endLaunch(messageID: string): void;
-  claim(record: TaskRecord): void;
-  release(taskId: string): void;
-  /** Has a damaged record in the file replaced by the one in the buffer, if there is one. Returns that. */
-  rewrite(taskId: string): TaskRecord | undefined;
-  /** Adds work that this process owns from now on, and that the file has already. */
-  own(work: Partial<AbandonedWork>): void;
-  /** Drops tasks that another process owns, or that are gone. */
-  disown(taskIds: string[]): void;
-  /** Returns the tasks disowned since the last call. */
-  takeDisowned(): string[];
-  submitCommand(command: PendingCommand, at: number): void;
-  storeOutcome(id: string, outcome: CommandOutcome): void;
-
-  /** Takes the commands in memory for tasks in the buffer, each once. */
-  takeCommands(): PendingCommand[];
-  /** Refuses a command that is still in memory, unless its task is in the buffer. */
-  refuseCommand(command: PendingCommand, reason: string): void;
-  /** Takes the outcome of a command that was taken from memory. */
-  takeOutcome(id: string): CommandOutcome | undefined;
-  changes: BufferedChanges;
-
-  get(taskId: string, scope: Scope): TaskRecord | undefined;
-  /** Returns a task read from the file with its unsaved progress. */
-  withLatestProgress(task: Task): Task;
-  journal(taskId: string, scope: Scope): TaskEvent[];
-  /** Returns a list read from the file with all unsaved changes. */
-  mergeUnsaved(listed: TaskEntry[], filter: TaskFilter): TaskEntry[];
-  /** Returns the matching tasks in the buffer. */
-  list(filter: TaskFilter): TaskEntry[];
-  isRemoved(taskId: string): boolean;
-  /** Returns the tasks that the file still has, although they were removed. */
-  removed(): string[];
-  /** Returns the records in the order of their launch. */
-  records(scope: Scope): TaskRecord[];
-
-  /** True when the file has everything. */
-  isSaved(): boolean;
-  /** Writes everything unsaved. When that throws, a repeated call writes only what is left. */
-  save(store: SqliteStore): void;
-  /** Marks all live work as unsaved: the file was lost, and a new one takes its place. */
-  startOver(): void;
-}
-
-export const createWriteBuffer = (): WriteBuffer => {
+export const createWriteBuffer = () => {
   const tasks = createBufferedTasks();
   const prompts = new Map<string, Unsaved<PendingPrompts>>();
   const launches = new Map<string, Unsaved<PendingLaunch>>();
@@ -126,7 +80,7 @@ export const createWriteBuffer = (): WriteBuffer => {
     changes.remove(taskId);
   };
 
-  const disown = (taskIds: string[]) => {
+  const disown = (taskIds: readonly string[]) => {
     for (const taskId of taskIds) {
       drop(taskId);
       disowned.add(taskId);
@@ -166,7 +120,8 @@ export const createWriteBuffer = (): WriteBuffer => {
   };
 
   return {
-    commit: (change) => {
+    /** Ignores tasks that were removed before; they are returned by `takeDisowned`. */
+    commit: (change: Change) => {
       const taskIds = change.records.map(({ task }) => task.sessionID);
       for (const taskId of taskIds) {
         forgetPending(taskId);
@@ -176,31 +131,32 @@ export const createWriteBuffer = (): WriteBuffer => {
       for (const list of change.prompts) prompts.set(list.parentSessionID, { ...list, isUnsaved: true });
       disown(taskIds.filter((taskId) => removed.has(taskId)));
     },
-    remove: (taskIds) => {
+    remove: (taskIds: readonly string[]) => {
       for (const taskId of taskIds) {
         drop(taskId);
         removed.add(taskId);
       }
     },
-    storeProgress: (counted) => {
+    storeProgress: (counted: ReadonlyMap<string, Progress>) => {
       for (const taskId of counted.keys()) changes.add(taskId);
       for (const [taskId, latest] of tasks.storeProgress(counted)) progress.set(taskId, latest);
     },
-    beginLaunch: (launch) => void launches.set(launch.messageID, { ...launch, isUnsaved: true }),
-    endLaunch: (messageID) => {
+    beginLaunch: (launch: PendingLaunch) => void launches.set(launch.messageID, { ...launch, isUnsaved: true }),
+    endLaunch: (messageID: string) => {
       const launch = launches.get(messageID);
       if (launch && !launch.isUnsaved) endedLaunches.add(messageID);
       launches.delete(messageID);
     },
-    claim: (record) => {
+    claim: (record: TaskRecord) => {
       tasks.own(record);
       if (!released.delete(record.task.sessionID)) claimed.add(record.task.sessionID);
     },
-    release: (taskId) => {
+    release: (taskId: string) => {
       tasks.release(taskId);
       if (!claimed.delete(taskId)) released.add(taskId);
     },
-    own: (work) => {
+    /** Adds work that this process owns from now on, and that the file has already. */
+    own: (work: Partial<AbandonedWork>) => {
       work.tasks?.forEach(tasks.own);
       for (const { parentSessionID, prompts: more } of work.prompts ?? []) {
         const known = prompts.get(parentSessionID) ?? { parentSessionID, prompts: [], isUnsaved: false };
@@ -208,41 +164,54 @@ export const createWriteBuffer = (): WriteBuffer => {
       }
       for (const launch of work.launches ?? []) launches.set(launch.messageID, { ...launch, isUnsaved: false });
     },
+    /** Has a damaged record in the file replaced by the one in the buffer, if there is one. Returns that. */
     rewrite: tasks.rewrite,
+    /** Drops tasks that another process owns, or that are gone. */
     disown,
+    /** Returns the tasks disowned since the last call. */
     takeDisowned: () => {
       const taken = [...disowned];
       disowned.clear();
       return taken;
     },
     submitCommand: commands.submit,
-    storeOutcome: (id, outcome) => {
+    storeOutcome: (id: string, outcome: CommandOutcome) => {
       if (!commands.storeOutcome(id, outcome)) outcomes.set(id, outcome);
     },
 
+    /** Takes the commands in memory for tasks in the buffer, each once. */
     takeCommands: () => commands.take((taskId) => tasks.get(taskId, "any") !== undefined),
-    refuseCommand: ({ taskId }, reason) => {
+    /** Refuses a command that is still in memory, unless its task is in the buffer. */
+    refuseCommand: ({ taskId }: PendingCommand, reason: string) => {
       if (tasks.get(taskId, "any")) return;
       for (const { id } of commands.take((other) => other === taskId)) commands.storeOutcome(id, { refused: reason });
     },
+    /** Takes the outcome of a command that was taken from memory. */
     takeOutcome: commands.takeOutcome,
     changes,
 
     get: tasks.get,
+    /** Returns a task read from the file with its unsaved progress. */
     withLatestProgress,
     journal: tasks.journal,
-    mergeUnsaved: (listed, filter) => {
+    /** Returns a list read from the file with all unsaved changes. */
+    mergeUnsaved: (listed: TaskEntry[], filter: TaskFilter): TaskEntry[] => {
       const unsaved = tasks.list(filter, "unsaved").map(entryOf);
       if (unsaved.length === 0 && removed.size === 0 && progress.size === 0) return listed;
       const isSaved = ({ sessionID }: TaskEntry) => !removed.has(sessionID) && !tasks.get(sessionID, "unsaved");
       const saved = listed.filter(isSaved).map(withLatestUsage);
       return [...saved, ...unsaved].sort((a, b) => a.launchedAt - b.launchedAt);
     },
-    list: (filter) => tasks.list(filter, "any").map(entryOf),
-    isRemoved: (taskId) => removed.has(taskId),
+    /** Returns the matching tasks in the buffer. */
+    list: (filter: TaskFilter): TaskEntry[] => tasks.list(filter, "any").map(entryOf),
+    isRemoved: (taskId: string) => removed.has(taskId),
+    /** Returns the tasks that the file still has, although they were removed. */
     removed: () => [...removed],
-    records: (scope) => tasks.list({}, scope).flatMap(({ sessionID }) => tasks.get(sessionID, scope) ?? []),
+    /** Returns the records in the order of their launch. */
+    records: (scope: Scope): TaskRecord[] =>
+      tasks.list({}, scope).flatMap(({ sessionID }) => tasks.get(sessionID, scope) ?? []),
 
+    /** True when the file has everything. */
     isSaved: () =>
       !isNew &&
       smallChanges.every(({ size }) => size === 0) &&
@@ -250,7 +219,8 @@ export const createWriteBuffer = (): WriteBuffer => {
       !hasUnsaved(prompts) &&
       !hasUnsaved(launches) &&
       tasks.isSaved(),
-    save: (store) => {
+    /** Writes everything unsaved. When that throws, a repeated call writes only what is left. */
+    save: (store: SqliteStore) => {
       if (isNew && changes.highest() > 0) store.raiseChangeNumber(Math.ceil(changes.highest()) + CHANGE_GAP);
       isNew = false;
       if (removed.size > 0) store.remove([...removed]);
@@ -274,6 +244,7 @@ export const createWriteBuffer = (): WriteBuffer => {
         outcomes.delete(id);
       }
     },
+    /** Marks all live work as unsaved: the file was lost, and a new one takes its place. */
     startOver: () => {
       isNew = true;
       tasks.startOver();

@@ -3,7 +3,7 @@ import type { Log } from "../../platform/log.ts";
 import type { KnownOwner, Owner } from "../ownership.ts";
 import type { TaskRecord } from "../store.ts";
 import { type Database, DatabaseError, databaseError, type OpenDatabase } from "./database.ts";
-import type { LogIdentity, StoreFile } from "./database-file.ts";
+import type { createStoreFile, LogIdentity } from "./database-file.ts";
 import { type JournalMode, openWithJournal, probe } from "./journal-mode.ts";
 import type { OnDamaged } from "./rows.ts";
 import { ensureSchema } from "./schema.ts";
@@ -12,7 +12,7 @@ import { createSqliteStore, type SqliteStore } from "./sqlite-store.ts";
 /** An open file with the store in it. */
 export interface OpenFile {
   store: SqliteStore;
-  /** See `StoreFile.identity`. */
+  /** See `createStoreFile`. */
   identity: string | undefined;
   /** The write-ahead log that the store writes to. */
   log: LogIdentity;
@@ -24,24 +24,9 @@ export interface OpenFile {
  */
 export type Condition = "whole" | "replaced" | "logReplaced";
 
-/** Opens and reopens the file. Its methods throw `DatabaseError`. */
-export interface Connector {
-  /** Opens the file, or a new one: one that is damaged, or of a build from before the first release, is set aside first. */
-  connect(): OpenFile;
-  /** Opens a database in memory with empty tables. */
-  openInMemory(): Database;
-  /** Renames the file as damaged, unless it is not the one of that identity any more. `reason` is for the log. */
-  setAside(identity: string | undefined, reason: string): void;
-  /** Sets where to find the record of a task whose row is damaged. */
-  setRecordFallback(recordOf: (taskId: string) => TaskRecord | undefined): void;
-  conditionOf(connection: OpenFile): Condition;
-  /** Starts a new log for a file in condition `logReplaced`. Undefined when other processes have the file open. */
-  reconnect(connection: OpenFile): OpenFile | undefined;
-}
-
-/** Dependencies of a connector. */
-export interface ConnectorDeps {
-  file: StoreFile;
+/** A file that is shared, and who shares it. */
+interface SharedFile {
+  file: ReturnType<typeof createStoreFile>;
   openDatabase: OpenDatabase;
   owner: Owner;
   clock: Clock;
@@ -53,7 +38,8 @@ export interface ConnectorDeps {
 /** The most files that a process sets aside. If new files are damaged again and again, the disk is broken. */
 const MAX_DAMAGED_FILES = 3;
 
-export const createConnector = ({ file, openDatabase, owner, clock, log, running }: ConnectorDeps): Connector => {
+/** Creates what opens and reopens the file. Its methods throw `DatabaseError`. */
+export const createConnector = ({ file, openDatabase, owner, clock, log, running }: SharedFile) => {
   let damaged = 0;
   let recordInMemory: (taskId: string) => TaskRecord | undefined = () => undefined;
   /** The damaged rows that were logged: each is logged once. */
@@ -71,6 +57,7 @@ export const createConnector = ({ file, openDatabase, owner, clock, log, running
     return inMemory;
   };
 
+  /** Renames the file as damaged, unless it is not the one of that identity any more. `reason` is for the log. */
   const setAside = (identity: string | undefined, reason: string) => {
     damaged += 1;
     if (damaged > MAX_DAMAGED_FILES) {
@@ -163,7 +150,7 @@ export const createConnector = ({ file, openDatabase, owner, clock, log, running
     }
   };
 
-  const conditionOf: Connector["conditionOf"] = (connection) => {
+  const conditionOf = (connection: OpenFile): Condition => {
     if (file.identity() !== connection.identity) return "replaced";
     const known = connection.log;
     // Without a log, changes go directly into the file.
@@ -173,7 +160,8 @@ export const createConnector = ({ file, openDatabase, owner, clock, log, running
   };
 
   return {
-    connect: () => {
+    /** Opens the file, or a new one: one that is damaged, or of a build from before the first release, is set aside first. */
+    connect: (): OpenFile => {
       for (;;) {
         file.prepare();
         tighten();
@@ -189,17 +177,20 @@ export const createConnector = ({ file, openDatabase, owner, clock, log, running
         }
       }
     },
-    openInMemory: () => {
+    /** Opens a database in memory with empty tables. */
+    openInMemory: (): Database => {
       const database = openDatabase(":memory:");
       ensureSchema(database);
       return database;
     },
     setAside,
-    setRecordFallback: (recordOf) => {
+    /** Sets where to find the record of a task whose row is damaged. */
+    setRecordFallback: (recordOf: (taskId: string) => TaskRecord | undefined) => {
       recordInMemory = recordOf;
     },
     conditionOf,
-    reconnect: (connection) => {
+    /** Starts a new log for a file in condition `logReplaced`. Undefined when other processes have the file open. */
+    reconnect: (connection: OpenFile): OpenFile | undefined => {
       const { wal } = file.log();
       // A new log that another process writes to must be neither overwritten nor removed.
       if (wal !== undefined && wal !== connection.log.wal) return undefined;

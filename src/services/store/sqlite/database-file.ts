@@ -1,4 +1,3 @@
-// ADR-057 in docs/decisions.md
 import {
   closeSync,
   existsSync,
@@ -15,31 +14,8 @@ import { errorMessage } from "../../platform/log.ts";
 import { makePrivate } from "../../platform/private-files.ts";
 import { DatabaseError, databaseError } from "./database.ts";
 
-/** A database file in the file system. Its methods throw `DatabaseError`. */
-export interface StoreFile {
-  path: string;
-  /** Creates the folder (mode 0700) and the file (mode 0600) if they do not exist. */
-  prepare(): void;
-  /** Creates and removes an empty file beside it, and fails as that does: SQLite does not say why it could not. */
-  tryToCreate(): void;
-  /** Removes other users' access to the folder and the files, see `restrictToOwner`. */
-  tighten(): PermissionChanges;
-  /** Identifies the file, as opposed to others of the same name over time. Undefined when there is none. */
-  identity(): string | undefined;
-  /**
-   * Identifies the files of the write-ahead log: `-wal` has the changes that are not in the file itself yet, `-shm` is its
-   * index. All processes that have the file open share both.
-   */
-  log(): LogIdentity;
-  /**
-   * Renames the file and its log to an unused name that says why (`damaged`), and returns that name. Does nothing and returns
-   * undefined when the file's identity is another: another process has replaced it already.
-   */
-  setAside(identity: string | undefined, why: AsideReason, now: number): string | undefined;
-}
-
 /** Why a file is not used any more. */
-export type AsideReason = "damaged" | "unreleased";
+type AsideReason = "damaged" | "unreleased";
 
 /** The identities of the two files of a write-ahead log; undefined for one that does not exist. */
 export interface LogIdentity {
@@ -79,7 +55,8 @@ const renameIfThere = (from: string, to: string) => {
   if (existsSync(from)) renameSync(from, to);
 };
 
-export const createStoreFile = (path: string): StoreFile => {
+/** Creates the access to a database file in the file system. Its methods throw `DatabaseError`. */
+export const createStoreFile = (path: string) => {
   const lock = `${path}.setting-aside`;
 
   const identity = () => identityOf(path);
@@ -104,6 +81,7 @@ export const createStoreFile = (path: string): StoreFile => {
 
   return {
     path,
+    /** Creates the folder (mode 0700) and the file (mode 0600) if they do not exist. */
     prepare: () =>
       attempt(() => {
         if (lockedByAnother()) throw busy();
@@ -116,16 +94,27 @@ export const createStoreFile = (path: string): StoreFile => {
           if (codeOf(error) !== "EEXIST") throw error;
         }
       }),
+    /** Creates and removes an empty file beside it, and fails as that does: SQLite does not say why it could not. */
     tryToCreate: () =>
       attempt(() => {
         const probe = `${path}.probe-${process.pid}`;
         closeSync(openSync(probe, "w", 0o600));
         unlinkSync(probe);
       }),
+    /** Removes other users' access to the folder and the files, see `restrictToOwner`. */
     tighten: () => restrictToOwner(path),
-    identity: () => attempt(identity),
-    log: () => attempt(() => ({ wal: identityOf(`${path}-wal`), shm: identityOf(`${path}-shm`) })),
-    setAside: (expected, why, now) =>
+    /** Identifies the file, as opposed to others of the same name over time. Undefined when there is none. */
+    identity: (): string | undefined => attempt(identity),
+    /**
+     * Identifies the files of the write-ahead log: `-wal` has the changes that are not in the file itself yet, `-shm` is its
+     * index. All processes that have the file open share both.
+     */
+    log: (): LogIdentity => attempt(() => ({ wal: identityOf(`${path}-wal`), shm: identityOf(`${path}-shm`) })),
+    /**
+     * Renames the file and its log to an unused name that says why, and returns that name. Does nothing and returns undefined
+     * when the file's identity is another: another process has replaced it already.
+     */
+    setAside: (expected: string | undefined, why: AsideReason, now: number): string | undefined =>
       attempt(() => {
         if (lockedByAnother()) throw busy();
         try {

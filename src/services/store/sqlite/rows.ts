@@ -30,14 +30,6 @@ export interface DamagedRow {
 /** Called each time a damaged row is read. Returns the record of a task if it is known without its row. */
 export type OnDamaged = (row: DamagedRow) => TaskRecord | undefined;
 
-/** Reads single rows, so that a damaged one does not affect the others. A row with a damaged text is damaged. */
-export interface RowReader {
-  /** Parses a stored JSON text, or packed JSON with the texts to it. Undefined when it is damaged. */
-  value<T>(table: DamagedRow["table"], id: string, json: string, textOf?: TextOf): T | undefined;
-  /** Reads a record. Undefined when its row is damaged and the record not known otherwise. */
-  record(row: RecordRow): TaskRecord | undefined;
-}
-
 const intact = <T>(parse: () => unknown): T => {
   try {
     return parse() as T;
@@ -57,7 +49,10 @@ export const refuseDamaged: OnDamaged = ({ table, id, reason }) => {
   throw new DatabaseError("damaged", `row ${id} of the table "${table}": ${reason}`);
 };
 
-export const createRowReader = (database: Database, onDamaged: OnDamaged): RowReader => {
+export type RowReader = ReturnType<typeof createRowReader>;
+
+/** Reads single rows, so that a damaged one does not affect the others. A row with a damaged text is damaged. */
+export const createRowReader = (database: Database, onDamaged: OnDamaged) => {
   const textsOf = createTextReader(database);
   const attempt = <T>(read: () => T, instead: (reason: string) => T | undefined): T | undefined => {
     try {
@@ -67,7 +62,8 @@ export const createRowReader = (database: Database, onDamaged: OnDamaged): RowRe
     }
   };
   return {
-    value: <T>(table: DamagedRow["table"], id: string, json: string, textOf?: TextOf) =>
+    /** Parses a stored JSON text, or packed JSON with the texts to it. Undefined when it is damaged. */
+    value: <T>(table: DamagedRow["table"], id: string, json: string, textOf?: TextOf): T | undefined =>
       attempt(
         () => (textOf ? parsePacked<T>(json, textOf) : parseStored<T>(json)),
         (reason) => {
@@ -75,7 +71,8 @@ export const createRowReader = (database: Database, onDamaged: OnDamaged): RowRe
           return undefined;
         },
       ),
-    record: (row) =>
+    /** Reads a record. Undefined when its row is damaged and the record not known otherwise. */
+    record: (row: RecordRow): TaskRecord | undefined =>
       attempt(
         () => {
           const snapshot = parsePacked<StoredSnapshot>(row.snapshot, textsOf(row.seq));
