@@ -5,7 +5,7 @@ import { DatabaseError, databaseError, type FaultKind } from "../sqlite/database
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 
-/** How a store gets to its file, and what it tells of that. */
+/** How a store gets to its file, and where it reports faults. */
 export interface FileAccess {
   connector: ReturnType<typeof createConnector>;
   /** Undefined when the file could not be opened yet. */
@@ -121,8 +121,8 @@ export const createReconnection = (
   };
 
   /**
-   * Opens a file anew of whose open log no lock could be had: each further call would wait for as long, and with it the host.
-   * Opening fails at once where there are no locks, and says so.
+   * Opens a file again whose open log could not be locked: each further call would wait for as long, and with it the host.
+   * Where there are no locks, opening fails at once, with a reason.
    */
   const openAnew = (old: OpenFile) => {
     connection = undefined;

@@ -114,7 +114,7 @@ export const createResilientStore = (file: FileAccess): Store => {
     return lost;
   };
 
-  const hold = (taskIds: readonly string[]) => {
+  const markHeld = (taskIds: readonly string[]) => {
     for (const taskId of taskIds) {
       const of = asked.get(taskId);
       if (of) of.isHeld = true;
@@ -198,9 +198,9 @@ export const createResilientStore = (file: FileAccess): Store => {
 
     grantSlots: (requests) => {
       for (const request of requests) asked.set(request.taskId, { request, isHeld: false });
-      return hold(withSlots((keeper) => keeper.grantSlots(requests), []));
+      return markHeld(withSlots((keeper) => keeper.grantSlots(requests), []));
     },
-    startQueued: (isWanted) => hold(withSlots((keeper) => keeper.startQueued(isWanted), [])),
+    startQueued: (isWanted) => markHeld(withSlots((keeper) => keeper.startQueued(isWanted), [])),
     places: (taskIds, ofEachLane) => withSlots((keeper) => keeper.places(taskIds, ofEachLane), NO_PLACES),
 
     beginLaunch: buffered(buffer.beginLaunch),

@@ -53,7 +53,7 @@ export const createSlotsInMemory = (open: () => Database, now: () => number) => 
         table.note(waiting, held, view());
       }, undefined);
     },
-    /** Has the slots follow from newer records. Does nothing before `begin` and after `end`. */
+    /** Makes the slots follow from newer records. Does nothing before `begin` and after `end`. */
     follow: (records: readonly TaskRecord[]) => use((table) => records.forEach(table.follow), undefined),
     end,
   };

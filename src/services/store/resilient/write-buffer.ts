@@ -164,7 +164,7 @@ export const createWriteBuffer = () => {
       }
       for (const launch of work.launches ?? []) launches.set(launch.messageID, { ...launch, isUnsaved: false });
     },
-    /** Has a damaged record in the file replaced by the one in the buffer, if there is one. Returns that. */
+    /** Marks the record in the buffer as unsaved, since that in the file is damaged, and returns it, if there is one. */
     rewrite: tasks.rewrite,
     /** Drops tasks that another process owns, or that are gone. */
     disown,

@@ -41,7 +41,7 @@ const leaveLog = (openDatabase: OpenDatabase, path: string) => {
   rmSync(`${path}-shm`, { force: true });
 };
 
-/** Opens a file, and says whether it has a write-ahead log. */
+/** Opens a file, and returns whether it has a write-ahead log. */
 const openAsItIs = (openDatabase: OpenDatabase, path: string): { database: Database; hasLog: boolean } => {
   const database = openDatabase(path);
   try {
@@ -55,7 +55,7 @@ const openAsItIs = (openDatabase: OpenDatabase, path: string): { database: Datab
   }
 };
 
-/** Opens a file, and says which journal it is to have on its file system. Throws `DatabaseError`. */
+/** Opens a file, and returns which journal it is to have on its file system. Throws `DatabaseError`. */
 export const openWithJournal = (
   openDatabase: OpenDatabase,
   path: string,

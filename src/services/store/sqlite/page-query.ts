@@ -72,7 +72,7 @@ export const createPageQuery = (database: Database, few = FEW) => {
         .all(...values, limit, offset)
         .map(({ id, born, started_at }): FoundTask => ({ id, createdChange: born, startedAt: started_at }));
       if (compared.length === 0) return { found, total: counted };
-      // The last page says how many there are: a second look at all texts is saved.
+      // The last page shows how many there are, which saves a second look at all texts.
       if (found.length < limit && (found.length > 0 || offset === 0)) return { found, total: offset + found.length };
       const count = database.prepare<{ tasks: number }>(`SELECT count(*) AS tasks FROM ${source} ${where}`);
       return { found, total: count.get(...values)?.tasks ?? 0 };

@@ -108,7 +108,7 @@ export const COUNT_AHEAD = `SELECT ${[
     AND seq >= (?5 >> ${BITS}) << ${BITS} AND seq < ?5)`,
 ].join(" + ")} AS runs`;
 
-/** What of a row says what the run asks for. */
+/** The columns from which the request of a run is read. */
 export interface StoredRequest {
   task: string;
   agent: string;

@@ -85,7 +85,7 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
     "SELECT 1 FROM slot WHERE is_held = 0 AND owner IN (SELECT value FROM json_each(?)) LIMIT 1",
   );
   const selectOfOther = database.prepare("SELECT 1 FROM task WHERE id = ? AND owner <> ?");
-  const hold = database.prepare("UPDATE slot SET is_held = 1 WHERE task = ?");
+  const markHeld = database.prepare("UPDATE slot SET is_held = 1 WHERE task = ?");
   const updateLimits = database.prepare("UPDATE slot SET limits = ?, lane = ? WHERE task = ?");
   const remove = database.prepare("DELETE FROM slot WHERE task = ?");
   const removeMine = database.prepare("DELETE FROM slot WHERE task = ? AND owner = ?");
@@ -96,8 +96,8 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
     `DELETE FROM slot WHERE owner NOT IN (SELECT value FROM json_each(?)) AND task NOT IN (SELECT id FROM task)`,
   );
   const take = database.prepare("UPDATE slot SET owner = ?, is_held = ?, retries_at = NULL WHERE task = ?");
-  /** Tasks whose row says what their snapshot does, so that most commits write none. */
-  const settled = new Map<string, string>();
+  /** What the row of each task was last written from, so that most commits write none. */
+  const writtenFrom = new Map<string, string>();
 
   const write = (request: LimitedRequest, isHeld: boolean, retriesAt: number | null = null) => {
     const { taskId, agent, provider = null, model = null, priority, since, goesOn, limits } = request;
@@ -150,10 +150,10 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
 
   const startingIn = (view: QueueView): string[] => walk(view).starting.map(({ taskId }) => taskId);
 
-  /** Says whether a run that asks holds a slot already, waits for one already, or is new here. */
+  /** Returns whether a run that asks has a slot already, waits for one already, or is new here. */
   const stateOf = (request: LimitedRequest, alive: ReadonlySet<string>): "held" | "waiting" | "new" => {
     const known = selectState.get(request.taskId);
-    settled.delete(request.taskId);
+    writtenFrom.delete(request.taskId);
     // One that goes on with another model gives up the slot that it has.
     if (known && alive.has(known.owner) && !(known.is_held && request.goesOn))
       return known.is_held ? "held" : "waiting";
@@ -192,7 +192,7 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
     /** Gives slots to those of the wanted runs that can start, and returns them. */
     start: (isWanted: (taskId: string) => boolean, view: QueueView): string[] => {
       const started = startingIn(view).filter(isWanted);
-      for (const taskId of started) hold.run(taskId);
+      for (const taskId of started) markHeld.run(taskId);
       return started;
     },
     /** Notes runs that asked before, in a table that has lost them, or was not there then. */
@@ -218,24 +218,24 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
       const waiting = new Set(requests.flatMap((request) => (noteOne(request, alive) ? request.taskId : [])));
       const starting = new Set(startingIn(view));
       const granted = requests.flatMap(({ taskId }) => (waiting.has(taskId) && starting.has(taskId) ? taskId : []));
-      for (const taskId of granted) hold.run(taskId);
+      for (const taskId of granted) markHeld.run(taskId);
       return [...requests.flatMap(({ taskId }) => (waiting.has(taskId) ? [] : taskId)), ...granted];
     },
-    /** Has the row of a stored task say what its snapshot does. That of a waiting one was written when it asked. */
+    /** Makes the row of a stored task follow from its snapshot. That of a waiting one was written when it asked. */
     follow: ({ snapshot, task: { sessionID } }: TaskRecord) => {
       const state = slotOf(snapshot);
       const retriesAt = retriesAtOf(snapshot);
       const request = slotRequestOf(snapshot.context);
-      const said = `${state} ${request.model} ${retriesAt}`;
-      if (state === "waiting" || settled.get(sessionID) === said) return;
+      const current = `${state} ${request.model} ${retriesAt}`;
+      if (state === "waiting" || writtenFrom.get(sessionID) === current) return;
       if (state === "held") write({ ...request, limits: {} }, true, retriesAt);
       else remove.run(sessionID);
-      settled.set(sessionID, said);
+      writtenFrom.set(sessionID, current);
     },
     /** Removes the slot of a task that is not this owner's any more. */
     drop: (taskId: string) => void removeMine.run(taskId, me.id),
-    /** Forgets what rows say: of this task, or, after a transaction that was rolled back, of all. */
-    forget: (taskId?: string) => (taskId === undefined ? settled.clear() : void settled.delete(taskId)),
+    /** Forgets what rows were written from: that of this task, or, after a transaction that was rolled back, all. */
+    forget: (taskId?: string) => (taskId === undefined ? writtenFrom.clear() : void writtenFrom.delete(taskId)),
     /** A run that was given a slot, and has not noted it, asks again. */
     takeOver: (records: readonly TaskRecord[], alive: readonly string[]) => {
       for (const { task, snapshot } of records) take.run(me.id, slotOf(snapshot) === "held" ? 1 : 0, task.sessionID);
