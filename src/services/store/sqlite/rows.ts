@@ -4,14 +4,13 @@ import type { Progress } from "../../../task.ts";
 import { errorMessage } from "../../platform/log.ts";
 import type { TaskRecord } from "../store.ts";
 import { type Database, DatabaseError } from "./database.ts";
-import { unpack } from "./packed-json.ts";
-import { createTextReader, type TextOf } from "./text-table.ts";
+import { createTextReader, type TextOf, unpack } from "./text-table.ts";
 
 /** The columns that a record is read from. The task itself is not stored: it is derived from these. */
 export interface RecordRow {
   id: string;
   seq: number;
-  /** Packed, see `packed-json.ts`. */
+  /** Packed, see `pack`. */
   snapshot: string;
   progress: string;
 }

@@ -4,9 +4,8 @@ import type { Progress } from "../../../task.ts";
 import type { Owner } from "../ownership.ts";
 import type { Retention, TaskRecord } from "../store.ts";
 import type { Database, Value } from "./database.ts";
-import { pack, type TextReference } from "./packed-json.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
-import { createTextReader, type createTextTable } from "./text-table.ts";
+import { createTextReader, type createTextTable, pack, type TextReference } from "./text-table.ts";
 
 type StoreText = (text: string) => TextReference;
 
