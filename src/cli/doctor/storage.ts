@@ -87,9 +87,11 @@ export const checkDatabase = (
       owners,
     };
   }
-  if (schema.isUnreleased) {
-    const wrote = "a build from before the first release wrote it: OpenCode sets it aside when it starts";
-    return { check: { about, state: "note", found: [...found, wrote] }, owners };
+  if (schema.isUnreleased || schema.file < schema.known) {
+    const note = schema.isUnreleased
+      ? "a build from before the first release wrote it: OpenCode sets it aside when it starts"
+      : "it has no tables yet: OpenCode makes them when it starts";
+    return { check: { about, state: "note", found: [...found, note] }, owners };
   }
   return { check: { about, state: "ok", found: [...found, "undamaged"] }, owners };
 };

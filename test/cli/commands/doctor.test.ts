@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { isAtLeast, namedIn } from "../../../src/cli/doctor/opencode.ts";
 import { listeningInode } from "../../../src/cli/doctor/processes.ts";
 import { formatBytes } from "../../../src/cli/doctor/storage.ts";
+import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { serve, temporaryFolder } from "../../services/http/served.ts";
 import { scriptTask } from "../../services/store/scripted-task.ts";
 import { createSharedDatabase } from "../../services/store/shared-database.ts";
@@ -114,6 +115,24 @@ test("a damaged database, and one that is none, are reported", async () => {
   const { code, of } = await doctor(folder);
   expect(code).toBe(1);
   expect(of("database")).toMatchObject({ state: "wrong", advice: expect.any(String) });
+});
+
+test.each([
+  { what: "of a development build", version: 18, note: "OpenCode sets it aside when it starts" },
+  { what: "without tables", version: 0, note: "OpenCode makes them when it starts" },
+])("of a database $what it says what becomes of it, and nothing is wrong for that", async ({ version, note }) => {
+  installOpenCode("1.19.0", GOOD);
+  const folder = temporaryFolder();
+  chmodSync(folder, 0o700);
+  const database = loadSqlite()(join(folder, "tasks.db"));
+  database.exec(`PRAGMA user_version = ${version}`);
+  database.close();
+  chmodSync(join(folder, "tasks.db"), 0o600);
+  const { of } = await doctor(folder);
+  expect(of("database")).toMatchObject({
+    state: "note",
+    found: expect.arrayContaining([`version ${version}`, expect.stringContaining(note)]),
+  });
 });
 
 test("a server of another version, and a plugin that is not loaded here, are reported", async () => {
