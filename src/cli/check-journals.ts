@@ -2,7 +2,7 @@ import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import type { Breach } from "../services/promises/account.ts";
 import { type CheckedPromise, checkJournal, JOURNAL_PROMISES } from "../services/promises/check-journal.ts";
-import { parse, type RecordedJournal } from "../services/promises/exported-journal.ts";
+import { parseExported, type RecordedJournal } from "../services/promises/exported-journal.ts";
 import { type CommandContext, EXIT, printJson } from "./command.ts";
 import { originLine, readExported } from "./exported-file.ts";
 import { withJournals } from "./task-database.ts";
@@ -72,7 +72,7 @@ const headerLines = ({ taskId, snapshot }: RecordedJournal, terminal: Terminal):
 
 /** Checks an exported journal, and shows what is promised of it and what it breaks. */
 export const checkFile = (path: string, { terminal, end }: CommandContext, json: boolean) => {
-  const file = readExported(path, parse);
+  const file = readExported(path, parseExported);
   const { journal } = file;
   const result = resultOf(journal);
   if (!result.isComplete) end(EXIT.incomplete);

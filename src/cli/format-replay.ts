@@ -4,8 +4,8 @@ import type { Replay, ReplayStep } from "../machines/task/replay.ts";
 import type { Receipt } from "../receipt.ts";
 import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine, truncate, truncateStart } from "../services/platform/plain-text.ts";
-import { type Difference, differences } from "../services/replay/differences.ts";
 import { duration } from "../services/text/amounts.ts";
+import { type Difference, snapshotDifferences } from "../services/replay/differences.ts";
 import { receiptSummary } from "../services/text/receipt.ts";
 import { clockTime, count, date, type Style, type Terminal } from "./terminal.ts";
 
@@ -194,7 +194,7 @@ const formatValues = ({ journal, stored }: Difference): [string, string] => {
 
 /** Compares a replay with the stored snapshot. A refused event is a difference too: a journal holds accepted events only. */
 export const compareReplay = ({ steps, snapshot }: Replay, stored: StoredSnapshot, terminal: Terminal): Verdict => {
-  const found = differences(snapshot, stored);
+  const found = snapshotDifferences(snapshot, stored);
   const refused = steps.filter((step) => step.refused !== undefined).length;
   const regions = Object.entries(stored.value).map(([region, value]) => `${region} ${statePath(value)}`);
   if (found.length === 0 && refused === 0) {

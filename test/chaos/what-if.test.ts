@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Concurrency } from "../../src/machines/task/slot-queue.ts";
 import { type SimulatedRun, simulateQueue } from "../../src/services/replay/queue-simulation.ts";
 import { type RecordedRun, recordedIn } from "../../src/services/replay/recorded-runs.ts";
-import { type StoredTask, whatIf } from "../../src/services/replay/what-if.ts";
+import { type JournaledTask, whatIf } from "../../src/services/replay/what-if.ts";
 import { seed } from "../seed.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { runSchedule } from "./chaos.ts";
@@ -21,7 +21,7 @@ import type { Step } from "./steps.ts";
 /** What a schedule left in the store. */
 interface Played {
   schedule: Schedule;
-  tasks: StoredTask[];
+  tasks: JournaledTask[];
   runs: RecordedRun[];
 }
 
@@ -56,7 +56,7 @@ const isKnown = ({ schedule, runs }: Played): boolean =>
   !mayBeSwapped(runs) &&
   !mayBeFirst(runs);
 
-const storedIn = ({ stage: { store }, storage }: Simulation): StoredTask[] =>
+const storedIn = ({ stage: { store }, storage }: Simulation): JournaledTask[] =>
   wholeTasks(store).flatMap(({ sessionID: taskId, progress }) => {
     const snapshot = store.get(taskId)?.snapshot;
     const origin = storage.origin(taskId);
@@ -64,7 +64,7 @@ const storedIn = ({ stage: { store }, storage }: Simulation): StoredTask[] =>
   });
 
 const play = async (schedule: Schedule): Promise<Played> => {
-  let tasks: StoredTask[] = [];
+  let tasks: JournaledTask[] = [];
   const { faults } = await runSchedule(schedule, {
     check: (world) => {
       tasks = storedIn(world);
@@ -189,7 +189,7 @@ describe("with any lower limit", () => {
 });
 
 /** What a task used with all tasks below it. */
-const usedBy = (taskId: string, tasks: StoredTask[]): number =>
+const usedBy = (taskId: string, tasks: JournaledTask[]): number =>
   tasks
     .filter(({ journal }) => journal.snapshot.context.facts.parentTaskId === taskId)
     .reduce(
@@ -197,15 +197,15 @@ const usedBy = (taskId: string, tasks: StoredTask[]): number =>
       tasks.find(({ journal }) => journal.taskId === taskId)?.progress.toolCalls ?? 0,
     );
 
-const parentTaskOf = (taskId: string, tasks: StoredTask[]): string | undefined => {
+const parentTaskOf = (taskId: string, tasks: JournaledTask[]): string | undefined => {
   const parent = tasks.find(({ journal }) => journal.taskId === taskId)?.journal.snapshot.context.facts.parentTaskId;
   return tasks.some(({ journal }) => journal.taskId === parent) ? parent : undefined;
 };
 
-const lineageOf = (taskId: string | undefined, tasks: StoredTask[]): string[] =>
+const lineageOf = (taskId: string | undefined, tasks: JournaledTask[]): string[] =>
   taskId === undefined ? [] : [taskId, ...lineageOf(parentTaskOf(taskId, tasks), tasks)];
 
-const stoppedBy = (toolCalls: number, tasks: StoredTask[]): string[] =>
+const stoppedBy = (toolCalls: number, tasks: JournaledTask[]): string[] =>
   (whatIf(tasks, { budget: { toolCalls } }, 0).stopped ?? []).map(({ facts }) => facts.sessionID);
 
 describe("with a budget", () => {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { parse } from "../../src/services/promises/exported-journal.ts";
+import { parseExported } from "../../src/services/promises/exported-journal.ts";
 import { serialize } from "../../src/services/replay/export-file.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { openJournalReader } from "../../src/services/store/sqlite/journal-reader.ts";
@@ -21,7 +21,7 @@ export function checkJournals(path: string, besides: readonly string[] = []): vo
       const journal = journals.journal(id);
       if (!journal) return [];
       return [true, false].flatMap((hasText) => {
-        const read = parse(serialize(journal, { ...facts, hasText }));
+        const read = parseExported(serialize(journal, { ...facts, hasText }));
         return "wrong" in read ? `the export of ${id} ${read.wrong}` : brokenPromises(read.journal, besides);
       });
     });

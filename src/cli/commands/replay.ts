@@ -1,8 +1,8 @@
 import { statusOf } from "../../machines/task/machine.ts";
 import { type Journal, walk } from "../../machines/task/replay.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { differences } from "../../services/replay/differences.ts";
 import { formatUsage } from "../../services/text/amounts.ts";
+import { snapshotDifferences } from "../../services/replay/differences.ts";
 import type { Usage } from "../../task.ts";
 import {
   type CommandContext,
@@ -71,7 +71,7 @@ const show = async (journal: Journal, more: string[], context: CommandContext, {
   }
   const lines = compare();
   if (json) {
-    const found = differences(replayed.snapshot, snapshot);
+    const found = snapshotDifferences(replayed.snapshot, snapshot);
     return printJson(terminal, {
       taskId,
       isComplete: true,
@@ -111,8 +111,8 @@ ${examples(
         if (id !== undefined || data !== undefined) {
           throw new CommandError("--file cannot be combined with a task id or --data.");
         }
-        const { parseExport } = await import("../../services/replay/export-file.ts");
-        const file = readExported(path, parseExport);
+        const { parseExportedJournal } = await import("../../services/replay/export-file.ts");
+        const file = readExported(path, parseExportedJournal);
         return show(file.journal, [originLine(file)], context, wanted);
       }
       if (id === undefined) throw new CommandError("Give the id of a task, or --file with an exported journal.");

@@ -1,6 +1,7 @@
 import type { Concurrency } from "../../machines/task/slot-queue.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { type StoredTask, type TriedLimits, type WhatIf, whatIf } from "../../services/replay/what-if.ts";
+import { type JournaledTask, type TriedLimits, whatIf } from "../../services/replay/what-if.ts";
 import type { JournalReader } from "../../services/store/sqlite/journal-reader.ts";
 import { dollars, duration } from "../../services/text/amounts.ts";
 import type { BudgetedUsage, TaskFacts } from "../../task.ts";
@@ -83,7 +84,7 @@ const readLimits = (values: Given): TriedLimits => {
   return limits;
 };
 
-const readTasks = (journals: JournalReader, since: number, until: number): StoredTask[] =>
+const readTasks = (journals: JournalReader, since: number, until: number): JournaledTask[] =>
   journals.launchedBetween(since, until).flatMap(({ id }) => {
     const [journal, progress] = [journals.journal(id), journals.progress(id)];
     return journal && progress ? { journal, progress } : [];

@@ -15,7 +15,6 @@ import {
   lookLater,
   OUTBOX_LIMITS,
   outboxSetup,
-  RETRY_BACKOFF,
   recordRefusal,
   recordSender,
   recordSent,
@@ -23,6 +22,7 @@ import {
   recordStored,
   reportSetAside,
   SEARCH_BACKOFF,
+  SEND_BACKOFF,
   showToasts,
 } from "./setup.ts";
 
@@ -228,7 +228,7 @@ export const delivery = outboxSetup.createStateConfig({
     },
     awaiting: {
       description: "The host accepted the prompt. The parent has not begun to answer it.",
-      entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, RETRY_BACKOFF) },
+      entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, SEND_BACKOFF) },
       exit: "clearDeadline",
       on: {
         ...onAnswer,
@@ -314,7 +314,7 @@ export const delivery = outboxSetup.createStateConfig({
     },
     backingOff: {
       description: "A call to the host failed. It is made again after a pause; a prompt keeps its ids.",
-      entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, RETRY_BACKOFF) },
+      entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, SEND_BACKOFF) },
       exit: "clearDeadline",
       on: { ...onAnswer, ...onNotFound, TICK: { guard: "due", target: "reading" } },
     },

@@ -3,7 +3,7 @@ import type { SetAside } from "../host-events.ts";
 import type { HostError, RunResult } from "../task/events.ts";
 
 /** One message part of a prompt. The plugin chooses its id; the host stores parts in the order of their ids. */
-export interface NoticePart {
+interface NoticePart {
   id: string;
   text: string;
   /** Sent to the model, hidden from the person. */

@@ -27,7 +27,7 @@ export const OUTBOX_LIMITS = {
   refusals: 3,
 } as const;
 
-export const RETRY_BACKOFF = { first: OUTBOX_LIMITS.firstCheck, longest: OUTBOX_LIMITS.longestBackoff };
+export const SEND_BACKOFF = { first: OUTBOX_LIMITS.firstCheck, longest: OUTBOX_LIMITS.longestBackoff };
 export const SEARCH_BACKOFF = { first: OUTBOX_LIMITS.firstSearch, longest: OUTBOX_LIMITS.longestSearch };
 /** Pauses between two looks at a session that is set aside. */
 export const LOOK_BACKOFF = { first: OUTBOX_LIMITS.firstLook, longest: OUTBOX_LIMITS.longestLook };

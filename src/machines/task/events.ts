@@ -122,7 +122,7 @@ export interface SlotRequest {
 }
 
 /** A tool call of the child's agent that waits for tasks which the child launched. */
-export interface BlockedCall {
+interface BlockedCall {
   call: string;
   /** Those of them that have not ended. */
   taskIds: string[];
@@ -170,7 +170,7 @@ export interface Prompt {
 }
 
 /** A run that has ended, and whose receipt is wanted. Times are epoch milliseconds. */
-export interface EndedRun {
+export interface ReceiptRequest {
   taskId: string;
   messageID: string;
   run: number;
@@ -234,9 +234,9 @@ export type TaskEffect =
    */
   | { type: "stopSession"; taskId: string; messageID: string; requests: UserRequest[] }
   /** Write down what was observed of the run, which has ended. Reported at once by `RECEIPT_WRITTEN` or `RECEIPT_INCOMPLETE`. */
-  | ({ type: "writeReceipt" } & EndedRun)
+  | ({ type: "writeReceipt" } & ReceiptRequest)
   /** The same, with what the host has stored of the run. Reported by `RECEIPT_WRITTEN`. */
-  | ({ type: "completeReceipt" } & EndedRun)
+  | ({ type: "completeReceipt" } & ReceiptRequest)
   /** Queue the run as a job for the servers of the fleet. Reported by `JOB_ENQUEUED` or `JOB_REFUSED`. */
   | { type: "enqueueJob"; taskId: string; run: number }
   /** Read what the servers have written of the run. Reported by `REMOTE_CLAIMED`, `REMOTE_ENDED` or `REMOTE_LOST`, or not at all. */

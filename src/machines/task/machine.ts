@@ -26,7 +26,7 @@ const onResultRead = {
 } as const;
 
 /** The status of the newest run, for everything outside the chart. The region `run` says where in it the task is. */
-export const lifecycle = taskSetup.createStateConfig({
+const lifecycle = taskSetup.createStateConfig({
   description: "The status of the task: that of its newest run.",
   initial: "running",
   states: {

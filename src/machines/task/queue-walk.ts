@@ -5,7 +5,7 @@ import {
   createCounts,
   inQueueOrder,
   laneOf,
-  nameOf,
+  limitNameOf,
   type QueuedRun,
   type RunsAtWork,
   refusingProviders,
@@ -137,7 +137,7 @@ export const walkQueue = (atWork: readonly RunsAtWork[], lanes: readonly Lane[],
       }
       if (obstacle.kind === "rateLimit") return { place, heldUpBy: obstacle };
       const { kind, name } = obstacle;
-      for (const each of starting) if (isBefore(each, run) && nameOf(each, kind) === name) place += 1;
+      for (const each of starting) if (isBefore(each, run) && limitNameOf(each, kind) === name) place += 1;
       return { place, heldUpBy: { ...obstacle, used: held.of(kind, name) } };
     },
   };

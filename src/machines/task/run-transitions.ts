@@ -2,7 +2,7 @@ import { and, assertEvent, not } from "xstate";
 import type { GateResult } from "../../receipt.ts";
 import { type ResultSchema, type TaskError, workDirectory } from "../../task.ts";
 import { backoff } from "../backoff.ts";
-import type { EndedRun, Misfit, Prompt, RunResult, TaskContext, TaskEvent } from "./events.ts";
+import type { Misfit, Prompt, ReceiptRequest, RunResult, TaskContext, TaskEvent } from "./events.ts";
 import { runResult } from "./run-result.ts";
 import { mayNotCheck, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
 import { slotRequestOf } from "./slot.ts";
@@ -86,7 +86,7 @@ const gateResult = ({ facts, gate }: TaskContext): GateResult | undefined =>
   facts.gate &&
   gate?.last && { command: facts.gate.command, runs: gate.runs, exit: gate.last.exit, end: gate.last.end };
 
-const endedRun = ({ context, event }: { context: TaskContext; event: TaskEvent }): EndedRun => ({
+const endedRun = ({ context, event }: { context: TaskContext; event: TaskEvent }): ReceiptRequest => ({
   taskId: context.facts.sessionID,
   messageID: context.run.messageID,
   run: context.run.index,

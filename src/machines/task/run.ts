@@ -3,7 +3,7 @@
 import { and, assertEvent, assign, not, stateIn } from "xstate";
 import { backoff } from "../backoff.ts";
 import { isRefusedTooLong } from "./fallback.ts";
-import { fleet } from "./fleet.ts";
+import { fleet } from "./fleet-states.ts";
 import { gating } from "./gating.ts";
 import {
   awaitTasks,

@@ -81,11 +81,11 @@ const mayBeInterrupted = (context: TaskContext, event: TaskEvent): boolean =>
   context.interruptions < TASK_LIMITS.interruptions || hasProgressed(context, event);
 
 /** When the run finished its newest known step, epoch milliseconds; undefined before the first one. */
-export const newestStepAt = (context: TaskContext, event: TaskEvent): number | undefined =>
+const newestStepAt = (context: TaskContext, event: TaskEvent): number | undefined =>
   hasProgressed(context, event) ? seenStepAt(event) : context.lastStepAt;
 
 /** The number of interruptions in a row, including this one. Progress in between starts the count anew. */
-export const interruptionsWith = (context: TaskContext, event: TaskEvent): number =>
+const interruptionsWith = (context: TaskContext, event: TaskEvent): number =>
   hasProgressed(context, event) ? 1 : context.interruptions + 1;
 
 /** What the context keeps of an answer, in place of all that it kept of the one before. */

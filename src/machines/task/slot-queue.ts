@@ -3,7 +3,7 @@ import type { SlotRequest } from "./events.ts";
 
 /** What a limit counts: all tasks, or those of one provider, model or agent. The narrowest is named first. */
 const LIMIT_KINDS = ["model", "agent", "provider", "total"] as const;
-export type LimitKind = (typeof LIMIT_KINDS)[number];
+type LimitKind = (typeof LIMIT_KINDS)[number];
 
 /** How many tasks may be at work at once, for each limit that concerns a run. */
 export type SlotLimits = { [Kind in LimitKind]?: number | undefined };
@@ -59,7 +59,7 @@ export interface RunsAtWork extends Named {
 type Named = Pick<SlotRequest, "provider" | "model" | "agent">;
 
 /** What a limit of that kind knows a run by: two runs of the same name count against each other. */
-export const nameOf = (run: Named, kind: LimitKind): string | undefined => (kind === "total" ? "" : run[kind]);
+export const limitNameOf = (run: Named, kind: LimitKind): string | undefined => (kind === "total" ? "" : run[kind]);
 
 /**
  * Names the lane of a run. Runs of one lane are held up by the same limits and the same provider, so that where one cannot
@@ -70,7 +70,7 @@ export const laneOf = (request: LimitedRequest): string =>
     request.provider ?? null,
     request.goesOn,
     ...LIMIT_KINDS.map((kind) => {
-      const [name, limit] = [nameOf(request, kind), request.limits[kind]];
+      const [name, limit] = [limitNameOf(request, kind), request.limits[kind]];
       return name === undefined || limit === undefined ? null : [name, limit];
     }),
   ]);
@@ -87,7 +87,7 @@ export const createCounts = () => {
   const change = (kind: LimitKind, name: string, by: number) => void counts[kind].set(name, of(kind, name) + by);
   const changeAll = (run: Named, by: number) => {
     for (const kind of LIMIT_KINDS) {
-      const name = nameOf(run, kind);
+      const name = limitNameOf(run, kind);
       if (name !== undefined) change(kind, name, by);
     }
   };
@@ -106,7 +106,7 @@ export const usedUpLimit = (request: LimitedRequest, counts: Counts): Omit<UsedU
   for (const kind of LIMIT_KINDS) {
     const limit = request.limits[kind];
     if (limit === undefined) continue;
-    const name = nameOf(request, kind);
+    const name = limitNameOf(request, kind);
     if (name !== undefined && counts.of(kind, name) >= limit) return { kind, name, limit };
   }
   return undefined;

@@ -5,7 +5,7 @@ import { goesOn, modelOf } from "./fallback.ts";
 export type SlotState = "waiting" | "held" | "none";
 
 /** The part of a snapshot that slots follow from. */
-export interface SlotHolder {
+interface SlotHolder {
   value: { run: unknown; attention: unknown };
   context: TaskContext;
 }

@@ -17,7 +17,7 @@ export interface HostMessage extends MessageInfo {
 }
 
 /** A single message read by its id, perhaps while the host is still storing its parts, which it does one by one. */
-export interface StoredMessage extends HostMessage {
+interface StoredMessage extends HostMessage {
   /** The ids of the parts stored so far. */
   partIDs: string[];
 }

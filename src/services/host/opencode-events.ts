@@ -55,7 +55,7 @@ export const toolCallEffect = ({ tool, state }: ToolPart): ToolCallEffect | unde
 };
 
 /** What OpenCode knows of a tool call that it has completed. */
-export interface CompletedCall {
+interface CompletedCall {
   input: Record<string, unknown>;
   output: string;
   /** Of any shape. */

@@ -1,7 +1,7 @@
 import { errorMessage, type Log } from "./log.ts";
 
 /** A set of functions that are called when something happens. `Args` are the arguments that each call passes. */
-export interface Listeners<Args extends readonly unknown[] = []> {
+interface Listeners<Args extends readonly unknown[] = []> {
   /** Adds a listener. Returns a function that removes it; calling that again does nothing. */
   add(listener: (...args: Args) => void): () => void;
   /** Calls the listeners that are there when the call begins, in the order in which they were added. */

@@ -18,39 +18,39 @@ export interface JournalPromise {
 }
 
 /** A breach at an event. */
-export const at = ({ number }: Step, what: string): Breach => ({ event: number, what });
+export const at = ({ number }: JournalStep, what: string): Breach => ({ event: number, what });
 
 /** A breach in the snapshot. */
 export const inSnapshot = (what: string): Breach => ({ event: undefined, what });
 
 /** An event and its number in the journal, from 1. */
-export interface Step {
+export interface JournalStep {
   number: number;
   event: RecordedEvent;
 }
 
 /** One run as its journal shows it. */
-export interface Run {
+export interface JournalRun {
   /** 0 is the launch, n is resume n. */
   index: number;
   /** The event that began it; undefined for the launch. */
-  began: Step | undefined;
+  began: JournalStep | undefined;
   /** What happened from its beginning to the next one. */
-  steps: Step[];
+  steps: JournalStep[];
   /** The step that ended it; undefined while it is under way. */
-  ending: Step | undefined;
+  ending: JournalStep | undefined;
   /** How it ended, as the snapshot or the next run says it; undefined while it is under way. */
   outcome: string | undefined;
   /** The limit beyond which it was, or the cancellation: from then on it was being stopped. */
-  stopping: Step | undefined;
+  stopping: JournalStep | undefined;
 }
 
 /** A journal, read: what can be said of it without the chart. */
 export interface Account {
   journal: RecordedJournal & { origin: NonNullable<RecordedJournal["origin"]> };
-  steps: Step[];
-  runs: Run[];
-  newest: Run;
+  steps: JournalStep[];
+  runs: JournalRun[];
+  newest: JournalRun;
 }
 
 /** What ends a run, whatever state it is in. */
@@ -82,10 +82,11 @@ const AT_ANY_TIME = new Set([
 ]);
 
 /** True for what happens only to a run that is under way. */
-export const isOfLiveRun = ({ event: { type } }: Step): boolean => !AFTER_THE_END.has(type) && !AT_ANY_TIME.has(type);
+export const isOfLiveRun = ({ event: { type } }: JournalStep): boolean =>
+  !AFTER_THE_END.has(type) && !AT_ANY_TIME.has(type);
 
 /** True for an answer that the agent gave, here or on another server, whether it counts or not. */
-export const isAnswer = ({ type, outcome }: RecordedEvent): boolean =>
+export const bringsAnswer = ({ type, outcome }: RecordedEvent): boolean =>
   type === "CHECKED_ANSWERED" || (type === "REMOTE_ENDED" && outcome === "completed");
 
 const LIVE = new Set(["running", "resumed"]);
@@ -93,11 +94,11 @@ const LIVE = new Set(["running", "resumed"]);
 /** True for the status of a task whose newest run is under way. */
 export const isLive = (status: string): boolean => LIVE.has(status);
 
-const stepsOf = (events: readonly RecordedEvent[]): Step[] =>
+const stepsOf = (events: readonly RecordedEvent[]): JournalStep[] =>
   events.map((event, index) => ({ number: index + 1, event }));
 
 /** The step that ended a run, of which `hasEnded` is known: what always does, or what came last before its first sign. */
-const endingOf = (steps: readonly Step[], hasEnded: boolean): Step | undefined => {
+const endingOf = (steps: readonly JournalStep[], hasEnded: boolean): JournalStep | undefined => {
   const sign = steps.findIndex(({ event }) => AFTER_THE_END.has(event.type));
   if (sign < 0 && !hasEnded) return steps.find(({ event }) => ENDS.has(event.type));
   const before = sign < 0 ? steps : steps.slice(0, sign);
@@ -105,12 +106,12 @@ const endingOf = (steps: readonly Step[], hasEnded: boolean): Step | undefined =
 };
 
 /** Reads a journal that begins at its task's launch. */
-export const readJournal = (journal: Account["journal"]): Account => {
+export const readAccount = (journal: Account["journal"]): Account => {
   const steps = stepsOf(journal.events);
   const status = journal.snapshot.value.lifecycle;
   const begins = steps.filter(({ event }) => event.type === "RESUME");
 
-  const runOf = (place: number): Run => {
+  const runOf = (place: number): JournalRun => {
     const [began, next] = [begins[place - 1], begins[place]];
     const own = steps.slice(began?.number ?? 0, next ? next.number - 1 : undefined);
     const isOver = next !== undefined || !isLive(status);

@@ -8,14 +8,14 @@ import {
   inSnapshot,
   isLive,
   type JournalPromise,
-  readJournal,
-  type Step,
+  type JournalStep,
+  readAccount,
 } from "./account.ts";
-import { DELIVERY } from "./delivery.ts";
+import { DELIVERY_PROMISES } from "./deliveries.ts";
 import type { RecordedJournal } from "./exported-journal.ts";
-import { RUNS } from "./runs.ts";
-import { followInstructions, INSTRUCTIONS, TRIED } from "./tries.ts";
-import { FLEET, REQUESTS, WORK } from "./work.ts";
+import { RUN_PROMISES } from "./runs.ts";
+import { followInstructions, INSTRUCTION_PROMISES, TRY_PROMISES } from "./tries.ts";
+import { FLEET_PROMISES, REQUEST_PROMISES, WORK_PROMISES } from "./work.ts";
 
 const timeGoesOn: JournalPromise = {
   name: "time-goes-on",
@@ -34,7 +34,7 @@ const timeGoesOn: JournalPromise = {
 };
 
 /** The ids of the messages that a step brings: those of a prompt, an instruction, or what an answer is given back with. */
-const idsIn = ({ event: { type, messageID, partID, misfit } }: Step): (string | undefined)[] => {
+const idsIn = ({ event: { type, messageID, partID, misfit } }: JournalStep): (string | undefined)[] => {
   if (type === "RESUME" || type === "STEER" || type === "GATE_ENDED") return [messageID, partID];
   return misfit ? [misfit.messageID, misfit.partID] : [];
 };
@@ -56,7 +56,7 @@ const idsOnce: JournalPromise = {
   },
 };
 
-export const ORDER: readonly JournalPromise[] = [timeGoesOn, idsOnce];
+const ORDER_PROMISES: readonly JournalPromise[] = [timeGoesOn, idsOnce];
 
 const statusAgrees: JournalPromise = {
   name: "status-agrees",
@@ -97,19 +97,19 @@ const countsAgree: JournalPromise = {
   },
 };
 
-export const SNAPSHOT: readonly JournalPromise[] = [statusAgrees, countsAgree];
+const SNAPSHOT_PROMISES: readonly JournalPromise[] = [statusAgrees, countsAgree];
 
 /** All that is promised of a journal, in the order in which it is shown. */
 export const JOURNAL_PROMISES: readonly JournalPromise[] = [
-  ...ORDER,
-  ...WORK,
-  ...INSTRUCTIONS,
-  ...REQUESTS,
-  ...RUNS,
-  ...TRIED,
-  ...DELIVERY,
-  ...FLEET,
-  ...SNAPSHOT,
+  ...ORDER_PROMISES,
+  ...WORK_PROMISES,
+  ...INSTRUCTION_PROMISES,
+  ...REQUEST_PROMISES,
+  ...RUN_PROMISES,
+  ...TRY_PROMISES,
+  ...DELIVERY_PROMISES,
+  ...FLEET_PROMISES,
+  ...SNAPSHOT_PROMISES,
 ];
 
 /** A promise, and where a journal breaks it. */
@@ -123,6 +123,6 @@ export interface CheckedPromise extends Pick<JournalPromise, "name" | "says"> {
  */
 export const checkJournal = ({ origin, ...rest }: RecordedJournal): CheckedPromise[] | undefined => {
   if (!origin) return undefined;
-  const account = readJournal({ ...rest, origin });
+  const account = readAccount({ ...rest, origin });
   return JOURNAL_PROMISES.map(({ name, says, breaches }) => ({ name, says, breaches: breaches(account) }));
 };

@@ -4,7 +4,7 @@ import { z } from "zod";
 export const FORMAT = "opencode-taskchart journal";
 
 /** The version of the layout below, and of the names that the task's chart has. */
-export const VERSION = 2;
+export const JOURNAL_VERSION = 2;
 
 const Message = z.object({ messageID: z.string(), partID: z.string() });
 
@@ -73,7 +73,7 @@ const Snapshot = z.object({
  */
 const ExportedJournal = z.object({
   format: z.literal(FORMAT),
-  version: z.literal(VERSION),
+  version: z.literal(JOURNAL_VERSION),
   /** ISO 8601. */
   exportedAt: z.iso.datetime(),
   /** The version of the plugin that wrote the file. */
@@ -116,7 +116,7 @@ const versionOf = (json: unknown): unknown =>
  * Parses the text of an export file. If it is not one, returns what is wrong, worded to follow the name of the file. The
  * journal has all fields of the file, those that are not named here as well.
  */
-export const parse = (text: string): ExportedFile | { wrong: string } => {
+export const parseExported = (text: string): ExportedFile | { wrong: string } => {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -126,7 +126,8 @@ export const parse = (text: string): ExportedFile | { wrong: string } => {
   const version = versionOf(json);
   if (version === undefined) return { wrong: "is not an exported journal" };
   if (version === 1) return { wrong: "was exported by an older version of this plugin: export the task again" };
-  if (version !== VERSION) return { wrong: `has layout ${version}, and this version reads layout ${VERSION}` };
+  if (version !== JOURNAL_VERSION)
+    return { wrong: `has layout ${version}, and this version reads layout ${JOURNAL_VERSION}` };
   const read = ExportedJournal.safeParse(json);
   if (!read.success) {
     const [issue] = read.error.issues;

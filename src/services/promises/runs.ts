@@ -1,15 +1,15 @@
 import {
   at,
   type Breach,
+  bringsAnswer,
   inSnapshot,
-  isAnswer,
   isOfLiveRun,
   type JournalPromise,
-  type Run,
-  type Step,
+  type JournalRun,
+  type JournalStep,
 } from "./account.ts";
 
-const nameOf = ({ index }: Run): string => `run ${index}`;
+const nameOf = ({ index }: JournalRun): string => `run ${index}`;
 
 const endedStays: JournalPromise = {
   name: "ended-stays",
@@ -45,7 +45,7 @@ const stoppingBeginsNothing: JournalPromise = {
 const ENDS_STOPPING = new Set(["STOPPED", "NOT_STOPPED", "SESSION_DELETED", "SUPERVISION_FAILED"]);
 
 /** Whether a run was at work here when it was to stop: one in the queue has nothing to stop, another server its own log. */
-const wasAtWork = ({ steps, stopping }: Run): boolean =>
+const wasAtWork = ({ steps, stopping }: JournalRun): boolean =>
   stopping !== undefined &&
   steps.some(({ number, event }) => number < stopping.number && event.type === "SLOT_GRANTED");
 
@@ -75,7 +75,7 @@ const completedByAnswer: JournalPromise = {
       if (!ending) return [inSnapshot(`${nameOf(run)} is completed, and nothing ended it`)];
       const { type, end, misfit } = ending.event;
       if (type === "GATE_ENDED") return end?.exit === 0 ? [] : [at(ending, "completes a run whose gate failed")];
-      if (!isAnswer(ending.event)) return [at(ending, `completes ${nameOf(run)} without an answer`)];
+      if (!bringsAnswer(ending.event)) return [at(ending, `completes ${nameOf(run)} without an answer`)];
       if (misfit) return [at(ending, "completes a run with an answer that does not fit its schema")];
       return gate && type === "CHECKED_ANSWERED" ? [at(ending, "completes a run without its gate")] : [];
     });
@@ -87,7 +87,7 @@ const resultIsAnswer: JournalPromise = {
   says: "The result of a completed run is its answer, word for word.",
   breaches: ({ newest: { outcome, ending, steps }, journal }) => {
     if (outcome !== "completed" || !ending) return [];
-    const answer = steps.findLast((step) => step.number <= ending.number && isAnswer(step.event));
+    const answer = steps.findLast((step) => step.number <= ending.number && bringsAnswer(step.event));
     return answer && answer.event.result !== journal.snapshot.context.result
       ? [inSnapshot(`the result is another than the answer of event ${answer.number}`)]
       : [];
@@ -137,7 +137,7 @@ const limitEnds: JournalPromise = {
 };
 
 /** The steps that bring a run's receipt: on another server it is written with the end. */
-const receiptsOf = ({ steps }: Run): Step[] =>
+const receiptsOf = ({ steps }: JournalRun): JournalStep[] =>
   steps.filter(({ event: { type, receipt } }) => type === "RECEIPT_WRITTEN" || (type === "REMOTE_ENDED" && receipt));
 
 const oneReceipt: JournalPromise = {
@@ -162,7 +162,7 @@ const oneReceipt: JournalPromise = {
   },
 };
 
-export const RUNS: readonly JournalPromise[] = [
+export const RUN_PROMISES: readonly JournalPromise[] = [
   endedStays,
   stoppingBeginsNothing,
   stopConfirmed,

@@ -1,14 +1,14 @@
-import { type Account, at, type Breach, type JournalPromise, type Run, type Step } from "./account.ts";
+import { type Account, at, type Breach, type JournalPromise, type JournalRun, type JournalStep } from "./account.ts";
 
 /** Follows the instructions of a run: those that were given, and that the host is not known to have, oldest first. */
-export interface Instructions {
+interface Instructions {
   pending(): readonly string[];
   /** Returns what is wrong with a step of the run. */
-  take(step: Step): Breach[];
+  take(step: JournalStep): Breach[];
 }
 
 /** Follows the instructions of a run from its beginning on. */
-export const followInstructions = ({ stopping, ending }: Run): Instructions => {
+export const followInstructions = ({ stopping, ending }: JournalRun): Instructions => {
   let pending: string[] = [];
   return {
     pending: () => pending,
@@ -42,18 +42,18 @@ const instructionsInOrder: JournalPromise = {
     }),
 };
 
-export const INSTRUCTIONS: readonly JournalPromise[] = [instructionsInOrder];
+export const INSTRUCTION_PROMISES: readonly JournalPromise[] = [instructionsInOrder];
 
 /** How often something is tried in a row before a run is given up. The documents promise these numbers, not the charts. */
 const TRIES = { sends: 7, checks: 12, stops: 10, interruptions: 3, repairs: 2 };
 
 /** Follows one run, and says of each step why it must have ended the run; undefined where it need not. */
-type MustEnd = (step: Step) => string | undefined;
+type MustEnd = (step: JournalStep) => string | undefined;
 
 type Facts = Account["journal"]["origin"]["facts"];
 
 /** A promise that a run is over at the latest with a certain step. `follow` begins to follow a run. */
-const over = (name: string, says: string, follow: (run: Run, facts: Facts) => MustEnd): JournalPromise => ({
+const over = (name: string, says: string, follow: (run: JournalRun, facts: Facts) => MustEnd): JournalPromise => ({
   name,
   says,
   breaches: ({ runs, journal }) =>
@@ -188,7 +188,7 @@ const gateBounded = over(
   },
 );
 
-export const TRIED: readonly JournalPromise[] = [
+export const TRY_PROMISES: readonly JournalPromise[] = [
   sendsBounded,
   checksBounded,
   stopsBounded,

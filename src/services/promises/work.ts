@@ -1,4 +1,12 @@
-import { type Account, at, type Breach, inSnapshot, type JournalPromise, type Run, type Step } from "./account.ts";
+import {
+  type Account,
+  at,
+  type Breach,
+  inSnapshot,
+  type JournalPromise,
+  type JournalRun,
+  type JournalStep,
+} from "./account.ts";
 import type { RecordedEvent } from "./exported-journal.ts";
 
 /** What only a run has that was sent to its agent. */
@@ -36,7 +44,7 @@ const sendingAnsweredOnce: JournalPromise = {
   name: "sending-answered-once",
   says: "Each time that a prompt is sent, the host's answer counts once.",
   breaches: ({ steps }) => {
-    let answered: Step | undefined;
+    let answered: JournalStep | undefined;
     return steps.flatMap((step): Breach[] => {
       const { type } = step.event;
       if (SENDS.test(type)) answered = undefined;
@@ -99,7 +107,7 @@ const modelsOnce: JournalPromise = {
     }),
 };
 
-export const WORK: readonly JournalPromise[] = [
+export const WORK_PROMISES: readonly JournalPromise[] = [
   slotFirst,
   sendingAnsweredOnce,
   checksInOrder,
@@ -111,12 +119,12 @@ export const WORK: readonly JournalPromise[] = [
 const FORGETS = new Set(["ADOPTED", "REMOTE_CLAIMED", "REMOTE_LOST", "CLOSED"]);
 
 /** Follows the requests of a run, and returns those that are open at its end, and what is wrong. */
-const followRequests = ({ steps, ending, index }: Run): { open: string[]; breaches: Breach[] } => {
+const followRequests = ({ steps, ending, index }: JournalRun): { open: string[]; breaches: Breach[] } => {
   const breaches: Breach[] = [];
   /** Those that were asked and not answered, and among them those that count no more. */
-  const asked = new Map<string, Step>();
+  const asked = new Map<string, JournalStep>();
   const forgotten = new Set<string>();
-  const ask = (step: Step, id: string) => {
+  const ask = (step: JournalStep, id: string) => {
     const before = asked.get(id);
     if (before && !forgotten.has(id)) breaches.push(at(step, `asks ${id}, which event ${before.number} had asked`));
     asked.set(id, step);
@@ -148,7 +156,7 @@ const requestsAnsweredOnce: JournalPromise = {
   },
 };
 
-export const REQUESTS: readonly JournalPromise[] = [requestsAnsweredOnce];
+export const REQUEST_PROMISES: readonly JournalPromise[] = [requestsAnsweredOnce];
 
 type Claim = NonNullable<RecordedEvent["claim"]>;
 
@@ -194,4 +202,4 @@ const oneServer: JournalPromise = {
     }),
 };
 
-export const FLEET: readonly JournalPromise[] = [newestClaimCounts, oneServer];
+export const FLEET_PROMISES: readonly JournalPromise[] = [newestClaimCounts, oneServer];

@@ -1,5 +1,5 @@
 import type { HostEvent } from "../../machines/host-events.ts";
-import type { EndedRun } from "../../machines/task/events.ts";
+import type { ReceiptRequest } from "../../machines/task/events.ts";
 import type { Receipt } from "../../receipt.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -13,9 +13,9 @@ export interface Receipts {
   /** Resolves when what was read of a run that was taken over is known, or cannot be. At once for all others. */
   ready(sessionID: string): Promise<void>;
   /** The receipt of a run; undefined while not all of it is known here. */
-  ifKnown(run: EndedRun): Receipt | undefined;
+  ifKnown(run: ReceiptRequest): Receipt | undefined;
   /** The receipt of a run. Where the host does not answer, it is that of what was seen. */
-  write(run: EndedRun): Promise<Receipt>;
+  write(run: ReceiptRequest): Promise<Receipt>;
 }
 
 /** What receipts are written with. */
@@ -62,7 +62,7 @@ export const createReceipts = ({ host, clock, log, progress, bus }: ReceiptsDeps
     bus.emit("storedEventsRead", stored);
   };
 
-  const receiptOf = (tally: RunTally, isWhole: boolean, { run, ...rest }: EndedRun): Receipt =>
+  const receiptOf = (tally: RunTally, isWhole: boolean, { run, ...rest }: ReceiptRequest): Receipt =>
     tally.receipt({ index: run, isWhole, ...rest });
 
   return {

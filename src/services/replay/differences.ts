@@ -28,7 +28,7 @@ function compare(path: string, journal: unknown, stored: unknown): Difference[] 
 export const toJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 /** Compares the snapshot that a journal replays to with the stored one. Returns an empty list when they are the same. */
-export const differences = (journal: StoredSnapshot, stored: StoredSnapshot): Difference[] => {
+export const snapshotDifferences = (journal: StoredSnapshot, stored: StoredSnapshot): Difference[] => {
   const regions = new Set([...Object.keys(journal.value), ...Object.keys(stored.value)]) as Set<
     keyof typeof stored.value
   >;

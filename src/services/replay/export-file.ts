@@ -4,8 +4,8 @@ import {
   type ExportedFile,
   type ExportFacts,
   FORMAT,
-  parse as parseFile,
-  VERSION,
+  JOURNAL_VERSION,
+  parseExported,
 } from "../promises/exported-journal.ts";
 import { redactJournal } from "./redact.ts";
 
@@ -18,7 +18,7 @@ export const serialize = (journal: Journal, facts: ExportFacts): string => {
   const { taskId, origin, events, snapshot } = hasText ? journal : redactJournal(journal);
   const file = {
     format: FORMAT,
-    version: VERSION,
+    version: JOURNAL_VERSION,
     exportedAt,
     plugin,
     schema,
@@ -32,8 +32,8 @@ export const serialize = (journal: Journal, facts: ExportFacts): string => {
 };
 
 /** Parses the text of an export file for the chart. If it is not one, returns what is wrong, worded to follow the name of the file. */
-export const parseExport = (text: string): ExportedFile<Journal> | { wrong: string } => {
-  const read = parseFile(text);
+export const parseExportedJournal = (text: string): ExportedFile<Journal> | { wrong: string } => {
+  const read = parseExported(text);
   // The machine checks what the schema does not: it refuses events and states that it does not know.
   return "wrong" in read ? read : { ...read, journal: read.journal as unknown as Journal };
 };

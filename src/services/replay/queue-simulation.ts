@@ -18,7 +18,7 @@ export interface SimulatedRun {
 }
 
 /** What came of all runs. */
-export interface Simulation {
+interface Simulation {
   /** In the order in which they started. */
   runs: SimulatedRun[];
   /** The most runs that were at work at the same moment. */

@@ -38,7 +38,7 @@ export interface RecordedSilence {
 }
 
 /** What a journal says of slots and silences. */
-export interface Recorded {
+interface Recorded {
   runs: RecordedRun[];
   silences: RecordedSilence[];
 }

@@ -7,7 +7,7 @@ import { type SimulatedRun, simulateQueue } from "./queue-simulation.ts";
 import { type RecordedRun, type RecordedSilence, recordedIn } from "./recorded-runs.ts";
 
 /** What a task may use, its descendants included; what is left out is not limited. */
-export type Budget = { [Kind in keyof BudgetedUsage]?: BudgetedUsage[Kind] | undefined };
+type Budget = { [Kind in keyof BudgetedUsage]?: BudgetedUsage[Kind] | undefined };
 
 /** The limits to try; what is left out is not looked at. */
 export interface TriedLimits {
@@ -18,13 +18,13 @@ export interface TriedLimits {
 }
 
 /** A task as it is stored. */
-export interface StoredTask {
+export interface JournaledTask {
   journal: Journal;
   progress: Progress;
 }
 
 /** A run that would have waited for a slot. */
-export interface QueuedRun {
+interface DelayedRun {
   facts: TaskFacts;
   index: number;
   /** Milliseconds. */
@@ -32,7 +32,7 @@ export interface QueuedRun {
 }
 
 /** A task that would have been stopped. */
-export interface StoppedTask {
+interface StoppedTask {
   facts: TaskFacts;
   /** The first of its limits that it exceeds. */
   limit: keyof Budget;
@@ -42,10 +42,10 @@ export interface StoppedTask {
 }
 
 /** The queue that other limits would have made. */
-export interface SimulatedQueue {
+interface SimulatedQueue {
   mostAtWork: number;
   /** Those that waited longest first. */
-  queued: QueuedRun[];
+  queued: DelayedRun[];
   /** Milliseconds by which the last run would have ended later. */
   later: number;
 }
@@ -91,7 +91,7 @@ const queueOf = (runs: RecordedRun[], limits: Concurrency): SimulatedQueue => {
 };
 
 /** Returns the tasks that go beyond their budget, and not those that would have been stopped with an ancestor. */
-const stoppedBy = (budget: Budget, tasks: (StoredTask & { facts: TaskFacts })[]): StoppedTask[] => {
+const stoppedBy = (budget: Budget, tasks: (JournaledTask & { facts: TaskFacts })[]): StoppedTask[] => {
   const ownTasks = Map.groupBy(tasks, ({ facts }) => facts.parentTaskId ?? "");
   const usedBy = ({ facts, progress }: (typeof tasks)[number]): BudgetedUsage => {
     const own = ownTasks.get(facts.sessionID) ?? [];
@@ -114,7 +114,7 @@ const stoppedBy = (budget: Budget, tasks: (StoredTask & { facts: TaskFacts })[])
  * @param recordedStale milliseconds of silence after which a task was stale when the journals were written: shorter silences
  * were not recorded
  */
-export const whatIf = (stored: readonly StoredTask[], limits: TriedLimits, recordedStale: number): WhatIf => {
+export const whatIf = (stored: readonly JournaledTask[], limits: TriedLimits, recordedStale: number): WhatIf => {
   const read = stored.flatMap((task) => {
     const recorded = recordedIn(task.journal);
     return recorded ? { ...task, ...recorded, facts: task.journal.snapshot.context.facts } : [];

@@ -49,11 +49,11 @@ export const createChangeCounts = (
     const record = readRecord(paths);
     if (record?.base === undefined || record.gone || !isThere(paths))
       throw new Error(`there is no ${paths.tree} any more`);
-    const { countChanges, isKept } = await import("./read-changes.ts");
+    const { countChanges, isAllInPatch } = await import("./read-changes.ts");
     const counted = await countChanges(paths, record, { base: record.base, run, now: clock.now() });
     const { files, problem } = counted;
     if (problem !== undefined) log.error("what a task changed could not be counted", { id, reason: problem });
-    else if (files.length === 0 && isKept(counted) && !isInUse(id))
+    else if (files.length === 0 && isAllInPatch(counted) && !isInUse(id))
       await dropTree(context, id, record, { why: "clean", at: clock.now() });
   };
 

@@ -6,7 +6,7 @@ import { errorMessage } from "../platform/log.ts";
 import { toSingleLine } from "../platform/plain-text.ts";
 import { cutOffSentence } from "../text/worktree.ts";
 import { isCutOff, isThere, pathsOf, type WorktreePaths } from "./folders.ts";
-import type { Conflict } from "./git/apply.ts";
+import type { Conflict } from "./git/apply-changes.ts";
 import { GitError } from "./git/git.ts";
 import type { CutOff } from "./git/placing-journal.ts";
 import { lock } from "./lock.ts";
@@ -14,10 +14,7 @@ import type { ReadChanges } from "./read-changes.ts";
 import { isUndecided, readChanges as readCountedChanges, readRecord, type WorktreeRecord } from "./record.ts";
 
 /** A task, as far as what it left in its worktree is concerned. */
-export type TaskWithWorktree = Pick<
-  Task,
-  "sessionID" | "description" | "directory" | "parentTaskId" | "worktree" | "status"
->;
+type TaskWithWorktree = Pick<Task, "sessionID" | "description" | "directory" | "parentTaskId" | "worktree" | "status">;
 
 /** The worktree of a task that has ended. */
 export interface LeftWorktree {
@@ -118,7 +115,7 @@ export interface WorktreeUse {
 }
 
 /** Changes that were applied or discarded. */
-export interface UsedChanges extends LeftChanges {
+interface UsedChanges extends LeftChanges {
   /** Why the worktree stays; undefined where it was removed. */
   stays: string | undefined;
 }
@@ -236,7 +233,7 @@ export const applyLeftChanges = (left: LeftWorktree, tree: string, use: Worktree
   return useAndRemove(left, use, "applied", async (cutOff) => {
     const { leftOut, ...end } = await askGit(nothing, readOf(left));
     requireAll(nothing, leftOut);
-    const { applyIn } = await import("./git/apply.ts");
+    const { applyIn } = await import("./git/apply-changes.ts");
     const applied = await askGit(nothing, applyIn(tree, { base, end: end.commit, journal: paths }));
     if (applied.ok) return { files: allOf(cutOff, tree, applied.files), leftOut, cutOff, end };
     const where = toSingleLine(tree);

@@ -34,7 +34,7 @@ const TIME_LIMIT_MS = 600_000;
 const OUTPUT_CHARS = 500;
 
 /** How a worktree is prepared. */
-export interface Setup {
+interface Setup {
   /** A shell command from the configuration. */
   command: string;
   /** The worktree. */
@@ -57,7 +57,7 @@ const problemOf = ({ end, exit }: CommandEnd, { signal }: Setup): string | undef
  * Prepares a worktree by a command, with its working directory in the worktree.
  * @throws Error with the end of its output when it fails
  */
-export const runSetup = async (setup: Setup): Promise<void> => {
+const runSetup = async (setup: Setup): Promise<void> => {
   const { command, directory, source, signal } = setup;
   const env = { ...withoutLocations(), TASKCHART_SOURCE: source };
   const ended = await runShellCommand({ command, directory, timeoutMs: TIME_LIMIT_MS, env, signal });
@@ -75,7 +75,7 @@ const LISTS = [".gitignore", "package.json", "package-lock.json", "bun.lock"];
  * them there when it opens the worktree, and wait: for seconds, and without a network for as long as it tries (measured).
  * @returns true where there was something to share
  */
-export const sharePackages = async (source: string, tree: string): Promise<boolean> => {
+const sharePackages = async (source: string, tree: string): Promise<boolean> => {
   const [from, to] = [join(source, ".opencode"), join(tree, ".opencode")];
   const packages = join(from, "node_modules");
   if (!existsSync(to) || !existsSync(packages) || existsSync(join(to, "node_modules"))) return false;

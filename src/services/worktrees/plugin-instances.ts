@@ -2,7 +2,7 @@
 // the instance of its project's directory (docs/decisions/243-one-engine-per-project.md).
 
 /** The plugin in a project's directory, for those in worktrees of that project's tasks. */
-export interface PluginInstance<Hooks, Event> {
+interface PluginInstance<Hooks, Event> {
   /** Returns the started plugin; undefined where it cannot be started. */
   started(): Hooks | undefined;
   event(event: Event): Promise<void>;

@@ -62,4 +62,4 @@ export const countChanges = async (
 };
 
 /** True where nothing is lost when the worktree goes: all of it was counted, and is in the patch. */
-export const isKept = ({ problem, leftOut }: WorktreeChanges): boolean => problem === undefined && !leftOut;
+export const isAllInPatch = ({ problem, leftOut }: WorktreeChanges): boolean => problem === undefined && !leftOut;

@@ -23,7 +23,10 @@ export interface WorktreesContext {
  * Finishes or undoes what a process that has ended was applying of a worktree. The caller has its lock.
  * @throws Error where neither can be done
  */
-export const recover = async ({ root, log }: Pick<WorktreesContext, "root" | "log">, id: string): Promise<void> => {
+export const recoverApplying = async (
+  { root, log }: Pick<WorktreesContext, "root" | "log">,
+  id: string,
+): Promise<void> => {
   const paths = pathsOf(root, id);
   if (!isCutOff(paths)) return;
   const journal = await import("./git/placing-journal.ts");
@@ -32,14 +35,14 @@ export const recover = async ({ root, log }: Pick<WorktreesContext, "root" | "lo
 };
 
 /**
- * Calls `work` while no other process uses the worktree, after `recover`.
+ * Calls `work` while no other process uses the worktree, after `recoverApplying`.
  * @throws Error where that fails, or another process uses it, and what `work` throws
  */
 export const whileLocked = async <T>(context: WorktreesContext, id: string, work: () => Promise<T>): Promise<T> => {
   const release = lock(pathsOf(context.root, id), context.clock.now());
   if (!release) throw new Error("its changes are being applied or discarded");
   try {
-    await recover(context, id);
+    await recoverApplying(context, id);
     return await work();
   } finally {
     release();

@@ -13,7 +13,14 @@ import { idsIn, isThere, pathsOf, worktreeIdOf } from "./folders.ts";
 import { isLocked, lock } from "./lock.ts";
 import type { WorktreePlan } from "./make-worktree.ts";
 import { isUndecided, readChanges, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
-import { dropTree, recover, removeAll, type WorktreesContext, whatIsDue, whileLocked } from "./remove-worktree.ts";
+import {
+  dropTree,
+  recoverApplying,
+  removeAll,
+  type WorktreesContext,
+  whatIsDue,
+  whileLocked,
+} from "./remove-worktree.ts";
 
 /** Where worktrees are, and how they are made and kept. */
 export interface WorktreeOptions {
@@ -28,7 +35,7 @@ export interface WorktreeOptions {
 }
 
 /** What a task changed on another server. */
-export interface ReceivedChanges {
+interface ReceivedChanges {
   /** Names the worktree: the same for the same changes. */
   id: string;
   task: TaskInWorktree;
@@ -100,7 +107,7 @@ export const createWorktrees = ({
     const gone = record.gone ?? ({ why: "expired", at: clock.now() } as const);
     const before = { ...record, gone };
     // A process may have died while it made or removed the worktree, of which git may know though its folder is gone.
-    await recover(context, id);
+    await recoverApplying(context, id);
     await dropWorktree(paths, before, gone);
     const directory = join(record.source, record.subfolder);
     // What nobody has decided about must not get lost: the agent goes on with it.
@@ -290,9 +297,9 @@ export const createWorktrees = ({
       const drop = async () => {
         const paths = pathsOf(root, id);
         const record = readRecord(paths);
-        const { isKept } = await import("./read-changes.ts");
+        const { isAllInPatch } = await import("./read-changes.ts");
         const changes = readChanges(paths);
-        if (record && !record.gone && (!changes || isKept(changes)))
+        if (record && !record.gone && (!changes || isAllInPatch(changes)))
           await dropTree(context, id, record, { why: "sent", at: clock.now() });
       };
       queues

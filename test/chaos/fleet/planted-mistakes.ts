@@ -356,7 +356,7 @@ export const fleetMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a claim that is heard while the job is taken back is ignored",
-    file: "src/machines/task/fleet.ts",
+    file: "src/machines/task/fleet-states.ts",
     code: '      entry: ["beginWait", closeRun, { type: "setDeadline", params: TASK_LIMITS.closeAgainAfter }],\n      on: {\n        REMOTE_CLAIMED: onClaim("claimed"),',
     mistake:
       '      entry: ["beginWait", closeRun, { type: "setDeadline", params: TASK_LIMITS.closeAgainAfter }],\n      on: {',

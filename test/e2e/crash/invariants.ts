@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import { withJournals } from "../../../src/cli/task-database.ts";
 import { replay } from "../../../src/machines/task/replay.ts";
-import { differences } from "../../../src/services/replay/differences.ts";
+import { snapshotDifferences } from "../../../src/services/replay/differences.ts";
 import type { Lab } from "../lab/lab.ts";
 import type { ModelRequest } from "../lab/model-request.ts";
 import { dataFolder } from "../status-api.ts";
@@ -106,7 +106,7 @@ const expectJournals = ({ lab }: Played, tasks: StoredTask[]) =>
       const journal = journals.journal(id);
       if (!journal?.origin) throw new Error(`the journal of ${id} does not go back to its launch`);
       const replayed = replay(journal.origin, journal.events);
-      expect(differences(replayed.snapshot, journal.snapshot), `the journal of ${id}`).toEqual([]);
+      expect(snapshotDifferences(replayed.snapshot, journal.snapshot), `the journal of ${id}`).toEqual([]);
     }
   });
 

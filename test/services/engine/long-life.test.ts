@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { replay } from "../../../src/machines/task/replay.ts";
-import { differences } from "../../../src/services/replay/differences.ts";
+import { snapshotDifferences } from "../../../src/services/replay/differences.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../../src/services/store/sqlite/journal-reader.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
@@ -73,7 +73,7 @@ test("each of a hundred runs of one task in one process is delivered once, and i
   const replayed = replay(journal.origin, journal.events);
   expect(journal.events.filter(({ type }) => type === "RESUME")).toHaveLength(RUNS);
   expect(replayed.steps.filter(({ refused }) => refused !== undefined)).toEqual([]);
-  expect(differences(replayed.snapshot, stored)).toEqual([]);
+  expect(snapshotDifferences(replayed.snapshot, stored)).toEqual([]);
 });
 
 test("a process that lives through a hundred runs of a task keeps nothing of those that are over: no listener, entry or timer", async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { replay } from "../../../src/machines/task/replay.ts";
-import { differences } from "../../../src/services/replay/differences.ts";
+import { snapshotDifferences } from "../../../src/services/replay/differences.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { openJournalReader } from "../../../src/services/store/sqlite/journal-reader.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
@@ -33,7 +33,7 @@ const expectExact = (): Set<string> => {
       if (!origin || !events || !snapshot) throw new Error(`${id} has no whole journal`);
       const replayed = replay(origin, events);
       expect(replayed.steps.filter(({ refused }) => refused !== undefined)).toEqual([]);
-      expect(differences(replayed.snapshot, snapshot)).toEqual([]);
+      expect(snapshotDifferences(replayed.snapshot, snapshot)).toEqual([]);
       for (const { type } of events) seen.add(type);
     }
     return seen;

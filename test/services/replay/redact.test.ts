@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Journal } from "../../../src/machines/task/replay.ts";
 import { replay } from "../../../src/machines/task/replay.ts";
-import { differences, toJson } from "../../../src/services/replay/differences.ts";
-import { parseExport, serialize } from "../../../src/services/replay/export-file.ts";
+import { snapshotDifferences, toJson } from "../../../src/services/replay/differences.ts";
+import { parseExportedJournal, serialize } from "../../../src/services/replay/export-file.ts";
 import { redactJournal } from "../../../src/services/replay/redact.ts";
 import { foreignText } from "../../fakes/foreign-text.ts";
 import { journalFrom, picks, READABLE } from "../../machines/journals.ts";
@@ -19,7 +19,7 @@ const FACTS = { exportedAt: "2026-01-01T00:00:00.000Z", plugin: "1.2.3", schema:
 const exported = (journal: Journal, hasText: boolean): string => serialize(journal, { ...FACTS, hasText });
 
 const readBack = (text: string): Journal => {
-  const file = parseExport(text);
+  const file = parseExportedJournal(text);
   if ("wrong" in file) throw new Error(file.wrong);
   return file.journal;
 };
@@ -29,7 +29,7 @@ const isExact = ({ origin, events, snapshot }: Journal): boolean => {
   const replayed = replay(origin, events);
   return (
     replayed.steps.every(({ refused }) => refused === undefined) &&
-    differences(replayed.snapshot, snapshot).length === 0
+    snapshotDifferences(replayed.snapshot, snapshot).length === 0
   );
 };
 
@@ -77,7 +77,7 @@ describe("an export without text", () => {
     journal.snapshot.context.result = "another secret";
     const read = readBack(exported(journal, false));
     if (!read.origin) throw new Error("the origin is lost");
-    const found = differences(replay(read.origin, read.events).snapshot, read.snapshot);
+    const found = snapshotDifferences(replay(read.origin, read.events).snapshot, read.snapshot);
     expect(found.map(({ path }) => path)).toEqual(["context.result"]);
     expect(found[0]?.stored).toMatch(/^‹text \d+: 14 characters›$/);
   });
@@ -153,5 +153,7 @@ test.each([
   ],
   ["a part of one", '{"format":"opencode-taskchart journal","version":2}', /^is damaged: exportedAt: /],
 ])("a file with %s is refused in words", (_, text, wrong) => {
-  expect(parseExport(text)).toEqual({ wrong: typeof wrong === "string" ? wrong : expect.stringMatching(wrong) });
+  expect(parseExportedJournal(text)).toEqual({
+    wrong: typeof wrong === "string" ? wrong : expect.stringMatching(wrong),
+  });
 });

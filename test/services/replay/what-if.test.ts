@@ -5,7 +5,7 @@ import { replay } from "../../../src/machines/task/replay.ts";
 import type { Concurrency } from "../../../src/machines/task/slot-queue.ts";
 import { simulateQueue } from "../../../src/services/replay/queue-simulation.ts";
 import { type RecordedRun, recordedIn } from "../../../src/services/replay/recorded-runs.ts";
-import { type StoredTask, whatIf } from "../../../src/services/replay/what-if.ts";
+import { type JournaledTask, whatIf } from "../../../src/services/replay/what-if.ts";
 import { noProgress, type TaskFacts } from "../../../src/task.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 
@@ -35,8 +35,8 @@ const stored = (
   from: number,
   scripts: Script[],
   facts: Partial<TaskFacts> = {},
-  progress: Partial<StoredTask["progress"]> = {},
-): StoredTask => {
+  progress: Partial<JournaledTask["progress"]> = {},
+): JournaledTask => {
   const at = (seconds: number) => START + seconds * SECOND;
   const origin = taskInput(id, { description: id, ...facts }, at(from));
   const events = scripts.flatMap((script) => script(at));
@@ -49,10 +49,10 @@ const stored = (
 };
 
 /** A task that was at work from one second to another. */
-const worked = (id: string, from: number, to: number, facts: Partial<TaskFacts> = {}, progress = {}): StoredTask =>
+const worked = (id: string, from: number, to: number, facts: Partial<TaskFacts> = {}, progress = {}): JournaledTask =>
   stored(id, from, [begun(from), answered(to)], facts, progress);
 
-const waits = (tasks: StoredTask[], slots: Concurrency) =>
+const waits = (tasks: JournaledTask[], slots: Concurrency) =>
   whatIf(tasks, { slots }, 0).queue?.queued.map(({ facts, waited }) => [facts.sessionID, waited / SECOND]);
 
 test("the journal tells when a run wanted a slot, held it and needed none", () => {

@@ -38,7 +38,7 @@ export interface ObjectsRepository {
 }
 
 /** How a git command is run. */
-export interface GitOptions {
+interface GitOptions {
   /** Variables beside those of every git command. */
   env?: Record<string, string>;
   /** Exit codes that are answers, beside 0. Default: none. */
@@ -52,7 +52,7 @@ export interface GitOptions {
 }
 
 /** What a git command answered. */
-export interface GitAnswer {
+interface GitAnswer {
   code: number;
   stdout: Buffer;
 }

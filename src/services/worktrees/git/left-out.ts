@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { ChangedFile, LeftOut } from "../../../task.ts";
 import { byteItems, git, items, readable, type WorkingTree } from "./git.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { TreeSnapshot } from "./snapshot.ts";
 
 /** What OpenCode installs below a tree's `.opencode`, with the `.gitignore` that it writes there. */
 const OF_OPENCODE = /(^|\/)\.opencode\/(node_modules\/|package\.json|package-lock\.json|bun\.lock|\.gitignore)$/;
@@ -56,7 +56,7 @@ export const hiddenByTask = async (
 
 /** Joins what lies in a worktree and is not among its changes. */
 export const leftOutOf = (
-  { refused, repositories }: Pick<Snapshot, "refused" | "repositories">,
+  { refused, repositories }: Pick<TreeSnapshot, "refused" | "repositories">,
   hidden: readonly string[],
 ): LeftOut[] => [
   ...refused.map((path): LeftOut => ({ path, why: "name" })),

@@ -13,7 +13,7 @@ import { contentMark, factsOf, markOf, type PlannedUnit } from "./placing-plan.t
  * What is known of changes that are being put into a tree of files: enough to finish or to undo that, for the process that finds
  * it after a crash.
  */
-const Journal = z.object({
+const PlacingJournal = z.object({
   /** The folder of the tree. */
   top: z.string(),
   /** The folder that has what is new until it is in place, and what it replaces, see `freshOf` and `oldOf`. */
@@ -34,7 +34,7 @@ const Journal = z.object({
   /** What a person is shown of the changes. */
   files: z.array(ChangedFileSchema),
 });
-export type Journal = z.infer<typeof Journal>;
+export type PlacingJournal = z.infer<typeof PlacingJournal>;
 
 /** The files that a journal is in. */
 export interface JournalFiles {
@@ -45,7 +45,7 @@ export interface JournalFiles {
 }
 
 /** A file that somebody has changed since changes were put in place there, so that it stays as it is. */
-export interface LeftFile {
+interface LeftFile {
   path: string;
   /** The file or folder that stood there before, under another name; absent where nothing did. */
   before?: string;
@@ -60,18 +60,22 @@ export interface CutOff {
   left: LeftFile[];
 }
 
-export const writeJournal = ({ applying }: JournalFiles, journal: Journal): void =>
+export const writeJournal = ({ applying }: JournalFiles, journal: PlacingJournal): void =>
   writeWhole(applying, JSON.stringify(journal));
 
 /** Notes that all is in place. */
 export const notePlaced = ({ applying, applied }: JournalFiles): void => renameSync(applying, applied);
 
 /** Where what a unit gets waits for its place. */
-export const freshOf = ({ staging }: Pick<Journal, "staging">, path: string): string => join(staging, "new", path);
+export const freshOf = ({ staging }: Pick<PlacingJournal, "staging">, path: string): string =>
+  join(staging, "new", path);
 
 /** Where what a unit replaces is kept; `at` is its number. */
-export const oldOf = ({ staging }: Pick<Journal, "staging">, { path }: Pick<PlannedUnit, "path">, at: number): string =>
-  join(staging, "old", String(at), basename(path));
+export const oldOf = (
+  { staging }: Pick<PlacingJournal, "staging">,
+  { path }: Pick<PlannedUnit, "path">,
+  at: number,
+): string => join(staging, "old", String(at), basename(path));
 
 /** Removes the parent folders of a path that are empty now, up to `end`, which may go too. */
 const removeEmptyAbove = async (top: string, path: string, end: string): Promise<void> => {
@@ -82,14 +86,14 @@ const removeEmptyAbove = async (top: string, path: string, end: string): Promise
   }
 };
 
-const removeStaging = ({ staging }: Journal): Promise<void> =>
+const removeStaging = ({ staging }: PlacingJournal): Promise<void> =>
   rm(staging, { recursive: true, force: true, maxRetries: 3, retryDelay: 100 });
 
 /** Removes the journal of changes that are all in place, once that was reported. */
 export const forgetPlaced = ({ applied }: JournalFiles): void => rmSync(applied, { force: true });
 
 /** Removes the new files of a unit. Returns the paths of those that somebody has changed since: they stay. */
-const takeAway = async ({ top, marks }: Journal, { path: unit }: PlannedUnit): Promise<string[]> => {
+const takeAway = async ({ top, marks }: PlacingJournal, { path: unit }: PlannedUnit): Promise<string[]> => {
   const paths = Object.keys(marks).filter((path) => path === unit || path.startsWith(`${unit}/`));
   const changed: string[] = [];
   for (const path of paths) {
@@ -102,7 +106,7 @@ const takeAway = async ({ top, marks }: Journal, { path: unit }: PlannedUnit): P
 };
 
 /** Takes back what is in place of one unit. It may have been taken back before. */
-const undoUnit = async (journal: Journal, unit: PlannedUnit, at: number): Promise<LeftFile[]> => {
+const undoUnit = async (journal: PlacingJournal, unit: PlannedUnit, at: number): Promise<LeftFile[]> => {
   const [place, old] = [join(journal.top, unit.path), oldOf(journal, unit, at)];
   const [hasOld, fresh] = [(await factsOf(old)) !== undefined, await factsOf(freshOf(journal, unit.path))];
   if (unit.had !== "nothing" && !hasOld) return [];
@@ -119,7 +123,7 @@ const undoUnit = async (journal: Journal, unit: PlannedUnit, at: number): Promis
 };
 
 /** Takes back all that is in place. What stood before at the places that it leaves alone stays in the staging folder. */
-export const undo = async ({ applying }: JournalFiles, journal: Journal): Promise<LeftFile[]> => {
+export const undo = async ({ applying }: JournalFiles, journal: PlacingJournal): Promise<LeftFile[]> => {
   const changed: LeftFile[] = [];
   for (const [at, unit] of journal.isWritten ? [...journal.units.entries()].reverse() : [])
     changed.push(...(await undoUnit(journal, unit, at)));
@@ -130,12 +134,12 @@ export const undo = async ({ applying }: JournalFiles, journal: Journal): Promis
 };
 
 /** Ends what is in place: folders that it emptied go, and what was kept of the old files. */
-export const tidy = async (journal: Journal): Promise<void> => {
+export const tidy = async (journal: PlacingJournal): Promise<void> => {
   for (const { path, gets } of journal.units) if (!gets) await removeEmptyAbove(journal.top, path, "");
   await removeStaging(journal);
 };
 
-const read = (file: string): Journal => Journal.parse(JSON.parse(readFileSync(file, "utf8")));
+const read = (file: string): PlacingJournal => PlacingJournal.parse(JSON.parse(readFileSync(file, "utf8")));
 
 /**
  * Finishes what a process that has ended was putting into a tree of files, where all was in place, and undoes it otherwise.

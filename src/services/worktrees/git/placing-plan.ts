@@ -7,14 +7,14 @@ import { REPOSITORY } from "./commit.ts";
 import { byteItems, GitError, git, gitOnObjects, isText, type ObjectsRepository, type WorkingTree } from "./git.ts";
 
 /** A file that is to change: its mode and object in each of two trees. */
-export interface Entry {
+export interface ChangedEntry {
   path: string;
   from: { mode: string; object: string } | undefined;
   to: { mode: string; object: string } | undefined;
 }
 
 /** What is put in place by one rename: a file, a link, or a folder of new files; or what is taken away. */
-export interface Unit {
+interface Unit {
   /** From the top of the tree. */
   path: string;
   /** What is there before. */
@@ -41,14 +41,14 @@ const refuse = (paths: readonly string[], reason: string): void => {
 };
 
 /** Lists the files that differ between two trees. @throws GitError that names those which cannot be put into a tree of files */
-export const entriesBetween = async (objects: ObjectsRepository, from: string, to: string): Promise<Entry[]> => {
+export const entriesBetween = async (objects: ObjectsRepository, from: string, to: string): Promise<ChangedEntry[]> => {
   const raw = byteItems(
     await gitOnObjects(objects, ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to]),
   );
   const paths = raw.filter((_, index) => index % 2 === 1);
   const unreadable = paths.filter((path) => !isText(path)).map((path) => JSON.stringify(path));
   refuse(unreadable, "names of files that are no UTF-8 text cannot be applied");
-  const entries = paths.map((path, index): Entry => {
+  const entries = paths.map((path, index): ChangedEntry => {
     const [oldMode = "", mode = "", oldObject = "", object = ""] = (raw[2 * index] ?? "").slice(1).split(" ");
     return {
       path: Buffer.from(path, "latin1").toString(),
@@ -110,7 +110,7 @@ const parentFolders = (path: string): string[] => {
  */
 export const planUnits = async (
   tree: WorkingTree,
-  entries: readonly Entry[],
+  entries: readonly ChangedEntry[],
   index: string,
 ): Promise<PlannedUnit[]> => {
   const { top } = tree;
@@ -139,7 +139,7 @@ export const planUnits = async (
     return undefined;
   };
 
-  const unitAt = async ({ path, from }: Entry): Promise<Unit> => {
+  const unitAt = async ({ path, from }: ChangedEntry): Promise<Unit> => {
     const obstacle = await firstObstacle(path);
     if (obstacle) {
       if (obstacle.had === "file" && !isDeleted(obstacle.path)) inTheWay.push(obstacle.path);

@@ -22,17 +22,17 @@ import { filtered, filtersOf, withoutFilters, writeFiltered } from "./filters.ts
 import { GitError, git, type WorkingTree } from "./git.ts";
 import {
   freshOf,
-  type Journal,
   type JournalFiles,
   notePlaced,
   oldOf,
+  type PlacingJournal,
   tidy,
   undo,
   writeJournal,
 } from "./placing-journal.ts";
 import {
+  type ChangedEntry,
   contentMark,
-  type Entry,
   factsOf,
   markOf,
   type PlannedUnit,
@@ -43,7 +43,7 @@ import {
 /** What is to be put into a tree of files. */
 export interface Placement {
   tree: WorkingTree;
-  entries: readonly Entry[];
+  entries: readonly ChangedEntry[];
   /** The tree of git that has it. */
   to: string;
   /** The index of the snapshot that `entries` were made against. */
@@ -77,7 +77,7 @@ const makeStaging = async ({ gitDir, top }: WorkingTree): Promise<string> => {
 };
 
 /** Writes all that is new, as it is to stand in the tree, into the staging folder. @throws GitError */
-const writeNew = async ({ tree, entries, to, filtersIn = tree }: Placement, journal: Journal): Promise<void> => {
+const writeNew = async ({ tree, entries, to, filtersIn = tree }: Placement, journal: PlacingJournal): Promise<void> => {
   const folder = freshOf(journal, "");
   const env = { GIT_INDEX_FILE: join(journal.staging, "index") };
   await mkdir(folder);
@@ -105,7 +105,7 @@ const keepOld = async (path: string, to: string): Promise<void> => {
 };
 
 /** Puts a unit in place. @throws Error where something else is there than before */
-const put = async (journal: Journal, unit: PlannedUnit, at: number): Promise<void> => {
+const put = async (journal: PlacingJournal, unit: PlannedUnit, at: number): Promise<void> => {
   const [place, fresh, old] = [join(journal.top, unit.path), freshOf(journal, unit.path), oldOf(journal, unit, at)];
   // A folder is compared once it is moved, when nobody adds a file to it any more: undoing moves it back.
   if (unit.had === "folder") await rename(place, old);
@@ -126,7 +126,7 @@ export const place = async (placement: Placement): Promise<void> => {
   const { top } = tree;
   const units = await planUnits(tree, entries, index);
   const staging = await makeStaging(tree);
-  const journal: Journal = { top, staging, isWritten: false, units, marks: {}, files };
+  const journal: PlacingJournal = { top, staging, isWritten: false, units, marks: {}, files };
   try {
     await requireOneDisk(top, units, staging);
     writeJournal(places, journal);
@@ -157,7 +157,7 @@ export const place = async (placement: Placement): Promise<void> => {
 };
 
 /** Undoes what was done, and says why, and what could not be undone. */
-const whyUndone = async (places: JournalFiles, journal: Journal, error: unknown): Promise<string> => {
+const whyUndone = async (places: JournalFiles, journal: PlacingJournal, error: unknown): Promise<string> => {
   const why = errorMessage(error);
   try {
     const changed = await undo(places, journal);

@@ -27,7 +27,7 @@ const walk = async (top: string, folder: string): Promise<string[]> => {
  * Lists the files of repositories that lie in a tree, without their git directories and without what the tree's git ignores.
  * @param folders where they lie; bytes, as all paths here
  */
-export const filesOfNested = async (tree: WorkingTree, folders: readonly string[]): Promise<string[]> => {
+const filesOfNested = async (tree: WorkingTree, folders: readonly string[]): Promise<string[]> => {
   const files: string[] = [];
   for (const folder of folders) files.push(...(await walk(tree.top, folder)));
   if (files.length === 0) return files;
@@ -37,7 +37,7 @@ export const filesOfNested = async (tree: WorkingTree, folders: readonly string[
 };
 
 /** A tree as it stood at one moment. */
-export interface Snapshot {
+export interface TreeSnapshot {
   /** The commit that has all of its files, new ones included, and none that git ignores. No branch leads to it. */
   commit: string;
   /** The tree of that commit: the same for the same files. */
@@ -120,7 +120,7 @@ const withIndex = <T>(index: string | undefined, work: (index: string) => Promis
  * @param keptIndex a file in which the index of the snapshot is left. Default: nowhere
  * @throws GitError when a file cannot be read
  */
-export const takeSnapshot = (tree: WorkingTree, keptIndex?: string): Promise<Snapshot> =>
+export const takeSnapshot = (tree: WorkingTree, keptIndex?: string): Promise<TreeSnapshot> =>
   withIndex(keptIndex, async (index) => {
     const taking = await begin(tree, index);
     const known = repositoriesIn(await entriesOf(taking.tree, taking.env));
@@ -139,7 +139,7 @@ export const takeSnapshot = (tree: WorkingTree, keptIndex?: string): Promise<Sna
  * @param source a person's tree of the same repository, in which the filters run that the person has configured
  * @throws GitError when a file cannot be read
  */
-export const takeTaskSnapshot = (tree: WorkingTree, source: WorkingTree): Promise<Snapshot> =>
+export const takeTaskSnapshot = (tree: WorkingTree, source: WorkingTree): Promise<TreeSnapshot> =>
   withTemporaryFolder(async (folder) => {
     const filters = await filtersOf(tree);
     const taking = await begin(withoutFilters(tree, filters), join(folder, "index"));

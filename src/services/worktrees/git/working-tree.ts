@@ -74,7 +74,7 @@ const placeOf = async (path: string): Promise<string> =>
   join(await realpath(dirname(path)).catch(() => dirname(path)), basename(path));
 
 /** Why a worktree of ours is locked, in the words that git is given first of all. */
-export const lockReason = (path: string): string => `opencode-taskchart ${path}`;
+const lockReason = (path: string): string => `opencode-taskchart ${path}`;
 
 const linesOf = async (file: string): Promise<string | undefined> =>
   (await readFile(file, "utf8").catch(() => undefined))?.replace(/\r?\n$/, "");

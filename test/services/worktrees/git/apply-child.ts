@@ -1,4 +1,4 @@
-import { applyChanges, type Change } from "../../../../src/services/worktrees/git/apply.ts";
+import { applyChanges, type Change } from "../../../../src/services/worktrees/git/apply-changes.ts";
 import { treeAt } from "../../../../src/services/worktrees/git/working-tree.ts";
 
 /** What the program applies, and the step before which it kills itself, by its number or name; none where it does not. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Applied, applyChanges, type Change } from "../../../../src/services/worktrees/git/apply.ts";
+import { type Applied, applyChanges, type Change } from "../../../../src/services/worktrees/git/apply-changes.ts";
 import { changesBetween } from "../../../../src/services/worktrees/git/commit.ts";
 import { takeSnapshot, takeTaskSnapshot } from "../../../../src/services/worktrees/git/snapshot.ts";
 import { addWorktree, treeAt, withObjects } from "../../../../src/services/worktrees/git/working-tree.ts";

@@ -1,4 +1,4 @@
-import type { Account, Run, Step } from "./account.ts";
+import type { Account, JournalRun, JournalStep } from "./account.ts";
 import { at, type Breach, inSnapshot, type JournalPromise } from "./account.ts";
 
 /** To whom the end of a run is owed: to nobody, to a call that waits, to the outbox, or to the reader of a prompt under way. */
@@ -30,9 +30,9 @@ interface Deliveries {
 /** Follows how each run's end is delivered. */
 const followDeliveries = ({ runs }: Account): Deliveries => {
   const found: Deliveries = { twice: [], unowed: [], forgotten: [], unwaited: [], owed: "nobody", waiters: [] };
-  let delivered: Step | undefined;
+  let delivered: JournalStep | undefined;
 
-  const endWait = (step: Step) => {
+  const endWait = (step: JournalStep) => {
     const { type, call = "" } = step.event;
     if (!found.waiters.includes(call))
       return found.unwaited.push(at(step, `ends the wait of ${call}, which does not wait`));
@@ -44,7 +44,7 @@ const followDeliveries = ({ runs }: Account): Deliveries => {
   };
 
   /** A notice is written, read or dropped: one of an end that is owed so. */
-  const takeNotice = (step: Step, from: readonly Owed[], to: Owed) => {
+  const takeNotice = (step: JournalStep, from: readonly Owed[], to: Owed) => {
     const isOwed = from.includes(found.owed);
     if (!isOwed && delivered && found.owed === "nobody")
       found.twice.push(
@@ -55,7 +55,7 @@ const followDeliveries = ({ runs }: Account): Deliveries => {
     if (step.event.type === "NOTICE_ACKNOWLEDGED") delivered ??= step;
   };
 
-  const take = (step: Step, run: Run) => {
+  const take = (step: JournalStep, run: JournalRun) => {
     const { type, call = "", isNoticePending } = step.event;
     if (step === run.ending) found.owed = found.waiters.length > 0 ? "a call" : "the outbox";
     switch (type) {
@@ -129,4 +129,4 @@ const waitsMatched: JournalPromise = {
   },
 };
 
-export const DELIVERY: readonly JournalPromise[] = [deliveredOnce, noticeOwed, nothingForgotten, waitsMatched];
+export const DELIVERY_PROMISES: readonly JournalPromise[] = [deliveredOnce, noticeOwed, nothingForgotten, waitsMatched];
