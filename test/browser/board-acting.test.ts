@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { pathsOf } from "../../src/services/worktrees/folders.ts";
-import { dropWorktree, makeWorktree } from "../../src/services/worktrees/make-worktree.ts";
+import { dropWorktree } from "../../src/services/worktrees/make-worktree.ts";
 import { countChanges } from "../../src/services/worktrees/read-changes.ts";
 import { readRecord } from "../../src/services/worktrees/record.ts";
-import { newRepository, repositoryAt } from "../fakes/repository.ts";
+import { newRepository } from "../fakes/repository.ts";
+import { makeTaskWorktree } from "../fakes/task-worktree.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
 import { boardStage } from "./board-stage.ts";
@@ -108,20 +109,9 @@ describeInChromium("acting on the board", () => {
     const { source, folder, open } = await start();
     const project = newRepository({ "a.txt": "one\n" });
     const work = async (id: string, content: string) => {
-      const paths = pathsOf(join(folder, "worktrees"), id);
-      const { signal } = new AbortController();
-      const plan = {
-        paths,
-        directory: project.top,
-        project: project.top,
-        taskId: `ses_${id}`,
-        setup: undefined,
-        now: 0,
-        signal,
-      };
-      await makeWorktree(plan);
-      repositoryAt(paths.tree).write({ "a.txt": content });
-      const worktree = { id, directory: paths.tree, isShared: false };
+      const root = join(folder, "worktrees");
+      const { tree, worktree } = await makeTaskWorktree(project, root, id, `ses_${id}`);
+      tree.write({ "a.txt": content });
       return source.end(source.launch({ sessionID: `ses_${id}`, description: `write ${content}`, worktree }).sessionID);
     };
     await work("first", "ONE\n");

@@ -1,9 +1,8 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { pathsOf } from "../../../src/services/worktrees/folders.ts";
-import { makeWorktree } from "../../../src/services/worktrees/make-worktree.ts";
-import { newRepository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
+import { newRepository, type repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
+import { makeTaskWorktree } from "../../fakes/task-worktree.ts";
 import { serve } from "../../services/http/served.ts";
 import { commandHere } from "../command-line.ts";
 
@@ -15,20 +14,9 @@ const begin = async () => {
   const served = await serve();
   const project = newRepository({ "a.txt": text(), "sub/b.txt": "b\n" });
   const work = async (id: string, change: (tree: ReturnType<typeof repositoryAt>) => void) => {
-    const paths = pathsOf(join(served.folder, "worktrees"), id);
-    const { signal } = new AbortController();
-    const plan = {
-      paths,
-      directory: project.top,
-      project: project.top,
-      taskId: `ses_${id}`,
-      setup: undefined,
-      now: 0,
-      signal,
-    };
-    await makeWorktree(plan);
-    change(repositoryAt(paths.tree));
-    const worktree = { id, directory: paths.tree, isShared: false };
+    const root = join(served.folder, "worktrees");
+    const { paths, tree, worktree } = await makeTaskWorktree(project, root, id, `ses_${id}`);
+    change(tree);
     served.source.end(served.source.launch({ sessionID: `ses_${id}`, description: "write", worktree }).sessionID);
     return paths;
   };

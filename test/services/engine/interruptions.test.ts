@@ -1,19 +1,7 @@
-import { afterEach, describe, expect, test } from "vitest";
-import { createDisk, type Disk } from "../../fakes/disk.ts";
-import { createStage, type Stage } from "../../fakes/stage.ts";
+import { describe, expect, test } from "vitest";
+import { createDurableStage } from "../../fakes/durable-stage.ts";
+import type { Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
-
-const disks: Disk[] = [];
-
-afterEach(() => {
-  for (const disk of disks.splice(0)) disk.remove();
-});
-
-const createDurableStage = (): Stage => {
-  const disk = createDisk();
-  disks.push(disk);
-  return createStage({ openStore: disk.boot });
-};
 
 describe("a task that OpenCode ends under", () => {
   const restarted = async (stage: Stage) => {

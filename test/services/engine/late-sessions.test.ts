@@ -1,28 +1,23 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createDisk, type Disk } from "../../fakes/disk.ts";
+import { createDurableStage } from "../../fakes/durable-stage.ts";
 import { type FakeHost, missing, refused, unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { PARENT } from "../../fakes/stage.ts";
 import { settled, type VirtualClock } from "../../fakes/virtual-clock.ts";
 import { watched } from "../../fakes/watched.ts";
 
 /** Longer than a launch looks for a session, in milliseconds. */
 const SOUGHT = 16_000;
 
-let disk: Disk;
-let stage: Stage;
+let stage: ReturnType<typeof createDurableStage>;
 
 beforeEach(() => {
-  disk = createDisk();
-  stage = createStage({ openStore: disk.boot });
+  stage = createDurableStage();
 });
 
-afterEach(() => {
-  stage.engine.stop();
-  disk.remove();
-});
+afterEach(() => stage.engine.stop());
 
 /** The launches that are stored as under way. */
-const onRecord = () => disk.boot(stage.clock).adopt(stage.clock.now() + 60_000, () => true).launches;
+const onRecord = () => stage.disk.boot(stage.clock).adopt(stage.clock.now() + 60_000, () => true).launches;
 
 /** The next call of this name fails as if it had no answer, and is done so many milliseconds later. */
 const doneLate = (host: FakeHost, clock: VirtualClock, call: "createSession" | "fork", ms: number) => {

@@ -3,25 +3,20 @@ import { replay } from "../../../src/machines/task/replay.ts";
 import { snapshotDifferences } from "../../../src/services/replay/differences.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../../src/services/store/sqlite/journal-reader.ts";
-import { createDisk, type Disk } from "../../fakes/disk.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createDurableStage } from "../../fakes/durable-stage.ts";
+import { PARENT } from "../../fakes/stage.ts";
 import { trackCollections } from "../../fakes/tracked-collections.ts";
 
 /** Runs after the launch: more than two digits, and as many again as a count of two is flat over. */
 const RUNS = 100;
 
-let disk: Disk;
-let stage: Stage;
+let stage: ReturnType<typeof createDurableStage>;
 
 beforeEach(() => {
-  disk = createDisk();
-  stage = createStage({ openStore: disk.boot });
+  stage = createDurableStage();
 });
 
-afterEach(() => {
-  stage.engine.stop();
-  disk.remove();
-});
+afterEach(() => stage.engine.stop());
 
 const resultOf = (run: number) => `The result of run ${run}.`;
 
@@ -65,7 +60,7 @@ test("each of a hundred runs of one task in one process is delivered once, and i
   const parts = [...stage.host.at(id).parts.values()].flat().map((part) => part.id);
   expect(new Set(parts).size).toBe(parts.length);
 
-  const database = loadSqlite()(disk.path);
+  const database = loadSqlite()(stage.disk.path);
   const journal = readJournal(database, id);
   database.close();
   const stored = stage.store.get(id)?.snapshot;
@@ -79,7 +74,7 @@ test("each of a hundred runs of one task in one process is delivered once, and i
 test("a process that lives through a hundred runs of a task keeps nothing of those that are over: no listener, entry or timer", async () => {
   const { clock, host } = stage;
   const entries = trackCollections();
-  stage = createStage({ openStore: disk.boot, clock, host });
+  stage = createDurableStage({ clock, host });
   const id = await begin();
   // The conversations, which the host keeps.
   const ofHost = new Set([id, PARENT].map((session) => host.at(session).parts));

@@ -1,21 +1,8 @@
-import { afterEach, describe, expect, test } from "vitest";
-import { createDisk, type Disk } from "../../fakes/disk.ts";
+import { describe, expect, test } from "vitest";
+import { createDurableStage } from "../../fakes/durable-stage.ts";
 import { missing, refused, unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
-
-const disks: Disk[] = [];
-
-afterEach(() => {
-  for (const disk of disks.splice(0)) disk.remove();
-});
-
-/** A stage whose tasks another process finds. */
-const createDurableStage = (): Stage => {
-  const disk = createDisk();
-  disks.push(disk);
-  return createStage({ openStore: disk.boot });
-};
 
 /** A session is deleted by somebody else, and no event tells of that. */
 const deleteUnheard = (stage: Stage, sessionID: string) => {

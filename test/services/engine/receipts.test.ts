@@ -3,23 +3,18 @@ import type { ToolCallEffect } from "../../../src/machines/host-events.ts";
 import { replay } from "../../../src/machines/task/replay.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { openJournalReader } from "../../../src/services/store/sqlite/journal-reader.ts";
-import { createDisk, type Disk } from "../../fakes/disk.ts";
+import { createDurableStage } from "../../fakes/durable-stage.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
-let disk: Disk;
-let stage: Stage;
+let stage: ReturnType<typeof createDurableStage>;
 
 beforeEach(() => {
-  disk = createDisk();
-  stage = createStage({ openStore: disk.boot });
+  stage = createDurableStage();
 });
 
-afterEach(() => {
-  stage.engine.stop();
-  disk.remove();
-});
+afterEach(() => stage.engine.stop());
 
 const RAN = { kind: "command", command: "npm test", exit: 1, end: "exited" } as const;
 const WROTE = {
@@ -80,7 +75,7 @@ describe("the receipt of a run", () => {
     const id = await stage.launch();
     toolCall(id, "bash", RAN);
     await finish(id);
-    const journals = openJournalReader(disk.path, loadSqlite({ readonly: true }));
+    const journals = openJournalReader(stage.disk.path, loadSqlite({ readonly: true }));
     const { origin, events = [], snapshot } = journals.journal(id) ?? {};
     journals.close();
     const written = snapshot?.context.receipt;

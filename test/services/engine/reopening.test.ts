@@ -1,21 +1,9 @@
-import { afterEach, describe, expect, test } from "vitest";
-import { AT_WORK_MS, QUIT_TIMEOUT_MS } from "../../../src/services/engine/recovery/reopened-directories.ts";
+import { describe, expect, test } from "vitest";
+import { AT_WORK_MS, QUIT_TIMEOUT_MS } from "../../../src/services/recovery/reopened-directories.ts";
 import { HEARTBEAT_MS } from "../../../src/services/store/ownership.ts";
-import { createDisk, type Disk } from "../../fakes/disk.ts";
-import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
+import { createDurableStage } from "../../fakes/durable-stage.ts";
+import { PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
-
-const disks: Disk[] = [];
-
-afterEach(() => {
-  for (const disk of disks.splice(0)) disk.remove();
-});
-
-const createDurableStage = (options: StageOptions = {}): Stage => {
-  const disk = createDisk();
-  disks.push(disk);
-  return createStage({ openStore: disk.boot, ...options });
-};
 
 const promptsOf = ({ host }: Stage, id: string) => host.at(id).prompts.length;
 
@@ -62,7 +50,7 @@ describe("a directory that OpenCode closes and opens again in the same process",
     const id = await stage.launch();
     await stage.reopen();
     await stage.clock.advance(QUIT_TIMEOUT_MS);
-    expect(promptsOf(stage, id)).toBe(2);
+    await expect(promptsOf(stage, id)).toBe(2);
     stage.host.finish(id, "12");
     await settled();
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });

@@ -3,29 +3,24 @@ import { replay } from "../../../src/machines/task/replay.ts";
 import { snapshotDifferences } from "../../../src/services/replay/differences.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { openJournalReader } from "../../../src/services/store/sqlite/journal-reader.ts";
-import { createDisk, type Disk } from "../../fakes/disk.ts";
+import { createDurableStage } from "../../fakes/durable-stage.ts";
 import { createFakeProcess } from "../../fakes/fake-process.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 const openDatabase = loadSqlite({ readonly: true });
 
-let disk: Disk;
-let stage: Stage;
+let stage: ReturnType<typeof createDurableStage>;
 
 beforeEach(() => {
-  disk = createDisk();
-  stage = createStage({ openStore: disk.boot });
+  stage = createDurableStage();
 });
 
-afterEach(() => {
-  stage.engine.stop();
-  disk.remove();
-});
+afterEach(() => stage.engine.stop());
 
 /** Replays every task in the file, and returns the names of the events of all of them. */
 const expectExact = (): Set<string> => {
-  const journals = openJournalReader(disk.path, openDatabase);
+  const journals = openJournalReader(stage.disk.path, openDatabase);
   try {
     const seen = new Set<string>();
     for (const { id } of journals.newest(100)) {
@@ -110,9 +105,8 @@ test("so do tasks that a tool waits for, whether its answer arrives or not", asy
 test("so does a task that is taken over, at whichever call to the host or the store its process died", async () => {
   const play = async (life = createFakeProcess()) => {
     stage.engine.stop();
-    disk.remove();
-    disk = createDisk();
-    stage = createStage({ openStore: disk.boot, life });
+    stage.disk.remove();
+    stage = createDurableStage({ life });
     void stage.launch().catch(() => undefined);
     await pass(1_000);
     const [id] = stage.host.sessionIDs().filter((session) => session !== PARENT);

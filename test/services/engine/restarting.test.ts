@@ -1,20 +1,8 @@
-import { afterEach, describe, expect, test } from "vitest";
-import { createDisk, type Disk } from "../../fakes/disk.ts";
+import { describe, expect, test } from "vitest";
+import { createDurableStage, diskOfTest } from "../../fakes/durable-stage.ts";
 import { createFakeHost, type FakeHost, unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
-
-const disks: Disk[] = [];
-
-afterEach(() => {
-  for (const disk of disks.splice(0)) disk.remove();
-});
-
-const createDurableStage = (options: StageOptions = {}): Stage => {
-  const disk = createDisk();
-  disks.push(disk);
-  return createStage({ openStore: disk.boot, ...options });
-};
 
 /** The first adoption is over, and what followed from it. */
 const adopted = async (stage: Stage) => {
@@ -362,8 +350,7 @@ describe("a notice whose process died", () => {
 
 describe("two processes on one store", () => {
   const createPair = () => {
-    const disk = createDisk();
-    disks.push(disk);
+    const disk = diskOfTest();
     disk.keepAlive();
     const clock = createVirtualClock();
     const host = createFakeHost(clock);
@@ -468,8 +455,7 @@ describe("two processes on one store", () => {
 });
 
 test("in opencode run, only the tasks of sessions that are at work there are taken over", async () => {
-  const disk = createDisk();
-  disks.push(disk);
+  const disk = diskOfTest();
   const stage = createStage({ openStore: disk.boot });
   const id = await stage.launch();
   stage.host.addSession("ses_other");
@@ -486,8 +472,7 @@ test("in opencode run, only the tasks of sessions that are at work there are tak
 });
 
 test("in opencode run, a task that is idle and waits for its own is taken over together with those", async () => {
-  const disk = createDisk();
-  disks.push(disk);
+  const disk = diskOfTest();
   const stage = createStage({ openStore: disk.boot });
   const lead = await stage.launch();
   const help = await stage.launch({}, { sessionID: lead });
@@ -507,8 +492,7 @@ test("in opencode run, a task that is idle and waits for its own is taken over t
 });
 
 test("a process that cannot look what it has lost itself takes nothing over until it can", async () => {
-  const disk = createDisk();
-  disks.push(disk);
+  const disk = diskOfTest();
   const stage = createStage({ openStore: disk.boot });
   const id = await stage.launch();
   stage.life.die();

@@ -1,13 +1,7 @@
-import { afterEach, describe, expect, test } from "vitest";
-import { createDisk, type Disk } from "../../fakes/disk.ts";
-import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
+import { describe, expect, test } from "vitest";
+import { createDurableStage } from "../../fakes/durable-stage.ts";
+import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
-
-const disks: Disk[] = [];
-
-afterEach(() => {
-  for (const disk of disks.splice(0)) disk.remove();
-});
 
 /** Milliseconds within which an outbox checks its batches again by itself. */
 const RECHECK = 15_000;
@@ -310,12 +304,6 @@ describe("a resume inside a batch", () => {
 });
 
 describe("over the end of a process", () => {
-  const createDurableStage = (options: StageOptions = {}): Stage => {
-    const disk = createDisk();
-    disks.push(disk);
-    return createStage({ openStore: disk.boot, ...options });
-  };
-
   test("what is owed is delivered with the last end, which comes in the next process", async () => {
     const stage = createDurableStage();
     const [first, second, third] = await launchAll(stage, 3);

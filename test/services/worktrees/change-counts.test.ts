@@ -1,24 +1,17 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createChangeCounts, LONGEST_WAIT_MS } from "../../../src/services/worktrees/change-counts.ts";
-import { pathsOf } from "../../../src/services/worktrees/folders.ts";
-import { makeWorktree } from "../../../src/services/worktrees/make-worktree.ts";
 import type { Task } from "../../../src/task.ts";
 import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
+import { makeTaskWorktree } from "../../fakes/task-worktree.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
 /** A task that has ended and wrote a file in its worktree; counts begin when they are let. */
 const begin = async () => {
   const project = newRepository({ "a.txt": "1\n" });
   const root = join(temporaryFolder(), "worktrees");
-  const paths = pathsOf(root, "w1");
-  await makeWorktree({
-    ...{ paths, directory: project.top, project: project.top, taskId: "ses_1", setup: undefined, now: 0 },
-    signal: new AbortController().signal,
-  });
-  writeFileSync(join(paths.tree, "b.txt"), "b\n");
-  const worktree = { id: "w1", directory: paths.tree, isShared: false };
+  const { tree, worktree } = await makeTaskWorktree(project, root);
+  tree.write({ "b.txt": "b\n" });
   const task = { sessionID: "ses_1", parentSessionID: "ses_p", status: "completed", resumeCount: 0, worktree } as Task;
   const clock = createVirtualClock();
   const may = Promise.withResolvers<void>();

@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { cutOffSentence } from "../../../src/services/text/worktree.ts";
-import { pathsOf } from "../../../src/services/worktrees/folders.ts";
+import { cutOffSentence } from "../../../src/services/text/changed-files.ts";
 import {
   applyLeftChanges,
   discardLeftChanges,
@@ -12,22 +11,17 @@ import {
   readLeftChanges,
 } from "../../../src/services/worktrees/left-changes.ts";
 import { isLocked } from "../../../src/services/worktrees/lock.ts";
-import { makeWorktree } from "../../../src/services/worktrees/make-worktree.ts";
 import { readChangesIn } from "../../../src/services/worktrees/read-changes.ts";
 import { readRecord } from "../../../src/services/worktrees/record.ts";
 import { newRepository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
+import { makeTaskWorktree } from "../../fakes/task-worktree.ts";
 
 /** A task that has ended, and wrote a file in its worktree. */
 const begin = async (files: Record<string, string> = {}) => {
   const project = newRepository({ "a.txt": "1\n" });
   const root = join(temporaryFolder(), "worktrees");
-  const paths = pathsOf(root, "w1");
-  await makeWorktree({
-    ...{ paths, directory: project.top, project: project.top, taskId: "ses_1", setup: undefined, now: 0 },
-    signal: new AbortController().signal,
-  });
-  repositoryAt(paths.tree).write({ "a.txt": "2\n", ...files });
-  const worktree = { id: "w1", directory: paths.tree, isShared: false };
+  const { paths, tree, worktree } = await makeTaskWorktree(project, root);
+  tree.write({ "a.txt": "2\n", ...files });
   const task = {
     sessionID: "ses_1",
     description: "write",

@@ -1,9 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { pathsOf } from "../../../src/services/worktrees/folders.ts";
 import { isLocked, lock } from "../../../src/services/worktrees/lock.ts";
-import { makeWorktree } from "../../../src/services/worktrees/make-worktree.ts";
 import { readRecord, writeRecord } from "../../../src/services/worktrees/record.ts";
 import {
   dropTree,
@@ -12,16 +10,13 @@ import {
   whileLocked,
 } from "../../../src/services/worktrees/remove-worktree.ts";
 import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
+import { makeTaskWorktree } from "../../fakes/task-worktree.ts";
 import { realClock } from "./settled-worktrees.ts";
 
 const begin = async () => {
   const project = newRepository({ "a.txt": "1\n" });
   const root = join(temporaryFolder(), "worktrees");
-  const paths = pathsOf(root, "w1");
-  const { signal } = new AbortController();
-  const record = await makeWorktree({
-    ...{ paths, directory: project.top, project: project.top, taskId: "ses_1", setup: undefined, now: 0, signal },
-  });
+  const { paths, record } = await makeTaskWorktree(project, root);
   const context: WorktreesContext = {
     root,
     host: { closeDirectory: async () => ({ ok: true, value: undefined }) },

@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { pathsOf } from "../../../../src/services/worktrees/folders.ts";
-import { makeWorktree } from "../../../../src/services/worktrees/make-worktree.ts";
-import { newRepository, repositoryAt } from "../../../fakes/repository.ts";
+import { newRepository } from "../../../fakes/repository.ts";
+import { makeTaskWorktree } from "../../../fakes/task-worktree.ts";
 import { serve } from "../served.ts";
 
 /** Tasks that have ended in worktrees of one project, and what the API says of them. */
@@ -11,13 +10,9 @@ const begin = async () => {
   const served = await serve();
   const project = newRepository({ "a.txt": "1\n" });
   const work = async (id: string, files: Record<string, string>) => {
-    const paths = pathsOf(join(served.folder, "worktrees"), id);
-    await makeWorktree({
-      ...{ paths, directory: project.top, project: project.top, taskId: `ses_${id}`, setup: undefined, now: 0 },
-      signal: new AbortController().signal,
-    });
-    repositoryAt(paths.tree).write(files);
-    const worktree = { id, directory: paths.tree, isShared: false };
+    const root = join(served.folder, "worktrees");
+    const { paths, tree, worktree } = await makeTaskWorktree(project, root, id, `ses_${id}`);
+    tree.write(files);
     served.source.end(served.source.launch({ sessionID: `ses_${id}`, description: "write", worktree }).sessionID);
     return paths;
   };
