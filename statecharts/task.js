@@ -683,7 +683,7 @@ export const task = createMachine({
         },
         "verifying": {
           "id": "verifying",
-          "description": "The child seems to have finished. Idle is a hint, not a fact: the host is asked how the run stands.",
+          "description": "The child seems to have finished. Idle is a hint, not a fact: the host is asked about the run.",
           "meta": {
             "waitsFor": "check"
           },

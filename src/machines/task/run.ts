@@ -278,8 +278,7 @@ export const run = taskSetup.createStateConfig({
     },
     verifying: {
       id: "verifying",
-      description:
-        "The child seems to have finished. Idle is a hint, not a fact: the host is asked how the run stands.",
+      description: "The child seems to have finished. Idle is a hint, not a fact: the host is asked about the run.",
       meta: { waitsFor: "check" },
       entry: ["beginWait", emitCheck],
       on: {

@@ -61,7 +61,7 @@ const identityOfThisProcess = (): ProcessIdentity => {
 export const thisProcessIdentity: Readonly<ProcessIdentity> = identityOfThisProcess();
 
 /**
- * True if this machine has a process with that pid, whoever it belongs to. The system reuses pids, so it may be another
+ * True if this machine has a process with that pid, of any user. The system reuses pids, so it may be another
  * process than the one meant: see `isRunning`.
  */
 export const isAlive = (pid: number): boolean => {

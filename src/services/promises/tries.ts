@@ -1,18 +1,13 @@
 import { type Account, at, type Breach, type JournalPromise, type JournalRun, type JournalStep } from "./account.ts";
 
-/** Follows the instructions of a run: those that were given, and that the host is not known to have, oldest first. */
-interface Instructions {
-  pending(): readonly string[];
-  /** Returns what is wrong with a step of the run. */
-  take(step: JournalStep): Breach[];
-}
-
 /** Follows the instructions of a run from its beginning on. */
-export const followInstructions = ({ stopping, ending }: JournalRun): Instructions => {
+export const followInstructions = ({ stopping, ending }: JournalRun) => {
   let pending: string[] = [];
   return {
-    pending: () => pending,
-    take: (step) => {
+    /** Returns the instructions that were given, and that the host is not known to have, oldest first. */
+    pending: (): readonly string[] => pending,
+    /** Returns what is wrong with a step of the run. */
+    take: (step: JournalStep): Breach[] => {
       const { type, messageID = "" } = step.event;
       if (type === "STEER") pending = [...pending, messageID];
       const isOutOfOrder = type.startsWith("STEERING_") && messageID !== pending[0];

@@ -156,7 +156,7 @@ export const createWorktrees = ({
       return id === undefined ? undefined : { id, directory, isShared: true };
     },
     /**
-     * Makes a worktree from the tree that a directory lies in, as it stands. A failure says why there is none; nothing is left then.
+     * Makes a worktree from the tree that a directory lies in, as it is. A failure says why there is none; nothing is left then.
      */
     make: async (request: {
       directory: string;

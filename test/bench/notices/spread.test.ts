@@ -10,7 +10,7 @@ describe("a spread", () => {
     expect(spreadOf([4, 1, 2, 100]).median).toBe(3);
   });
 
-  test("of nothing is not a number, and so below no limit", () => {
+  test("of nothing is not a number, and so under no limit", () => {
     expect(spreadOf([])).toEqual({ median: Number.NaN, least: Number.NaN, greatest: Number.NaN });
   });
 

@@ -114,7 +114,7 @@ describe("a server that has the run", () => {
     expect(state(task)).toBe("running.fleet.claimed");
   });
 
-  test("takes no further instructions, and the agent is told so", () => {
+  test("takes no further instructions, and says so to the agent", () => {
     const { snapshot } = claimedTask();
     const steer = { type: "STEER", at: START, messageID: "msg_3", partID: "prt_3", prompt: "Faster." } as const;
     expect(refusalReason(snapshot, steer)).toContain("works on another server");

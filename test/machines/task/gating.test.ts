@@ -86,7 +86,7 @@ describe("the end of the command", () => {
     });
   });
 
-  test("is told with its exit code, and what it wrote without the empty lines around it", () => {
+  test("is reported with its exit code, and what it wrote without the empty lines around it", () => {
     const task = after(queuedTask({ gate: { ...GATE, tries: 0 } }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
     task.take("CHECKED_ANSWERED");
     task.take("GATE_ENDED", { gateRun: 1, end: { end: "exited", exit: 7, output: "\n no \n\n" } });

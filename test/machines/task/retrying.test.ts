@@ -66,7 +66,7 @@ describe("a run whose provider refuses for now", () => {
     expect(task.refuses("HOST_ANSWERING")).toBe(true);
   });
 
-  test("is at work when the provider answers, though it was not told that the host asked again", () => {
+  test("is at work when the provider answers, though nothing said that the host asked again", () => {
     const task = retryingTask();
     task.take("HOST_ANSWERING", { at: UNTIL });
     expect(stateOf(task)).toBe("working");

@@ -154,7 +154,7 @@ test("an error that the run survived is not blamed for what comes later", () => 
   expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", hostError: undefined }]);
 });
 
-test("an error that the host told of before the process died is not blamed by the next one", () => {
+test("an error that the host reported before the process died is not blamed by the next one", () => {
   const task = workingTask();
   task.take("HOST_ERROR", { error: FIRST });
   expect(task.take("ADOPTED")).toMatchObject([{ type: "checkRun", hostError: undefined }]);

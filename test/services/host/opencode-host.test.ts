@@ -274,7 +274,7 @@ describe("where tasks work in other directories too", () => {
     expect(await failing.busy()).toMatchObject({ ok: false, failure: { kind: "unavailable" } });
   });
 
-  test("a request that is not open here is settled where it is", async () => {
+  test("a request that is not open here is answered where it is", async () => {
     const open = host((directory) => Response.json(true, { status: directory === "/tree" ? 200 : 404 }));
     expect(await open.answerUserRequest(request, { reply: "once" })).toEqual({ ok: true, value: undefined });
     expect(await open.rejectUserRequest({ ...request, kind: "question" }, "no")).toEqual({
@@ -285,7 +285,7 @@ describe("where tasks work in other directories too", () => {
     expect(await nowhere.rejectUserRequest(request, "no")).toMatchObject({ failure: { kind: "notFound" } });
   });
 
-  test("one that is settled here is asked of nobody else", async () => {
+  test("one that is answered here is asked of nobody else", async () => {
     await host(() => Response.json(true)).answerUserRequest(request, { reply: "once" });
     expect(requests).toHaveLength(1);
   });

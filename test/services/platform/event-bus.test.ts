@@ -50,7 +50,7 @@ test("a listener that subscribes or unsubscribes others does so from the next ev
   expect(heard).toEqual(["second a", "third b"]);
 });
 
-test("whoever waits for the listeners learns of the first fault, once all others are done", async () => {
+test("a caller that waits for the listeners gets the first fault, once all others are done", async () => {
   const { bus, heard, logged } = setUp();
   bus.on("rang", () => Promise.reject(new Error("no")));
   bus.on("rang", async (who) => {

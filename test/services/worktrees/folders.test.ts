@@ -15,7 +15,7 @@ test("a directory belongs to the worktree that it lies in; the folder of all, an
   }
 });
 
-test("the home of a directory stands beside its worktree, also where the data folder is behind a link", () => {
+test("the project of a directory is named beside its worktree, also where the data folder is behind a link", () => {
   const folder = temporaryFolder();
   const root = join(folder, "real");
   mkdirSync(join(root, "a"), { recursive: true });

@@ -12,7 +12,7 @@ import { readRecord } from "../../../src/services/worktrees/record.ts";
 import type { Task } from "../../../src/task.ts";
 import { newRepository, type Repository, repositoryAt } from "../../fakes/repository.ts";
 import { treeOfFiles } from "./git/tree-of-files.ts";
-import { settledWorktrees } from "./settled-worktrees.ts";
+import { worktreesAtRest } from "./worktrees-at-rest.ts";
 
 /*
  * What is done with worktrees, each with what must hold when git or the disk failed in it, whenever that was: the person's files,
@@ -35,7 +35,7 @@ const begin = async (folder: string) => {
   const root = join(folder, "worktrees");
   const temporary = join(folder, "tmp");
   mkdirSync(temporary);
-  const worktrees = settledWorktrees(root);
+  const worktrees = worktreesAtRest(root);
   return { project, temporary, root, worktrees, paths: pathsOf(root, "w1"), files: treeOfFiles(project.top) };
 };
 type Begun = Awaited<ReturnType<typeof begin>>;

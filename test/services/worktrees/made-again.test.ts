@@ -12,7 +12,7 @@ import {
 import { readRecord, writeRecord } from "../../../src/services/worktrees/record.ts";
 import type { Task } from "../../../src/task.ts";
 import { newRepository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
-import { settledWorktrees } from "./settled-worktrees.ts";
+import { worktreesAtRest } from "./worktrees-at-rest.ts";
 
 const CHILD = new URL("prepare-child.ts", import.meta.url).pathname;
 
@@ -24,7 +24,7 @@ const { signal } = new AbortController();
 const begin = async () => {
   const project = newRepository({ "a.txt": "1\n" });
   const root = join(temporaryFolder(), "worktrees");
-  const worktrees = settledWorktrees(root);
+  const worktrees = worktreesAtRest(root);
   const made = await worktrees.make({ directory: project.top, project: project.top, signal });
   if (!made.ok) throw new Error(made.reason);
   const of = { sessionID: "ses_1", parentSessionID: "ses_p", description: "write", directory: project.top };

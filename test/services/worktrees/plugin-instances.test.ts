@@ -17,7 +17,7 @@ test("events go to their project, and those from before its plugin is started re
   expect(took).toEqual(["1", "2", "3"]);
 });
 
-test("whoever waits for an instance gets the one that is there, or the next", async () => {
+test("a caller that waits for an instance gets the one that is there, or the next", async () => {
   const instances = createPluginInstances<string, string>();
   const waiting = instances.whenOpen("/project");
   const instance = instanceThat([]);

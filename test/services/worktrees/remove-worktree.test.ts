@@ -11,7 +11,7 @@ import {
 } from "../../../src/services/worktrees/remove-worktree.ts";
 import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
 import { makeTaskWorktree } from "../../fakes/task-worktree.ts";
-import { realClock } from "./settled-worktrees.ts";
+import { realClock } from "./worktrees-at-rest.ts";
 
 const begin = async () => {
   const project = newRepository({ "a.txt": "1\n" });

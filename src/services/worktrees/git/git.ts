@@ -89,7 +89,7 @@ const sentenceOf = (stderr: string): string => {
 
 interface Call extends GitOptions {
   directory: string;
-  /** What stands before the command, and the command with its arguments. */
+  /** What is written before the command, and the command with its arguments. */
   settings: readonly string[];
   args: readonly string[];
   environment: NodeJS.ProcessEnv;

@@ -1,5 +1,5 @@
 // A process may be killed, or a disk be full, in the middle of applying changes. The journal is written first, so that
-// whoever comes next can finish or undo that (docs/decisions/257-changes-by-renames-and-a-journal.md).
+// the next process can finish or undo that (docs/decisions/257-changes-by-renames-and-a-journal.md).
 import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { mkdir, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";

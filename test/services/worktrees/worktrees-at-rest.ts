@@ -4,7 +4,7 @@ import { createWorktrees, type Worktrees } from "../../../src/services/worktrees
 export const realClock = { now: Date.now, after: () => () => undefined };
 
 /** The worktrees of an engine whose tasks have all ended. */
-export const settledWorktrees = (root: string, setup?: string): Worktrees =>
+export const worktreesAtRest = (root: string, setup?: string): Worktrees =>
   createWorktrees({
     options: { root, agents: [], setup, keep: 0 },
     host: { closeDirectory: async () => ({ ok: true, value: undefined }) },
