@@ -1,4 +1,5 @@
-// ADR-085 in docs/decisions.md
+// Stately's page is shown in a frame of ours, which passes it messages without what events and contexts carry: their own
+// servers would open a browser, listen on all interfaces, or send everything to a server of theirs.
 import type { StatelyActorEvent, StatelyInspectionEvent } from "@statelyai/inspect";
 import type { Clock } from "../platform/clock.ts";
 import { createListeners } from "../platform/listeners.ts";
