@@ -5,22 +5,10 @@ import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../../../src/machi
 import { isIdle, type OutboxSnapshot, outboxMachine, pendingPrompts } from "../../../src/machines/outbox/machine.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import type { RunResult } from "../../../src/machines/task/events.ts";
+import { START } from "../../fakes/task-input.ts";
+import { endOf } from "./driven-outbox.ts";
 
-const START = Date.UTC(2026, 0, 1);
 const GAP = 300;
-
-const end = (taskId: string, more: Partial<RunResult> = {}): RunResult => ({
-  taskId,
-  run: 0,
-  parentSessionID: "ses_parent",
-  batchId: "b",
-  description: "find it",
-  outcome: "completed",
-  startedAt: START,
-  endedAt: START,
-  result: "12",
-  ...more,
-});
 
 /** Ends of tasks that wake with each end, and of such as do so with all. */
 const FORMS: Partial<RunResult>[] = [{}, {}, { wake: "all" }, { wake: "all" }, { wake: "all", outcome: "error" }];
@@ -146,7 +134,7 @@ const choices = fc.array(
       arbitrary: fc.constantFrom(...FORMS).map(
         (form) =>
           (index: number): Choose =>
-          (_, at) => ({ type: "NOTICE_DUE", at, end: end(`ses_${index}`, form) }),
+          (_, at) => ({ type: "NOTICE_DUE", at, end: endOf(`ses_${index}`, 0, form) }),
       ),
     },
     { weight: 1, arbitrary: fc.constant((): Choose => (_, at) => ({ type: "PARENT_CLOSED", at })) },
@@ -184,7 +172,7 @@ test("the walks of these properties come to every state", () => {
 });
 
 test("an end that is owed already, or on its way, is not owed once more", () => {
-  const owe: Choose = (_, at) => ({ type: "NOTICE_DUE", at, end: end("ses_1") });
+  const owe: Choose = (_, at) => ({ type: "NOTICE_DUE", at, end: endOf("ses_1") });
   const read: Choose = (_, at) => ({ type: "PARENT_READ", at, sender: SENDER, othersRun: false });
   const [twice, formed] = [walk([owe, owe]), walk([owe, read, owe])];
   expect(twice.at(-1)?.after.context.queue).toHaveLength(1);
