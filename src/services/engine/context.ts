@@ -10,7 +10,6 @@ import type { Log } from "../platform/log.ts";
 import type { RunCommand } from "../platform/shell-command.ts";
 import { createReceipts } from "../receipts/receipts.ts";
 import type { Inspect } from "../runtime/actor-system.ts";
-import { createBatches } from "../runtime/batches.ts";
 import type { Effects } from "../runtime/effects.ts";
 import type { EngineEvents } from "../runtime/engine-events.ts";
 import { createHostReads } from "../runtime/host-reads.ts";
@@ -21,7 +20,6 @@ import { createProgressLog } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { createSessionTree } from "../runtime/session-tree.ts";
 import { createSessionWaits } from "../runtime/session-waits.ts";
-import { createTurns } from "../runtime/turns.ts";
 import { createUsageReader } from "../runtime/usage-reader.ts";
 import { createWorkBelow } from "../runtime/work-below.ts";
 import type { Store } from "../store/store.ts";
@@ -30,8 +28,10 @@ import { createWorktrees, type Worktrees } from "../worktrees/worktrees.ts";
 import { createNoticeRepair } from "./delivery/notice-repair.ts";
 import { createGates } from "./effects/gates.ts";
 import type { EngineOptions } from "./engine-options.ts";
+import { createBusyBatches } from "./launch/busy-batches.ts";
 import { createLaunchesUnderWay } from "./launch/launches-under-way.ts";
 import { createOrphanedLaunches } from "./launch/orphaned-launches.ts";
+import { createTurns } from "./launch/turns.ts";
 import { createSlots } from "./limits/slots.ts";
 import { createTaskAbove } from "./limits/sub-sessions.ts";
 import { createToolCallLog } from "./limits/tool-calls.ts";
@@ -130,7 +130,7 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     gates: createGates(parts.runCommand),
     typedResults: createTypedResults(options.schema, parts.loadJsonSchemas),
     slots: createSlots({ store, clock, log, runtime, bus }, options.concurrency),
-    batches: createBatches(store, options.isHeadless),
+    batches: createBusyBatches(store, options.isHeadless),
     waits: createWaits(runtime, store, clock),
     launches: createLaunchesUnderWay(),
     orphanedLaunches: createOrphanedLaunches(host, store, clock, log),

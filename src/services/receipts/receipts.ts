@@ -6,20 +6,17 @@ import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { createRunTally, type RunTally } from "./run-tally.ts";
 
-/** Writes receipts: from what this process has observed, and where it has not seen the whole run, from what the host stored. */
-export interface Receipts {
-  /** Reads what a run has done so far, which another process supervised until now. Resolves when that is known. */
-  takeOver(sessionID: string, messageID: string): Promise<void>;
-  /** Resolves when what was read of a run that was taken over is known, or cannot be. At once for all others. */
-  ready(sessionID: string): Promise<void>;
-  /** The receipt of a run; undefined while not all of it is known here. */
-  ifKnown(run: ReceiptRequest): Receipt | undefined;
-  /** The receipt of a run. Where the host does not answer, it is that of what was seen. */
-  write(run: ReceiptRequest): Promise<Receipt>;
-}
-
-/** What receipts are written with. */
-export interface ReceiptsDeps {
+/**
+ * Creates the writer of receipts: from what this process has observed, and where it has not seen the whole run, from what the
+ * host stored.
+ */
+export const createReceipts = ({
+  host,
+  clock,
+  log,
+  progress,
+  bus,
+}: {
   host: Pick<Host, "runEvents">;
   clock: Clock;
   log: Log;
@@ -27,10 +24,7 @@ export interface ReceiptsDeps {
   progress: { runOf(sessionID: string): RunTally | undefined };
   /** Where is announced what the host has stored of a run that was taken over. */
   bus: { emit(type: "storedEventsRead", events: readonly HostEvent[]): void };
-}
-
-/** Creates the writer of receipts. */
-export const createReceipts = ({ host, clock, log, progress, bus }: ReceiptsDeps): Receipts => {
+}) => {
   /** What is being read of runs that were taken over, by session. */
   const underWay = new Map<string, Promise<void>>();
   /** The tallies that lack the beginning of their runs. */
@@ -66,17 +60,21 @@ export const createReceipts = ({ host, clock, log, progress, bus }: ReceiptsDeps
     tally.receipt({ index: run, isWhole, ...rest });
 
   return {
-    takeOver: async (sessionID, messageID) => {
+    /** Reads what a run has done so far, which another process supervised until now. Resolves when that is known. */
+    takeOver: async (sessionID: string, messageID: string): Promise<void> => {
       const reading = takeOver(sessionID, messageID).finally(() => underWay.delete(sessionID));
       underWay.set(sessionID, reading);
       await reading;
     },
-    ready: async (sessionID) => underWay.get(sessionID),
-    ifKnown: (run) => {
+    /** Resolves when what was read of a run that was taken over is known, or cannot be. At once for all others. */
+    ready: async (sessionID: string): Promise<void> => underWay.get(sessionID),
+    /** The receipt of a run; undefined while not all of it is known here. */
+    ifKnown: (run: EndedRun): Receipt | undefined => {
       const tally = progress.runOf(run.taskId);
       return tally && !incomplete.has(tally) ? receiptOf(tally, true, run) : undefined;
     },
-    write: async (run) => {
+    /** The receipt of a run. Where the host does not answer, it is that of what was seen. */
+    write: async (run: EndedRun): Promise<Receipt> => {
       const { taskId: sessionID, messageID } = run;
       await underWay.get(sessionID);
       const tally = progress.runOf(sessionID);

@@ -3,18 +3,8 @@ import type { Receipt } from "../../receipt.ts";
 import { composeReceipt, type ObservedCall, type ObservedRun } from "./compose-receipt.ts";
 import type { Span } from "./time-spans.ts";
 
-/** Collects what the host reports of one run. Each thing counts once, however often it is reported. */
-export interface RunTally {
-  /** Takes an event of the child, or of a session below it that has no task of its own. `at` is epoch milliseconds. */
-  onHostEvent(event: HostEvent, at: number): void;
-  /** Writes the receipt of the run, which ended. Times are epoch milliseconds. */
-  receipt(
-    run: Pick<ObservedRun, "index" | "startedAt" | "endedAt" | "directory" | "isWhole" | "gate" | "incomplete">,
-  ): Receipt;
-}
-
-/** Creates the tally of a run of which nothing is known. */
-export const createRunTally = (): RunTally => {
+/** Creates the tally of what the host reports of one run. Each thing counts once, however often it is reported. */
+export const createRunTally = () => {
   const calls = new Map<string, ObservedCall>();
   const steps = new Map<string, { tokens: number; cost: number }>();
   const changes = new Map<string, readonly string[]>();
@@ -30,7 +20,8 @@ export const createRunTally = (): RunTally => {
   };
 
   return {
-    onHostEvent: (event, at) => {
+    /** Takes an event of the child, or of a session below it that has no task of its own. `at` is epoch milliseconds. */
+    onHostEvent: (event: HostEvent, at: number) => {
       switch (event.type) {
         case "toolCall": {
           const { sessionID, callID, tool, stage, effect } = event;
@@ -63,7 +54,10 @@ export const createRunTally = (): RunTally => {
           return;
       }
     },
-    receipt: (run) =>
+    /** Writes the receipt of the run, which ended. Times are epoch milliseconds. */
+    receipt: (
+      run: Pick<ObservedRun, "index" | "startedAt" | "endedAt" | "directory" | "isWhole" | "gate" | "incomplete">,
+    ): Receipt =>
       composeReceipt({
         ...run,
         calls: [...calls.values()],
@@ -74,3 +68,5 @@ export const createRunTally = (): RunTally => {
       }),
   };
 };
+
+export type RunTally = ReturnType<typeof createRunTally>;

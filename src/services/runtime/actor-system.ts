@@ -1,4 +1,3 @@
-// ADR-008 in docs/decisions.md
 import type { AnyActorRef, InspectionEvent } from "xstate";
 import { isIdle, type OutboxSnapshot } from "../../machines/outbox/machine.ts";
 import { createSupervisor } from "../../machines/supervisor/actors.ts";
@@ -9,8 +8,8 @@ import type { TaskEvent } from "../../machines/task/events.ts";
 import type { TaskSnapshot } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
-import { createDeadlines, type Deadlines } from "./deadlines.ts";
-import { createLiveTasks, type LiveTasks } from "./live-tasks.ts";
+import { createDeadlines } from "./deadlines.ts";
+import { createTaskIndex } from "./task-index.ts";
 
 /** What the charts did since the last `drain`. */
 export interface Transitions {
@@ -34,36 +33,6 @@ export type InspectedRef = AnyActorRef;
 
 /** Receives everything that XState observes of the supervisor and its actors, as it happens. */
 export type Inspect = (observation: InspectionEvent) => void;
-
-/** The running supervisor with the actors of tasks and outboxes. */
-export interface ActorSystem extends Pick<LiveTasks, "hasTasksOf" | "awaitsTasks" | "awaitedBy" | "active"> {
-  /** Returns the live tasks of a parent session. */
-  tasksOf(parentSessionID: string): TaskSnapshot[];
-  /** Gives the supervisor an event. All that follows from it inside the charts has happened when this returns. */
-  feed(event: SupervisorEvent): void;
-  /** Returns what has happened since the last call, and forgets it. */
-  drain(): Transitions;
-  /** Returns what the charts have asked for since the last call, and forgets it. */
-  takeEffects(): Effect[];
-  /** The snapshots of live tasks by id. */
-  tasks: ReadonlyMap<string, TaskSnapshot>;
-  /** The snapshots of outboxes that have taken a step, by parent session id. */
-  outboxes: ReadonlyMap<string, OutboxSnapshot>;
-  /** The deadlines of live tasks by id, and of outboxes by parent session id. */
-  deadlines: { tasks: Deadlines; outboxes: Deadlines };
-  /** True for the session of a live task and for a parent that has an outbox. */
-  supervises(sessionID: string): boolean;
-  /** Stops the actor of a task. */
-  reapTask(taskId: string): void;
-  /** Stops the actor of a parent's outbox. */
-  reapOutbox(parentSessionID: string): void;
-  /** Stops the actor of a parent's outbox with all that it has to deliver; the parent's tasks here queue their notices anew. */
-  restartOutbox(parentSessionID: string): void;
-  /** Replaces an outbox that threw by a new one. Returns false when the id is not an outbox's. */
-  replaceOutbox(id: string): boolean;
-  /** Closes the supervisor and lets go of all actors: nothing reaches them any more, so nothing comes from them. */
-  stop(): void;
-}
 
 /** Wraps an observer, whose throw XState would take for the actor's. After the first throw it receives nothing more. */
 const guarded = (inspect: Inspect, log: Log): Inspect => {
@@ -93,8 +62,8 @@ const noTransitions = (): Transitions => ({
 });
 
 /** Starts the supervisor. No other file outside `machines/` runs XState. Without `inspect` XState makes no observations. */
-export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): ActorSystem => {
-  const live = createLiveTasks();
+export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
+  const live = createTaskIndex();
   const tasks = live.snapshots;
   const outboxes = new Map<string, OutboxSnapshot>();
   const deadlines = { tasks: createDeadlines(), outboxes: createDeadlines() };
@@ -193,44 +162,58 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect): Act
   };
 
   return {
+    /** Gives the supervisor an event. All that follows from it inside the charts has happened when this returns. */
     feed,
-    drain: () => {
+    /** Returns what has happened since the last call, and forgets it. */
+    drain: (): Transitions => {
       const drained = transitions;
       transitions = noTransitions();
       return drained;
     },
-    takeEffects: () => {
+    /** Returns what the charts have asked for since the last call, and forgets it. */
+    takeEffects: (): Effect[] => {
       const taken = effects;
       effects = [];
       return taken;
     },
+    /** The snapshots of live tasks by id. */
     tasks,
+    /** The snapshots of outboxes that have taken a step, by parent session id. */
     outboxes,
+    /** The deadlines of live tasks by id, and of outboxes by parent session id. */
     deadlines,
-    supervises: (sessionID) => tasks.has(sessionID) || hasId(supervisor.ref.getSnapshot().context.outboxes, sessionID),
+    /** True for the session of a live task and for a parent that has an outbox. */
+    supervises: (sessionID: string): boolean =>
+      tasks.has(sessionID) || hasId(supervisor.ref.getSnapshot().context.outboxes, sessionID),
+    /** Returns the live tasks of a parent session. */
     tasksOf: live.of,
     hasTasksOf: live.hasTasksOf,
     awaitsTasks: live.awaitsTasks,
     awaitedBy: live.awaitedBy,
     active: live.active,
-    reapTask: (taskId) => {
+    /** Stops the actor of a task. */
+    reapTask: (taskId: string) => {
       forgetTask(taskId);
       feed({ type: "REAP_TASK", id: taskId });
     },
+    /** Stops the actor of a parent's outbox. */
     reapOutbox,
-    restartOutbox: (parentSessionID) => {
+    /** Stops the actor of a parent's outbox with all that it has to deliver; the parent's tasks here queue their notices anew. */
+    restartOutbox: (parentSessionID: string) => {
       reapOutbox(parentSessionID);
       // A step before that would be stored with what it had to deliver.
       transitions.outboxes.delete(parentSessionID);
       queueNoticesOf(parentSessionID);
     },
-    replaceOutbox: (id) => {
+    /** Replaces an outbox that threw by a new one. Returns false when the id is not an outbox's. */
+    replaceOutbox: (id: string): boolean => {
       const parentSessionID = parentOfOutbox(id);
       if (parentSessionID === undefined) return false;
       forgetOutbox(parentSessionID);
       queueNoticesOf(parentSessionID);
       return true;
     },
+    /** Closes the supervisor and lets go of all actors: nothing reaches them any more, so nothing comes from them. */
     stop: () => feed({ type: "CLOSE" }),
   };
 };

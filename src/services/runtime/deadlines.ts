@@ -1,29 +1,22 @@
-/** The deadlines of charts by their ids, epoch milliseconds. Charts without one, which most are, cost nothing. */
-export interface Deadlines {
-  /** Sets a chart's deadline; undefined when it has none any more. */
-  set(id: string, at: number | undefined): void;
-  /** Returns when the earliest deadline comes; undefined when there is none. */
-  earliest(): number | undefined;
-  /** Returns the charts whose deadline has come, each with the deadline that it was given. */
-  due(now: number): { id: string; deadline: number }[];
-  /** Has all deadlines come so many milliseconds earlier: the clock was set back by as much after they were set. */
-  bringForward(ms: number): void;
-}
+import type { SupervisorEvent } from "../../machines/supervisor/events.ts";
+import type { Clock } from "../platform/clock.ts";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Creates an empty list. The earliest deadline is looked for only when the chart that had it has moved or lost it: nearly
- * every event leaves all deadlines as they are.
+ * Creates an empty list of deadlines of charts by their ids, epoch milliseconds. Charts without one, which most are, cost
+ * nothing. The earliest deadline is looked for only when the chart that had it has moved or lost it: nearly every event leaves
+ * all deadlines as they are.
  */
-export const createDeadlines = (): Deadlines => {
+export const createDeadlines = () => {
   const deadlines = new Map<string, { deadline: number; comesAt: number }>();
   let first = NEVER;
   /** False: the first one must be looked for. */
   let isKnown = true;
 
   return {
-    set: (id, at = NEVER) => {
+    /** Sets a chart's deadline; undefined when it has none any more. */
+    set: (id: string, at: number | undefined = NEVER) => {
       const before = deadlines.get(id);
       if (at === (before?.deadline ?? NEVER)) return;
       if (at === NEVER) deadlines.delete(id);
@@ -31,15 +24,77 @@ export const createDeadlines = (): Deadlines => {
       if (before?.comesAt === first) isKnown = false;
       else first = Math.min(first, at);
     },
-    earliest: () => {
+    /** Returns when the earliest deadline comes; undefined when there is none. */
+    earliest: (): number | undefined => {
       if (!isKnown) first = [...deadlines.values()].reduce((one, { comesAt }) => Math.min(one, comesAt), NEVER);
       isKnown = true;
       return first === NEVER ? undefined : first;
     },
-    due: (now) => [...deadlines].flatMap(([id, { deadline, comesAt }]) => (comesAt <= now ? { id, deadline } : [])),
-    bringForward: (ms) => {
+    /** Returns the charts whose deadline has come, each with the deadline that it was given. */
+    due: (now: number): { id: string; deadline: number }[] =>
+      [...deadlines].flatMap(([id, { deadline, comesAt }]) => (comesAt <= now ? { id, deadline } : [])),
+    /** Has all deadlines come so many milliseconds earlier: the clock was set back by as much after they were set. */
+    bringForward: (ms: number) => {
       for (const times of deadlines.values()) times.comesAt -= ms;
       isKnown = false;
+    },
+  };
+};
+
+export type Deadlines = ReturnType<typeof createDeadlines>;
+
+/**
+ * Creates the one timer for the deadlines of all charts, which is not set. The deadlines are numbers in the charts' contexts, so
+ * a timer that is lost, with its process for instance, loses nothing. `onDue` gets a `TICK` for each chart that has something
+ * to do.
+ */
+export const createAlarm = (
+  clock: Clock,
+  { tasks, outboxes }: { tasks: Deadlines; outboxes: Deadlines },
+  onDue: (ticks: SupervisorEvent[]) => void,
+) => {
+  let isStopped = false;
+  /** What the timer is set to. */
+  let ringsAt = NEVER;
+  let callOff: () => void = () => undefined;
+  let seenAt = clock.now();
+
+  /** Returns the time. Where it is not yet what it must be, the clock was set back: no chart waits longer for that. */
+  const look = (atLeast = seenAt): number => {
+    const now = clock.now();
+    if (now < atLeast) for (const deadlines of [tasks, outboxes]) deadlines.bringForward(atLeast - now);
+    seenAt = now;
+    return now;
+  };
+
+  /** Where the clock was set back, it is the time that a chart waits for: it looks at nothing else. */
+  const ticksDue = (now: number): SupervisorEvent[] => {
+    const tick = (deadline: number) => ({ type: "TICK", at: Math.max(now, deadline) }) as const;
+    return [
+      ...tasks.due(now).map(({ id, deadline }) => ({ type: "TASK", id, event: tick(deadline) }) as const),
+      ...outboxes.due(now).map(({ id, deadline }) => ({ type: "OUTBOX", id, event: tick(deadline) }) as const),
+    ];
+  };
+
+  const ring = () => {
+    const now = look(Math.max(seenAt, ringsAt));
+    ringsAt = NEVER;
+    onDue(ticksDue(now));
+  };
+
+  return {
+    /** Sets the timer to the earliest deadline; to be called whenever a chart took a step. */
+    set: () => {
+      const now = look();
+      const next = Math.min(tasks.earliest() ?? NEVER, outboxes.earliest() ?? NEVER);
+      if (isStopped || next === ringsAt) return;
+      callOff();
+      ringsAt = next;
+      if (next !== NEVER) callOff = clock.after(Math.max(0, next - now), ring);
+    },
+    stop: () => {
+      isStopped = true;
+      callOff();
     },
   };
 };

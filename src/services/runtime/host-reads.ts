@@ -1,23 +1,9 @@
-// ADR-125, ADR-274 in docs/decisions.md
 import type { HostSession } from "../../machines/host-events.ts";
-import type { Host, HostAgent, HostModel, HostResult } from "../host/host.ts";
+import type { Host, HostResult } from "../host/host.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import { shareCalls } from "../platform/concurrency.ts";
 import type { Log } from "../platform/log.ts";
 import type { Store } from "../store/store.ts";
-
-/** What launches and notices read of the host, with as few calls as possible: each costs 3 to 6 ms of its main thread (measured). */
-export interface HostReads {
-  /** The agents, read once: OpenCode itself reads its configuration once, and starts its plugins anew when that changes. */
-  agents(): Promise<HostResult<HostAgent[]>>;
-  /** The models, read once, and not before somebody names one: the list of some providers has hundreds. */
-  models(): Promise<HostResult<HostModel[]>>;
-  /**
-   * A session as it is now: as the host's events last described it, as long as no other process could have changed it; else
-   * as the host says. Those who ask while it is being read share one call.
-   */
-  session(sessionID: string): Promise<HostResult<HostSession>>;
-}
 
 /** Milliseconds for which a read is tried again while the host cannot answer: a slow host then delays launches, and refuses none. */
 const PATIENCE_MS = 60_000;
@@ -38,8 +24,9 @@ const readOnce = <T>(call: () => Promise<HostResult<T>>): (() => Promise<HostRes
 };
 
 /**
- * Creates the reads of an engine. A host that does not answer is asked again for a minute; a failure is that of all who wait
- * for the read, and is not remembered.
+ * Creates what launches and notices read of the host, with as few calls as possible: each costs 3 to 6 ms of its main thread
+ * (measured). A host that does not answer is asked again for a minute; a failure is that of all who wait for the read, and is
+ * not remembered.
  * @param sessionOf returns a session as the host's events last described it, if one has
  * @param isAlone returns whether no other process is alive whose events this one does not get
  */
@@ -49,7 +36,7 @@ export const createHostReads = (
   log: Log,
   sessionOf: (sessionID: string) => HostSession | undefined,
   isAlone: Store["isAlone"],
-): HostReads => {
+) => {
   /** Makes a call until the host answers it, if only to refuse it; for `PATIENCE_MS` at most. */
   const readPatiently = async <T>(what: string, call: () => Promise<HostResult<T>>): Promise<HostResult<T>> => {
     const until = clock.now() + PATIENCE_MS;
@@ -63,11 +50,19 @@ export const createHostReads = (
 
   const readSession = shareCalls((sessionID) => readPatiently(sessionID, () => host.session(sessionID)));
   return {
+    /** The agents, read once: OpenCode itself reads its configuration once, and starts its plugins anew when that changes. */
     agents: readOnce(() => readPatiently("agents", () => host.agents())),
+    /** The models, read once, and not before somebody names one: the list of some providers has hundreds. */
     models: readOnce(() => readPatiently("models", () => host.models())),
-    session: async (sessionID) => {
+    /**
+     * A session as it is now: as the host's events last described it, as long as no other process could have changed it; else
+     * as the host says. Those who ask while it is being read share one call.
+     */
+    session: async (sessionID: string): Promise<HostResult<HostSession>> => {
       const observed = sessionOf(sessionID);
       return observed && isAlone() ? { ok: true, value: observed } : readSession(sessionID);
     },
   };
 };
+
+export type HostReads = ReturnType<typeof createHostReads>;

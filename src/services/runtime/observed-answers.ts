@@ -1,4 +1,3 @@
-// ADR-023 in docs/decisions.md
 import type { HostEvent, MessageInfo } from "../../machines/host-events.ts";
 import type { Answer } from "../../task.ts";
 import { joinTexts } from "../host/host.ts";
@@ -15,20 +14,11 @@ interface SessionObservation {
 }
 
 /**
- * What the host's events have shown of the sessions that work on a run. To ask the host for an answer takes two calls,
- * which queue behind its own work when many children end together; a plain answer, which the events give completely, is
- * read from them instead.
+ * Creates an empty record of what the host's events have shown of the sessions that work on a run. To ask the host for an
+ * answer takes two calls, which queue behind its own work when many children end together; a plain answer, which the events give
+ * completely, is read from them instead.
  */
-export interface ObservedAnswers {
-  /** Takes an event of a session whose run is under way. */
-  onHostEvent(event: HostEvent): void;
-  /** The answer to the prompt, if the events alone show that the run ended with one; otherwise the host has to be asked. */
-  answerOf(sessionID: string, messageID: string): ({ completedAt: number } & Answer) | undefined;
-  forget(sessionID: string): void;
-}
-
-/** Creates an empty record of observed sessions. */
-export const createObservedAnswers = (): ObservedAnswers => {
+export const createObservedAnswers = () => {
   const observations = new Map<string, SessionObservation>();
 
   const observationOf = (sessionID: string): SessionObservation => {
@@ -43,7 +33,8 @@ export const createObservedAnswers = (): ObservedAnswers => {
   };
 
   return {
-    onHostEvent: (event) => {
+    /** Takes an event of a session whose run is under way. */
+    onHostEvent: (event: HostEvent) => {
       const { type, sessionID } = event;
       const session = observationOf(sessionID);
       if (type === "busy" || type === "retrying" || type === "idle") session.isBusy = type !== "idle";
@@ -57,7 +48,8 @@ export const createObservedAnswers = (): ObservedAnswers => {
       if (type === "toolCall") session.callsTools = true;
       if (type === "text" && event.messageID === session.newest?.id) session.texts.set(event.partID, event.text);
     },
-    answerOf: (sessionID, messageID) => {
+    /** The answer to the prompt, if the events alone show that the run ended with one; otherwise the host has to be asked. */
+    answerOf: (sessionID: string, messageID: string): ({ completedAt: number } & Answer) | undefined => {
       const session = observations.get(sessionID);
       if (!session?.newest || session.isBusy) return undefined;
       const parts = [...session.texts].toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -78,7 +70,7 @@ export const createObservedAnswers = (): ObservedAnswers => {
       const { is: _, isPromptKnown: __, ...answer } = outcome;
       return answer;
     },
-    forget: (sessionID) => {
+    forget: (sessionID: string) => {
       observations.delete(sessionID);
     },
   };

@@ -19,35 +19,8 @@ const MAX_OVERLAPS = 50;
 
 const NOTHING: ReadonlyMap<string, Progress> = new Map();
 
-/** Counts what each child does, from the host's events alone. It is no part of a chart, for no decision depends on it. */
-export interface ProgressLog {
-  /** Starts to count a run of a child at `at` (epoch milliseconds), on top of what was counted before. */
-  begin(sessionID: string, at: number, before?: Progress): void;
-  /** Counts an event of the child itself, or of a session below it that has no task of its own: then `taskId` names the child. */
-  onHostEvent(event: HostEvent, at: number, taskId?: string): void;
-  /**
-   * Takes what another server has counted of a child by `at` (epoch milliseconds), in place of all that was counted before: it
-   * says it all each time.
-   */
-  replace(sessionID: string, counted: Omit<Progress, "lastUpdate" | "overlaps">, at: number): void;
-  of(sessionID: string): Progress | undefined;
-  /** What was observed of the child's run since `begin`. */
-  runOf(sessionID: string): RunTally | undefined;
-  /** What a child that is counted has used so far. */
-  usageOf(sessionID: string): Usage | undefined;
-  /** Notes an overlap of the child's run. Returns false when it is known, or one too many. */
-  addOverlap(sessionID: string, overlap: Overlap): boolean;
-  /** Returns the overlaps of the child's run that somebody has not been told, and counts them as told. */
-  takeUntold(sessionID: string, who: Overlap["untold"][number]): Overlap[];
-  /** Time of the child's last event, epoch milliseconds. */
-  heardAt(sessionID: string): number | undefined;
-  /** Returns the progress of the children that did something since the last call. */
-  takeChanged(): ReadonlyMap<string, Progress>;
-  forget(sessionID: string): void;
-}
-
-/** Creates a log of progress without any child. */
-export const createProgressLog = (): ProgressLog => {
+/** Creates what counts what each child does, from the host's events alone. It is no part of a chart, for no decision depends on it. */
+export const createProgressLog = () => {
   const tallies = new Map<string, Tally>();
   const changed = new Set<string>();
 
@@ -61,7 +34,8 @@ export const createProgressLog = (): ProgressLog => {
   };
 
   return {
-    begin: (sessionID, at, before = noProgress("")) => {
+    /** Starts to count a run of a child at `at` (epoch milliseconds), on top of what was counted before. */
+    begin: (sessionID: string, at: number, before: Progress = noProgress("")) => {
       const { lastUpdate: _, ...counts } = before;
       tallies.set(sessionID, {
         ...counts,
@@ -72,7 +46,8 @@ export const createProgressLog = (): ProgressLog => {
         run: createRunTally(),
       });
     },
-    onHostEvent: (event, at, taskId = event.sessionID) => {
+    /** Counts an event of the child itself, or of a session below it that has no task of its own: then `taskId` names the child. */
+    onHostEvent: (event: HostEvent, at: number, taskId: string = event.sessionID) => {
       const tally = tallies.get(taskId);
       if (!tally) return;
       tally.lastUpdateMs = at;
@@ -91,7 +66,15 @@ export const createProgressLog = (): ProgressLog => {
         tally.cost += event.cost;
       }
     },
-    replace: (sessionID, { toolCalls, toolCallsByName, lastTools, tokens, cost }, at) => {
+    /**
+     * Takes what another server has counted of a child by `at` (epoch milliseconds), in place of all that was counted before: it
+     * says it all each time.
+     */
+    replace: (
+      sessionID: string,
+      { toolCalls, toolCallsByName, lastTools, tokens, cost }: Omit<Progress, "lastUpdate" | "overlaps">,
+      at: number,
+    ) => {
       const tally = tallies.get(sessionID);
       if (!tally) return;
       Object.assign(tally, { toolCalls, toolCallsByName: { ...toolCallsByName }, lastTools, tokens, cost });
@@ -99,12 +82,15 @@ export const createProgressLog = (): ProgressLog => {
       changed.add(sessionID);
     },
     of,
-    runOf: (sessionID) => tallies.get(sessionID)?.run,
-    usageOf: (sessionID) => {
+    /** What was observed of the child's run since `begin`. */
+    runOf: (sessionID: string): RunTally | undefined => tallies.get(sessionID)?.run,
+    /** What a child that is counted has used so far. */
+    usageOf: (sessionID: string): Usage | undefined => {
       const tally = tallies.get(sessionID);
       return tally && { tokens: tally.tokens, cost: tally.cost };
     },
-    addOverlap: (sessionID, overlap) => {
+    /** Notes an overlap of the child's run. Returns false when it is known, or one too many. */
+    addOverlap: (sessionID: string, overlap: Overlap): boolean => {
       const tally = tallies.get(sessionID);
       const { overlaps = [] } = tally ?? {};
       const isKnown = overlaps.some(
@@ -115,7 +101,8 @@ export const createProgressLog = (): ProgressLog => {
       changed.add(sessionID);
       return true;
     },
-    takeUntold: (sessionID, who) => {
+    /** Returns the overlaps of the child's run that somebody has not been told, and counts them as told. */
+    takeUntold: (sessionID: string, who: Overlap["untold"][number]): Overlap[] => {
       const tally = tallies.get(sessionID);
       const taken = tally?.overlaps?.filter(({ untold }) => untold.includes(who)) ?? [];
       if (!tally?.overlaps || taken.length === 0) return [];
@@ -126,8 +113,10 @@ export const createProgressLog = (): ProgressLog => {
       changed.add(sessionID);
       return taken;
     },
-    heardAt: (sessionID) => tallies.get(sessionID)?.lastUpdateMs,
-    takeChanged: () => {
+    /** Time of the child's last event, epoch milliseconds. */
+    heardAt: (sessionID: string): number | undefined => tallies.get(sessionID)?.lastUpdateMs,
+    /** Returns the progress of the children that did something since the last call. */
+    takeChanged: (): ReadonlyMap<string, Progress> => {
       if (changed.size === 0) return NOTHING;
       const taken = new Map<string, Progress>();
       for (const sessionID of changed) {
@@ -137,9 +126,11 @@ export const createProgressLog = (): ProgressLog => {
       changed.clear();
       return taken;
     },
-    forget: (sessionID) => {
+    forget: (sessionID: string) => {
       changed.delete(sessionID);
       tallies.delete(sessionID);
     },
   };
 };
+
+export type ProgressLog = ReturnType<typeof createProgressLog>;

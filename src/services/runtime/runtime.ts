@@ -20,70 +20,35 @@ import { errorMessage, type Log } from "../platform/log.ts";
 import { LEASE_MS } from "../store/ownership.ts";
 import type { PendingPrompts, Store, TaskRecord } from "../store/store.ts";
 import { type Inspect, startActorSystem, type Transitions } from "./actor-system.ts";
-import { createAlarm } from "./alarm.ts";
+import { createAlarm } from "./deadlines.ts";
 import { type Charts, type Effects, supervisionFailed } from "./effects.ts";
 import type { EngineBus } from "./engine-events.ts";
 import type { ProgressLog } from "./progress.ts";
 
 /**
- * The shell around the charts. Each event takes the same way: a chart accepts it, the steps that follow are stored, and
- * only then are the effects carried out and the listeners called. The answer to an effect is the next event.
+ * Starts the charts, without any task, and the shell around them. Each event takes the same way: a chart accepts it, the steps
+ * that follow are stored, and only then are the effects carried out and the listeners called. The answer to an effect is the
+ * next event.
  */
-export interface Runtime extends Charts {
-  /** Gives an event to the charts. Everything that follows from it at once has happened when this returns. */
-  dispatch(event: SupervisorEvent): void;
-  /**
-   * Gives an event to a task; one at rest is brought back from the store for it, unless another version's chart stored it.
-   * A refused event changes nothing.
-   */
-  send(taskId: string, event: TaskEvent): void;
-  /** Why a task would refuse an event, live or at rest; undefined when it would accept it. */
-  refusalReason(taskId: string, event: TaskEvent): string | undefined;
-  /** The snapshot of a live task; undefined when it is at rest or unknown. */
-  snapshotOf(taskId: string): TaskSnapshot | undefined;
-  liveTasks(): TaskSnapshot[];
-  /** Those that do more than wait for a slot: few, however many wait. */
-  activeTasks(): TaskSnapshot[];
-  /** The live tasks of a parent session. */
-  liveTasksOf(parentSessionID: string): TaskSnapshot[];
-  /** False for an event of the host that no task and no outbox could do anything with: most are of that kind. */
-  concerns(event: HostEvent): boolean;
-  /** The message id of the notice that was composed for this parent and is not acknowledged yet. */
-  pendingPrompt(parentSessionID: string): string | undefined;
-  /**
-   * Brings a task of this process back from its record. Returns false when another version's chart stored it: then its
-   * run ends in an error, which is delivered.
-   */
-  restore(record: TaskRecord): boolean;
-  /** Shows other processes that this one lives, and drops the tasks that they have taken over or removed meanwhile. */
-  heartbeat(): void;
-  /**
-   * Does the same after a pause so long that other processes may have this one's tasks; else nothing. For whatever a process
-   * that was held up may do first: it must not go on with what another one works on.
-   */
-  renewLease(): void;
-  /** Drops tasks that were removed from the store, with their notices. Listeners are called, so that every wait for them ends. */
-  forget(tasks: Task[]): void;
-  /** Calls `listener` with each task that changed, once that is stored. Returns how to stop that. */
-  subscribe(listener: (task: Task) => void): () => void;
-  stop(): void;
-}
-
-/** What the runtime works with. */
-export interface RuntimeDeps {
+export const createRuntime = ({
+  clock,
+  store,
+  progress,
+  effects,
+  bus,
+  log,
+  inspect,
+}: {
   clock: Clock;
   store: Store;
   progress: ProgressLog;
   effects: Effects;
-  /** Where the runtime tells of tasks that changed, and of those that were lost to another process. */
+  /** Where tasks that changed, and those that were lost to another process, are announced. */
   bus: EngineBus;
   log: Log;
   /** Receives all that XState observes of the charts. Undefined: nothing is observed. */
   inspect?: Inspect | undefined;
-}
-
-/** Starts the charts, without any task. */
-export const createRuntime = ({ clock, store, progress, effects, bus, log, inspect }: RuntimeDeps): Runtime => {
+}) => {
   const actors = startActorSystem(clock, log, inspect);
   const { tasks, outboxes } = actors;
   /** The pending prompts of each parent, as they are stored. */
@@ -133,7 +98,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
       const isChange = records.length > 0 || prompts.length > 0;
       const refused = isChange ? store.commit({ records, journal, prompts }) : [];
       for (const { parentSessionID } of prompts) keepStored(parentSessionID, refused);
-      // Whoever has one of them may have others, which must not be taken for the last ones of their batch.
+      // A process that took one task may have taken others; without this heartbeat a batch could look finished.
       return { changed, lost: refused.length > 0 ? [...refused, ...store.heartbeat(clock.now())] : [] };
     } catch (error) {
       // A task that continues without being stored is better than one that stops.
@@ -192,7 +157,7 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
     send(id, supervisionFailed(clock.now(), reason));
   };
 
-  /** True for an effect that is not this process's any more: of a task that was lost, or a notice that its outbox has dropped. */
+  /** True if another process now owns the task, or the outbox has dropped the notice. */
   const isReleased = (effect: Effect, lost: string[]): boolean => {
     if (effect.type === "sendNotice") return outboxes.get(effect.parentSessionID)?.context.prompt !== effect.prompt;
     return "taskId" in effect && lost.includes(effect.taskId);
@@ -376,9 +341,15 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
   };
 
   return {
+    /** Gives an event to the charts. Everything that follows from it at once has happened when this returns. */
     dispatch,
+    /**
+     * Gives an event to a task; one at rest is brought back from the store for it, unless another version's chart stored it.
+     * A refused event changes nothing.
+     */
     send,
-    refusalReason: (taskId, event) => {
+    /** Returns why a task would refuse an event, live or at rest; undefined when it would accept it. */
+    refusalReason: (taskId: string, event: TaskEvent): string | undefined => {
       const live = tasks.get(taskId);
       if (live) return refusalReason(live, event);
       if (store.isOwnedElsewhere(taskId)) return "is supervised by another OpenCode process: ask there";
@@ -386,11 +357,15 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
       if (stored && !isCompatible(stored)) return "was stored by another version, and cannot go on";
       return stored ? refusalReason(taskMachine.resolveState(stored), event) : "does not exist";
     },
-    snapshotOf: (taskId) => tasks.get(taskId),
-    liveTasks: () => [...tasks.values()],
+    /** Returns the snapshot of a live task; undefined when it is at rest or unknown. */
+    snapshotOf: (taskId: string): TaskSnapshot | undefined => tasks.get(taskId),
+    liveTasks: (): TaskSnapshot[] => [...tasks.values()],
+    /** Returns the live tasks that do more than wait for a slot: few, however many wait. */
     activeTasks: actors.active,
+    /** Returns the live tasks of a parent session. */
     liveTasksOf: actors.tasksOf,
-    concerns: ({ type, sessionID }) => {
+    /** False for an event of the host that no task and no outbox could do anything with: most are of that kind. */
+    concerns: ({ type, sessionID }: HostEvent): boolean => {
       if (type === "error" || type === "deleted") return actors.supervises(sessionID);
       const task = tasks.get(sessionID);
       if (task && type === "busy" && (task.hasTag("awaitingTasks") || task.hasTag("retrying"))) return true;
@@ -402,15 +377,28 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
       return isOfParent && outbox !== undefined && watchesParent(outbox);
     },
     ...charts,
-    pendingPrompt: (parentSessionID) => outboxes.get(parentSessionID)?.context.prompt?.messageID,
+    /** Returns the message id of the notice that was composed for this parent and is not acknowledged yet. */
+    pendingPrompt: (parentSessionID: string): string | undefined =>
+      outboxes.get(parentSessionID)?.context.prompt?.messageID,
+    /**
+     * Brings a task of this process back from its record. Returns false when another version's chart stored it: then its
+     * run ends in an error, which is delivered.
+     */
     restore,
+    /** Shows other processes that this one lives, and drops the tasks that they have taken over or removed meanwhile. */
     heartbeat,
+    /**
+     * Does the same after a pause so long that other processes may have this one's tasks; else nothing. For whatever a process
+     * that was held up may do first: it must not go on with what another one works on.
+     */
     renewLease: () => void (isStopped || renewLease()),
-    forget: (forgotten) => {
+    /** Drops tasks that were removed from the store, with their notices. Listeners are called, so that every wait for them ends. */
+    forget: (forgotten: Task[]) => {
       forget(forgotten);
       for (const task of forgotten) bus.emit("taskChanged", task);
     },
-    subscribe: (listener) => bus.on("taskChanged", listener),
+    /** Calls `listener` with each task that changed, once that is stored. Returns how to stop that. */
+    subscribe: (listener: (task: Task) => void): (() => void) => bus.on("taskChanged", listener),
     stop: () => {
       isStopped = true;
       alarm.stop();
@@ -422,3 +410,5 @@ export const createRuntime = ({ clock, store, progress, effects, bus, log, inspe
 /** A task that is launched asks for a slot, or takes the step of having one. */
 const isEmpty = ({ steps, effects, outboxes, failed }: Transitions & { effects: Effect[] }): boolean =>
   steps.length === 0 && effects.length === 0 && outboxes.size === 0 && failed.length === 0;
+
+export type Runtime = ReturnType<typeof createRuntime>;

@@ -5,22 +5,6 @@ import { shareCalls } from "../platform/concurrency.ts";
 import { remember } from "../platform/remember.ts";
 import type { Store } from "../store/store.ts";
 
-/** Knows which session is the parent of which. */
-export interface SessionTree {
-  onHostEvent(event: HostEvent): void;
-  /** Returns the session and all above it, nearest first; the last one is a person's own. */
-  ancestors(sessionID: string): string[];
-  /**
-   * Asks the host for the parents of the topmost session that is known, up to a session without a parent. Those who ask for
-   * the same session meanwhile share that.
-   */
-  loadAncestors(sessionID: string): Promise<void>;
-  /** Returns the tasks that a session works for, nearest first. */
-  tasksAbove(sessionID: string): Task[];
-  /** True for a child session that was created during the life of this process. To the host, a fork is nobody's child. */
-  wasCreatedHere(sessionID: string): boolean;
-}
-
 /** `parentID` is undefined for a session without a parent. `isNew`: it is a child that this process saw being created. */
 interface KnownSession {
   parentID: string | undefined;
@@ -31,10 +15,10 @@ interface KnownSession {
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Creates a tree that has the sessions of tasks, forks included, from the store, and all others from the host's events or
- * by asking the host.
+ * Creates the record of which session is the parent of which. Those of tasks, forks included, are in the store; all others are
+ * known from the host's events or by asking the host.
  */
-export const createSessionTree = (store: Store, host: Host): SessionTree => {
+export const createSessionTree = (store: Store, host: Host) => {
   const known = new Map<string, KnownSession>();
 
   /** The parent sessions of tasks, which never change: a record is read once for them. */
@@ -58,7 +42,7 @@ export const createSessionTree = (store: Store, host: Host): SessionTree => {
   };
 
   return {
-    onHostEvent: (event) => {
+    onHostEvent: (event: HostEvent) => {
       if (event.type === "deleted") known.delete(event.sessionID);
       if (event.type !== "session") return;
       const { sessionID, isNew } = event;
@@ -70,8 +54,14 @@ export const createSessionTree = (store: Store, host: Host): SessionTree => {
         MAX_REMEMBERED,
       );
     },
+    /** Returns the session and all above it, nearest first; the last one is a person's own. */
     ancestors,
-    tasksAbove: (sessionID) => ancestors(sessionID).flatMap((id) => store.get(id)?.task ?? []),
+    /** Returns the tasks that a session works for, nearest first. */
+    tasksAbove: (sessionID: string): Task[] => ancestors(sessionID).flatMap((id) => store.get(id)?.task ?? []),
+    /**
+     * Asks the host for the parents of the topmost session that is known, up to a session without a parent. Those who ask for
+     * the same session meanwhile share that.
+     */
     loadAncestors: shareCalls(async (sessionID) => {
       for (;;) {
         const chain = ancestors(sessionID);
@@ -85,6 +75,9 @@ export const createSessionTree = (store: Store, host: Host): SessionTree => {
         if (parentID === undefined || chain.includes(parentID)) return;
       }
     }),
+    /** True for a child session that was created during the life of this process. To the host, a fork is nobody's child. */
     wasCreatedHere,
   };
 };
+
+export type SessionTree = ReturnType<typeof createSessionTree>;

@@ -4,16 +4,8 @@ import type { Clock } from "../platform/clock.ts";
 /** What of a session is waited for: that it becomes idle, or that anything of it changes, an idle one included. */
 type Awaited = "idle" | "change";
 
-/** Lets work that concerns a session wait for events of it, instead of asking the host again and again. */
-export interface SessionWaits {
-  /** Resolves at the next such event of the session, but after `ms` milliseconds at the latest, or when this process stops. */
-  until(sessionID: string, what: Awaited, ms: number): Promise<void>;
-  onHostEvent(event: HostEvent): void;
-  stop(): void;
-}
-
-/** Creates the waits of an engine. */
-export const createSessionWaits = (clock: Clock): SessionWaits => {
+/** Creates what lets work that concerns a session wait for events of it, instead of asking the host again and again. */
+export const createSessionWaits = (clock: Clock) => {
   const waitsBySession = new Map<string, Set<{ what: Awaited; end(): void }>>();
 
   const endWaits = (sessionID: string, hasHappened: (what: Awaited) => boolean) => {
@@ -21,7 +13,8 @@ export const createSessionWaits = (clock: Clock): SessionWaits => {
   };
 
   return {
-    until: (sessionID, what, ms) =>
+    /** Resolves at the next such event of the session, but after `ms` milliseconds at the latest, or when this process stops. */
+    until: (sessionID: string, what: Awaited, ms: number): Promise<void> =>
       new Promise<void>((resolve) => {
         const waits = waitsBySession.get(sessionID) ?? new Set();
         waitsBySession.set(sessionID, waits);
@@ -35,7 +28,7 @@ export const createSessionWaits = (clock: Clock): SessionWaits => {
         waits.add(wait);
         const cancelTimeout = clock.after(ms, end);
       }),
-    onHostEvent: ({ type, sessionID }) => {
+    onHostEvent: ({ type, sessionID }: HostEvent) => {
       if (type === "idle") endWaits(sessionID, () => true);
       if (type === "session") endWaits(sessionID, (what) => what === "change");
     },
@@ -44,3 +37,5 @@ export const createSessionWaits = (clock: Clock): SessionWaits => {
     },
   };
 };
+
+export type SessionWaits = ReturnType<typeof createSessionWaits>;

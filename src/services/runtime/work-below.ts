@@ -1,4 +1,3 @@
-// ADR-266 in docs/decisions.md
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Clock } from "../platform/clock.ts";
 import { isOwnMessageID } from "../platform/ids.ts";
@@ -20,29 +19,12 @@ interface Subagent {
 }
 
 /**
- * Knows what works below tasks in sessions that are no tasks: the host's own subagents. One that works in the background goes
- * on when the turn of its caller has ended, and then wakes it with its result.
- */
-export interface WorkBelow {
-  onHostEvent(event: HostEvent): void;
-  /**
-   * Makes up for missed events. `sessions` are those that the host says are busy now: any other one has ended, unless something
-   * was heard of it within `PATIENCE_MS`.
-   */
-  onBusyRead(sessions: ReadonlySet<string>): void;
-  /** True while the task's turn has an end that is not its last: below it something works, or is about to be reported to it. */
-  isUnderWay(taskId: string): boolean;
-}
-
-/**
- * Creates a record of what the host's events of this process show. The host has its subagents in memory: those of a process
- * that has ended do not work any more.
+ * Creates a record of what works below tasks in sessions that are no tasks: the host's own subagents. One that works in the
+ * background goes on when the turn of its caller has ended, and then wakes it with its result. Only events of this process
+ * count: the host has its subagents in memory, and those of a process that has ended do not work any more.
  * @param taskAbove the task for which a session counts that has no task of its own
  */
-export const createWorkBelow = (
-  clock: Pick<Clock, "now">,
-  taskAbove: (sessionID: string) => string | undefined,
-): WorkBelow => {
+export const createWorkBelow = (clock: Pick<Clock, "now">, taskAbove: (sessionID: string) => string | undefined) => {
   /** When something was last heard of each session that works, epoch milliseconds. */
   const busy = new Map<string, number>();
   /** By the session that each works in. */
@@ -77,7 +59,7 @@ export const createWorkBelow = (
     sessionID === taskId || taskAbove(sessionID) === taskId;
 
   return {
-    onHostEvent: (event) => {
+    onHostEvent: (event: HostEvent) => {
       const { type, sessionID } = event;
       if (type === "busy" || type === "retrying") {
         busy.set(sessionID, clock.now());
@@ -94,14 +76,19 @@ export const createWorkBelow = (
       }
       if (type === "message" && event.message.role === "user" && !isOwnMessageID(event.message.id)) onReport(sessionID);
     },
-    onBusyRead: (sessions) => {
+    /**
+     * Makes up for missed events. `sessions` are those that the host says are busy now: any other one has ended, unless something
+     * was heard of it within `PATIENCE_MS`.
+     */
+    onBusyRead: (sessions: ReadonlySet<string>) => {
       for (const [id, heardAt] of busy) {
         // Where a worktree does not answer, the host's list has its tasks, and nothing of what is below them.
         const isListed = sessions.has(id) || sessions.has(taskAbove(id) ?? id);
         if (!isListed && clock.now() - heardAt >= PATIENCE_MS) onEnded(id);
       }
     },
-    isUnderWay: (taskId) => {
+    /** True while the task's turn has an end that is not its last: below it something works, or is about to be reported to it. */
+    isUnderWay: (taskId: string): boolean => {
       for (const [id, subagent] of subagents) if (!isAlive(subagent)) subagents.delete(id);
       return (
         [...busy.keys()].some((id) => id !== taskId && countsFor(id, taskId)) ||

@@ -1,4 +1,3 @@
-// ADR-249, ADR-271 in docs/decisions.md
 import type { ResultSchema } from "../../task.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import { type OwnText, own, quoteLine } from "../text/own-text.ts";
@@ -21,14 +20,6 @@ export interface SchemaRules {
 
 /** An answer that fits its schema, as the JSON that is in it, or what of it does not fit. */
 export type ReadAnswer = { json: string } | { misfits: string[] };
-
-/** Knows which results must fit a JSON Schema, and whether they do. */
-export interface TypedResults {
-  /** The schema of a task of that agent: the one that its launch names, or that of the options, or none. */
-  schemaFor(agent: string, named: ResultSchema | undefined): Promise<Outcome<ResultSchema | undefined>>;
-  /** Reads the JSON in an answer, and checks it. */
-  read(schema: ResultSchema, answer: string): Promise<ReadAnswer>;
-}
 
 /** Characters of an answer that are read. A model writes at most half as many. */
 const MAX_ANSWER_CHARS = 1_000_000;
@@ -71,9 +62,10 @@ const codeBlocks = (text: string): string[] => {
 const jsonIn = (answer: string): string | undefined =>
   [...codeBlocks(answer), answer].map((text) => text.trim()).findLast(isJson);
 
-/** Creates the reader of typed results. `load` is called with the first schema. */
-export const createTypedResults = ({ agents }: SchemaRules, load: () => Promise<JsonSchemas>): TypedResults => ({
-  schemaFor: async (agent, given) => {
+/** Creates what knows which results must fit a JSON Schema, and whether they do. `load` is called with the first schema. */
+export const createTypedResults = ({ agents }: SchemaRules, load: () => Promise<JsonSchemas>) => ({
+  /** The schema of a task of that agent: the one that its launch names, or that of the options, or none. */
+  schemaFor: async (agent: string, given: ResultSchema | undefined): Promise<Outcome<ResultSchema | undefined>> => {
     // Models send {} for an argument that they leave out.
     const named = given && Object.keys(given).length > 0 ? given : undefined;
     const refusal = named && (await load()).modelSchemaRefusal(named);
@@ -87,7 +79,8 @@ export const createTypedResults = ({ agents }: SchemaRules, load: () => Promise<
         : own`The option schema.agents has no usable JSON Schema for the agent ${quoteLine(agent)}: ${quoteLine(problem)}. Nothing was launched.`,
     );
   },
-  read: async (schema, answer) => {
+  /** Reads the JSON in an answer, and checks it. */
+  read: async (schema: ResultSchema, answer: string): Promise<ReadAnswer> => {
     if (answer.length > MAX_ANSWER_CHARS) {
       return { misfits: [`it has ${answer.length} characters, and at most ${MAX_ANSWER_CHARS} are read`] };
     }

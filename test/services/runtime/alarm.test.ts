@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { SupervisorEvent } from "../../../src/machines/supervisor/events.ts";
-import { createAlarm } from "../../../src/services/runtime/alarm.ts";
-import { createDeadlines } from "../../../src/services/runtime/deadlines.ts";
+import { createAlarm, createDeadlines } from "../../../src/services/runtime/deadlines.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
 const HOUR = 3_600_000;

@@ -18,15 +18,6 @@ const inheritedRules = ({ permission }: HostSession): PermissionRule[] =>
 /** The names that a batch may have. A name that cannot be displayed is rejected, not changed: batches are found by name. */
 const BATCH_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
 
-/** Names the batch of all tasks that are launched in one turn. A message of which no turn is known counts as one. */
-const batchOfTurn = async (
-  { turns }: EngineContext,
-  { parentSessionID, parentMessageID }: LaunchRequest,
-): Promise<string> => {
-  const turn = (await turns.turnOf(parentSessionID, parentMessageID)) ?? parentMessageID;
-  return turn.replace(/^msg_/, "batch_");
-};
-
 /**
  * Finds an agent by its name, in another case where only one has it so. A hidden one can be named, as with the host's own
  * tool, but is not suggested: only the host's own helpers, which are hidden and no subagents, are nobody's to launch.
@@ -88,7 +79,7 @@ export const planLaunch = async (ctx: EngineContext, request: LaunchRequest): Pr
   await request.permit(agent.value.name);
   const [parent, batchId] = await Promise.all([
     reads.session(request.parentSessionID),
-    request.batchId ?? batchOfTurn(ctx, request),
+    request.batchId ?? ctx.turns.batchOf(request.parentSessionID, request.parentMessageID),
   ]);
   if (!parent.ok)
     return fail(

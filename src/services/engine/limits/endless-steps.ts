@@ -1,4 +1,3 @@
-// ADR-264 in docs/decisions.md
 import type { HostEvent, MessageInfo } from "../../../machines/host-events.ts";
 import { isWithoutCall, STEPS_WITHOUT_END } from "../../runtime/run-outcome.ts";
 
@@ -15,16 +14,11 @@ interface Turn {
 }
 
 /**
- * Sees turns that would never end: the host asks their model again and again, for the provider does not say why it stopped, or
- * because the clock was set back, after which the host takes an older message for the newest one.
+ * Creates what sees turns that would never end: the host asks their model again and again, for the provider does not say why it
+ * stopped, or because the clock was set back, after which the host takes an older message for the newest one. What it knows is
+ * lost when the process ends.
  */
-export interface EndlessSteps {
-  /** Takes an event of a session. Returns true with each step of a turn that has taken too many without an end. */
-  onHostEvent(event: HostEvent): boolean;
-}
-
-/** Creates a watch over the turns of all sessions from which events come. What it knows is lost when the process ends. */
-export const createEndlessSteps = (): EndlessSteps => {
+export const createEndlessSteps = () => {
   const turns = new Map<string, Turn>();
 
   const turnOf = (sessionID: string, { promptID }: Pick<MessageInfo, "promptID">): Turn => {
@@ -46,7 +40,8 @@ export const createEndlessSteps = (): EndlessSteps => {
   };
 
   return {
-    onHostEvent: (event) => {
+    /** Takes an event of a session. Returns true with each step of a turn that has taken too many without an end. */
+    onHostEvent: (event: HostEvent): boolean => {
       const { sessionID } = event;
       if (event.type === "idle" || event.type === "deleted") turns.delete(sessionID);
       if (event.type === "toolCall") {

@@ -1,19 +1,9 @@
-// ADR-142 in docs/decisions.md
 import type { HostEvent } from "../../../machines/host-events.ts";
 
 /** How often in a row a session's model has called one tool with the same arguments. */
 export interface RepeatedCall {
   tool: string;
   times: number;
-}
-
-/** What the tool calls of child sessions show: whether the model goes round in circles, and whether a tool runs. */
-export interface ToolCallLog {
-  /** Takes an event of a child session. Returns the calls in a row that the newest one ends, if the event begins one. */
-  onHostEvent(event: HostEvent): RepeatedCall | undefined;
-  /** True while a tool visibly runs in the session. */
-  isToolRunning(sessionID: string): boolean;
-  forget(sessionID: string): void;
 }
 
 interface Calls extends RepeatedCall {
@@ -25,10 +15,11 @@ interface Calls extends RepeatedCall {
 }
 
 /**
- * Creates a log without any call. What it knows is lost when the process ends: then counting begins anew.
+ * Creates a log of what the tool calls of child sessions show: whether the model goes round in circles, and whether a tool runs.
+ * What it knows is lost when the process ends: then counting begins anew.
  * @param readingTools only read tasks: an agent that calls one with the same arguments until they end goes in no circle
  */
-export const createToolCallLog = (readingTools: readonly string[]): ToolCallLog => {
+export const createToolCallLog = (readingTools: readonly string[]) => {
   const bySession = new Map<string, Calls>();
 
   const callsOf = (sessionID: string): Calls => {
@@ -40,7 +31,8 @@ export const createToolCallLog = (readingTools: readonly string[]): ToolCallLog 
   };
 
   return {
-    onHostEvent: (event) => {
+    /** Takes an event of a child session. Returns the calls in a row that the newest one ends, if the event begins one. */
+    onHostEvent: (event: HostEvent): RepeatedCall | undefined => {
       // A call whose end was not reported does not run in a session that is idle.
       if (event.type === "idle") bySession.get(event.sessionID)?.running.clear();
       // Without arguments, the model is still writing them.
@@ -57,9 +49,12 @@ export const createToolCallLog = (readingTools: readonly string[]): ToolCallLog 
       calls.newest = call;
       return { tool, times: calls.times };
     },
-    isToolRunning: (sessionID) => (bySession.get(sessionID)?.running.size ?? 0) > 0,
-    forget: (sessionID) => {
+    /** True while a tool visibly runs in the session. */
+    isToolRunning: (sessionID: string): boolean => (bySession.get(sessionID)?.running.size ?? 0) > 0,
+    forget: (sessionID: string) => {
       bySession.delete(sessionID);
     },
   };
 };
+
+export type ToolCallLog = ReturnType<typeof createToolCallLog>;

@@ -9,42 +9,36 @@ export interface OtherUse {
   at: number;
 }
 
-/** Remembers which sessions have used which files. */
-export interface FileLedger {
-  /** Notes that a session used a file at `at`, epoch milliseconds. */
-  note(sessionID: string, path: string, did: FileUse, at: number): void;
-  /** Returns what the other sessions did with a file. */
-  othersOf(sessionID: string, path: string): OtherUse[];
-  /** True if another session's tool was the last one that wrote a file, at `since` or later. It may be forgotten since. */
-  wasWrittenByOther(sessionID: string, path: string, since: number): boolean;
-  /** Forgets what a session did, but for its being the last to write a file. */
-  forget(sessionID: string): void;
-  /** Forgets everything. */
-  clear(): void;
-}
-
-/** Creates a ledger without entries. It grows by one small entry for each file that a session uses, until that is forgotten. */
-export const createFileLedger = (): FileLedger => {
+/**
+ * Creates a ledger of which sessions have used which files. It grows by one small entry for each file that a session uses, until
+ * that is forgotten.
+ */
+export const createFileLedger = () => {
   const uses = new Map<string, Map<string, Omit<OtherUse, "sessionID">>>();
   const lastWrites = new Map<string, { sessionID: string; at: number }>();
 
   return {
-    note: (sessionID, path, did, at) => {
+    /** Notes that a session used a file at `at`, epoch milliseconds. */
+    note: (sessionID: string, path: string, did: FileUse, at: number) => {
       const own = uses.get(sessionID) ?? new Map<string, Omit<OtherUse, "sessionID">>();
       uses.set(sessionID, own);
       own.set(path, { did: own.get(path)?.did === "wrote" ? "wrote" : did, at });
       if (did === "wrote") lastWrites.set(path, { sessionID, at });
     },
-    othersOf: (sessionID, path) =>
+    /** Returns what the other sessions did with a file. */
+    othersOf: (sessionID: string, path: string): OtherUse[] =>
       [...uses].flatMap(([other, files]) => {
         const use = other === sessionID ? undefined : files.get(path);
         return use ? { sessionID: other, ...use } : [];
       }),
-    wasWrittenByOther: (sessionID, path, since) => {
+    /** True if another session's tool was the last one that wrote a file, at `since` or later. It may be forgotten since. */
+    wasWrittenByOther: (sessionID: string, path: string, since: number): boolean => {
       const last = lastWrites.get(path);
       return last !== undefined && last.sessionID !== sessionID && last.at >= since;
     },
-    forget: (sessionID) => void uses.delete(sessionID),
+    /** Forgets what a session did, but for its being the last to write a file. */
+    forget: (sessionID: string) => void uses.delete(sessionID),
+    /** Forgets everything. */
     clear: () => {
       uses.clear();
       lastWrites.clear();

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { transition } from "xstate";
 import { initialSnapshot, type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
-import { createLiveTasks } from "../../../src/services/runtime/live-tasks.ts";
+import { createTaskIndex } from "../../../src/services/runtime/task-index.ts";
 import { taskInput } from "../../fakes/task-input.ts";
 
 const snapshotOf = (id: string, facts: Parameters<typeof taskInput>[1]) =>
   taskMachine.resolveState(initialSnapshot(taskInput(id, facts)));
 
 test("a parent has tasks until the last of them is gone, however often each took a step", () => {
-  const live = createLiveTasks();
+  const live = createTaskIndex();
   for (const id of ["ses_1", "ses_2", "ses_1", "ses_1"]) live.set(snapshotOf(id, { parentSessionID: "ses_parent" }));
   expect(live.snapshots.size).toBe(2);
   live.delete("ses_1");
@@ -19,7 +19,7 @@ test("a parent has tasks until the last of them is gone, however often each took
 });
 
 test("a task awaits those that it launched, and those of sessions below it, which are delivered to their own parents", () => {
-  const live = createLiveTasks();
+  const live = createTaskIndex();
   live.set(snapshotOf("ses_own", { parentSessionID: "ses_lead", parentTaskId: "ses_lead" }));
   live.set(snapshotOf("ses_below", { parentSessionID: "ses_helper", parentTaskId: "ses_lead" }));
   expect(live.awaitsTasks("ses_helper")).toBe(true);
@@ -32,7 +32,7 @@ test("a task awaits those that it launched, and those of sessions below it, whic
 });
 
 test("tasks are found by their parent session, and those below by the task that awaits them, each once", () => {
-  const live = createLiveTasks();
+  const live = createTaskIndex();
   live.set(snapshotOf("ses_own", { parentSessionID: "ses_lead", parentTaskId: "ses_lead" }));
   live.set(snapshotOf("ses_below", { parentSessionID: "ses_helper", parentTaskId: "ses_lead" }));
   live.set(snapshotOf("ses_other", { parentSessionID: "ses_parent" }));
@@ -45,7 +45,7 @@ test("tasks are found by their parent session, and those below by the task that 
 });
 
 test("a task does more than wait for a slot once it has one, or when it is silent or asks something", () => {
-  const live = createLiveTasks();
+  const live = createTaskIndex();
   const queued = snapshotOf("ses_1", {});
   live.set(queued);
   expect(live.active()).toEqual([]);

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { createBatches } from "../../../src/services/runtime/batches.ts";
-import { createMemory } from "../../fakes/disk.ts";
-import { createVirtualClock } from "../../fakes/virtual-clock.ts";
-import { type ScriptedTask, START, scriptTask } from "../store/scripted-task.ts";
+import { createBusyBatches } from "../../../../src/services/engine/launch/busy-batches.ts";
+import { createMemory } from "../../../fakes/disk.ts";
+import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
+import { type ScriptedTask, START, scriptTask } from "../../store/scripted-task.ts";
 
 const PARENT = "ses_parent";
 
@@ -10,7 +10,7 @@ const setUp = (isHeadless = false) => {
   const memory = createMemory();
   memory.keepAlive();
   const store = memory.boot(createVirtualClock(START));
-  const batches = createBatches(store, isHeadless);
+  const batches = createBusyBatches(store, isHeadless);
   const [first, second] = [scriptTask("ses_1"), scriptTask("ses_2")];
   for (const task of [first, second]) store.commit(task.launch());
   const { batchId } = first.record().task;

@@ -1,19 +1,11 @@
-import { hasEnded, type TaskEntry } from "../../task.ts";
-import type { Store } from "../store/store.ts";
-
-/** Knows of which batches tasks are at work. */
-export interface Batches {
-  /** Counts a launch as work of its batch. Returns what to call when its task is stored, or there is none. */
-  beginLaunch(parentSessionID: string, batchId: string): () => void;
-  /** Returns those of a parent's batches of which no task is at work, in whatever process. */
-  ended(parentSessionID: string, batchIds: string[]): string[];
-}
+import { hasEnded, type TaskEntry } from "../../../task.ts";
+import type { Store } from "../../store/store.ts";
 
 /**
- * Creates the record of batches.
+ * Creates what tracks which batches still have running tasks.
  * @param isHeadless True where the host ends with its agent's answer: nothing is worth waiting for, so all batches have ended.
  */
-export const createBatches = (store: Pick<Store, "list" | "get" | "isAttended">, isHeadless: boolean): Batches => {
+export const createBusyBatches = (store: Pick<Store, "list" | "get" | "isAttended">, isHeadless: boolean) => {
   const launches = new Set<Pick<TaskEntry, "parentSessionID" | "batchId">>();
 
   /**
@@ -27,12 +19,14 @@ export const createBatches = (store: Pick<Store, "list" | "get" | "isAttended">,
   };
 
   return {
-    beginLaunch: (parentSessionID, batchId) => {
+    /** Marks the batch as busy. Call the returned function once the task is stored, or the launch has failed. */
+    beginLaunch: (parentSessionID: string, batchId: string): (() => void) => {
       const launch = { parentSessionID, batchId };
       launches.add(launch);
       return () => void launches.delete(launch);
     },
-    ended: (parentSessionID, batchIds) => {
+    /** Returns those of a parent's batches of which no task is at work, in whatever process. */
+    ended: (parentSessionID: string, batchIds: string[]): string[] => {
       if (isHeadless) return batchIds;
       const launched = [...launches].filter((launch) => launch.parentSessionID === parentSessionID);
       return batchIds.filter(

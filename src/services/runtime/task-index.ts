@@ -1,24 +1,5 @@
 import type { TaskSnapshot } from "../../machines/task/machine.ts";
 
-/** The snapshots of live tasks, and whose tasks they are. */
-export interface LiveTasks {
-  /** The newest snapshots by task id. */
-  snapshots: ReadonlyMap<string, TaskSnapshot>;
-  /** Adds a task, or its newer snapshot. */
-  set(snapshot: TaskSnapshot): void;
-  delete(taskId: string): void;
-  /** Returns those that do more than wait for a slot: few, however many wait. */
-  active(): TaskSnapshot[];
-  /** Returns the live tasks of a parent session. */
-  of(parentSessionID: string): TaskSnapshot[];
-  /** Returns the live tasks that were launched by this session, or by a session below this task. */
-  awaitedBy(sessionID: string): TaskSnapshot[];
-  /** True while a live task belongs to this parent session. */
-  hasTasksOf(parentSessionID: string): boolean;
-  /** True while a live task was launched by this session, or by a session below this task. */
-  awaitsTasks(sessionID: string): boolean;
-}
-
 /** Keeps tasks by what they have in common. */
 const createGroups = () => {
   const groups = new Map<string, Set<string>>();
@@ -35,8 +16,11 @@ const createGroups = () => {
   };
 };
 
-/** Creates the list of live tasks. Every question and every change takes the same time, however many others live. */
-export const createLiveTasks = (): LiveTasks => {
+/**
+ * Creates the list of the snapshots of live tasks, and of whose tasks they are. Every question and every change takes the same
+ * time, however many others live.
+ */
+export const createTaskIndex = () => {
   const snapshots = new Map<string, TaskSnapshot>();
   const ofParentSession = createGroups();
   const ofParentTask = createGroups();
@@ -45,8 +29,10 @@ export const createLiveTasks = (): LiveTasks => {
   const snapshotsOf = (taskIds: Iterable<string>) => [...taskIds].flatMap((taskId) => snapshots.get(taskId) ?? []);
 
   return {
+    /** The newest snapshots by task id. */
     snapshots,
-    set: (snapshot) => {
+    /** Adds a task, or its newer snapshot. */
+    set: (snapshot: TaskSnapshot) => {
       const { sessionID, parentSessionID, parentTaskId } = snapshot.context.facts;
       ofParentSession.add(parentSessionID, sessionID);
       ofParentTask.add(parentTaskId, sessionID);
@@ -54,17 +40,23 @@ export const createLiveTasks = (): LiveTasks => {
       if (snapshot.value.run === "queued" && snapshot.value.attention === "none") active.delete(sessionID);
       else active.add(sessionID);
     },
-    delete: (taskId) => {
+    delete: (taskId: string) => {
       const facts = snapshots.get(taskId)?.context.facts;
       ofParentSession.remove(facts?.parentSessionID, taskId);
       ofParentTask.remove(facts?.parentTaskId, taskId);
       active.delete(taskId);
       snapshots.delete(taskId);
     },
-    active: () => snapshotsOf(active),
-    of: (parentSessionID) => snapshotsOf(ofParentSession.of(parentSessionID)),
-    awaitedBy: (sessionID) => snapshotsOf(new Set([...ofParentSession.of(sessionID), ...ofParentTask.of(sessionID)])),
+    /** Returns those that do more than wait for a slot: few, however many wait. */
+    active: (): TaskSnapshot[] => snapshotsOf(active),
+    /** Returns the live tasks of a parent session. */
+    of: (parentSessionID: string): TaskSnapshot[] => snapshotsOf(ofParentSession.of(parentSessionID)),
+    /** Returns the live tasks that were launched by this session, or by a session below this task. */
+    awaitedBy: (sessionID: string): TaskSnapshot[] =>
+      snapshotsOf(new Set([...ofParentSession.of(sessionID), ...ofParentTask.of(sessionID)])),
+    /** True while a live task belongs to this parent session. */
     hasTasksOf: ofParentSession.has,
-    awaitsTasks: (sessionID) => ofParentSession.has(sessionID) || ofParentTask.has(sessionID),
+    /** True while a live task was launched by this session, or by a session below this task. */
+    awaitsTasks: (sessionID: string): boolean => ofParentSession.has(sessionID) || ofParentTask.has(sessionID),
   };
 };
