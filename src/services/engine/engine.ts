@@ -119,11 +119,11 @@ export const createEngine = (parts: EngineParts) => {
 
   return {
     ...engine,
-    /** Says of these tasks what each used with all tasks below it. */
+    /** Returns a function that says what each of these tasks used with all tasks below it. */
     usageOf: ctx.usageReader.usageOf,
     /** Reads conversations that other servers have; undefined where this one is in no fleet. */
     elsewhere: ctx.fleet?.conversations,
-    /** Says which servers the fleet has; undefined where this one is in no fleet. */
+    /** Returns which servers the fleet has; undefined where this one is in no fleet. */
     viewFleet: ctx.fleet?.view,
     /** Returns what an ended task left changed in its worktree; undefined where it has none of its own. */
     changesOf: (task: Task): Promise<WorktreeChanges | undefined> => ctx.worktrees.latestChanges(task),

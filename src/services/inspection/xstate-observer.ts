@@ -35,7 +35,7 @@ const identify = ({ id, sessionId }: InspectedRef, rootId: string): Pick<Inspect
   return parentSessionID === undefined ? { kind: "task", id } : { kind: "outbox", id: parentSessionID };
 };
 
-/** True for the event by which XState tells a parent actor that a child threw or is done. */
+/** True for the event by which a parent actor learns that a child threw or is done. */
 const isEndOfSender = (type: string): boolean => /^xstate\.(?:error|done)\.actor\./.test(type);
 
 /**

@@ -33,7 +33,7 @@ const SEPARATOR = /\|\||&&|[;|&\n]/;
 const REDIRECTION = /\d?>&\d|&>>?/g;
 
 /**
- * Says what a shell command's exit code shows of the tests that it runs; undefined for a command that runs none. Where the
+ * Returns what a shell command's exit code shows of the tests that it runs; undefined for a command that runs none. Where the
  * command goes on after the tests in any way but `&&`, its exit code may be that of something else.
  */
 export const testsOf = (command: string, exit: number | undefined): RanCommand["tests"] => {

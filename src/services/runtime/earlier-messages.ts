@@ -1,4 +1,4 @@
-// ADR-278 in docs/decisions.md
+// What is of the future was there before: docs/decisions/278-other-machines-clocks-say-nothing.md.
 import type { MessageInfo } from "../../machines/host-events.ts";
 
 /**

@@ -8,7 +8,7 @@ export interface Charts {
   isStillOurs(taskId: string): boolean;
   /** The same, but asks the store first: another process may have taken the task over, or removed it, a moment ago. */
   confirmOurs(taskId: string): boolean;
-  /** True for a task that lives in another process, or was removed there: what is at work in its session here, works twice. */
+  /** True for a task that lives in another process, or was removed there: its session here must be stopped, or the work is done twice. */
   isLost(taskId: string): boolean;
   /** True while tasks that this session launched, or a session below it, run, or their results are not delivered. */
   awaitsTasks(sessionID: string): boolean;

@@ -2,7 +2,7 @@ import type { HostEvent } from "../../machines/host-events.ts";
 import type { Task } from "../../task.ts";
 import type { EventBus } from "../platform/listeners.ts";
 
-/** What the parts of an engine tell each other. `services/engine/reactions.ts` lists what follows from it. */
+/** What the parts of an engine announce to each other. `services/engine/reactions.ts` lists what follows from it. */
 export interface EngineEvents {
   /** A task's chart took a step, which is stored; or the task was cleared. */
   taskChanged: Task;
@@ -10,9 +10,9 @@ export interface EngineEvents {
   tasksLost: Task[];
   /** A session was deleted, as the host said or as was found by asking it. */
   sessionDeleted: { sessionID: string };
-  /** The host should have sent this event: what it tells was found by asking. */
+  /** The host should have sent this event: what it says was found by asking. */
   missedHostEvent: HostEvent;
-  /** Another server, which works on the task, has said what it did for it: progress has it. */
+  /** The server that works on the task has reported what it did: progress has it. */
   usedElsewhere: { taskId: string };
   /** A run was taken over from another process: this is what the host has stored of it. */
   storedEventsRead: readonly HostEvent[];

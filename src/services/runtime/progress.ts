@@ -101,7 +101,7 @@ export const createProgressLog = () => {
       changed.add(sessionID);
       return true;
     },
-    /** Returns the overlaps of the child's run that somebody has not been told, and counts them as told. */
+    /** Returns the overlaps of the child's run that somebody was not notified of, and counts them as known to them. */
     takeUntold: (sessionID: string, who: Overlap["untold"][number]): Overlap[] => {
       const tally = tallies.get(sessionID);
       const taken = tally?.overlaps?.filter(({ untold }) => untold.includes(who)) ?? [];

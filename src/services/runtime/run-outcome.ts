@@ -1,4 +1,4 @@
-// ADR-026, ADR-264 in docs/decisions.md
+// Idleness and finish reasons prove little: some providers never say why they stopped, and OpenCode then asks them again for ever.
 import { ABORTED, type MessageInfo } from "../../machines/host-events.ts";
 import type { HostError } from "../../machines/task/events.ts";
 import type { Incompleteness } from "../../receipt.ts";

@@ -1,6 +1,6 @@
 import type { TaskSnapshot } from "../../machines/task/machine.ts";
 
-/** Keeps tasks by what they have in common. */
+/** Creates sets of task ids by what the tasks have in common. */
 const createGroups = () => {
   const groups = new Map<string, Set<string>>();
   return {

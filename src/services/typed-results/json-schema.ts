@@ -1,4 +1,4 @@
-// ADR-249, ADR-271 in docs/decisions.md
+// Schema and answer may be made to cost: the code that checks an answer counts what it does, and ends beyond a bound.
 import { _, Ajv, type ErrorObject, type Format, Name } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";

@@ -11,7 +11,7 @@ const MAX_CHARS = 20_000;
  */
 const COSTLY = ["pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"];
 
-/** Says why a schema that a model wrote is not used, whether or not it is one. Undefined where nothing is against it. */
+/** Returns why a schema that a model wrote is not used, whether or not it is one. Undefined where nothing is against it. */
 export const modelSchemaRefusal = (schema: ResultSchema): OwnText | undefined => {
   const shape = shapeProblem(schema);
   if (shape !== undefined) return own`The schema cannot be used: ${quoteLine(shape)}. Nothing was launched.`;

@@ -1,4 +1,4 @@
-// ADR-271 in docs/decisions.md
+// What a check does not count while it runs is bounded before: numbers of schemas, levels and characters.
 import type { ResultSchema } from "../../task.ts";
 
 /** Characters of a schema as JSON. It goes with each prompt of its task. */
@@ -39,7 +39,7 @@ const BY_NAME: readonly string[] = [
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-/** Says of JSON that it is nested too deeply, or has names that are too long, to be worked on; undefined where it is not. */
+/** Returns why JSON cannot be worked on, nested too deeply or with names that are too long; undefined where it can. */
 export const shapeProblem = (json: unknown): string | undefined => {
   const open: { value: unknown; depth: number; path: number }[] = [{ value: json, depth: 0, path: 0 }];
   for (let next = open.pop(); next; next = open.pop()) {
@@ -92,7 +92,7 @@ const partsOf = (schema: ResultSchema): number =>
     return sum + Object.values(value).filter((inner) => typeof inner === "boolean").length;
   }, 1);
 
-/** Says which bound a schema goes beyond; undefined where it goes beyond none. */
+/** Returns which bound a schema goes beyond; undefined where it goes beyond none. */
 export const schemaBoundsProblem = (schema: ResultSchema): string | undefined => {
   const shape = shapeProblem(schema);
   if (shape !== undefined) return shape;

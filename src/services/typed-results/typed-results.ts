@@ -2,9 +2,9 @@ import type { ResultSchema } from "../../task.ts";
 import { fail, type Outcome } from "../platform/result.ts";
 import { type OwnText, own, quoteLine } from "../text/own-text.ts";
 
-/** Knows JSON Schema. It is large, and is loaded when the first schema is used. */
+/** The checks of JSON Schema. Their code is large, and is loaded when the first schema is used. */
 export interface JsonSchemas {
-  /** Says why a schema that a model wrote is not used, whether or not it is one. Undefined where nothing is against it. */
+  /** Returns why a schema that a model wrote is not used, whether or not it is one. Undefined where nothing is against it. */
   modelSchemaRefusal(schema: ResultSchema): OwnText | undefined;
   /** Returns why a schema cannot be used; undefined where it can. */
   schemaProblem(schema: ResultSchema): string | undefined;

@@ -1,4 +1,4 @@
-// ADR-269 in docs/decisions.md
+// A notice of many results takes at most half of what its reader's window has free: more would make OpenCode sum the conversation up.
 import { estimateTokenCount } from "tokenx";
 
 /** What one prompt carries of results that are due. */
@@ -56,7 +56,7 @@ const cutTo =
     beside + tokens * Math.min(1, most / Math.max(1, chars));
 
 /**
- * Says how many results go into one prompt, and how long each may be, so that it has room in the window of the model that
+ * Returns how many results go into one prompt, and how long each may be, so that it has room in the window of the model that
  * reads it. Short ones leave their share to longer ones.
  * @param limit the characters to which each is cut at any rate
  * @param room the tokens for which the model has room; undefined where the results are so few that this does not matter

@@ -39,7 +39,7 @@ const MAX_REFUSALS = 3;
 /** Number of times in a row that the host must not find a request before it counts as closed: once proves nothing. */
 const NOT_FOUND_LIMIT = 2;
 
-/** What a child is told when a request is rejected for the user. With a reason the host continues the child's turn. */
+/** What a child reads when a request is rejected for the user. With a reason the host continues the child's turn. */
 const NOBODY_ANSWERED = "Nobody has answered. Continue without it.";
 
 const none = () => undefined;

@@ -26,7 +26,7 @@ const TOAST_INTERVAL_MS = 60_000;
  */
 const SESSION_CHECK_INTERVAL_MS = 60_000;
 
-/** What a child is told when the user rejects a permission without a reason. Without any, the host would end its turn. */
+/** What a child reads when the user rejects a permission without a reason. Without any, the host would end its turn. */
 const USER_SAID_NO = "The user says no. Continue without it.";
 
 /**
@@ -115,7 +115,7 @@ export const createUserRequests = (ctx: EngineContext, notes: SessionNotes) => {
     // what another server's agent asks, OpenCode here knows nothing.
     const isDirect = !isRemote && chain.length <= 2 && !chain.some((id) => taskOf(id)?.isForked);
     if (!isDirect || seenThrough === "editor") return inBackground(postNote(open, nearest));
-    // A terminal interface may be attached to this process. Who answers there soon is not told twice.
+    // A terminal interface may be attached to this process. Who answers there soon is not notified twice.
     if (seenThrough === "clients") {
       open.cancelNote = clock.after(NOTE_DELAY_MS, () => inBackground(postNote(open, nearest)));
     }

@@ -31,7 +31,7 @@ const isConclusive = (outcome: RunOutcome): boolean => {
 
 const toTaskError = ({ name, message }: HostFailure): TaskError => ({ name, kind: "host", message });
 
-/** Has a prompt say what its answer must be. */
+/** Returns the prompt with what its answer must be. */
 const withSchema = (prompt: Prompt, schema: ResultSchema): Prompt => ({
   ...prompt,
   parts: prompt.parts.map((part) => ({ ...part, text: promptWithSchema(part.text, schema) })),
@@ -159,7 +159,7 @@ export const createTaskEffects = (
     return all.ok ? { ok: true, value: outcomeOf(all.value) } : all;
   };
 
-  /** Says why the host did not give the run's outcome. */
+  /** Returns the event that says why the host did not give the run's outcome. */
   const reportFailedCheck = async (
     failure: HostFailure,
     { taskId, checkId, wasMissing }: EffectOf<"checkRun">,
@@ -190,7 +190,7 @@ export const createTaskEffects = (
     return { type: charts.awaitsRuns(taskId) ? "CHECKED_AWAITING_TASKS" : "CHECKED_BUSY", at, checkId };
   };
 
-  /** Puts the JSON of an answer in its place, or says why it does not fit. */
+  /** Replaces the answer by its JSON, or adds what of it does not fit. */
   const judged = async (event: TaskEvent, schema: ResultSchema | undefined): Promise<TaskEvent> => {
     if (event.type !== "CHECKED_ANSWERED" || !schema) return event;
     const read = await typedResults.read(schema, event.result);
@@ -215,7 +215,7 @@ export const createTaskEffects = (
     const { taskId, checkId, abortedAt } = effect;
     // Asked before and after: the last of its own tasks may end, and be delivered, while the host answers.
     const awaitedTasks = charts.awaitsTasks(taskId);
-    // With the end comes the receipt, which tells of what was before a takeover, too.
+    // With the end comes the receipt, which includes what was before a takeover.
     const [read] = await Promise.all([readRunOutcome(effect), receipts.ready(taskId)]);
     if (!read.ok) return reportFailedCheck(read.failure, effect);
     const outcome = read.value;

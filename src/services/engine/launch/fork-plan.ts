@@ -1,4 +1,4 @@
-// ADR-038 in docs/decisions.md
+// OpenCode copies a whole conversation, and the copy is cut afterwards: docs/decisions/038-a-fork-is-cut-in-place.md.
 import { estimateTokenCount } from "tokenx";
 import type { ForkedMessage, ForkedPart } from "../../host/host.ts";
 import { truncate } from "../../platform/plain-text.ts";

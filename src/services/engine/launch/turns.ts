@@ -33,7 +33,7 @@ export const createTurns = (host: Pick<Host, "message">, log: Log) => {
   });
 
   /**
-   * Returns the user message that the agent's message answers. The host's events tell it before the agent's tools are
+   * Returns the user message that the agent's message answers. The host's events show it before the agent's tools are
    * called; where they have not, the host is asked. Undefined where it does not say either.
    */
   const turnOf = async (sessionID: string, messageID: string): Promise<string | undefined> => {

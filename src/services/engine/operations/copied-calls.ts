@@ -5,7 +5,7 @@ import type { EngineContext } from "../context.ts";
 const TASK_ID = /\bses_\w+/g;
 
 /**
- * Says whose tasks a conversation mentions that has none of its own: one that a person forked, or a forked task's, has copies
+ * Returns a sentence on whose tasks a conversation mentions that has none of its own: one that a person forked, or a forked task's, has copies
  * of the calls that launched them. Undefined where it mentions none, or cannot be read.
  */
 export const tasksOfOriginal = async (

@@ -126,7 +126,7 @@ const SEARCHED_MESSAGES = 50;
  */
 const READ_TIMEOUT_MS = 5_000;
 
-/** A message that is not found is older than all that are read, or not stored yet: of those two, its id tells which. */
+/** A message that is not found is older than all that are read, or not stored yet: its id shows which. */
 const messagesAfter = (messageID: string | undefined, messages: HostMessage[]): HostMessage[] => {
   if (messageID === undefined) return messages;
   const place = messages.findIndex(({ id }) => id === messageID);

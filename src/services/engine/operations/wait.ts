@@ -156,7 +156,7 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
     unstoredOutputs.set(call, { taskIds, isRecalled: false, resolve, limit, cancelTimeout: () => cancelTimeout() });
   };
 
-  /** Tells the task that calls, if one does, that it is blocked: it needs no slot meanwhile. Returns how to end that. */
+  /** Marks the task that calls, if one does, as blocked: it needs no slot meanwhile. Returns how to end that. */
   const block = (sessionID: string, call: string, taskIds: string[]): (() => void) => {
     const open = taskIds.filter((taskId) => !isEnded(taskId));
     const caller = open.length > 0 ? callingTask(sessionID, open) : undefined;

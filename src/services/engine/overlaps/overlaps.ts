@@ -52,7 +52,7 @@ export const createOverlaps = (ctx: EngineContext) => {
   const ledger = createFileLedger();
   /** When a session began the first command of its step, epoch milliseconds. */
   const commandsSince = new Map<string, number>();
-  /** What is to be told to sessions with a later call: to one far above a task, or one whose output could not say it. */
+  /** What sessions are notified of with a later call: one far above a task, or one whose output could not say it. */
   const kept = new Map<string, OverlapLine[]>();
 
   /** The tasks at work, each with the sessions above it. */
@@ -108,7 +108,7 @@ export const createOverlaps = (ctx: EngineContext) => {
     return true;
   };
 
-  /** Stored at once, so that who was told is known to the next process. */
+  /** Stored at once, so that the next process knows who was notified. */
   const storeProgress = (taskId: string) => {
     const counted = progress.of(taskId);
     if (counted) store.storeProgress(new Map([[taskId, counted]]));
@@ -122,7 +122,7 @@ export const createOverlaps = (ctx: EngineContext) => {
 
   /**
    * Notes that a session wrote a file, in the tasks that this concerns. Sessions above a task that did not launch it, and the
-   * writer where it is above one, are told with a later call of theirs.
+   * writer where it is above one, are notified with a later call of theirs.
    */
   const onWrite = (writerID: string, path: string) => {
     const at = new Date(clock.now()).toISOString();
@@ -138,13 +138,13 @@ export const createOverlaps = (ctx: EngineContext) => {
         writer !== undefined &&
           add(writer, {
             ...{ path, at, did: "wrote", other: { sessionID: use.sessionID, did: use.did } },
-            // Where the other agent launched the writer, it is told as a task, too.
+            // Where the other agent launched the writer, it is notified as a task, too.
             untold: user && isBelow ? ["agent"] : ["agent", "caller"],
           }),
         user !== undefined &&
           add(user, {
             ...{ path, at, did: use.did, other: { sessionID: writerID, did: "wrote" } },
-            // The agent that launched both is told once.
+            // The agent that launched both is notified once.
             untold: isOwn || writer?.parentSessionID === user.parentSessionID ? ["agent"] : ["agent", "caller"],
           }),
       ].includes(true);
@@ -173,7 +173,7 @@ export const createOverlaps = (ctx: EngineContext) => {
     }
   });
 
-  /** What the agent of a session is to be told: of its own task's files, and of those of the tasks that it launched. */
+  /** Takes what the agent of a session is notified of: its own task's files, and those of the tasks that it launched. */
   const takeLines = (sessionID: string): OverlapLine[] => {
     const own = take(sessionID, "agent").map(({ path, did, other }) => ({
       ...{ path, you: did, by: other.sessionID, did: other.did },

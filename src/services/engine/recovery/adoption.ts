@@ -59,7 +59,7 @@ export const startAdoption = (
   /** Sessions that have worked in this process; kept where only their tasks are adopted. */
   const sessionsHere = new Set<string>();
 
-  /** The host and git are told of the worktree that a task goes on in, or left changes in. */
+  /** Registers the worktree that a task goes on in, or left changes in. */
   const prepareWorktree = (task: Task) => {
     if (!task.worktree) return;
     if (!hasEnded(task)) sessionDirectories.enter(task.sessionID, task.worktree.directory);
@@ -150,7 +150,7 @@ export const startAdoption = (
     }
   };
 
-  /** Looks whether the parent was deleted while no process of ours was there; its outbox deals with that. */
+  /** Checks whether the parent was deleted while no process of ours was there; its outbox deals with that. */
   const checkParent = async (parentSessionID: string): Promise<void> => {
     const parent = await host.session(parentSessionID);
     if (!parent.ok && parent.failure.kind === "notFound") {

@@ -1,4 +1,4 @@
-// ADR-052 in docs/decisions.md
+// An interface that is quit opens its directory again in its last second: what was taken over then would end with it.
 import type { HostEvent } from "../../../machines/host-events.ts";
 import type { Clock } from "../../platform/clock.ts";
 
