@@ -69,8 +69,8 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/machines/supervisor/actors.ts",
-    code: "input.value && input.context",
-    mutation: "input.value || input.context",
+    code: "value && context",
+    mutation: "value || context",
     reason: "A stored snapshot has both, a launch neither.",
   },
   {
@@ -418,15 +418,9 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "No task has that id.",
   },
   {
-    file: "src/services/runtime/runtime.ts",
-    code: "return taskId !== undefined && lost.includes(taskId);",
-    mutation: "return true && lost.includes(taskId);",
-    reason: "No lost task has an id that is undefined: the condition is for the compiler.",
-  },
-  {
     file: "src/services/runtime/progress.ts",
-    code: 'begin: (sessionID, at, before = noProgress("")) => {',
-    mutation: 'begin: (sessionID, at, before = noProgress("Stryker was here!")) => {',
+    code: 'begin: (sessionID: string, at: number, before: Progress = noProgress("")) => {',
+    mutation: 'begin: (sessionID: string, at: number, before: Progress = noProgress("Stryker was here!")) => {',
     reason: "Of what was counted before, the time of the last event is not taken.",
   },
   {

@@ -298,9 +298,9 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a process that wakes asks the host something before it stops what it has lost",
-    file: "src/services/engine/engine-options.ts",
-    code: "createHostAfter(deps.host, () => runtime.renewLease())",
-    mistake: "createHostAfter(deps.host, () => undefined)",
+    file: "src/services/engine/context.ts",
+    code: "createHostAfter(parts.host, () => runtime.renewLease())",
+    mistake: "createHostAfter(parts.host, () => undefined)",
   },
   {
     name: "a change that the store refused is shown",

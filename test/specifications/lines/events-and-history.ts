@@ -127,8 +127,8 @@ const SHOWN = "Task detail accessible for completed tasks after restart";
 
 const forgotten = planted(
   "src/services/engine/engine.ts",
-  "const { host, opening, store, clock, log } = deps;",
-  "const { host, opening, store, clock, log } = deps; store.remove(store.list({}).flatMap(({ sessionID, runEndedAt }) => runEndedAt === undefined ? [] : [sessionID]));",
+  "const effects = createEffects(ctx);",
+  "const effects = createEffects(ctx); parts.store.remove(parts.store.list({}).flatMap(({ sessionID, runEndedAt }) => runEndedAt === undefined ? [] : [sessionID]));",
 );
 
 /** What is stored of a task lacks something. */

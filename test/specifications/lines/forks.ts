@@ -11,8 +11,8 @@ const TOOLS = "src/tools/tasks/toolset.ts";
 /** The child begins with an empty session. */
 export const noFork = planted(
   SESSION,
-  "create: () => host.fork(parentSessionID, messageID)",
-  "create: (session) => host.createSession(session)",
+  "create: () => ctx.host.fork(parentSessionID, messageID)",
+  "create: (session) => ctx.host.createSession(session)",
 );
 
 /** It inherits tool results of any length. */
@@ -31,7 +31,7 @@ export const longConversations = planted(
 
 export const unmarkedFork = planted("src/services/engine/launch/launch.ts", "isForked: fork,", "isForked: false,");
 
-const noPreamble = planted(SESSION, "await storePreamble(id, forkPreamble(plan), session, isWanted);", "");
+const noPreamble = planted(SESSION, "await storePreamble(ctx, id, forkPreamble(plan), session, isWanted);", "");
 
 /** A launch that waits for the end of its task, in place of returning at once. */
 export const waitsForEnd = planted(
@@ -58,8 +58,8 @@ const inheritance: Entry[] = [
       [
         planted(
           "src/services/engine/launch/create-session.ts",
-          "const first = fork ? forkSources.copy(parentSessionID, parentMessageID) : emptySession;",
-          "const first = emptySession;",
+          "const first = fork ? copiedConversation(ctx, parentSessionID, parentMessageID) : emptySession(ctx);",
+          "const first = emptySession(ctx);",
           "Launch forked background task",
         ),
         planted(

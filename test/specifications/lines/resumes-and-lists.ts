@@ -52,8 +52,8 @@ const resumption: Entry[] = [
     ],
     "subagent receives the message with full conversation history": planted(
       RESUME,
-      "loadAncestors(sessionID);",
-      "loadAncestors(sessionID); const past = await host.conversation(sessionID); if (past.ok && past.value[0]) await host.deleteMessage(sessionID, past.value[0].id);",
+      'if (request.signal.aborted) return fail("The turn was aborted; nothing was sent.");',
+      "const past = await host.conversation(sessionID); if (past.ok && past.value[0]) await host.deleteMessage(sessionID, past.value[0].id);",
     ),
   }),
   ...lines(WITH_LIMITS, "Task Conversation Resumption", "Resume completion notification", {
@@ -89,7 +89,7 @@ const resumption: Entry[] = [
   ...lines(TASKS, "Task Conversation Resumption", "Handle expired session on resume", {
     "system returns error with suggestion to start a new {prefix}_task": planted(
       RESUME,
-      "does not exist any more. Start a new task with ${tools.launch}.",
+      "does not exist any more. Start a new task with ${options.notice.tools.launch}.",
       "does not exist any more.",
     ),
   }),

@@ -34,8 +34,8 @@ const creation: Entry[] = [
       'initial: "resumed",',
     ),
     "task includes parent session and message context for traceability": [
-      planted(LAUNCH, "          parentMessageID,\n", '          parentMessageID: "",\n'),
-      planted(LAUNCH, "          parentSessionID,\n", "          parentSessionID: sessionID,\n"),
+      planted(LAUNCH, "        parentMessageID,\n", '        parentMessageID: "",\n'),
+      planted(LAUNCH, "        parentSessionID,\n", "        parentSessionID: sessionID,\n"),
     ],
   }),
   ...lines(TASKS, "Background Task Creation", "Launch forked background task", {
@@ -84,7 +84,7 @@ const status: Entry[] = [
   ...lines(TASKS, "Task Status Management", "Cancel running tasks", {
     'task status changes to "cancelled"': planted(LIFECYCLE, '{ target: "cancelled" },', '{ target: "error" },'),
     "any ongoing execution is terminated gracefully": planted(
-      "src/services/engine/effects/task-effects.ts",
+      "src/services/engine/operations/stop-session.ts",
       "const { sessions, results } = await abortAll(host, taskId);",
       'if (taskId) return { type: "STOPPED", at: clock.now() }; const { sessions, results } = await abortAll(host, taskId);',
     ),
@@ -146,7 +146,7 @@ const retrieval: Entry[] = [
     ],
     "until the parent session ends or is deleted": planted(
       "src/services/engine/reactions.ts",
-      'if (tasks.length > 0) await cancellation.clear(tasks, "person");',
+      'if (tasks.length > 0) await clear(ctx, tasks, "person");',
       "",
     ),
   }),
@@ -174,14 +174,14 @@ const batches: Entry[] = [
   ...lines(TASKS, "Batch Task Management", undefined, {
     "The system SHALL support grouping related tasks with batch identifiers for organizational purposes.": planted(
       "src/services/engine/launch/launch-plan.ts",
-      "request.batchId ?? batchOfTurn(rules, request)",
-      "batchOfTurn(rules, request)",
+      "request.batchId ?? ctx.turns.batchOf(",
+      "ctx.turns.batchOf(",
       "Group related tasks",
     ),
   }),
   ...lines(TASKS, "Batch Task Management", "Group related tasks", {
     "they share the same batchId for correlation": planted(
-      "src/services/engine/launch/launch-plan.ts",
+      "src/services/engine/launch/turns.ts",
       'return turn.replace(/^msg_/, "batch_");',
       "return turn.replace(/^msg_/, `batch_${Math.random()}`);",
     ),
