@@ -4,7 +4,7 @@ import type { RunResult } from "../../../machines/task/events.ts";
 import { addUp, countTasks, type TaskEntry } from "../../../task.ts";
 import type { Ids } from "../../platform/ids.ts";
 import { truncateLine } from "../../platform/plain-text.ts";
-import type { UsageReader } from "../../runtime/usage-reader.ts";
+import type { UsageReader } from "../../runtime/progress.ts";
 import type { Store } from "../../store/store.ts";
 import {
   besideResult,

@@ -8,10 +8,10 @@ import type { Charts } from "../../runtime/effects.ts";
 import { isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../../runtime/run-outcome.ts";
 import { worktreeLine, worktreeReport } from "../../text/worktree.ts";
 import type { EngineContext } from "../context.ts";
+import { roomIn } from "../delivery/fit-results.ts";
 import { composeNotice, reportSetAside, reportUndelivered } from "../delivery/notices.ts";
-import { roomIn } from "../delivery/room.ts";
+import { stopWhile } from "../operations/stop-session.ts";
 import type { EffectHandlers, EffectOf } from "./effect-handler.ts";
-import { stopWhile } from "./stop-while.ts";
 
 /**
  * Milliseconds from the host's acceptance of a notice to its toast. Before that the host stores the notice and prepares

@@ -8,9 +8,8 @@ import type { Charts } from "../../runtime/effects.ts";
 import { determineRunOutcome, NEWEST_MESSAGES, type RunOutcome, storedAtOf } from "../../runtime/run-outcome.ts";
 import { misfitError, misfitPrompt, promptWithSchema } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
-import { notStopped, stopSession } from "../operations/stop-session.ts";
+import { notStopped, stopSession, stopWhile } from "../operations/stop-session.ts";
 import { type EffectHandlers, type EffectOf, endRun } from "./effect-handler.ts";
-import { stopWhile } from "./stop-while.ts";
 import { untilNothingIsTakenBack } from "./taken-back.ts";
 
 /**

@@ -1,7 +1,8 @@
 import type { TaskEvent, UserRequest } from "../../../machines/task/events.ts";
+import { TASK_LIMITS } from "../../../machines/task/setup.ts";
 import type { TaskError } from "../../../task.ts";
-import type { Host, HostFailure, HostResult } from "../../host/host.ts";
-import { firstFailure, okIfNotFound } from "../../host/sessions.ts";
+import { firstFailure, type Host, type HostFailure, type HostResult, okIfNotFound } from "../../host/host.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
 import type { EngineContext } from "../context.ts";
 
 /** What a child whose request is rejected reads, while its task is being stopped. */
@@ -50,4 +51,20 @@ export const stopSession = async (
   const isRunning = busy.ok && sessions.some((session) => busy.value.has(session));
   if (!failure && !isRunning) return { type: "STOPPED", at };
   return { type: "NOT_STOPPED", at, error: notStopped(failure) };
+};
+
+/**
+ * Stops what a prompt begins here, though another process took its task over, or removed it, while the prompt was on its
+ * way: the work would be done twice. The session begins to work a moment after the host has taken the prompt.
+ */
+export const stopWhile = async (
+  host: Pick<Host, "abort">,
+  clock: Clock,
+  sessionID: string,
+  isLost: () => boolean,
+): Promise<void> => {
+  for (let attempt = 0; attempt < TASK_LIMITS.stopAttempts && isLost(); attempt += 1) {
+    await host.abort(sessionID);
+    await sleep(clock, TASK_LIMITS.stopAgainAfter);
+  }
 };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createBusyBatches } from "../../../../src/services/engine/launch/busy-batches.ts";
+import { createBusyBatches } from "../../../../src/services/engine/launch/batches.ts";
 import { createMemory } from "../../../fakes/disk.ts";
 import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
 import { type ScriptedTask, START, scriptTask } from "../../store/scripted-task.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findModel } from "../../../../src/services/engine/launch/find-model.ts";
-import { nearestNames } from "../../../../src/services/engine/launch/nearest-names.ts";
+import { findModel, nearestNames } from "../../../../src/services/engine/launch/find-model.ts";
 
 const of = (providerID: string, modelID: string, variants: string[] = []) => ({ providerID, modelID, variants });
 
