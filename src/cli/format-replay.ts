@@ -4,8 +4,8 @@ import type { Replay, ReplayStep } from "../machines/task/replay.ts";
 import type { Receipt } from "../receipt.ts";
 import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine, truncate, truncateStart } from "../services/platform/plain-text.ts";
-import { duration } from "../services/text/amounts.ts";
 import { type Difference, snapshotDifferences } from "../services/replay/differences.ts";
+import { duration } from "../services/text/amounts.ts";
 import { receiptSummary } from "../services/text/receipt.ts";
 import { clockTime, count, date, type Style, type Terminal } from "./terminal.ts";
 

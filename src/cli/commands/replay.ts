@@ -1,8 +1,8 @@
 import { statusOf } from "../../machines/task/machine.ts";
 import { type Journal, walk } from "../../machines/task/replay.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { formatUsage } from "../../services/text/amounts.ts";
 import { snapshotDifferences } from "../../services/replay/differences.ts";
+import { formatUsage } from "../../services/text/amounts.ts";
 import type { Usage } from "../../task.ts";
 import {
   type CommandContext,

@@ -1,7 +1,6 @@
 import type { Concurrency } from "../../machines/task/slot-queue.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { type StoredTask, type TriedLimits, type WhatIf, whatIf } from "../../services/replay/what-if.ts";
-import { type JournaledTask, type TriedLimits, whatIf } from "../../services/replay/what-if.ts";
+import { type JournaledTask, type TriedLimits, type WhatIf, whatIf } from "../../services/replay/what-if.ts";
 import type { JournalReader } from "../../services/store/sqlite/journal-reader.ts";
 import { dollars, duration } from "../../services/text/amounts.ts";
 import type { BudgetedUsage, TaskFacts } from "../../task.ts";

@@ -69,12 +69,12 @@ export const createReceipts = ({
     /** Resolves when what was read of a run that was taken over is known, or cannot be. At once for all others. */
     ready: async (sessionID: string): Promise<void> => underWay.get(sessionID),
     /** The receipt of a run; undefined while not all of it is known here. */
-    ifKnown: (run: EndedRun): Receipt | undefined => {
+    ifKnown: (run: ReceiptRequest): Receipt | undefined => {
       const tally = progress.runOf(run.taskId);
       return tally && !incomplete.has(tally) ? receiptOf(tally, true, run) : undefined;
     },
     /** The receipt of a run. Where the host does not answer, it is that of what was seen. */
-    write: async (run: EndedRun): Promise<Receipt> => {
+    write: async (run: ReceiptRequest): Promise<Receipt> => {
       const { taskId: sessionID, messageID } = run;
       await underWay.get(sessionID);
       const tally = progress.runOf(sessionID);

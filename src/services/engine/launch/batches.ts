@@ -4,7 +4,6 @@ import type { Host } from "../../host/host.ts";
 import { shareCalls } from "../../platform/concurrency.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import { remember } from "../../platform/remember.ts";
-import { shareCalls } from "../../platform/share-calls.ts";
 import type { Store } from "../../store/store.ts";
 
 /** Number of sessions whose newest message is remembered, those that spoke last: about 200 kB. */

@@ -1,7 +1,8 @@
 import type { TaskEvent, UserRequest } from "../../../machines/task/events.ts";
 import { TASK_LIMITS } from "../../../machines/task/setup.ts";
 import type { TaskError } from "../../../task.ts";
-import { firstFailure, type Host, type HostFailure, type HostResult, okIfNotFound } from "../../host/host.ts";
+import type { Host, HostFailure, HostResult } from "../../host/host.ts";
+import { firstFailure, okIfNotFound } from "../../host/sessions.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { EngineContext } from "../context.ts";
 

@@ -1,4 +1,5 @@
-import { addUp, hasEnded, TaskStatus, type Usage } from "../../../task.ts";
+import { TASK_STATUSES } from "../../../field-values.ts";
+import { addUp, hasEnded, type TaskStatus, type Usage } from "../../../task.ts";
 import type { PageFilter, TaskHistory, TaskRecord, TaskStats } from "../store.ts";
 
 /** The fields by which a task is found, sorted and counted: some 200 bytes, where a record may have 10,000. */
@@ -105,7 +106,7 @@ export interface FileQuery extends Omit<TaskQuery, "counts"> {
 
 /** The stats that counts add up to. */
 export const statsOf = ({ tasks, ended, duration: { sum, max = 0, min = 0 }, usage }: TaskCounts): TaskStats => {
-  const byStatus = Object.fromEntries(TaskStatus.options.map((status) => [status, 0])) as TaskStats["byStatus"];
+  const byStatus = Object.fromEntries(TASK_STATUSES.map((status) => [status, 0])) as TaskStats["byStatus"];
   // A map, since an agent may be called `constructor`.
   const byAgent = new Map<string, number>();
   for (const { status, agent, count } of tasks) {
