@@ -78,7 +78,7 @@ export const FleetSection = ({ isLive }: { isLive: boolean }) => {
     return (
       <section class="fleet" aria-label="Fleet">
         <p>
-          ApiFleet{summary !== "" && `: ${summary}`}
+          Fleet{summary !== "" && `: ${summary}`}
           {problem !== undefined && <span class="unreached">{problem}</span>}
         </p>
       </section>
@@ -88,7 +88,7 @@ export const FleetSection = ({ isLive }: { isLive: boolean }) => {
   return (
     <section class="fleet" aria-label="Fleet">
       <details open={isOpen ?? isOpenAtFirst} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-        <summary>ApiFleet: {summary}</summary>
+        <summary>Fleet: {summary}</summary>
         <Servers fleet={fleet} />
       </details>
     </section>

@@ -40,7 +40,11 @@ const fieldsOf = (schema: unknown): [name: string, words: string[]][] => {
   });
 };
 
-const FIELDS_OF_TASKS = Map.groupBy(fieldsOf(TaskSchema), ([name]) => name);
+/** Each field of a task, at any depth, with the words that it may have. Fields of one name have the words of all of them. */
+const WORDS_OF_TASKS = new Map<string, string[]>();
+for (const [name, words] of fieldsOf(TaskSchema)) {
+  WORDS_OF_TASKS.set(name, [...(WORDS_OF_TASKS.get(name) ?? []), ...words]);
+}
 
 /**
  * The form of the strings that each field may keep; a name means the same wherever it occurs. Both the field and the form
@@ -58,10 +62,10 @@ const KEPT: ReadonlyMap<string, RegExp> = new Map([
       "checkId sendAttempts steerAttempts stopAttempts failedChecks endedInChecks interruptions gateRun blockedCalls " +
       "redoesStep isFromBelow isNoticePending isNewestForgotten isReceiptIncomplete idleHinted retryable",
   ),
-  ...[...FIELDS_OF_TASKS].map(([name, fields]): [string, RegExp] => {
-    const words = fields.flatMap(([, listed]) => listed);
-    return [name, words.length === 0 ? PRIVATE : wordsOf(...words)];
-  }),
+  ...[...WORDS_OF_TASKS].map(([name, words]): [string, RegExp] => [
+    name,
+    words.length === 0 ? PRIVATE : wordsOf(...words),
+  ]),
   ...namesWith(
     ID,
     "taskId task sessionID parentSessionID parentMessageID parentTaskId messageID partID batchId id call taskIds waiters",
