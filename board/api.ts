@@ -1,7 +1,5 @@
-import type { ApiTask } from "../src/services/http/contract/api-task.ts";
-import type { Changes } from "../src/services/http/contract/changes.ts";
-import type { ApiFleet } from "../src/services/http/contract/fleet.ts";
-import type { Servers, Stats, TaskPage } from "../src/services/http/contract/schemas.ts";
+import type { ApiTask, Changes } from "../src/services/http/contract/api-task.ts";
+import type { ApiFleet, Servers, Stats, TaskPage } from "../src/services/http/contract/schemas.ts";
 import type { UserReply } from "../src/user-request.ts";
 import { forgetToken, readToken } from "./token.ts";
 

@@ -1,5 +1,5 @@
 import manifest from "../package.json" with { type: "json" };
-import { openApiDocument } from "../src/services/http/api/openapi.ts";
+import { openApiDocument } from "../src/services/http/api/routes.ts";
 
 /** A part of JSON Schema, as the API's description uses it. */
 export interface ApiSchema {

@@ -1,6 +1,5 @@
 import { useContext, useEffect, useState } from "preact/hooks";
-import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
-import type { Changes } from "../../src/services/http/contract/changes.ts";
+import type { ApiTask, Changes } from "../../src/services/http/contract/api-task.ts";
 import {
   changedFile,
   changesSummary,

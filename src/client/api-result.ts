@@ -1,3 +1,4 @@
+import { parseJson } from "../services/http/loopback-requests.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 
 /**
@@ -39,13 +40,4 @@ export const refused = (status: number, text: string): ApiFailure => {
     hasReason ? toSingleLine(String(body.error)) : `OpenCode answered with status ${status}.`,
     status,
   );
-};
-
-/** Parses JSON; undefined when it is none. */
-export const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };

@@ -1,8 +1,7 @@
 import type { z } from "zod";
-import type { ApiTask } from "../services/http/contract/api-task.ts";
-import type { Changes } from "../services/http/contract/changes.ts";
-import type { ApiFleet } from "../services/http/contract/fleet.ts";
+import type { ApiTask, Changes } from "../services/http/contract/api-task.ts";
 import type * as schemas from "../services/http/contract/schemas.ts";
+import type { ApiFleet } from "../services/http/contract/schemas.ts";
 import type { TaskStatus, Usage } from "../task.ts";
 
 // The API's schemas are the only place where these shapes are written down. Only their types are imported: the client

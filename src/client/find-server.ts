@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import type { ServerFile } from "../services/http/discovery/instances.ts";
+import { parseJson, send } from "../services/http/loopback-requests.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { isAlive } from "../services/platform/process-identity.ts";
 import { isProof, newChallenge, readServerKey } from "../services/platform/server-key.ts";
-import { type ApiResult, apiFailure, parseJson } from "./api-result.ts";
+import { type ApiResult, apiFailure } from "./api-result.ts";
 import { isHealth } from "./api-types.ts";
-import { send } from "./http.ts";
 
 /** A server that has proven that it is the one that `server.json` describes. */
 export interface FoundServer {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type ApiFailure, type ApiResult, apiFailure, parseJson, refused } from "./api-result.ts";
+import { openStream, parseJson } from "../services/http/loopback-requests.ts";
+import { type ApiFailure, type ApiResult, apiFailure, refused } from "./api-result.ts";
 import { type ApiTask, isTask } from "./api-types.ts";
 import type { FoundServer } from "./find-server.ts";
-import { openStream } from "./http.ts";
 import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
 
 /** What happened to a task. */

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { createStatusApiClient } from "../../src/client/status-api-client.ts";
-import { tasksBelow } from "../../src/client/tasks-below.ts";
+import { createStatusApiClient, tasksBelow } from "../../src/client/status-api-client.ts";
 import { serve, temporaryFolder } from "../services/http/served.ts";
 
 /** A conversation with a task that has ended and launched another one, which launched one more; and another conversation. */

@@ -1,7 +1,6 @@
 import type { ApiFailure } from "../../client/api-result.ts";
-import type { FeedEvent } from "../../client/follow-tasks.ts";
-import { afterEvent, type FollowedTasks, NO_TASKS } from "../../client/follow-tasks.ts";
 import { cut } from "../../services/platform/columns.ts";
+import { afterEvent, type FeedEvent, type FollowedTasks, NO_TASKS } from "../../client/follow-tasks.ts";
 import { hasEnded } from "../../task.ts";
 import { type CommandContext, CommandError, command, examples, PROGRAM } from "../command.ts";
 import { ownUsage } from "../read-tasks.ts";

@@ -11,7 +11,7 @@ import { withAwaitedTasks, withSilentSupervisor } from "../store/waiting-details
 import { outOfFleet } from "../text/model-and-server.ts";
 import { waitReason } from "../text/waiting.ts";
 import { type ApiTask, briefTask } from "./contract/api-task.ts";
-import type { ApiFleet } from "./contract/fleet.ts";
+import type { ApiFleet } from "./contract/schemas.ts";
 import {
   type SourceFailure,
   type SourceResult,

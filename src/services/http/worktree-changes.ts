@@ -11,8 +11,7 @@ import {
   readLeftChanges,
 } from "../worktrees/left-changes.ts";
 import { readChanges, readRecord } from "../worktrees/record.ts";
-import type { ApiTask } from "./contract/api-task.ts";
-import type { Changes } from "./contract/changes.ts";
+import type { ApiTask, Changes } from "./contract/api-task.ts";
 import type { SourceResult, StatusSource } from "./contract/status-source.ts";
 
 const refused = (reason: string) => ({ ok: false, reason, cause: "task" }) as const;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { RunResult, TaskContext, TaskInput } from "../../machines/task/events.ts";
-import type { Journal } from "../../machines/task/replay.ts";
-import { replay } from "../../machines/task/replay.ts";
+import { type Journal, replay } from "../../machines/task/replay.ts";
 import { TaskSchema } from "../../task-schema.ts";
 import { toJson } from "./differences.ts";
 

@@ -1,10 +1,10 @@
 import type { Changes } from "../../client/api-types.ts";
-import { descendantsOf } from "../../client/tasks-below.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 import { onServer } from "../../services/text/model-and-server.ts";
 import { overlapSummary } from "../../services/text/overlaps.ts";
 import { receiptSummary } from "../../services/text/receipt.ts";
 import { whatResultLacks } from "../../services/text/result.ts";
+import { descendantsOf } from "../../client/status-api-client.ts";
 import {
   changedFile,
   changesSummary,

@@ -3,8 +3,7 @@ import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createMiddleware } from "hono/factory";
 import { isLoopback, isLoopbackOrigin } from "../loopback.ts";
-import type { AppEnv } from "./request-handling.ts";
-import { errorResponse, quote } from "./request-handling.ts";
+import { type AppEnv, errorResponse, quote } from "./request-handling.ts";
 import { type Endpoints, isOwnConnection } from "./socket-owner.ts";
 
 /**

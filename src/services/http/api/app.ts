@@ -4,11 +4,14 @@ import { HTTPException } from "hono/http-exception";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { errorMessage } from "../../platform/log.ts";
 import { createReadGuard, rejectionOf } from "../access/admission.ts";
-import type { App, AppEnv, ClientConnection, RequestHandler } from "../access/request-handling.ts";
 import {
+  type App,
+  type AppEnv,
+  type ClientConnection,
   errorResponse,
   preflightResponse,
   quote,
+  type RequestHandler,
   refusalResponse,
   withCommonHeaders,
 } from "../access/request-handling.ts";
@@ -16,9 +19,8 @@ import { SourceUnavailable } from "../contract/status-source.ts";
 import { registerPages } from "../html-pages.ts";
 import { registerLivePage } from "../live.ts";
 import type { ApiContext } from "./context.ts";
-import { openApiDocument } from "./openapi.ts";
 import { registerCommandRoutes, registerReadRoutes } from "./route-handlers.ts";
-import { routes } from "./routes.ts";
+import { openApiDocument, routes } from "./routes.ts";
 
 const describeFault = (error: z.ZodError): string =>
   error.issues

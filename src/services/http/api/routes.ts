@@ -1,8 +1,7 @@
-import { createRoute, type z } from "@hono/zod-openapi";
-import { ApiTask } from "../contract/api-task.ts";
-import { Changes } from "../contract/changes.ts";
-import { ApiFleet } from "../contract/fleet.ts";
+import { createRoute, OpenAPIHono, type z } from "@hono/zod-openapi";
+import { ApiTask, Changes } from "../contract/api-task.ts";
 import * as schemas from "../contract/schemas.ts";
+import { ApiFleet } from "../contract/schemas.ts";
 
 const json = <S extends z.ZodType>(description: string, schema: S) => ({
   description,
@@ -211,4 +210,20 @@ export const routes = {
     ),
     ...withBody(schemas.AnswerBody),
   }),
+};
+
+/** Returns the API's description of itself in that version of the plugin. It is made of the routes alone. */
+export const openApiDocument = (version: string) => {
+  const app = new OpenAPIHono();
+  app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
+  for (const route of Object.values(routes)) app.openAPIRegistry.registerPath(route);
+  return app.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: {
+      title: "opencode-taskchart status API",
+      version,
+      description:
+        "Background tasks of OpenCode. Served on loopback, at the address in `server.json` of the data folder.",
+    },
+  });
 };

@@ -2,9 +2,8 @@ import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { QueuePlace, Usage } from "../../../task.ts";
 import type { UserReply } from "../../../user-request.ts";
 import type { PageFilter, TaskStats } from "../../store/store.ts";
-import type { ApiTask } from "./api-task.ts";
-import type { Changes } from "./changes.ts";
-import type { ApiFleet } from "./fleet.ts";
+import type { ApiTask, Changes } from "./api-task.ts";
+import type { ApiFleet } from "./schemas.ts";
 
 /** A task that changed, with the numbers that `ChangedTask` explains. */
 export interface ApiTaskChange {

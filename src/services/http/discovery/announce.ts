@@ -1,5 +1,4 @@
-import type { Clock } from "../../platform/clock.ts";
-import { repeat } from "../../platform/clock.ts";
+import { type Clock, repeat } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import { ensureServerKey } from "../../platform/server-key.ts";
 import { createDiscoveryFiles, type Instance, oldestFirst, probeServer } from "./instances.ts";

@@ -1,11 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { get } from "node:http";
 import { join } from "node:path";
 import { z } from "zod";
 import { makePrivateFolder } from "../../platform/private-files.ts";
 import { isAlive } from "../../platform/process-identity.ts";
-import { type Challenge, isProof, newChallenge } from "../../platform/server-key.ts";
-import { LOOPBACK } from "../loopback.ts";
+import { isProof, newChallenge } from "../../platform/server-key.ts";
+import { parseJson, send } from "../loopback-requests.ts";
 
 /** A server, as other processes see it: the content of `instances/<pid>.json`. */
 export const Instance = z.object({
@@ -32,43 +31,8 @@ const PROBE_TIMEOUT_MS = 1_000;
 /** The part of `/v1/health` that identifies a server. Another program, or another server, at its port differs in it. */
 const Health = Instance.pick({ pid: true, startedAt: true }).extend({ proof: z.string() });
 
-/** Characters of a response of `/v1/health` that are read at most. */
+/** Characters of a response of `/v1/health` that are read at most: another program may listen at that port. */
 const MAX_RESPONSE_CHARS = 10_000;
-
-/** Has a server prove who it is. `body` is the parsed JSON, undefined for anything else; `silent`: no response in time. */
-const healthAt = ({ port, challenge }: Challenge): Promise<{ body: unknown } | "silent" | "refused"> =>
-  new Promise((resolve) => {
-    const options = {
-      port,
-      host: LOOPBACK,
-      path: `/v1/health?challenge=${challenge}`,
-      agent: false,
-      timeout: PROBE_TIMEOUT_MS,
-    };
-    const request = get(options, (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (part: string) => {
-        text += part;
-        if (text.length > MAX_RESPONSE_CHARS) response.destroy();
-      });
-      response.on("error", () => resolve({ body: undefined }));
-      response.on("close", () => resolve({ body: parseJson(text) }));
-    });
-    request.on("timeout", () => {
-      resolve("silent");
-      request.destroy();
-    });
-    request.on("error", () => resolve("refused"));
-  });
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
 
 /**
  * Checks whether the server of another process still exists: `reachable` when it says so itself, `silent` when something
@@ -81,10 +45,11 @@ export const probeServer = async (
 ): Promise<"reachable" | "silent" | "gone"> => {
   if (pid === process.pid || !isAlive(pid)) return "gone";
   const challenge = { port, challenge: newChallenge() };
-  const health = await healthAt(challenge);
-  if (health === "refused") return "gone";
-  if (health === "silent") return "silent";
-  const { data } = Health.safeParse(health.body);
+  const request = { method: "GET", path: `/v1/health?challenge=${challenge.challenge}` } as const;
+  const response = await send({ port }, request, PROBE_TIMEOUT_MS, MAX_RESPONSE_CHARS);
+  if (response === "silent") return "silent";
+  if (typeof response === "string") return "gone";
+  const { data } = Health.safeParse(parseJson(response.text));
   const isIt = data?.pid === pid && data.startedAt === startedAt && isProof(data.proof, key, challenge);
   return isIt ? "reachable" : "gone";
 };

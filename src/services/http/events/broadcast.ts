@@ -1,9 +1,7 @@
-import type { Clock } from "../../platform/clock.ts";
-import { repeat } from "../../platform/clock.ts";
+import { type Clock, repeat } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import type { ClientConnection } from "../access/request-handling.ts";
-import type { BytesInFlight } from "./sse-stream.ts";
-import { bytes, createSseStream, type SseStream } from "./sse-stream.ts";
+import { type BytesInFlight, bytes, createSseStream, type SseStream } from "./sse-stream.ts";
 
 /** Server-sent events for many readers: each event is read and written once, and sent to all. */
 export interface Broadcast {

@@ -1,5 +1,5 @@
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
-import { LOOPBACK } from "../services/http/loopback.ts";
+import { LOOPBACK } from "./loopback.ts";
 
 /** Where a request goes, and with which right. */
 export interface Destination {
@@ -53,8 +53,16 @@ export type NoAnswer = "unreachable" | "broken" | "silent";
 const reasonOf = (error: Error): NoAnswer =>
   "code" in error && error.code === "ECONNREFUSED" ? "unreachable" : "broken";
 
-/** Sends a request once and reads the whole answer, within `timeoutMs` milliseconds. */
-export const send = (to: Destination, what: ApiRequest, timeoutMs: number): Promise<ApiResponse | NoAnswer> =>
+/**
+ * Sends a request once and reads the whole answer, within `timeoutMs` milliseconds. A longer one than `maxChars` counts as
+ * broken; default: any length.
+ */
+export const send = (
+  to: Destination,
+  what: ApiRequest,
+  timeoutMs: number,
+  maxChars = Number.POSITIVE_INFINITY,
+): Promise<ApiResponse | NoAnswer> =>
   new Promise((resolve) => {
     const opened = open(to, what);
     const end = (result: ApiResponse | NoAnswer) => {
@@ -69,6 +77,7 @@ export const send = (to: Destination, what: ApiRequest, timeoutMs: number): Prom
       response.setEncoding("utf8");
       response.on("data", (part: string) => {
         text += part;
+        if (text.length > maxChars) end("broken");
       });
       response.on("error", () => end("broken"));
       response.on("close", () => end(response.complete ? { status: response.statusCode ?? 0, text } : "broken"));
@@ -128,3 +137,12 @@ async function* partsOf(response: IncomingMessage, silenceMs: number, close: () 
     close();
   }
 }
+
+/** Parses JSON; undefined when it is none. */
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
