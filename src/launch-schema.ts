@@ -23,10 +23,10 @@ export const GateSchema = z.object({
 
 export const WorktreeSchema = z.object({
   id: z.string().describe("Names the worktree, and its folder in the plugin's data folder."),
-  directory: z.string().describe("The folder in it that stands for the task's directory."),
+  directory: z.string().describe("The folder in it that takes the place of the task's directory."),
   isShared: z
     .boolean()
-    .describe("True where it was made for a task above this one, or for one that a person works with."),
+    .describe("True where it was made for an ancestor of this task, or for one that a person works with."),
 });
 
 /** An engine that has lost its memory begins anew, and all its claims are newer than those of before. */

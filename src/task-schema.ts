@@ -55,7 +55,7 @@ export const AttentionSchema = z.object({
     .array(OpenUserRequest)
     .optional()
     .describe(
-      "All open requests, oldest first, those of tasks below it included; `kind`, `what` and `since` are those of the first. Absent for `stale`.",
+      "All open requests, oldest first, those of its descendants included; `kind`, `what` and `since` are those of the first. Absent for `stale`.",
     ),
 });
 
@@ -118,7 +118,7 @@ export const WaitingSchema = z.object({
     })
     .optional()
     .describe(
-      "The process that supervises the task, where it has shown no sign of life for 15 s: it is held up. Absent where it has.",
+      "The process that supervises the task, where it has shown no sign of life for 15 s: it is stopped or busy. Absent where it has.",
     ),
 });
 
@@ -259,5 +259,5 @@ export const TaskSchema = TaskFactsSchema.extend({
 });
 
 export const TaskWithUsageSchema = TaskSchema.extend({
-  usage: UsageSchema.describe("What it and all tasks below it used."),
+  usage: UsageSchema.describe("What it and all its descendants used."),
 });

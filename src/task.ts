@@ -63,11 +63,11 @@ export type ClaimedJob = z.infer<typeof launch.ClaimedJobSchema>;
 export type TaskFacts = z.infer<typeof launch.TaskFactsSchema>;
 /** A background task as tools, store and API show it. Times are ISO 8601, durations milliseconds. */
 export type Task = z.infer<typeof task.TaskSchema>;
-/** A task with what it and all tasks below it used. */
+/** A task with what it and all its descendants used. */
 export type TaskWithUsage = z.infer<typeof task.TaskWithUsageSchema>;
 
 /** What an agent answered in a run. */
-export type Answer = {
+export type RunAnswer = {
   /** The text of the message that ended the run; empty where it has none. */
   result: string;
   /** Absent where the result is the whole answer. */
@@ -80,7 +80,7 @@ export type Answer = {
 export const besideText = ({
   incomplete,
   earlierText,
-}: Omit<Answer, "result">): { incomplete?: Incompleteness; earlierText?: string } => ({
+}: Omit<RunAnswer, "result">): { incomplete?: Incompleteness; earlierText?: string } => ({
   ...(incomplete === undefined ? {} : { incomplete }),
   ...(earlierText === undefined ? {} : { earlierText }),
 });
@@ -98,7 +98,7 @@ export const addUp = (usages: readonly Usage[]): Usage => ({
   cost: Math.round(usages.reduce((sum, { cost }) => sum + cost, 0) * PRECISION) / PRECISION,
 });
 
-/** Maximum length of a task's description. It stands in headlines, titles and lists; a model may send its whole prompt. */
+/** Maximum length of a task's description. It is shown in headlines, titles and lists; a model may send its whole prompt. */
 export const DESCRIPTION_CHARS = 200;
 
 /** Returns a task's description as it is stored and shown: one line of at most `DESCRIPTION_CHARS` characters. */
@@ -122,7 +122,7 @@ export interface TaskEntry
   runBeganAt: number;
   /** When the newest run ended; absent while it is under way. */
   runEndedAt?: number;
-  /** Of its own runs, without the tasks below it. */
+  /** Of its own runs, without its descendants. */
   ownUsage: Usage;
   /** Of a completed task: why its result is not known to be the whole answer; absent where it is. */
   incomplete?: Incompleteness;

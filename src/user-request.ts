@@ -1,13 +1,13 @@
 // A reply names the request that it answers: a reply to whatever is asked would also answer what is asked next, unseen.
 import { z } from "zod";
 
-export const Question = z.object({
+export const UserQuestion = z.object({
   question: z.string().describe("The question."),
   options: z.array(z.string()).describe("The choices that are offered."),
   multiple: z.boolean().describe("True when more than one choice may be given."),
   custom: z.boolean().describe("True when an answer of one's own may be given instead of a choice."),
 });
-export type Question = z.infer<typeof Question>;
+export type UserQuestion = z.infer<typeof UserQuestion>;
 
 /** A permission or a question of a child session that waits for the user's answer. */
 export const OpenUserRequest = z.object({
@@ -15,7 +15,10 @@ export const OpenUserRequest = z.object({
   kind: z.enum(["permission", "question"]).describe("Whether the child asks for a permission or has questions."),
   what: z.string().describe("What the child asks, in words."),
   since: z.iso.datetime().describe("When it was asked."),
-  questions: z.array(Question).optional().describe("The questions that are asked together; absent for a permission."),
+  questions: z
+    .array(UserQuestion)
+    .optional()
+    .describe("The questions that are asked together; absent for a permission."),
   always: z
     .array(z.string())
     .optional()

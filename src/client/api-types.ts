@@ -1,25 +1,11 @@
-import type { z } from "zod";
 import type { ApiTask, Changes } from "../services/http/contract/api-task.ts";
-import type * as schemas from "../services/http/contract/schemas.ts";
-import type { ApiFleet } from "../services/http/contract/schemas.ts";
+import type { ApiFleet, Health, Logs, Stats } from "../services/http/contract/schemas.ts";
 import type { TaskStatus, Usage } from "../task.ts";
 
-// The API's schemas are the only place where these shapes are written down. Only their types are imported: the client
-// carries no validator. It checks what its readers rely on by itself, see `isTask`.
-
-/** A task, as the API returns it. */
-/** What an ended task left changed in its worktree. */
-/** The servers of the fleet, and what waits for them. */
-export type { ApiFleet, ApiTask, Changes };
-
-/** Counts of all tasks, and what they used. */
-export type Stats = schemas.Stats;
-
-/** The state of the server. */
-type Health = z.infer<typeof schemas.Health>;
-
-/** The messages of a task's conversation, as OpenCode returns them. */
-export type Logs = z.infer<typeof schemas.Logs>;
+// The API's schemas are the only place where these shapes are written down, and this is the only way to them for what runs
+// outside the server. Only their types are imported: the client carries no validator. It checks what its readers rely on by
+// itself, see `isTask`.
+export type { ApiFleet, ApiTask, Changes, Logs, Stats };
 
 /** Which tasks to list. A task must match all that is given. */
 export interface TaskListQuery {

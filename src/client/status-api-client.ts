@@ -38,7 +38,7 @@ export interface StatusApiClient {
    * are left out.
    */
   allTasks(query: Omit<TaskListQuery, "limit" | "offset">, most?: number): Promise<ApiResult<ApiTask[]>>;
-  /** What all tasks of a session or a batch used with all tasks below them. */
+  /** What all tasks of a session or a batch used with all their descendants. */
   groupUsage(group: Pick<TaskListQuery, "parent" | "batch">): Promise<ApiResult<Usage>>;
   /** A task, whole. */
   task(id: string): Promise<ApiResult<ApiTask>>;
@@ -163,14 +163,14 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts
   };
 };
 
-/** Returns the tasks below a task among these, at any depth, the nearest first. */
+/** Returns the descendants of a task among these, the nearest first. */
 export const descendantsOf = (id: string, tasks: readonly ApiTask[]): ApiTask[] => {
   const children = tasks.filter(({ parentTaskId }) => parentTaskId === id);
   return [...children, ...children.flatMap(({ sessionID }) => descendantsOf(sessionID, tasks))];
 };
 
 /**
- * Returns the tasks that a session launched, and those below them at any depth: ended ones too, however long ago that was.
+ * Returns the tasks that a session launched, and all their descendants: ended ones too, however long ago that was.
  * Those nearest to the session come first, and of one parent the newest; at most `most` of them.
  */
 export const tasksBelow = async (

@@ -1,6 +1,5 @@
 import type { GateResult, Incompleteness, Receipt } from "../../receipt.ts";
 import type {
-  Answer,
   Claim,
   ClaimedJob,
   FleetServer,
@@ -9,12 +8,13 @@ import type {
   ModelRefusal,
   RefusedModel,
   ResultSchema,
+  RunAnswer,
   TaskError,
   TaskFacts,
   Wake,
   Worktree,
 } from "../../task.ts";
-import type { Question } from "../../user-request.ts";
+import type { UserQuestion } from "../../user-request.ts";
 
 /** One prompt and the answer to it. Run 0 is the launch, run n is resume n. */
 export interface Run {
@@ -96,7 +96,7 @@ export interface UserRequest {
   /** Epoch milliseconds. */
   since: number;
   /** Absent for a permission. */
-  questions?: Question[] | undefined;
+  questions?: UserQuestion[] | undefined;
   /** The patterns that "always" would allow from then on; absent for a question. */
   always?: string[] | undefined;
   /** Set where a descendant of the task's session asked it, and not that session itself. */
@@ -283,7 +283,7 @@ export type TaskEvent =
   | ({ type: "CHECKED_BUSY" } & CheckResult)
   | ({ type: "CHECKED_AWAITING_TASKS" } & CheckResult)
   /** Of a task with a schema, `result` is the JSON that fits it, or, with a `misfit`, the answer as it is. */
-  | ({ type: "CHECKED_ANSWERED"; completedAt: number; misfit?: Misfit } & Answer & CheckResult)
+  | ({ type: "CHECKED_ANSWERED"; completedAt: number; misfit?: Misfit } & RunAnswer & CheckResult)
   /**
    * `model`: the one that was asked; absent where only the error is known. A person may have asked another one than the run's.
    * `said`: what the child wrote last in this run, where the error is no failure of a request, but how its answer ended.

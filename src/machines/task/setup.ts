@@ -1,5 +1,5 @@
 import { and, assertEvent, assign, not, or, setup, stateIn } from "xstate";
-import { type Answer, type Claim, isStop, type TaskError, type WaitsFor } from "../../task.ts";
+import { type Claim, isStop, type RunAnswer, type TaskError, type WaitsFor } from "../../task.ts";
 import { ABORTED } from "../host-events.ts";
 import type { Instruction, Prompt, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./fallback.ts";
@@ -93,7 +93,7 @@ export const keptAnswer = ({
   result,
   incomplete,
   earlierText,
-}: Omit<Answer, "result"> & { result: string | undefined }) => ({
+}: Omit<RunAnswer, "result"> & { result: string | undefined }) => ({
   result,
   incomplete,
   earlierText,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Event, Message, Part, ToolPart } from "@opencode-ai/sdk/v2/client";
 import { z } from "zod";
 import type { FileWrite, HostEvent, ToolCallEffect } from "../../machines/host-events.ts";
-import type { Question } from "../../user-request.ts";
+import type { UserQuestion } from "../../user-request.ts";
 import { readModelError } from "./model-refusal.ts";
 import { isOwnText, readMessage, toHostSession, toolCallStage } from "./opencode-messages.ts";
 
@@ -149,7 +149,7 @@ const fromPart = ({ sessionID, part }: Pick<PartEvent["properties"], "sessionID"
 };
 
 /** By default a question takes one choice, and also an answer that is not among its choices. */
-const readQuestion = ({ question, options, multiple, custom }: AskedQuestion): Question => ({
+const readQuestion = ({ question, options, multiple, custom }: AskedQuestion): UserQuestion => ({
   question,
   options: options.map(({ label }) => label),
   multiple: multiple === true,

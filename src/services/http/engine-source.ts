@@ -104,7 +104,7 @@ export const createEngineSource = (
     });
   };
 
-  /** What these tasks and all below them used, each counted once. */
+  /** What these tasks and all their descendants used, each counted once. */
   const usageOf = (tasks: readonly CountedTask[]): Usage => {
     const below = anyDirectory().store.below(tasks.map(({ sessionID }) => sessionID));
     const own = [...tasks, ...below].map(({ sessionID, ownUsage }) => [sessionID, ownUsage] as const);

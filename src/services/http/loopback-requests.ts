@@ -131,7 +131,7 @@ async function* partsOf(response: IncomingMessage, silenceMs: number, close: () 
       yield String(part);
     }
   } catch {
-    // A connection that breaks ends the stream; whoever follows it connects again.
+    // A connection that breaks ends the stream; its reader connects again.
   } finally {
     clearTimeout(timer);
     close();

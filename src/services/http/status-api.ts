@@ -13,7 +13,7 @@ export interface StatusApiOptions extends Omit<StatusServerOptions, "source"> {
 
 /**
  * Serves the status API of all open directories, see `startStatusServer`. This file is the only way to the server and to
- * the libraries below it, half of all the code: it is imported when the server is started, which is after OpenCode has.
+ * its libraries, half of all the code: it is imported when the server is started, which is after OpenCode has.
  */
 export const serveStatusApi = ({
   directories,

@@ -1,6 +1,6 @@
 import type { HostEvent, MessageInfo } from "../../machines/host-events.ts";
-import type { Answer } from "../../task.ts";
 import { joinTexts } from "../host/host.ts";
+import type { RunAnswer } from "../../task.ts";
 import { determineRunOutcome } from "./run-outcome.ts";
 
 interface SessionObservation {
@@ -49,7 +49,7 @@ export const createObservedAnswers = () => {
       if (type === "text" && event.messageID === session.newest?.id) session.texts.set(event.partID, event.text);
     },
     /** The answer to the prompt, if the events alone show that the run ended with one; otherwise the host has to be asked. */
-    answerOf: (sessionID: string, messageID: string): ({ completedAt: number } & Answer) | undefined => {
+    answerOf: (sessionID: string, messageID: string): ({ completedAt: number } & RunAnswer) | undefined => {
       const session = observations.get(sessionID);
       if (!session?.newest || session.isBusy) return undefined;
       const parts = [...session.texts].toSorted(([a], [b]) => (a < b ? -1 : 1));

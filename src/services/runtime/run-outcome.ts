@@ -2,8 +2,8 @@
 import { ABORTED, type MessageInfo } from "../../machines/host-events.ts";
 import type { HostError } from "../../machines/task/events.ts";
 import type { Incompleteness } from "../../receipt.ts";
-import { type Answer, besideText, CONTENT_FILTER_ERROR, type ModelRef, type TaskError } from "../../task.ts";
 import type { HostMessage } from "../host/host.ts";
+import { besideText, CONTENT_FILTER_ERROR, type ModelRef, type RunAnswer, type TaskError } from "../../task.ts";
 import { isOwnMessageID } from "../platform/ids.ts";
 import { neverEnded } from "../text/limits.ts";
 
@@ -34,7 +34,7 @@ export interface RunObservation {
  * - `unseen`: it is answered, but its model has not seen the newest instruction.
  */
 export type RunOutcome =
-  | ({ is: "answered"; completedAt: number; isPromptKnown: boolean } & Answer)
+  | ({ is: "answered"; completedAt: number; isPromptKnown: boolean } & RunAnswer)
   | { is: "failed"; completedAt: number | undefined; error: TaskError; model?: ModelRef | undefined; said?: string }
   | { is: "faulted"; completedAt: number | undefined; error: TaskError; lastStepAt?: number | undefined }
   | { is: "aborted"; completedAt: number | undefined; lastStepAt?: number | undefined }
@@ -161,7 +161,7 @@ const incompletenessOf = (message: HostMessage, observation: RunObservation): In
 /** Puts together how the run was answered. */
 const answered = (
   { completedAt = 0, promptID }: HostMessage,
-  answer: Answer,
+  answer: RunAnswer,
   observation: RunObservation,
 ): RunOutcome => ({
   is: "answered",

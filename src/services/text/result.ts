@@ -1,6 +1,6 @@
 import type { Incompleteness } from "../../receipt.ts";
-import type { Answer } from "../../task.ts";
 import { join, lines, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
+import type { RunAnswer } from "../../task.ts";
 
 const REASONS: Record<Incompleteness, OwnText> = {
   length: own`is cut: the model reached the limit of its output in the middle of the answer`,
@@ -17,11 +17,11 @@ const SHORT: Record<Incompleteness, OwnText> = {
 };
 
 /** Explains why a result is not known to be the whole answer, in words that follow "the result"; undefined where it is. */
-export const whyIncomplete = ({ incomplete }: Pick<Answer, "incomplete">): OwnText | undefined =>
+export const whyIncomplete = ({ incomplete }: Pick<RunAnswer, "incomplete">): OwnText | undefined =>
   incomplete && REASONS[incomplete];
 
 /** The same in the few words that fit into a list. */
-export const incompleteInShort = ({ incomplete }: Pick<Answer, "incomplete">): OwnText | undefined =>
+export const incompleteInShort = ({ incomplete }: Pick<RunAnswer, "incomplete">): OwnText | undefined =>
   incomplete && SHORT[incomplete];
 
 /** Characters of what was written before that stand within a sentence. */
@@ -31,7 +31,7 @@ const EARLIER_CHARS = 2_000;
  * Describes in a sentence or two what a result lacks: the rest of it, or any text, with what the agent wrote before. Undefined where
  * it lacks nothing. For answers that have no other place for what was written before.
  */
-export const whatResultLacks = ({ incomplete, earlierText }: Omit<Answer, "result">): OwnText | undefined => {
+export const whatResultLacks = ({ incomplete, earlierText }: Omit<RunAnswer, "result">): OwnText | undefined => {
   const why = whyIncomplete({ incomplete });
   const earlier =
     earlierText === undefined

@@ -1,8 +1,8 @@
-import type { OpenUserRequest, Question, UserReply } from "../../user-request.ts";
+import type { OpenUserRequest, UserQuestion, UserReply } from "../../user-request.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 
 /** The part of a request that a reply is checked against. */
-type Asked = { id: string; kind: OpenUserRequest["kind"]; questions?: Question[] | undefined };
+type Asked = { id: string; kind: OpenUserRequest["kind"]; questions?: UserQuestion[] | undefined };
 
 /** Returns why a reply does not fit a request, in a sentence for its author; undefined if it fits. */
 export const replyProblem = (
@@ -25,7 +25,10 @@ export const replyProblem = (
   return questions.map((question, index) => answerProblem(question, answers[index] ?? [])).find(Boolean);
 };
 
-const answerProblem = ({ question, options, multiple, custom }: Question, answers: string[]): OwnText | undefined => {
+const answerProblem = (
+  { question, options, multiple, custom }: UserQuestion,
+  answers: string[],
+): OwnText | undefined => {
   const asked = quoteLine(question);
   if (!multiple && answers.length > 1) return own`${asked} takes one answer, but got ${answers.length}.`;
   const unknown = custom ? undefined : answers.find((answer) => !options.includes(answer));

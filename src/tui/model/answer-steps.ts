@@ -1,4 +1,4 @@
-import type { OpenUserRequest, Question, UserReply } from "../../user-request.ts";
+import type { OpenUserRequest, UserQuestion, UserReply } from "../../user-request.ts";
 
 /** Something to choose while a request is answered. */
 export interface Choice {
@@ -46,7 +46,7 @@ const permissionStep = ({ what, always = [] }: OpenUserRequest): Step => ({
 const placeOf = (index: number, count: number): string => (count === 1 ? "" : `${index + 1} of ${count}: `);
 
 const questionStep = (
-  { question, options, multiple, custom }: Question,
+  { question, options, multiple, custom }: UserQuestion,
   chosen: readonly string[],
   place: string,
 ): Step => ({

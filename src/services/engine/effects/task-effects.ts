@@ -1,6 +1,6 @@
 import { ABORTED } from "../../../machines/host-events.ts";
 import type { Misfit, Prompt, TaskEvent } from "../../../machines/task/events.ts";
-import { type Answer, besideText, isStop, type ResultSchema, type TaskError } from "../../../task.ts";
+import { besideText, isStop, type ResultSchema, type RunAnswer, type TaskError } from "../../../task.ts";
 import type { HostFailure, HostMessage, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound } from "../../host/sessions.ts";
 import { createEarlierMessages } from "../../runtime/earlier-messages.ts";
@@ -179,7 +179,7 @@ export const createTaskEffects = (
    */
   const answered = (
     { taskId, checkId }: EffectOf<"checkRun">,
-    { completedAt, result, ...answer }: { completedAt: number } & Answer,
+    { completedAt, result, ...answer }: { completedAt: number } & RunAnswer,
     awaitsTasks: boolean,
     charts: Charts,
   ): TaskEvent => {

@@ -44,7 +44,7 @@ const perform = async (
   return resumed.ok ? {} : toCommandOutcome(resumed);
 };
 
-/** Executes a person's command for a task of this process. A fault is an outcome too: whoever asked learns of it. */
+/** Executes a person's command for a task of this process. A fault is an outcome too, of which the caller learns. */
 export const executeCommand = (
   operations: RemoteOperations,
   taskId: string,

@@ -8,7 +8,7 @@ import { type Endpoints, isOwnConnection } from "./socket-owner.ts";
 
 /**
  * Who may read without a token:
- * - `user`: programs of the user that OpenCode runs as, where the system tells whose a connection is
+ * - `user`: programs of the user that OpenCode runs as, where the system reports whose a connection is
  * - `token`: nobody
  * - `open`: every user of this machine
  */
@@ -57,7 +57,7 @@ interface HttpRejection {
 const MAX_URL_CHARS = 8_192;
 
 /**
- * Returns why a request is rejected whatever it asks for and whoever sends it; undefined when it may go on.
+ * Returns why a request is rejected, whatever it asks for and from whomever it comes; undefined when it may go on.
  *
  * Any page in the user's browser can reach loopback. A page whose name was rebound to 127.0.0.1 still sends that name as
  * `Host`. Any other page sends its `Origin` with a request whose response it could read. With a request whose response it

@@ -6,13 +6,13 @@ export interface ClientConnection {
   /** Closes it at once, whatever has been written and not been read yet. */
   abort(): void;
   /**
-   * Bytes after which a stream must end, because the runtime does not tell how many of them were read. Undefined where
+   * Bytes after which a stream must end, because the runtime does not report how many of them were read. Undefined where
    * it asks for more only as the other side reads.
    */
   maxStreamBytes: number | undefined;
   /** Lifts the connection's time limit: the response is a stream, which the server or the client ends. */
   disableTimeout(): void;
-  /** Bytes that the runtime holds and has not sent yet; 0 where it does not tell. */
+  /** Bytes that the runtime has buffered and not sent yet; 0 where it does not report them. */
   unsentBytes(): number;
   /** Undefined where the runtime does not know them. */
   endpoints: Endpoints | undefined;
@@ -31,7 +31,7 @@ export type App = OpenAPIHono<AppEnv>;
 
 /**
  * The CORS headers that the specification asks for. They let a page read a response that it is given; `rejectionOf` and the
- * read guard decide whether it is given one. A page that is refused is not told by them that there is a server.
+ * read guard decide whether it is given one. A page that is refused cannot learn from them that there is a server.
  */
 export const CORS_HEADERS: Readonly<Record<string, string>> = {
   "Access-Control-Allow-Origin": "*",

@@ -93,7 +93,7 @@ const READ_ATTEMPTS = 2;
 
 /**
  * Returns the user id of the process at the other end of a connection within this machine; undefined where the system
- * does not tell, as on anything but Linux. Reads one or two files of some 150 bytes per socket, off the event loop.
+ * does not report it, as on anything but Linux. Reads one or two files of some 150 bytes per socket, off the event loop.
  */
 export const remoteUid = async (endpoints: Endpoints): Promise<number | undefined> => {
   if (process.platform !== "linux") return undefined;

@@ -10,7 +10,7 @@ const CHUNK_BYTES = 65_536;
 /** Bytes of long responses that may be in flight at once. A response that exceeds it alone is sent when it is the only one. */
 export const MAX_BYTES_IN_RESPONSES = 32 * 1_048_576;
 
-/** Milliseconds for which a response counts where the runtime does not tell whether it was read: then it is closed. */
+/** Milliseconds for which a response counts where the runtime does not report whether it was read: then it is closed. */
 const UNCONFIRMED_MS = 30_000;
 
 /** Writes a value as a JSON response with status 200. Throws a 503 when too much is in flight already. */
@@ -23,7 +23,7 @@ const HEADERS = { "Content-Type": "application/json" };
 
 const overloaded = () => new HTTPException(503, { message: "Too much data is on its way to readers. Try again." });
 
-/** Creates the writer of responses, which bounds what all of them hold in memory. */
+/** Creates the writer of responses, which bounds the memory that all of them use. */
 export const createLongResponses = (clock: Clock): WriteJson => {
   let bytesInFlight = 0;
 

@@ -29,7 +29,7 @@ export const ListQuery = z.object({
   parent: z
     .string()
     .optional()
-    .describe("Only tasks that were launched in this session: its whole id. Those below them are not among them."),
+    .describe("Only tasks that were launched in this session: its whole id. Their descendants are not among them."),
   batch: z.string().optional().describe("Only tasks of this batch."),
   search: z
     .string()
@@ -77,7 +77,7 @@ export const TaskPage = z.object({
   limit: count.describe("How many tasks the page has at most."),
   offset: count.describe("How many tasks were skipped."),
   usage: UsageSchema.optional().describe(
-    "Only with `parent` or `batch`: what all tasks of that session or batch used with all tasks below them, whatever else is asked for.",
+    "Only with `parent` or `batch`: what all tasks of that session or batch used with all their descendants, whatever else is asked for.",
   ),
 });
 export type TaskPage = z.infer<typeof TaskPage>;
@@ -99,6 +99,7 @@ export const Health = z.object({
       "Answers `challenge`: HMAC-SHA256 of `opencode-taskchart <port> <challenge>` with the key in the file `server-key` of the data folder, in base64url. `pid` and `startedAt` prove nothing, since everybody can read them here.",
     ),
 });
+export type Health = z.infer<typeof Health>;
 
 /** The query of `GET /v1/health`. */
 export const HealthQuery = z.object({
@@ -175,14 +176,14 @@ export const Group = z.object({
   total: count.describe("How many there are."),
   completionRate: z.number().min(0).max(1).describe("The share of completed tasks, from 0 to 1."),
   totalToolCalls: count.describe("The tool calls of all of them."),
-  usage: UsageSchema.describe("What these tasks and all tasks below them used."),
+  usage: UsageSchema.describe("What these tasks and all their descendants used."),
   duration: milliseconds.describe(
     "Milliseconds from the first launch to the last end, or until now while one of them runs.",
   ),
 });
 export type Group = z.infer<typeof Group>;
 
-/** Summarizes the tasks of a batch, which used `usage` with all tasks below them. `now` is epoch milliseconds. */
+/** Summarizes the tasks of a batch, which used `usage` with all their descendants. `now` is epoch milliseconds. */
 export const toGroup = (batchId: string, tasks: ApiTask[], usage: Usage, now: number): Group => {
   const countOf = (status: ApiTask["status"]) => tasks.filter((task) => task.status === status).length;
   const starts = tasks.map(({ startedAt }) => Date.parse(startedAt));
@@ -212,6 +213,7 @@ export const TaskJournal = z
   .describe("The events that a task's statechart accepted.");
 
 export const Logs = z.array(z.unknown()).describe("The messages of a session, as OpenCode returns them.");
+export type Logs = z.infer<typeof Logs>;
 
 export const Machines = z.record(z.string(), z.unknown()).describe("The statecharts by name, each as XState takes it.");
 export const Machine = z.unknown().describe("A statechart, as XState takes it.");

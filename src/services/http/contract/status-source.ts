@@ -36,7 +36,7 @@ export type SourceResult<T> = { ok: true; value: T } | SourceFailure;
  */
 export interface StatusSource {
   page(filter: PageFilter): { tasks: ApiTask[]; total: number };
-  /** What all tasks of a parent session, or of a batch, used with all tasks below them, each counted once. */
+  /** What all tasks of a parent session, or of a batch, used with all their descendants, each counted once. */
   groupUsage(group: Pick<PageFilter, "parentSessionID" | "batchId">): Usage;
   task(taskId: string): ApiTask | undefined;
   has(taskId: string): boolean;
@@ -46,7 +46,7 @@ export interface StatusSource {
   batch(batchId: string): ApiTask[];
   /** The events that a task's statechart accepted, oldest first; undefined when there is no such task. */
   journal(taskId: string): TaskEvent[] | undefined;
-  /** What these tasks and all below them used, each counted once. */
+  /** What these tasks and all their descendants used, each counted once. */
   usage(tasks: readonly ApiTask[]): Usage;
   stats(): TaskStats;
   /** Tasks that have not ended, in the order of their launch. */

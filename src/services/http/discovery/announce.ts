@@ -98,7 +98,7 @@ export const createAnnouncement = (
    * first check; rejects when that fails.
    */
   const publish = async () => {
-    // Whoever finds the server has it prove itself with the key.
+    // Clients that find the server ask it to prove itself with the key.
     ensureServerKey(folder);
     announceInstance();
     try {

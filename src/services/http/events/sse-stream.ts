@@ -65,7 +65,7 @@ export const MAX_BYTES_IN_FLIGHT = 32 * 1_048_576;
 /** Milliseconds of silence after which a heartbeat is sent. The specification sets this number. */
 const HEARTBEAT_MS = 30_000;
 
-/** Bytes of the first frames that go out at once: a runtime holds what it was given, and asks for more once that is out. */
+/** Bytes of the first frames that go out at once: a runtime buffers what it was given, and asks for more once that is out. */
 const CHUNK_BYTES = 65_536;
 
 const encoder = new TextEncoder();
@@ -106,7 +106,7 @@ export const createSseStream = (
   let stopHeartbeat: () => void = () => undefined;
 
   const allSent = () => first.length + sent;
-  /** Where the runtime does not tell what was read, everything that was sent may still be in flight. */
+  /** Where the runtime does not report what was read, everything that was sent may still be in flight. */
   const unread = (): number => {
     if (!controller) return 0;
     if (maxStreamBytes !== undefined) return allSent();

@@ -41,7 +41,7 @@ interface LastRead {
 
 /**
  * Returns the names of what happened to a task since the last reading. A task that was launched and ended in between has
- * two: whoever displays tasks must learn of the task before it learns of its end.
+ * two: a program that displays tasks must learn of the task before it learns of its end.
  *
  * A change of an ended task, such as that its result was read, is an update. The task has ended anew when it was live, or
  * when its newest run began after the last reading: then it was resumed and ended in between.

@@ -29,7 +29,7 @@ interface BunRuntime {
 
 /**
  * Before 1.4, Bun takes everything that a stream has and buffers it, however little the client reads
- * (https://github.com/oven-sh/bun/issues/32469), and does not tell how much it holds. The only bound is on everything that
+ * (https://github.com/oven-sh/bun/issues/32469), and does not report how much is buffered. The only bound is on everything that
  * was sent. With ten changes of 3 kB a second, a stream then lasts for about five minutes; after that, an `EventSource`
  * reconnects by itself and gets a new snapshot.
  */

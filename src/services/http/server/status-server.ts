@@ -78,7 +78,7 @@ interface SharedServer extends StatusServer {
   admissions: Admissions;
 }
 
-/** The token of the servers that are there already; undefined where there are none, or nobody can tell. */
+/** The token of the servers that are there already; undefined where there are none, or this could not be found out. */
 const tokenOfOthers = async (folder: string, log: Log): Promise<string | undefined> => {
   try {
     return await sharedToken(folder);
