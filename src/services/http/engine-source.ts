@@ -4,7 +4,7 @@ import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { addUp, entryOf, type FleetServer, hasEnded, type Task, type Usage } from "../../task.ts";
 import type { ReadDirectories } from "../host/directories.ts";
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
 import type { CommandOutcome, RemoteCommand, TaskRecord } from "../store/store.ts";
 import { type CountedTask, usageWith } from "../store/task-usage.ts";
 import { withAwaitedTasks, withSilentSupervisor } from "../store/waiting-details.ts";
@@ -116,7 +116,12 @@ export const createEngineSource = (
     return record && toApiTasks([record])[0];
   };
 
-  const pause = (ms: number) => new Promise<undefined>((resolve) => void clock.after(ms, () => resolve(undefined)));
+  /** Resolves to undefined when the work is not done in the time that a command may take. */
+  const inTime = <T>(work: Promise<T>): Promise<T | undefined> =>
+    new Promise((resolve, reject) => {
+      const cancel = clock.after(COMMAND_TIMEOUT_MS, () => resolve(undefined));
+      void work.then(resolve, reject).finally(cancel);
+    });
 
   const brief = (records: TaskRecord[]): ApiTask[] => toApiTasks(records).map(briefTask);
 
@@ -145,7 +150,7 @@ export const createEngineSource = (
     for (;;) {
       const outcome = store.takeOutcome(pending.id);
       if (outcome || clock.now() >= deadline) return outcome;
-      await pause(OUTCOME_POLL_MS);
+      await sleep(clock, OUTCOME_POLL_MS);
     }
   };
 
@@ -155,9 +160,7 @@ export const createEngineSource = (
     if (!store.isAttended(taskId)) return failure(unattendedReason(store.get(taskId)?.task.directory));
     let executed: Promise<CommandOutcome> | undefined;
     for (const { engine } of directories.all()) executed ??= engine.executeCommand(taskId, command);
-    const outcome = await (executed
-      ? Promise.race([executed, pause(COMMAND_TIMEOUT_MS)])
-      : executeThroughStore(taskId, command));
+    const outcome = await (executed ? inTime(executed) : executeThroughStore(taskId, command));
     if (!outcome) return failure(LATE, "late");
     if (outcome.refused !== undefined) return failure(outcome.refused, outcome.liesWith);
     const task = get(taskId);

@@ -9,19 +9,12 @@ export interface LiveRecording extends Recording {
   path: LivePage["path"];
 }
 
-/** The live view of this process's charts. */
-export interface LiveCharts {
-  /** The pages, each of which shows the directories that have it switched on. */
-  pages: readonly LivePage[];
-  /** Starts to record a directory as its option `inspect` says. Returns undefined when the option is off. */
-  record(option: Options["inspect"], directory: string, log: Log): LiveRecording | undefined;
-}
-
-/** Creates the live view. `page` reads the HTML of a page that the build has made. */
-export const createLiveCharts = (clock: Clock, page: (name: "live" | "stately") => string): LiveCharts => {
+/** Creates the live view of this process's charts. `page` reads the HTML of a page that the build has made. */
+export const createLiveCharts = (clock: Clock, page: (name: "live" | "stately") => string) => {
   const recorder = createRecorder(clock);
   const stately = createStatelyRecorder();
   return {
+    /** The pages, each of which shows the directories that have it switched on. */
     pages: [
       {
         path: "/inspect",
@@ -36,8 +29,9 @@ export const createLiveCharts = (clock: Clock, page: (name: "live" | "stately") 
         html: () => page("stately"),
         frames: "https://stately.ai",
       },
-    ],
-    record: (option, directory, log) => {
+    ] satisfies LivePage[],
+    /** Starts to record a directory as its option `inspect` says. Returns undefined when the option is off. */
+    record: (option: Options["inspect"], directory: string, log: Log): LiveRecording | undefined => {
       if (option === false) return undefined;
       if (option === "stately") return { ...stately.record(log), path: "/inspect/stately" };
       return { ...recorder.record(directory), path: "/inspect" };

@@ -11,21 +11,16 @@ export interface OpenDirectory {
 }
 
 /** The directories that are open in this process. */
-export interface OpenDirectories {
-  all(): readonly OpenDirectory[];
-  /** Adds a directory; returns a function that removes it. */
-  add(directory: OpenDirectory): () => void;
-  /** Calls the listener after each change of a task in any of them; returns a function that removes it. */
-  onChange(listener: () => void): () => void;
-}
+export type OpenDirectories = ReturnType<typeof createOpenDirectories>;
 
 /** Creates the list of open directories. */
-export const createOpenDirectories = (): OpenDirectories => {
+export const createOpenDirectories = () => {
   const directories = new Set<OpenDirectory>();
   const changes = createListeners();
   return {
-    all: () => [...directories],
-    add: (directory) => {
+    all: (): readonly OpenDirectory[] => [...directories],
+    /** Adds a directory; returns a function that removes it. */
+    add: (directory: OpenDirectory) => {
       directories.add(directory);
       const unsubscribe = directory.engine.subscribe(changes.notify);
       return () => {
@@ -33,6 +28,7 @@ export const createOpenDirectories = (): OpenDirectories => {
         directories.delete(directory);
       };
     },
+    /** Calls the listener after each change of a task in any of them; returns a function that removes it. */
     onChange: changes.add,
   };
 };

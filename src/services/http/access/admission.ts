@@ -21,31 +21,28 @@ export interface Admission {
   reads: Reads;
 }
 
-/** Whom the open directories of this process admit. They share one server, which shows the tasks of all of them. */
-export interface Admissions {
-  /** Adds the rules of a directory; returns a function that removes them. */
-  add(admission: Admission): () => void;
-  /** The origins that any directory allows: an allowed page is to work, whichever directory was opened first. */
-  origins(): string[];
-  /** The strictest rule of all directories, so that none exposes what another one restricts to the token. */
-  reads(): Reads;
-}
-
 const STRICTEST_FIRST = ["token", "user", "open"] as const;
 
-/** Creates the rules of no directory: only the user may read. */
-export const createAdmissions = (): Admissions => {
+/**
+ * Creates the rules of the open directories of this process, which share one server that shows the tasks of all of them.
+ * Without any rule, only the user may read.
+ */
+export const createAdmissions = () => {
   const admissions = new Set<Admission>();
   return {
-    add: (admission) => {
+    /** Adds the rules of a directory; returns a function that removes them. */
+    add: (admission: Admission) => {
       const own = { ...admission };
       admissions.add(own);
       return () => void admissions.delete(own);
     },
+    /** The origins that any directory allows: an allowed page is to work, whichever directory was opened first. */
     origins: () => [...admissions].flatMap(({ allowedOrigins }) => allowedOrigins),
-    reads: () => STRICTEST_FIRST.find((rule) => [...admissions].some(({ reads }) => reads === rule)) ?? "user",
+    /** The strictest rule of all directories, so that none exposes what another one restricts to the token. */
+    reads: (): Reads => STRICTEST_FIRST.find((rule) => [...admissions].some(({ reads }) => reads === rule)) ?? "user",
   };
 };
+export type Admissions = ReturnType<typeof createAdmissions>;
 
 /** Why a request is rejected, with the HTTP status for that. */
 interface HttpRejection {

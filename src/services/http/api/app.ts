@@ -11,7 +11,6 @@ import {
   errorResponse,
   preflightResponse,
   quote,
-  type RequestHandler,
   refusalResponse,
   withCommonHeaders,
 } from "../access/request-handling.ts";
@@ -27,21 +26,14 @@ const describeFault = (error: z.ZodError): string =>
     .map(({ path, message }) => (path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`))
     .join("; ");
 
-/** The status API, as a server calls it. */
-export interface StatusApp {
-  handle: RequestHandler;
-  /** Responds to all pending requests now, with the error that OpenCode is shutting down. */
-  abortPending(): void;
-}
-
 const shuttingDown = (): Response =>
   errorResponse(
     503,
     "OpenCode is shutting down before the response is ready. A change may still happen: check the task.",
   );
 
-/** Creates the status API, for both runtimes. */
-export const createApp = (context: ApiContext): StatusApp => {
+/** Creates the status API, for both runtimes: `handle` responds to a request. */
+export const createApp = (context: ApiContext) => {
   const { log, version, admissions, token, isPasswordSet } = context;
   const app: App = new OpenAPIHono<AppEnv>({
     defaultHook: (result) => {
@@ -82,13 +74,14 @@ export const createApp = (context: ApiContext): StatusApp => {
   };
 
   return {
-    handle: async (request, connection) => {
+    handle: async (request: Request, connection: ClientConnection): Promise<Response> => {
       const rejection = rejectionOf(request, admissions.origins());
       if (request.method === "OPTIONS") return preflightResponse(rejection === undefined);
       if (rejection?.status === 403) return refusalResponse(403, rejection.error);
       if (rejection) return errorResponse(rejection.status, rejection.error);
       return withCommonHeaders(await fetchOrAbort(request, connection));
     },
+    /** Responds to all pending requests now, with the error that OpenCode is shutting down. */
     abortPending: () => {
       for (const respond of pending) respond(shuttingDown());
     },
