@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { FleetServerSchema } from "../../../launch-schema.ts";
 import { hasEnded, type TaskStatus, type Usage } from "../../../task.ts";
 import { TaskStatusSchema, UsageSchema } from "../../../task-schema.ts";
 import { UserReply } from "../../../user-request.ts";
@@ -225,12 +226,7 @@ export const FeedSnapshot = z.object({
   at: count.describe("The number of the newest change that it includes."),
 });
 
-const FleetMember = z.object({
-  id: z.string().describe("The server's id, which it keeps."),
-  label: z.string().describe("What people know it by: its `fleet.name`."),
-});
-
-const PresentServer = FleetMember.extend({
+const PresentServer = FleetServerSchema.extend({
   isDrained: z
     .boolean()
     .optional()
@@ -256,7 +252,7 @@ export const ApiFleet = z
       .string()
       .optional()
       .describe("Why the servers could not be asked who is there: the engine does not answer, or does not permit it."),
-    server: FleetMember.optional().describe("This server. Absent where it is in no fleet."),
+    server: FleetServerSchema.optional().describe("This server. Absent where it is in no fleet."),
     servers: z
       .array(PresentServer)
       .describe(
