@@ -13,7 +13,7 @@ import { composeNotice } from "../src/services/engine/delivery/notices.ts";
 import { createIds } from "../src/services/platform/ids.ts";
 import { createProgressLog, createUsageReader } from "../src/services/runtime/progress.ts";
 import { openStore } from "../src/services/store/open-store.ts";
-import { tasksNames } from "../src/tools/tasks/toolset.ts";
+import { tasksNames } from "../src/tools/tasks/tasks-toolset.ts";
 import { createStage, PARENT, type Stage } from "../test/fakes/stage.ts";
 import { settled } from "../test/fakes/virtual-clock.ts";
 import { ownerOf } from "../test/services/store/owners.ts";

@@ -1,5 +1,5 @@
 import type { ApiTask } from "../src/services/http/contract/api-task.ts";
-import { incompleteInShort } from "../src/services/text/result.ts";
+import { incompleteInShort } from "../src/services/text/result-text.ts";
 
 /** What the list shows of a task: nothing of its prompt and result but a line, as there may be many thousands. */
 export type ListedTask = Pick<

@@ -6,7 +6,7 @@ import {
   cutOffSentence,
   leftOutLines,
   possibleDecisions,
-} from "../../src/services/text/worktree.ts";
+} from "../../src/services/text/worktree-text.ts";
 import { ApiError, applyChanges, discardChanges, readChanges } from "../api.ts";
 import { IsLive } from "../is-live.ts";
 

@@ -4,12 +4,11 @@ import type { Breach } from "../services/promises/account.ts";
 import { type CheckedPromise, checkJournal, JOURNAL_PROMISES } from "../services/promises/check-journal.ts";
 import { parseExported, type RecordedJournal } from "../services/promises/exported-journal.ts";
 import { type CommandContext, EXIT, printJson } from "./command.ts";
-import { originLine, readExported } from "./exported-file.ts";
-import { withJournals } from "./task-database.ts";
+import { originLine, readExported, withJournals } from "./task-database.ts";
 import { clockTime, count, type Terminal } from "./terminal.ts";
 
 /** True where a journal keeps everything that is promised. */
-export const isKept = (checked: readonly CheckedPromise[]): boolean =>
+export const keepsAll = (checked: readonly CheckedPromise[]): boolean =>
   checked.every(({ breaches }) => breaches.length === 0);
 
 /** Formats what is wrong at an event, or in the snapshot. */
@@ -59,7 +58,12 @@ export const verdictLine = (
 /** What came of checking a journal; nothing is checked of one that does not begin at the launch. */
 const resultOf = (journal: RecordedJournal) => {
   const promises = checkJournal(journal);
-  return { taskId: journal.taskId, isComplete: promises !== undefined, isKept: promises && isKept(promises), promises };
+  return {
+    taskId: journal.taskId,
+    isComplete: promises !== undefined,
+    isKept: promises && keepsAll(promises),
+    promises,
+  };
 };
 
 const headerLines = ({ taskId, snapshot }: RecordedJournal, terminal: Terminal): string[] => {

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { Command, Option } from "@commander-js/extra-typings";
 import { toSingleLine } from "../services/platform/plain-text.ts";
-import { shellCommand } from "../services/text/user-request.ts";
+import { shellCommand } from "../services/text/request-text.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The exit codes of commands. */

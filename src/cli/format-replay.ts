@@ -6,7 +6,7 @@ import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine, truncate, truncateStart } from "../services/platform/plain-text.ts";
 import { type Difference, snapshotDifferences } from "../services/replay/differences.ts";
 import { duration } from "../services/text/amounts.ts";
-import { receiptSummary } from "../services/text/receipt.ts";
+import { receiptSummary } from "../services/text/receipt-text.ts";
 import { clockTime, count, date, type Style, type Terminal } from "./terminal.ts";
 
 /** A line of a step: what it says of the step, after a label. */
@@ -94,7 +94,7 @@ export const describeEffect = (effect: TaskEffect): string => {
 };
 
 /** Returns what a step led to, line by line. */
-export const rowsOf = ({ event, from, to, raised, effects, changed, refused }: ReplayStep): Row[] => {
+export const stepRows = ({ event, from, to, raised, effects, changed, refused }: ReplayStep): Row[] => {
   const payload = payloadOf(event);
   const given: Row[] = payload === "" ? [] : [{ label: "with", text: payload, style: "gray" }];
   if (refused !== undefined)
@@ -142,7 +142,7 @@ export const formatSteps = (steps: readonly ReplayStep[], screen: Terminal, from
     const isNewDay = before === undefined || date(before.event.at) !== today;
     const time = `${String(index + 1).padStart(digits)}${gap}${timeOf(step, before)}`;
     const indent = time.length + gap.length + widest + gap.length + LABEL + gap.length;
-    const lines = rowsOf(step).flatMap(({ label, text, style }) => {
+    const lines = stepRows(step).flatMap(({ label, text, style }) => {
       const paint = (line: string) => (style ? screen.style(style, line) : line);
       return wrap(text, screen.columns - indent).map((line, row) => ({
         label: dim((row === 0 ? label : "").padEnd(LABEL)),

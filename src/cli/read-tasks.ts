@@ -10,7 +10,7 @@ import { toTask } from "../machines/task/view.ts";
 import type { JournalReader } from "../services/store/sqlite/journal-reader.ts";
 import { addUp, hasEnded, type Usage } from "../task.ts";
 import { CommandError } from "./command.ts";
-import { failureOf, openClient, requestLiveTasks } from "./status-api.ts";
+import { failureOf, openClient, requestLiveTasks } from "./open-api.ts";
 import { findTask, hasTaskDatabase, withJournals } from "./task-database.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -6,7 +6,7 @@ import { type AskedFor, findEvent, type Position, positionAfter } from "../servi
 import type { PossibleEvent } from "../services/replay/possible-events.ts";
 import { duration } from "../services/text/amounts.ts";
 import { type CommandContext, CommandError, printJson } from "./command.ts";
-import { describeEffect, fieldsOf, formatSteps, rowsOf, shown } from "./format-replay.ts";
+import { describeEffect, fieldsOf, formatSteps, shown, stepRows } from "./format-replay.ts";
 import { clockTime, type Terminal } from "./terminal.ts";
 
 /** What never changes, or is shown otherwise. */
@@ -38,7 +38,7 @@ const possibleLine =
     const { event } = step;
     const later = event.at > now ? `at ${clockTime(event.at)}` : "";
     // What the regions raise for each other shows in where they go.
-    const led = rowsOf(step).filter(({ label }) => label !== "with" && label !== "raises");
+    const led = stepRows(step).filter(({ label }) => label !== "with" && label !== "raises");
     return [
       toSingleLine([event.type, which, later].filter(Boolean).join(" ")),
       led.map(({ label, text }) => `${label} ${text}`).join(" · "),

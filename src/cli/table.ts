@@ -18,7 +18,7 @@ export interface Cell {
 }
 
 /** A row, and lines that stand below it, from its second column on. */
-export interface Row {
+export interface TableRow {
   cells: Cell[];
   below?: Cell[];
 }
@@ -29,7 +29,7 @@ const GAP = "  ";
 const LEAST_LAST = 24;
 
 /** Where the columns of a table fit on a screen: the indexes of those that are shown, and their widths. */
-const fitColumns = (columns: readonly Column[], rows: readonly Row[], screen: number) => {
+const fitColumns = (columns: readonly Column[], rows: readonly TableRow[], screen: number) => {
   const natural = columns.map(({ title }, index) =>
     Math.max(columnsOf(title), ...rows.map(({ cells }) => columnsOf(cells[index]?.text ?? ""))),
   );
@@ -48,7 +48,7 @@ const fitColumns = (columns: readonly Column[], rows: readonly Row[], screen: nu
 };
 
 /** Formats a table as wide as the screen at most. The last column gets what the others leave, and is cut. */
-export const formatTable = (columns: readonly Column[], rows: readonly Row[], screen: Terminal): string[] => {
+export const formatTable = (columns: readonly Column[], rows: readonly TableRow[], screen: Terminal): string[] => {
   const { shown, widths } = fitColumns(columns, rows, screen.columns);
   const last = shown.at(-1);
 

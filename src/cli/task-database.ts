@@ -1,11 +1,12 @@
 // Node before 22.5 has no SQLite. The command then runs itself again with a runtime that has it: OpenCode is one.
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Journal } from "../machines/task/replay.ts";
 import { errorMessage } from "../services/platform/log.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { dataFolder } from "../services/platform/private-files.ts";
+import type { ExportedFile } from "../services/promises/exported-journal.ts";
 import { databaseError, type FaultKind, type OpenDatabase } from "../services/store/sqlite/database.ts";
 import { loadSqlite } from "../services/store/sqlite/driver.ts";
 import { type JournalReader, type NamedTask, openJournalReader } from "../services/store/sqlite/journal-reader.ts";
@@ -131,4 +132,27 @@ export const journalOf = (journals: JournalReader, id: string): Journal => {
   const journal = journals.journal(task.id);
   if (!journal) throw new CommandError(`Task ${task.id} has just been cleared.`);
   return journal;
+};
+
+/**
+ * Reads an exported journal.
+ * @throws CommandError that names the file, and what is wrong with it
+ */
+export const readExported = <File>(path: string, parse: (text: string) => File | { wrong: string }): File => {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new CommandError(`The file cannot be read: ${errorMessage(error)}.`);
+  }
+  const read = parse(text);
+  if (typeof read === "object" && read !== null && "wrong" in read)
+    throw new CommandError(`The file ${path} ${read.wrong}. Use a file written by the command "export".`);
+  return read;
+};
+
+/** Writes where an exported journal comes from. */
+export const originLine = ({ facts }: Pick<ExportedFile, "facts">): string => {
+  const text = facts.hasText ? "" : ", without text";
+  return `Exported at ${facts.exportedAt} by version ${toSingleLine(facts.plugin)}${text}.`;
 };

@@ -2,12 +2,12 @@ import type { ApiTask } from "../client/api-types.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { compactNumber, dollars, shortTime } from "../services/text/amounts.ts";
 import { onServer } from "../services/text/model-and-server.ts";
-import { incompleteInShort } from "../services/text/result.ts";
+import { requestLine } from "../services/text/request-text.ts";
+import { incompleteInShort } from "../services/text/result-text.ts";
 import { runTime, stateOf, type Urgency, urgencyOf } from "../services/text/task-state.ts";
-import { requestLine } from "../services/text/user-request.ts";
 import { hasEnded, type Usage } from "../task.ts";
 import { PROGRAM } from "./command.ts";
-import { type Cell, type Column, formatTable, type Row } from "./table.ts";
+import { type Cell, type Column, formatTable, type TableRow } from "./table.ts";
 import type { Style, Terminal } from "./terminal.ts";
 
 /** Characters of an id that are shown at least: ids of tasks that are launched together begin alike. */
@@ -90,7 +90,7 @@ const requestsOf = (task: ApiTask, id: string): Cell[] => {
 /** Formats tasks as a table: what waits for a person first, with what it asks. `now` is epoch milliseconds. */
 export const taskTable = (tasks: readonly ApiTask[], terminal: Terminal, now: number): string[] => {
   const ids = shortIds(tasks.map(({ sessionID }) => sessionID));
-  const rows = tasks.toSorted(byUrgency).map((task): Row => {
+  const rows = tasks.toSorted(byUrgency).map((task): TableRow => {
     const id = toSingleLine(ids.get(task.sessionID) ?? task.sessionID);
     const about: Cell = { text: aboutOf(task), ...(hasEnded(task) ? { style: "dim" } : {}) };
     return {

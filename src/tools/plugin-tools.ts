@@ -1,11 +1,11 @@
 import type { Options, Toolset } from "../options.ts";
 import { errorMessage, type Log } from "../services/platform/log.ts";
-import type { ToolNames } from "../services/text/notice.ts";
+import type { ToolNames } from "../services/text/notice-text.ts";
 import type { Tool, ToolDeps } from "./define-tool.ts";
-import { elishaNames, elishaToolset } from "./elisha/toolset.ts";
+import { elishaNames, elishaToolset } from "./elisha/elisha-toolset.ts";
 import { READ_TOOL, subagentsOf } from "./subtasks/subagents.ts";
-import { subtasksNames, subtasksToolset } from "./subtasks/toolset.ts";
-import { tasksNames, tasksToolset } from "./tasks/toolset.ts";
+import { subtasksNames, subtasksToolset } from "./subtasks/subtasks-toolset.ts";
+import { tasksNames, tasksToolset } from "./tasks/tasks-toolset.ts";
 
 /** Returns the tool names that texts mention: for each use the tool of the first toolset that has one. */
 export const toolNames = (toolsets: Toolset[], prefix: string): ToolNames => {

@@ -6,8 +6,8 @@ import { createDialogKeys, createDialogs } from "./screen/dialogs.ts";
 import { createGuard } from "./screen/guard.ts";
 import { followKnown } from "./screen/known-tasks.ts";
 import { createList } from "./screen/list-dialog.ts";
-import { createNavigation, readPanelOptions, registerCommands, shownKey } from "./screen/navigation.ts";
-import { announceOngoing, registerSlots } from "./screen/slots.ts";
+import { createNavigation, readPanelOptions, registerPanelCommands, shownKey } from "./screen/navigation.ts";
+import { announceOngoing, registerSlots } from "./screen/panel-slots.ts";
 
 const ID = "opencode-taskchart";
 
@@ -24,7 +24,7 @@ const tui: TuiPlugin = async (api, given) => {
   const act = createActions(api.ui, client, createDialogs(api, keepKeys), guard);
   const openList = createList(api, client, known, guard, navigation, act, keepKeys);
   const shown = (key: string | undefined) => key && shownKey(key, api);
-  registerCommands(api, guard, { list: options.key, back: options.backKey }, { openList, back: navigation.back });
+  registerPanelCommands(api, guard, { list: options.key, back: options.backKey }, { openList, back: navigation.back });
   announceOngoing(api, known, guard);
   const shownKeys = { list: shown(options.key), back: shown(options.backKey) };
   registerSlots(api, known, guard, shownKeys, navigation.open);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Toolset } from "../../src/options.ts";
-import type { OnParentCancel } from "../../src/tools/subtasks/toolset.ts";
+import type { OnParentCancel } from "../../src/tools/subtasks/subtasks-toolset.ts";
 import { changed } from "./changed-schedule.ts";
 import { clockOff, sceneOfFiles, stepsOfFiles } from "./drawn-file-steps.ts";
 import { stepsOfOne, stepsOfSeveral } from "./drawn-steps.ts";

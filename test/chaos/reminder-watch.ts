@@ -1,5 +1,5 @@
 import type { HostEvent } from "../../src/machines/host-events.ts";
-import { isTaskReminder } from "../../src/services/text/reminders.ts";
+import { isTaskReminder } from "../../src/services/text/reminder-text.ts";
 import type { Stage } from "../fakes/stage.ts";
 import type { HostCall } from "./calls.ts";
 import type { CountedProcess } from "./counted-process.ts";

@@ -1,5 +1,5 @@
 import type { Toolset } from "../../src/options.ts";
-import type { OnParentCancel } from "../../src/tools/subtasks/toolset.ts";
+import type { OnParentCancel } from "../../src/tools/subtasks/subtasks-toolset.ts";
 import type { Limits } from "./limits.ts";
 import type { Step } from "./steps.ts";
 

@@ -1,7 +1,7 @@
 import type { Toolset } from "../../src/options.ts";
 import type { TaskStatus } from "../../src/task.ts";
 import { PREFIX, READ_TOOL } from "../../src/tools/subtasks/subagents.ts";
-import type { OnParentCancel } from "../../src/tools/subtasks/toolset.ts";
+import type { OnParentCancel } from "../../src/tools/subtasks/subtasks-toolset.ts";
 import type { AgentCall, ReportedEnd, ToolCall, ToolsetWords, Wait } from "./agent-call.ts";
 
 /** Says for each call that a toolset offers which tool it is. */

@@ -21,6 +21,8 @@ import type { CallContext } from "../../src/tools/define-tool.ts";
 import { fixedTools, readingTools, toolNames } from "../../src/tools/plugin-tools.ts";
 import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
 import { type OnParentCancel, subtasksToolset } from "../../src/tools/subtasks/toolset.ts";
+import type { OnParentCancel } from "../../src/tools/subtasks/subtasks-toolset.ts";
+import { subtasksToolset } from "../../src/tools/subtasks/subtasks-toolset.ts";
 import { createMemory } from "./disk.ts";
 import { createFakeHost, type FakeHost } from "./fake-host.ts";
 import { createFakeProcess, type FakeProcess } from "./fake-process.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { resultOf } from "../../src/tools/elisha/result.ts";
-import { endedResult, isEnded } from "../../src/tools/subtasks/result.ts";
+import { resultOf } from "../../src/tools/elisha/elisha-result.ts";
+import { endedResult, isEnded } from "../../src/tools/subtasks/subtask-result.ts";
 import { createStage } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 

@@ -6,7 +6,7 @@ import type { Database } from "../../src/services/store/sqlite/database.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { ensureSchema } from "../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
-import { tasksNames } from "../../src/tools/tasks/toolset.ts";
+import { tasksNames } from "../../src/tools/tasks/tasks-toolset.ts";
 import { createStage, PARENT } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { ownerOf } from "../services/store/owners.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tasksToolset } from "../../src/tools/tasks/toolset.ts";
+import { tasksToolset } from "../../src/tools/tasks/tasks-toolset.ts";
 import { unavailable } from "../fakes/fake-host.ts";
 import { createStage } from "../fakes/stage.ts";
 

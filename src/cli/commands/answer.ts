@@ -1,8 +1,8 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { replyProblem } from "../../services/text/user-reply.ts";
-import { answerLine, requestDetails, requestLine } from "../../services/text/user-request.ts";
 import type { OpenUserRequest, UserReply } from "../../user-request.ts";
+import { answerLine, requestDetails, requestLine } from "../../services/text/request-text.ts";
 import {
   CALLED_AS,
   type CommandContext,
@@ -13,7 +13,7 @@ import {
   printJson,
   taskIdOf,
 } from "../command.ts";
-import { liveTasks, openClient, received } from "../status-api.ts";
+import { liveTasks, openClient, received } from "../open-api.ts";
 import { dateTime, type Terminal } from "../terminal.ts";
 
 /** An open request, and the task that it is shown with. */

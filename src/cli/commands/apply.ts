@@ -1,6 +1,12 @@
 // A person applies a task's changes, all of them or nothing: docs/decisions/245-a-person-applies-changes.md
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { attemptOf, changedFile, changesSummary, cutOffSentence, leftOutLines } from "../../services/text/worktree.ts";
+import {
+  attemptOf,
+  changedFile,
+  changesSummary,
+  cutOffSentence,
+  leftOutLines,
+} from "../../services/text/worktree-text.ts";
 import type { NotDone } from "../../services/worktrees/left-changes.ts";
 import { type CommandContext, CommandError, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 import type { TaskWorktree } from "../task-worktree.ts";

@@ -16,7 +16,7 @@ import {
   TASK_ID,
   taskIdOf,
 } from "../command.ts";
-import { liveTasks, openClient, received } from "../status-api.ts";
+import { liveTasks, openClient, received } from "../open-api.ts";
 import { stateCell } from "../task-table.ts";
 import { count } from "../terminal.ts";
 

@@ -1,4 +1,10 @@
-import { attemptOf, changedFile, changesSummary, cutOffSentence, leftOutLines } from "../../services/text/worktree.ts";
+import {
+  attemptOf,
+  changedFile,
+  changesSummary,
+  cutOffSentence,
+  leftOutLines,
+} from "../../services/text/worktree-text.ts";
 import { type CommandContext, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 
 /** `opencode-taskchart discard`: removes a task's worktree with what it changed there. */

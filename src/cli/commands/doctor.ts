@@ -5,7 +5,7 @@ import { dataFolder } from "../../services/platform/private-files.ts";
 import type { OpenDatabase } from "../../services/store/sqlite/database.ts";
 import { loadSqlite } from "../../services/store/sqlite/driver.ts";
 import { type CommandContext, command, EXIT, examples, printJson } from "../command.ts";
-import type { Check, Examined } from "../doctor/check.ts";
+import type { Check, Examined } from "../doctor/examined.ts";
 import { checkOpenCode, checkOptions } from "../doctor/opencode.ts";
 import { checkProcesses, checkServer } from "../doctor/processes.ts";
 import { checkDatabase, checkFolder } from "../doctor/storage.ts";

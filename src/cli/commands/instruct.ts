@@ -1,5 +1,5 @@
 import { type CommandContext, command, examples, named, printJson, promptOf, TASK_ID, taskIdOf } from "../command.ts";
-import { openClient, received } from "../status-api.ts";
+import { openClient, received } from "../open-api.ts";
 
 /** `opencode-taskchart steer`: gives a running task a further instruction. */
 export const steerCommand = ({ terminal }: CommandContext) =>

@@ -2,7 +2,7 @@ import type { ApiTask } from "../../client/api-types.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { formatUsage } from "../../services/text/amounts.ts";
-import { receiptLines } from "../../services/text/receipt.ts";
+import { receiptLines } from "../../services/text/receipt-text.ts";
 import { hasEnded } from "../../task.ts";
 import {
   type CommandContext,

@@ -14,9 +14,8 @@ import {
   TASK_ID,
   taskIdOf,
 } from "../command.ts";
-import { originLine, readExported } from "../exported-file.ts";
 import { compareReplay, formatSteps } from "../format-replay.ts";
-import { journalOf, withJournals } from "../task-database.ts";
+import { journalOf, originLine, readExported, withJournals } from "../task-database.ts";
 import type { Terminal } from "../terminal.ts";
 
 const headerLines = ({ taskId, snapshot }: Journal, terminal: Terminal): string[] => {

@@ -3,8 +3,8 @@ import { cut } from "../../services/platform/columns.ts";
 import { afterEvent, type FeedEvent, type FollowedTasks, NO_TASKS } from "../../client/follow-tasks.ts";
 import { hasEnded } from "../../task.ts";
 import { type CommandContext, CommandError, command, examples, PROGRAM } from "../command.ts";
+import { openClient } from "../open-api.ts";
 import { ownUsage } from "../read-tasks.ts";
-import { openClient } from "../status-api.ts";
 import { summaryLine, taskTable } from "../task-table.ts";
 import { clockTime, type Terminal } from "../terminal.ts";
 
@@ -21,7 +21,7 @@ const lostLine = ({ kind, reason }: ApiFailure): string =>
     : `${reason} Trying again.`;
 
 /** Returns what the screen shows of the tasks: those that have not ended, and as many of the ended ones as fit. */
-export const frame = ({ tasks, lost, server }: FollowedTasks, terminal: Terminal, now: number): string[] => {
+export const watchFrame = ({ tasks, lost, server }: FollowedTasks, terminal: Terminal, now: number): string[] => {
   const all = [...tasks.values()];
   const live = all.filter((task) => !hasEnded(task));
   const summary = live.length > 0 ? summaryLine(live, ownUsage(live)) : "No task is under way";
@@ -51,7 +51,7 @@ const watch = async (feed: AsyncIterable<FeedEvent>, ending: AbortController, te
   const screen = terminal.openScreen({ onKey: (key) => key === "q" && end(), onResize: () => draw(), onEnd: end });
   const draw = () => {
     frameTimer = undefined;
-    if (hasNews) screen.draw(frame(known, terminal, Date.now()));
+    if (hasNews) screen.draw(watchFrame(known, terminal, Date.now()));
   };
   const ticking = setInterval(draw, TICK_MS);
   try {

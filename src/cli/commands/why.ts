@@ -1,11 +1,11 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { answerLine } from "../../services/text/user-request.ts";
-import { waitText } from "../../services/text/waiting.ts";
+import { answerLine } from "../../services/text/request-text.ts";
+import { waitText } from "../../services/text/waiting-text.ts";
 import { hasEnded } from "../../task.ts";
 import { CALLED_AS, type CommandContext, command, examples, named, printJson, TASK_ID, taskIdOf } from "../command.ts";
-import { liveTasks, openClient, received } from "../status-api.ts";
+import { liveTasks, openClient, received } from "../open-api.ts";
 import { byUrgency } from "../task-table.ts";
 import type { Terminal } from "../terminal.ts";
 

@@ -6,7 +6,7 @@ import { errorMessage } from "../../services/platform/log.ts";
 import { isRunning, thisProcessIdentity } from "../../services/platform/process-identity.ts";
 import { HEARTBEAT_MS, type KnownOwner, LEASE_MS } from "../../services/store/ownership.ts";
 import { shortTime } from "../../services/text/amounts.ts";
-import type { Check, Examined } from "./check.ts";
+import type { Check, Examined } from "./examined.ts";
 
 /** A process, as a person recognizes it. */
 export interface NamedProcess {

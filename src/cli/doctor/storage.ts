@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { KnownOwner } from "../../services/store/ownership.ts";
 import { databaseError, type OpenDatabase } from "../../services/store/sqlite/database.ts";
 import { type FileReport, readFileReport } from "../../services/store/sqlite/file-report.ts";
-import type { Check, Examined } from "./check.ts";
+import type { Check, Examined } from "./examined.ts";
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
 

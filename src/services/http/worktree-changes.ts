@@ -1,5 +1,5 @@
 import { toSingleLine } from "../platform/plain-text.ts";
-import { attemptOf } from "../text/worktree.ts";
+import { attemptOf } from "../text/worktree-text.ts";
 import { pathsOf } from "../worktrees/folders.ts";
 import {
   applyLeftChanges,

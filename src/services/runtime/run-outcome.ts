@@ -5,7 +5,7 @@ import type { Incompleteness } from "../../receipt.ts";
 import type { HostMessage } from "../host/host.ts";
 import { besideText, CONTENT_FILTER_ERROR, type ModelRef, type RunAnswer, type TaskError } from "../../task.ts";
 import { isOwnMessageID } from "../platform/ids.ts";
-import { neverEnded } from "../text/limits.ts";
+import { neverEnded } from "../text/limit-text.ts";
 
 /** What was read of an idle session, and the run whose outcome is wanted. */
 export interface RunObservation {

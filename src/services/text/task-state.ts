@@ -1,6 +1,6 @@
 import { hasEnded, type Task, type TaskStatus, type WaitsFor } from "../../task.ts";
 import type { OwnText } from "./own-text.ts";
-import { incompleteInShort } from "./result.ts";
+import { incompleteInShort } from "./result-text.ts";
 
 /** What a person sees first of a live task: it asks them, is silent, waits for its turn, or is at work. */
 export type Urgency = "asks" | "silent" | "working" | "queued" | "ended";

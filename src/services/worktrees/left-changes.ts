@@ -4,7 +4,7 @@ import { existsSync, rmSync } from "node:fs";
 import { type ChangedFile, hasEnded, type LeftOut, type Task } from "../../task.ts";
 import { errorMessage } from "../platform/log.ts";
 import { toSingleLine } from "../platform/plain-text.ts";
-import { cutOffSentence } from "../text/worktree.ts";
+import { cutOffSentence } from "../text/worktree-text.ts";
 import { isCutOff, isThere, pathsOf, type WorktreePaths } from "./folders.ts";
 import type { Conflict } from "./git/apply-changes.ts";
 import { GitError } from "./git/git.ts";

@@ -1,12 +1,18 @@
 import { duration, formatUsage, formatUsageWithin } from "../../services/text/amounts.ts";
 import { modelName, wentOn } from "../../services/text/model-and-server.ts";
-import { overlapSummary, sharedFiles } from "../../services/text/overlaps.ts";
+import { overlapSummary, sharedFiles } from "../../services/text/overlap-text.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
-import { receiptReport } from "../../services/text/receipt.ts";
-import { EARLIER_TEXT, fenceResult, incompleteInShort, quoteError, whyIncomplete } from "../../services/text/result.ts";
-import { attentionSummary, SHORT_CHARS } from "../../services/text/user-request.ts";
-import { queueSummary, waitText } from "../../services/text/waiting.ts";
-import { worktreeReport } from "../../services/text/worktree.ts";
+import { receiptReport } from "../../services/text/receipt-text.ts";
+import { attentionSummary, SHORT_CHARS } from "../../services/text/request-text.ts";
+import {
+  EARLIER_TEXT,
+  fenceResult,
+  incompleteInShort,
+  quoteError,
+  whyIncomplete,
+} from "../../services/text/result-text.ts";
+import { queueSummary, waitText } from "../../services/text/waiting-text.ts";
+import { worktreeReport } from "../../services/text/worktree-text.ts";
 import {
   addUp,
   countTasks,

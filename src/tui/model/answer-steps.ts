@@ -16,7 +16,7 @@ export type ChoiceValue =
   | { kind: "done" };
 
 /** What is asked next: a choice, or a text. */
-export interface Step {
+export interface AnswerStep {
   title: string;
   choices: Choice[];
 }
@@ -24,7 +24,7 @@ export interface Step {
 /** How far a request has been answered: the choices for each question, in order; the last may go on. */
 export type Answers = readonly (readonly string[])[];
 
-const permissionStep = ({ what, always = [] }: OpenUserRequest): Step => ({
+const permissionStep = ({ what, always = [] }: OpenUserRequest): AnswerStep => ({
   title: `Permission: ${what}`,
   choices: [
     { title: "Allow once", value: { kind: "reply", reply: "once" } },
@@ -49,7 +49,7 @@ const questionStep = (
   { question, options, multiple, custom }: UserQuestion,
   chosen: readonly string[],
   place: string,
-): Step => ({
+): AnswerStep => ({
   title: `${place}${question}`,
   choices: [
     ...options.map((option): Choice => {
@@ -63,7 +63,7 @@ const questionStep = (
 });
 
 /** Returns what is to be chosen next to answer a request; undefined once all questions are answered. */
-export const nextStep = (request: OpenUserRequest, answers: Answers): Step | undefined => {
+export const nextStep = (request: OpenUserRequest, answers: Answers): AnswerStep | undefined => {
   if (request.kind === "permission") return permissionStep(request);
   const questions = request.questions ?? [];
   const open = Math.max(0, answers.length - 1);
@@ -72,10 +72,10 @@ export const nextStep = (request: OpenUserRequest, answers: Answers): Step | und
 };
 
 /** What a choice leads to: a reply that is complete, a text that the person has to write, or the next step. */
-export type Outcome = { reply: UserReply } | { write: "message" | "answer" } | { answers: Answers };
+export type AnswerProgress = { reply: UserReply } | { write: "message" | "answer" } | { answers: Answers };
 
 /** Goes on to the next question, or completes the reply after the last one. */
-const answered = (request: OpenUserRequest, answers: Answers): Outcome => {
+const answered = (request: OpenUserRequest, answers: Answers): AnswerProgress => {
   if (answers.length < (request.questions?.length ?? 0)) return { answers: [...answers, []] };
   return { reply: { requestId: request.id, answers: answers.map((chosen) => [...chosen]) } };
 };
@@ -84,7 +84,7 @@ const answered = (request: OpenUserRequest, answers: Answers): Outcome => {
 const withLast = (answers: Answers, chosen: readonly string[]): Answers => [...answers.slice(0, -1), chosen];
 
 /** Returns what follows from a choice. `answers` is `[[]]` at first. */
-export const afterChoice = (request: OpenUserRequest, answers: Answers, value: ChoiceValue): Outcome => {
+export const afterChoice = (request: OpenUserRequest, answers: Answers, value: ChoiceValue): AnswerProgress => {
   const begun = answers.length === 0 ? [[]] : answers;
   const chosen = begun.at(-1) ?? [];
   const question = request.questions?.[begun.length - 1];
@@ -112,7 +112,7 @@ export const afterText = (
   answers: Answers,
   what: "message" | "answer",
   text: string,
-): Outcome => {
+): AnswerProgress => {
   if (what === "message") return { reply: { requestId: request.id, reply: "reject", message: text } };
   const begun = answers.length === 0 ? [[]] : answers;
   const chosen = [...(begun.at(-1) ?? []), text];

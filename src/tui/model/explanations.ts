@@ -1,17 +1,17 @@
 import type { Changes } from "../../client/api-types.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 import { onServer } from "../../services/text/model-and-server.ts";
-import { overlapSummary } from "../../services/text/overlaps.ts";
-import { receiptSummary } from "../../services/text/receipt.ts";
-import { whatResultLacks } from "../../services/text/result.ts";
 import { descendantsOf } from "../../client/status-api-client.ts";
+import { overlapSummary } from "../../services/text/overlap-text.ts";
+import { receiptSummary } from "../../services/text/receipt-text.ts";
+import { whatResultLacks } from "../../services/text/result-text.ts";
 import {
   changedFile,
   changesSummary,
   cutOffSentence,
   leftOutLines,
   possibleDecisions,
-} from "../../services/text/worktree.ts";
+} from "../../services/text/worktree-text.ts";
 import { hasEnded } from "../../task.ts";
 import type { PanelTask } from "./tasks.ts";
 

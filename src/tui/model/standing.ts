@@ -1,7 +1,7 @@
 import { onServer } from "../../services/text/model-and-server.ts";
-import { sharedFiles } from "../../services/text/overlaps.ts";
+import { sharedFiles } from "../../services/text/overlap-text.ts";
 import { doingOf, endOf, isQueued } from "../../services/text/task-state.ts";
-import { ordinal } from "../../services/text/waiting.ts";
+import { ordinal } from "../../services/text/waiting-text.ts";
 import { hasEnded } from "../../task.ts";
 import type { Tone } from "./line.ts";
 import type { Row } from "./tasks.ts";

@@ -2,7 +2,7 @@ import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import type { ApiResult } from "../../client/api-result.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
 import type { UserReply } from "../../user-request.ts";
-import { type Answers, afterChoice, afterText, nextStep, type Outcome } from "../model/answer-steps.ts";
+import { type AnswerProgress, type Answers, afterChoice, afterText, nextStep } from "../model/answer-steps.ts";
 import { changesQuestion, noChanges, stopQuestion, whyText } from "../model/explanations.ts";
 import { refusalOf, requestsOf, type TaskAction } from "../model/list-state.ts";
 import type { AskedRequest, PanelTask } from "../model/tasks.ts";
@@ -40,7 +40,7 @@ export const createActions = (
       const step = nextStep(request, answers);
       const chosen = step && (await dialogs.choose(step));
       if (!chosen) return;
-      let outcome: Outcome = afterChoice(request, answers, chosen);
+      let outcome: AnswerProgress = afterChoice(request, answers, chosen);
       if ("write" in outcome) {
         const title = outcome.write === "message" ? "Say why it is rejected" : step.title;
         const text = await dialogs.write(title, `${task.description} (${task.agent})`);

@@ -1,6 +1,6 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createComponent, type JSX, onCleanup } from "solid-js";
-import type { Choice, ChoiceValue, Step } from "../model/answer-steps.ts";
+import type { AnswerStep, Choice, ChoiceValue } from "../model/answer-steps.ts";
 import type { Explanation } from "../model/explanations.ts";
 import { element } from "./element.ts";
 
@@ -80,7 +80,7 @@ export const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">,
           onCancel: () => resolve(undefined),
         }),
       ),
-    choose: ({ title, choices }: Step) =>
+    choose: ({ title, choices }: AnswerStep) =>
       ask<ChoiceValue>((resolve) =>
         createComponent(ui.DialogSelect<ChoiceValue>, {
           title,

@@ -5,7 +5,7 @@ import { afterEvent, type FollowedTasks, NO_TASKS } from "../../client/follow-ta
 import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { tasksBelow } from "../../client/tasks-below.ts";
 import { hasEnded } from "../../task.ts";
-import { otherMachine, otherMachineText, problemOf } from "../model/messages.ts";
+import { otherMachine, otherMachineText, problemOf } from "../model/panel-messages.ts";
 import { conversationOf, type PanelTask, tasksOf, withEarlier } from "../model/tasks.ts";
 import type { Guard } from "./guard.ts";
 

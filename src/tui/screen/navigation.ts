@@ -73,7 +73,7 @@ export const createNavigation = (api: Pick<TuiPluginApi, "route" | "ui">, known:
 };
 
 /** Registers the commands `/tasks` and `/back`, in the palette, too, and with their keys. */
-export const registerCommands = (
+export const registerPanelCommands = (
   { keymap, lifecycle }: TuiPluginApi,
   guard: Guard,
   keys: Keys,

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { dateTime } from "../../../src/cli/terminal.ts";
-import { shellCommand } from "../../../src/services/text/user-request.ts";
+import { shellCommand } from "../../../src/services/text/request-text.ts";
 import type { OpenUserRequest } from "../../../src/user-request.ts";
 import { type Served, serve, temporaryFolder } from "../../services/http/served.ts";
 import { commandHere, opencodeTaskchart } from "../command-line.ts";

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { frame } from "../../../src/cli/commands/watch.ts";
+import { watchFrame } from "../../../src/cli/commands/watch.ts";
 import { runCommand } from "../../../src/cli/run-command.ts";
 import type { ApiTask } from "../../../src/client/api-types.ts";
 import { PATIENCE_MS } from "../../patience.ts";
@@ -27,7 +27,7 @@ const known = (...tasks: ApiTask[]) => ({ tasks: new Map(tasks.map((each) => [ea
 
 test("a frame is as high as the screen: sums on top, the table, and what was left out below", () => {
   const tasks = Array.from({ length: 9 }, (_, index) => task(`ses_task00${index}`));
-  const high = frame(known(...tasks), scriptedTerminal({ columns: 80, rows: 20 }), NOW);
+  const high = watchFrame(known(...tasks), scriptedTerminal({ columns: 80, rows: 20 }), NOW);
   expect(high).toHaveLength(20);
   expect(high.slice(0, 4)).toEqual([
     "9 running · 9k tokens · $4.50",
@@ -36,27 +36,27 @@ test("a frame is as high as the screen: sums on top, the table, and what was lef
     "task000  running  general  2m 13s      1k  $0.50  about ses_task000",
   ]);
   expect(high.at(-1)).toMatch(/^\d\d:\d\d:\d\d {2}q quits$/);
-  const low = frame(known(...tasks), scriptedTerminal({ columns: 80, rows: 10 }), NOW);
+  const low = watchFrame(known(...tasks), scriptedTerminal({ columns: 80, rows: 10 }), NOW);
   expect(low).toHaveLength(10);
   expect(low.at(-1)).toMatch(/q quits {2}4 more lines: opencode-taskchart list$/);
-  const ended = frame(known(task("ses_a", { status: "completed", completedAt: BEGAN })), scriptedTerminal(), NOW);
+  const ended = watchFrame(known(task("ses_a", { status: "completed", completedAt: BEGAN })), scriptedTerminal(), NOW);
   expect(ended[0]).toBe("No task is under way");
 });
 
 test("a task on another server names it", () => {
   const away = task("ses_a", { agent: "explore", server: { id: "srv_1", label: "desk" } });
-  expect(frame(known(away), scriptedTerminal(), NOW)[3]).toMatch(/running +explore on desk /);
+  expect(watchFrame(known(away), scriptedTerminal(), NOW)[3]).toMatch(/running +explore on desk /);
 });
 
 test("while OpenCode is not there, it says so, and shows what it last heard", () => {
   const server = { port: 1, pid: 2, startedAt: BEGAN, version: "1.0.0" };
   const lost = { ok: false, kind: "notRunning", reason: "gone" } as const;
-  const [head, , , row, ...rest] = frame({ ...known(task("ses_a")), server, lost }, scriptedTerminal(), NOW);
+  const [head, , , row, ...rest] = watchFrame({ ...known(task("ses_a")), server, lost }, scriptedTerminal(), NOW);
   expect(head).toBe("OpenCode is not running: open it in your project. Waiting for it.");
   expect(row).toContain("about ses_a");
   expect(rest.at(-1)).toContain("out of date");
   const busy = { ...lost, kind: "silent", reason: "It is busy." } as const;
-  expect(frame({ ...known(), lost: busy }, scriptedTerminal(), NOW)[0]).toBe("It is busy. Trying again.");
+  expect(watchFrame({ ...known(), lost: busy }, scriptedTerminal(), NOW)[0]).toBe("It is busy. Trying again.");
 });
 
 test("the table follows the tasks, across a restart, until q is pressed", async () => {

@@ -3,7 +3,7 @@ import type { UserRequest } from "../../../src/machines/task/events.ts";
 import type { ToolDeps } from "../../../src/tools/define-tool.ts";
 import { fixedTools } from "../../../src/tools/plugin-tools.ts";
 import { subagentsOf } from "../../../src/tools/subtasks/subagents.ts";
-import { subtasksToolset } from "../../../src/tools/subtasks/toolset.ts";
+import { subtasksToolset } from "../../../src/tools/subtasks/subtasks-toolset.ts";
 import type { UserReply } from "../../../src/user-request.ts";
 import { createDisk } from "../../fakes/disk.ts";
 import { createFakeHost, refused, unavailable } from "../../fakes/fake-host.ts";

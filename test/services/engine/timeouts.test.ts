@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isTaskReminder } from "../../../src/services/text/reminders.ts";
+import { isTaskReminder } from "../../../src/services/text/reminder-text.ts";
 import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { beyondBudget, tookTooLong, tooManyRepeats } from "../../../src/services/text/limits.ts";
+import { beyondBudget, tookTooLong, tooManyRepeats } from "../../../src/services/text/limit-text.ts";
 
 const NONE = { toolCalls: undefined, tokens: undefined, cost: undefined };
 const used = { toolCalls: 41, tokens: 12_345, cost: 0.6, tasks: 0 };

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { RunResult } from "../../../src/machines/task/events.ts";
 import { isDevelopment } from "../../../src/services/host/this-process.ts";
 import { duration } from "../../../src/services/text/amounts.ts";
-import { noticeOf, toastOf } from "../../../src/services/text/notice.ts";
-import { fenceResult } from "../../../src/services/text/result.ts";
+import { noticeOf, toastOf } from "../../../src/services/text/notice-text.ts";
+import { fenceResult } from "../../../src/services/text/result-text.ts";
 import type { TaskCounts } from "../../../src/task.ts";
 import { toolNames } from "../../../src/tools/plugin-tools.ts";
 

@@ -6,7 +6,7 @@ import {
   whyKept,
   worktreeLine,
   worktreeReport,
-} from "../../../src/services/text/worktree.ts";
+} from "../../../src/services/text/worktree-text.ts";
 import type { ChangedFile, WorktreeChanges } from "../../../src/task.ts";
 
 const worktree = { id: "1a2b3c4d", directory: "/data/worktrees/1a2b3c4d/tree", isShared: false };

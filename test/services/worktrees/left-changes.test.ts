@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { cutOffSentence } from "../../../src/services/text/worktree.ts";
+import { cutOffSentence } from "../../../src/services/text/worktree-text.ts";
 import {
   applyLeftChanges,
   discardLeftChanges,

@@ -2,8 +2,8 @@ import { type Entry, lines, type Planted, planted, seenBy, type Unplanted, unpla
 
 /* What elisha-task-domain says: three tools that answer in JSON, and a reminder after a compaction. */
 
-const TOOLSET = "src/tools/elisha/toolset.ts";
-const RESULT = "src/tools/elisha/result.ts";
+const TOOLSET = "src/tools/elisha/elisha-toolset.ts";
+const RESULT = "src/tools/elisha/elisha-result.ts";
 
 const of = (requirement: string, texts: Record<string, Planted | Unplanted | readonly Planted[]>) =>
   lines(["elisha-task-domain"], requirement, undefined, texts);
@@ -47,12 +47,12 @@ export const ofElisha: readonly Entry[] = [
         REMINDED,
       ),
       planted(
-        "src/services/text/reminders.ts",
+        "src/services/text/reminder-text.ts",
         'const BEGIN = "<task-context>";',
         'const BEGIN = "<tasks>";',
         REMINDED,
       ),
-      planted("src/services/text/reminders.ts", 'section("Active:", live),', '"",', REMINDED),
+      planted("src/services/text/reminder-text.ts", 'section("Active:", live),', '"",', REMINDED),
     ],
   }),
   ...of("Task Tools", {

@@ -6,7 +6,7 @@ import { type Entry, lines, planted, seenBy } from "./entry.ts";
 const SESSION = "src/services/engine/launch/fork-session.ts";
 const PLAN = "src/services/engine/launch/fork-plan.ts";
 const TRANSCRIPT = "src/services/text/transcript.ts";
-const TOOLS = "src/tools/tasks/toolset.ts";
+const TOOLS = "src/tools/tasks/tasks-toolset.ts";
 
 /** The child begins with an empty session. */
 export const noFork = planted(

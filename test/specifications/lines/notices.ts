@@ -3,7 +3,7 @@ import { type Entry, lines, type Planted, planted, seenBy } from "./entry.ts";
 
 /* What the specifications say of notices: how they read, and what of them a person sees. */
 
-const NOTICE = "src/services/text/notice.ts";
+const NOTICE = "src/services/text/notice-text.ts";
 const COMPOSED = "src/services/engine/delivery/notices.ts";
 
 /** A notice has only the beginning of a result. */

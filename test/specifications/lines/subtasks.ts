@@ -2,8 +2,8 @@ import { type Entry, lines, type Planted, planted, seenBy, type Unplanted, unpla
 
 /* What subagents-and-subtasks says: one tool for each agent, which waits for its subtask. */
 
-const TOOLSET = "src/tools/subtasks/toolset.ts";
-const RESULT = "src/tools/subtasks/result.ts";
+const TOOLSET = "src/tools/subtasks/subtasks-toolset.ts";
+const RESULT = "src/tools/subtasks/subtask-result.ts";
 const VIEW = "src/machines/task/view.ts";
 const SETUP = "src/machines/task/setup.ts";
 const WAIT = "src/services/engine/operations/wait.ts";
@@ -42,7 +42,7 @@ const notAwaited = planted(TOOLSET, AWAIT, 'const outcome = "ended" as Awaited<R
 const awaitedBriefly = planted(
   TOOLSET,
   AWAIT,
-  `${AWAIT.replace("timeoutMs: undefined", "timeoutMs: 60_000")} if (outcome === "timedOut") return toToolOutput(task.description, abortedResult(name, "AwaitingUser", taskId));`,
+  `${AWAIT.replace("timeoutMs: undefined", "timeoutMs: 60_000")} if (outcome === "timedOut") return subtaskOutput(task.description, abortedResult(name, "AwaitingUser", taskId));`,
 );
 const endNotSeen = planted(
   WAIT,

@@ -11,7 +11,7 @@ import { cutNotice } from "./notices.ts";
 const LAUNCH = "src/services/engine/launch/launch.ts";
 const LIFECYCLE = "src/machines/task/machine.ts";
 const VIEW = "src/machines/task/view.ts";
-const TOOLS = "src/tools/tasks/toolset.ts";
+const TOOLS = "src/tools/tasks/tasks-toolset.ts";
 const READ = "src/tools/tasks/read.ts";
 const FORMAT = "src/tools/tasks/format.ts";
 const PROGRESS = "src/services/runtime/progress.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { plain, wrapped } from "../../../src/tui/model/line.ts";
-import { announcementOf, otherMachine, otherMachineText } from "../../../src/tui/model/messages.ts";
 import { panelLines } from "../../../src/tui/model/panel-lines.ts";
+import { announcementOf, otherMachine, otherMachineText } from "../../../src/tui/model/panel-messages.ts";
 import { ago, ended, NOW, panelTask } from "./panel-tasks.ts";
 
 describe("what goes on from before", () => {

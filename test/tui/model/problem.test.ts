@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import { type Connection, problemOf } from "../../../src/tui/model/messages.ts";
+import { problemOf } from "../../../src/tui/model/panel-messages.ts";
 
 const lost = { ok: false, kind: "notRunning", reason: "OpenCode is not running: open it in your project." } as const;
-const problem = (connection: Partial<Connection>) => problemOf({ hasHeard: false, isOff: false, ...connection });
+const problem = (connection: Partial<Parameters<typeof problemOf>[0]>) =>
+  problemOf({ hasHeard: false, isOff: false, ...connection });
 
 test("a new interface, in which the plugin has not been needed yet, is not called out of date", () => {
   expect(problem({ lost })).toBe("Tasks show here from your first message on.");

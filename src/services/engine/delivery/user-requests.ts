@@ -10,6 +10,7 @@ import { lines, type OwnText, own, quoteLine, vouchFor } from "../../text/own-te
 import { replyProblem } from "../../text/user-reply.ts";
 import { requestLine, requestMessage, requestToPassOn, SHORT_CHARS } from "../../text/user-request.ts";
 import type { EngineContext } from "../context.ts";
+import { requestLine, requestMessage, requestToPassOn, SHORT_CHARS } from "../text/request-text.ts";
 import { createOpenRequests, isNotFound, type OpenRequest, RETRY_MS } from "./open-user-requests.ts";
 import type { SessionNote, SessionNotes } from "./session-notes.ts";
 

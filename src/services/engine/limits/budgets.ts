@@ -4,6 +4,7 @@ import { beyondBudget, tooManyRepeats } from "../../text/limits.ts";
 import type { EngineContext } from "../context.ts";
 import { createBudgetTree } from "./budget-tree.ts";
 import { endRun } from "./end-run.ts";
+import { beyondBudget, type TaskBudget, tooManyRepeats } from "../text/limit-text.ts";
 import { createEndlessSteps } from "./endless-steps.ts";
 
 /** Creates the watch that ends runs beyond a budget, runs that go round in circles, and turns that would never end. */

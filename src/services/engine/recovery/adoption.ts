@@ -9,6 +9,7 @@ import { takeoverToast } from "../../text/reminders.ts";
 import type { EngineContext } from "../context.ts";
 import { cancelChildren, untilEnded } from "../operations/cancel.ts";
 import { ABORT_WAITER, CLEAR_WAITER, FLEET_WAITER, isKnownAfterAbort } from "../operations/waiters.ts";
+import { takeoverToast } from "../text/reminder-text.ts";
 
 /** Milliseconds from the start to the first adoption: not at once, for the host waits for its plugins while it starts. */
 const FIRST_ADOPTION_MS = 50;

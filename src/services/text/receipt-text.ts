@@ -1,7 +1,7 @@
 import type { RanCommand, Receipt, WrittenFile } from "../../receipt.ts";
 import { duration } from "./amounts.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
-import { whyIncomplete } from "./result.ts";
+import { whyIncomplete } from "./result-text.ts";
 
 /** Characters of a command where it stands beside others. */
 const COMMAND_CHARS = 100;

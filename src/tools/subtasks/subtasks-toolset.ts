@@ -1,11 +1,11 @@
 import { z } from "zod";
-import type { ToolNames } from "../../services/text/notice.ts";
+import type { ToolNames } from "../../services/text/notice-text.ts";
 import { own, quoteLine } from "../../services/text/own-text.ts";
 import { quoted, wholeNumber } from "../arguments.ts";
 import { defineTool, elsewhereError, orThrow, shutdownError, type Tool, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller } from "../launch-for-caller.ts";
-import { abortedResult, endedResult, isEnded, notEnded, toToolOutput } from "./result.ts";
 import { PREFIX, READ_TOOL, type Subagent, subtaskNames } from "./subagents.ts";
+import { abortedResult, endedResult, isEnded, notEnded, subtaskOutput } from "./subtask-result.ts";
 
 /**
  * A reference to something that the subtask needs: a line of text, or an object whose values are such lines, as the
@@ -99,20 +99,20 @@ const subtaskTool = (deps: ToolDeps, { name, description }: Subagent, onParentCa
       const prompt = promptOf(title, intent, artifactRefs);
       const launched = await launchForCaller(context, deps, { description: title, prompt, agent: name, priority });
       if (!launched)
-        return toToolOutput(title, abortedResult(name, "The calling turn was aborted; no subtask was launched."));
+        return subtaskOutput(title, abortedResult(name, "The calling turn was aborted; no subtask was launched."));
       const { task } = orThrow(launched);
       const taskId = task.sessionID;
       const outcome = await engine.wait({ taskIds: [taskId], sessionID, callID, signal: abort, timeoutMs: undefined });
       if (outcome === "aborted") {
         if (onParentCancel === "cancel") engine.cancelSilently(taskId);
-        return toToolOutput(task.description, abortedResult(name, ABORT_REASONS[onParentCancel], taskId));
+        return subtaskOutput(task.description, abortedResult(name, ABORT_REASONS[onParentCancel], taskId));
       }
       if (outcome === "stopped") throw shutdownError([taskId]);
       if (outcome === "elsewhere") throw elsewhereError();
       const ended = engine.get(taskId);
       if (!ended || !isEnded(ended)) throw new Error(`Subtask ${taskId} was removed before its result was read.`);
       engine.markRetrieved(ended);
-      return toToolOutput(ended.description, await endedResult(ended, engine));
+      return subtaskOutput(ended.description, await endedResult(ended, engine));
     },
   });
 
@@ -130,7 +130,7 @@ const readTool = ({ engine }: ToolDeps): Tool =>
         const task = orThrow(engine.find(sessionID, taskId));
         if (!isEnded(task)) throw new Error(notEnded(task));
         engine.markRetrieved(task);
-        return toToolOutput(task.description, await endedResult(task, engine), offset);
+        return subtaskOutput(task.description, await endedResult(task, engine), offset);
       },
     },
   );

@@ -2,7 +2,7 @@ import type { ListedTask, Task, UsedUpLimit, Waiting } from "../../task.ts";
 import { duration } from "./amounts.ts";
 import { otherServer } from "./model-and-server.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
-import { awaitedAnswer, SHORT_CHARS } from "./user-request.ts";
+import { awaitedAnswer, SHORT_CHARS } from "./request-text.ts";
 
 const SUFFIXES = { one: "st", two: "nd", few: "rd", other: "th" } as const;
 const ordinals = new Intl.PluralRules("en", { type: "ordinal" });

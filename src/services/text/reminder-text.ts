@@ -1,9 +1,9 @@
 import { hasEnded, type ListedTask, type Task } from "../../task.ts";
 import { duration } from "./amounts.ts";
-import type { ToolNames } from "./notice.ts";
+import type { ToolNames } from "./notice-text.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
-import { attentionSummary, SHORT_CHARS } from "./user-request.ts";
-import { queueSummary } from "./waiting.ts";
+import { attentionSummary, SHORT_CHARS } from "./request-text.ts";
+import { queueSummary } from "./waiting-text.ts";
 
 /** Ended tasks that are listed. Older ones are only counted: an agent seldom needs more of them. */
 const MAX_ENDED = 20;

@@ -6,7 +6,7 @@ import type { PanelTask } from "./tasks.ts";
 const TOGETHER_MS = 30_000;
 
 /** What the interface shows. */
-export interface Shown {
+interface Shown {
   /** The tasks of the conversation that is shown; of the whole directory where none is. */
   tasks: readonly PanelTask[];
   isConversation: boolean;
@@ -17,7 +17,7 @@ export interface Shown {
   after: number;
 }
 
-export interface Announcement {
+interface Announcement {
   message: string;
   /** When the newest of these tasks was interrupted, epoch milliseconds. */
   upTo: number;
@@ -41,7 +41,7 @@ export const announcementOf = ({ tasks, isConversation, after }: Shown): Announc
 };
 
 /** What the interface knows of the server that it hears of tasks from. */
-export interface Connection extends Pick<FollowedTasks, "lost" | "server"> {
+interface Connection extends Pick<FollowedTasks, "lost" | "server"> {
   /** It has received the tasks at least once. */
   hasHeard: boolean;
   /** The environment says that there is no server. */

@@ -1,22 +1,22 @@
 import { z } from "zod";
 import { errorMessage } from "../../services/platform/log.ts";
 import { fail } from "../../services/platform/result.ts";
-import type { ToolNames } from "../../services/text/notice.ts";
+import type { ToolNames } from "../../services/text/notice-text.ts";
 import { wholeNumber } from "../arguments.ts";
 import { defineTool, elsewhereError, shutdownError, type Tool, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller } from "../launch-for-caller.ts";
 import {
   agentNotFound,
   currentResult,
-  failed,
+  elishaOutput,
+  failedResult,
   launchedResult,
   notCancelled,
-  notFound,
   refusal,
   resultOf,
-  toToolOutput,
+  unknownTask,
   waitForResult,
-} from "./result.ts";
+} from "./elisha-result.ts";
 
 /** `opencode run` ends with its agent's first answer, and all running tasks end with it. */
 const COLLECT_FIRST =
@@ -41,9 +41,9 @@ const taskTool = (deps: ToolDeps): Tool =>
       );
       if (!launched) return refusal("The turn was aborted; nothing was launched.");
       if (!launched.ok)
-        return toToolOutput(launched.cause === "agent" ? agentNotFound(agent) : failed(launched.reason));
+        return elishaOutput(launched.cause === "agent" ? agentNotFound(agent) : failedResult(launched.reason));
       const { task, notOffered } = launched.value;
-      return toToolOutput(
+      return elishaOutput(
         async ? launchedResult(task, notOffered) : await waitForResult(deps, task.sessionID, undefined, context),
       );
     },
@@ -65,9 +65,9 @@ const outputTool = (deps: ToolDeps): Tool =>
         return refusal(`timeout is ${timeout}, but must be 0 or more milliseconds.`);
       }
       const found = deps.engine.find(context.sessionID, task_id);
-      if (!found.ok) return toToolOutput(notFound(task_id, found.reason));
+      if (!found.ok) return elishaOutput(unknownTask(task_id, found.reason));
       const taskId = found.value.sessionID;
-      return toToolOutput(
+      return elishaOutput(
         wait ? await waitForResult(deps, taskId, timeout, context) : currentResult(deps.engine, taskId),
         offset,
       );
@@ -84,7 +84,7 @@ const cancelTool = ({ engine }: ToolDeps): Tool =>
       refuse: refusal,
       execute: async ({ task_id }, { sessionID, callID, abort }) => {
         const found = engine.find(sessionID, task_id);
-        if (!found.ok) return toToolOutput(notFound(task_id, found.reason));
+        if (!found.ok) return elishaOutput(unknownTask(task_id, found.reason));
         const taskId = found.value.sessionID;
         // A task that refuses goes on: this answer does not report its end.
         const answered = new AbortController();
@@ -94,11 +94,11 @@ const cancelTool = ({ engine }: ToolDeps): Tool =>
           engine.cancel([taskId]).finally(() => answered.abort()),
         ]);
         if (outcome === "stopped") throw shutdownError([taskId]);
-        if (!cancelled) return toToolOutput(notFound(taskId, `Task ${taskId} was removed meanwhile.`));
+        if (!cancelled) return elishaOutput(unknownTask(taskId, `Task ${taskId} was removed meanwhile.`));
         const { task, refused } = cancelled;
         // What refuses since another process has it goes on there.
         if (outcome === "elsewhere" && refused === undefined) throw elsewhereError();
-        return toToolOutput(refused === undefined ? resultOf(task) : notCancelled(task, `Task ${taskId} ${refused}.`));
+        return elishaOutput(refused === undefined ? resultOf(task) : notCancelled(task, `Task ${taskId} ${refused}.`));
       },
     },
   );

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { whatResultLacks } from "../../services/text/result.ts";
-import { queueSummary } from "../../services/text/waiting.ts";
+import { whatResultLacks } from "../../services/text/result-text.ts";
+import { queueSummary } from "../../services/text/waiting-text.ts";
 import { hasEnded, shortDescription, type Task } from "../../task.ts";
 import type { ToolDeps } from "../define-tool.ts";
 import { truncateField, truncateToLimit } from "../fit-output.ts";
@@ -69,7 +69,7 @@ export const abortedResult = (agentId: string, failureReason: string, taskId?: s
 });
 
 /** Converts a result to a tool's output, with the final message from `offset` characters on. */
-export const toToolOutput = (title: string, result: SubtaskResult, offset = 0) => {
+export const subtaskOutput = (title: string, result: SubtaskResult, offset = 0) => {
   const readOn = (next: number) => `Read on: ${READ_TOOL}(taskId="${result.taskId}", offset=${next}).`;
   return {
     title: shortDescription(title),

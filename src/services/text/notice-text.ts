@@ -5,10 +5,10 @@ import { type Overlap, runningCount, type TaskCounts, type TaskError, type Usage
 import { truncate } from "../platform/plain-text.ts";
 import { duration, formatUsageWithin } from "./amounts.ts";
 import { wentOn } from "./model-and-server.ts";
-import { overlapSummary } from "./overlaps.ts";
+import { overlapSummary } from "./overlap-text.ts";
 import { join, LINE_END, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
-import { receiptSummary } from "./receipt.ts";
-import { EARLIER_TEXT, fenceResult, incompleteInShort, quoteError, whyIncomplete } from "./result.ts";
+import { receiptSummary } from "./receipt-text.ts";
+import { EARLIER_TEXT, fenceResult, incompleteInShort, quoteError, whyIncomplete } from "./result-text.ts";
 
 /** The names of the tools that an agent has, for texts that say what to do next; undefined where it has no such tool. */
 export interface ToolNames {
@@ -34,7 +34,7 @@ export interface NoticeWords {
 }
 
 /** A run that has ended, and how many tasks of its batch have ended when its notice is written. */
-export interface EndedRun {
+export interface NoticedRun {
   end: RunResult;
   batch: TaskCounts;
   /** What was observed of it; absent where that is not known. */
@@ -67,7 +67,7 @@ export interface NoticeStyle {
 const OUTCOME_ICONS = { completed: "✓", error: "✗", cancelled: "⊘" } as const;
 
 /** The counts of the one batch that all runs belong to; undefined when they belong to several. */
-const commonBatch = (ends: EndedRun[]): TaskCounts | undefined => {
+const commonBatch = (ends: NoticedRun[]): TaskCounts | undefined => {
   const [first, ...others] = ends;
   return others.every(({ end }) => end.batchId === first?.end.batchId) ? first?.batch : undefined;
 };
@@ -88,7 +88,7 @@ const stillRunning = (batch: TaskCounts | undefined, session: TaskCounts): OwnTe
   return own`Still running: ${runningCount(batch)} of this batch, ${elsewhere} of other batches.`;
 };
 
-const whileOthersRun = (ends: EndedRun[], session: TaskCounts, output: string | undefined): OwnText => {
+const whileOthersRun = (ends: NoticedRun[], session: TaskCounts, output: string | undefined): OwnText => {
   const [first, ...others] = ends;
   const call = output && first && others.length === 0 ? outputCall(output, first.end.taskId) : nameOf(output ?? "");
   return lines(
@@ -105,7 +105,7 @@ const whatProgressCounts = (batch: TaskCounts | undefined, session: TaskCounts):
   return own`Task Progress counts this batch only: ${batch.total} of the ${session.total}.`;
 };
 
-const whenAllHaveEnded = (ends: EndedRun[], session: TaskCounts, output: string | undefined): OwnText =>
+const whenAllHaveEnded = (ends: NoticedRun[], session: TaskCounts, output: string | undefined): OwnText =>
   lines(
     own`All ${session.total} tasks finished.`,
     whatProgressCounts(commonBatch(ends), session),
@@ -147,7 +147,7 @@ const withoutText = ({ earlierText }: RunResult): OwnText =>
     ? own`The agent finished without writing any text.`
     : own`The agent's last message has no text: it finished without a result.`;
 
-const outcomeOf = ({ end, receipt, overlaps, worktree }: EndedRun): OwnText => {
+const outcomeOf = ({ end, receipt, overlaps, worktree }: NoticedRun): OwnText => {
   const { taskId, outcome, error, result: text } = end;
   const otherModel = wentOn(end);
   const incomplete = whyIncomplete(end);
@@ -193,7 +193,7 @@ const caveat = (end: RunResult): OwnText | undefined => {
   return end.outcome === "completed" && end.result === "" ? own`It has no result.` : undefined;
 };
 
-const visibleText = ({ end, batch, worktree }: EndedRun, { development }: NoticeStyle): OwnText => {
+const visibleText = ({ end, batch, worktree }: NoticedRun, { development }: NoticeStyle): OwnText => {
   const text = lines(
     own`${OUTCOME_ICONS[end.outcome]} **${headline(end)}**`,
     own`Task Progress: ${batch.ended}/${batch.total}`,
@@ -204,7 +204,7 @@ const visibleText = ({ end, batch, worktree }: EndedRun, { development }: Notice
 };
 
 /** Asks the model to fetch nothing, after the sentences that name the tool which reads results. */
-const whatFollows = (ends: EndedRun[], { maxResultChars }: NoticeStyle): OwnText => {
+const whatFollows = (ends: NoticedRun[], { maxResultChars }: NoticeStyle): OwnText => {
   const results = ends.flatMap(({ end: { result: text, earlierText } }) => text || earlierText || []);
   if (results.length === 0) return own``;
   if (results.some((text) => text.length > maxResultChars))
@@ -221,7 +221,12 @@ const whatFollows = (ends: EndedRun[], { maxResultChars }: NoticeStyle): OwnText
  * @param session how many of the parent's tasks have ended, of all batches
  * @param cost is said where the host reports any
  */
-export const noticeOf = (ends: EndedRun[], session: TaskCounts, style: NoticeStyle, cost?: NoticeCost): NoticeWords => {
+export const noticeOf = (
+  ends: NoticedRun[],
+  session: TaskCounts,
+  style: NoticeStyle,
+  cost?: NoticeCost,
+): NoticeWords => {
   const advice = runningCount(session) > 0 ? whileOthersRun : whenAllHaveEnded;
   return {
     visible: ends.map((ended) => visibleText(ended, style)),
@@ -237,7 +242,7 @@ export const noticeOf = (ends: EndedRun[], session: TaskCounts, style: NoticeSty
 };
 
 /** Writes what a notice says of one run beside the words of its result, which is taken to be cut: to estimate its length. */
-export const besideResult = (ended: EndedRun, style: NoticeStyle): OwnText => {
+export const besideResult = (ended: NoticedRun, style: NoticeStyle): OwnText => {
   const { result: whole, earlierText } = ended.end;
   const end = { ...ended.end, ...(whole && { result: "……" }), ...(earlierText && { earlierText: "……" }) };
   const cut = result(end, { ...style, maxResultChars: 1 });

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { WAKES } from "../../field-values.ts";
 import { runsHere } from "../../services/text/model-and-server.ts";
-import type { ToolNames } from "../../services/text/notice.ts";
+import type { ToolNames } from "../../services/text/notice-text.ts";
 import { nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
-import { queueSummary } from "../../services/text/waiting.ts";
-import { whyKept } from "../../services/text/worktree.ts";
 import { hasEnded, type Task } from "../../task.ts";
+import { queueSummary } from "../../services/text/waiting-text.ts";
+import { whyKept } from "../../services/text/worktree-text.ts";
 import { type CallContext, defineTool, orThrow, type Tool, type ToolDeps } from "../define-tool.ts";
 import { launchForCaller, requirePermission } from "../launch-for-caller.ts";
 import { formatTaskId } from "./format.ts";

@@ -2,9 +2,9 @@ import { z } from "zod";
 import { duration } from "../../services/text/amounts.ts";
 import { runsHere } from "../../services/text/model-and-server.ts";
 import { type OwnText, own } from "../../services/text/own-text.ts";
-import { quoteError, whatResultLacks } from "../../services/text/result.ts";
-import { attentionSummary } from "../../services/text/user-request.ts";
-import { queueSummary } from "../../services/text/waiting.ts";
+import { attentionSummary } from "../../services/text/request-text.ts";
+import { quoteError, whatResultLacks } from "../../services/text/result-text.ts";
+import { queueSummary } from "../../services/text/waiting-text.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
 import { type CallContext, elsewhereError, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { truncateField, truncateToLimit } from "../fit-output.ts";
@@ -86,7 +86,11 @@ export const notCancelled = (task: Task, reason: string): TaskResult => {
 };
 
 /** Describes a call that failed. */
-export const failed = (reason: string): TaskResult => ({ status: "failed", error: reason, code: "SESSION_ERROR" });
+export const failedResult = (reason: string): TaskResult => ({
+  status: "failed",
+  error: reason,
+  code: "SESSION_ERROR",
+});
 
 /** Describes an agent that does not exist, in the specification's words. */
 export const agentNotFound = (agent: string): TaskResult => ({
@@ -96,7 +100,7 @@ export const agentNotFound = (agent: string): TaskResult => ({
 });
 
 /** Describes a task that the calling session does not have. */
-export const notFound = (taskId: string, reason: string): TaskResult => ({
+export const unknownTask = (taskId: string, reason: string): TaskResult => ({
   status: "failed",
   task_id: taskId,
   error: reason,
@@ -126,12 +130,12 @@ export const waitForResult = async (
  */
 export const currentResult = (engine: ToolDeps["engine"], taskId: string, waitedMs?: number): TaskResult => {
   const task = engine.get(taskId);
-  if (!task) return notFound(taskId, `Task ${taskId} was removed meanwhile.`);
+  if (!task) return unknownTask(taskId, `Task ${taskId} was removed meanwhile.`);
   if (hasEnded(task)) engine.markRetrieved(task);
   return waitedMs === undefined ? resultOf(task) : timedOut(task, duration(waitedMs));
 };
 
-/** Cuts every text except the agent's result, for which `toToolOutput` has a limit of its own. */
+/** Cuts every text except the agent's result, for which `elishaOutput` has a limit of its own. */
 const trimmed = ({ status, code, result, ...texts }: TaskResult): TaskResult => ({
   status,
   ...Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, truncateField(text)])),
@@ -143,7 +147,7 @@ const trimmed = ({ status, code, result, ...texts }: TaskResult): TaskResult => 
  * Converts a result to a tool's output: JSON with the agent's result from `offset` characters on, and the title and session
  * that the host's interface shows.
  */
-export const toToolOutput = (result: TaskResult, offset = 0) => {
+export const elishaOutput = (result: TaskResult, offset = 0) => {
   const readOn = (next: number) => `Read on: elisha_task_output(task_id="${result.task_id}", offset=${next}).`;
   return {
     title: result.title ?? "",
@@ -153,4 +157,4 @@ export const toToolOutput = (result: TaskResult, offset = 0) => {
 };
 
 /** Answers a call with invalid arguments. */
-export const refusal = (reason: string) => toToolOutput(failed(reason));
+export const refusal = (reason: string) => elishaOutput(failedResult(reason));
