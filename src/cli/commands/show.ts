@@ -4,11 +4,20 @@ import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { formatUsage, shortTime } from "../../services/text/amounts.ts";
 import { modelName, otherServer } from "../../services/text/model-and-server.ts";
 import { overlapSummary } from "../../services/text/overlap-text.ts";
-import { receiptSummary } from "../../services/text/receipt-text.ts";
+import { receiptLines, receiptSummary } from "../../services/text/receipt-text.ts";
 import { whyIncomplete } from "../../services/text/result-text.ts";
 import { runTime } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
-import { type CommandContext, command, examples, printJson, TASK_ID, taskIdOf } from "../command.ts";
+import {
+  type CommandContext,
+  CommandError,
+  command,
+  examples,
+  named,
+  printJson,
+  TASK_ID,
+  taskIdOf,
+} from "../command.ts";
 import { readTask } from "../read-tasks.ts";
 import { stateCell } from "../task-table.ts";
 import { dateTime, type Terminal } from "../terminal.ts";
@@ -99,13 +108,19 @@ const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: numb
   ];
 };
 
+const headLines = (task: ApiTask, { style }: Terminal): string[] => {
+  const state = stateCell(task);
+  return [
+    style("bold", toSingleLine(task.description)),
+    `${toSingleLine(task.sessionID)}  ${style(state.style, state.text)}`,
+    "",
+  ];
+};
+
 const show = (task: ApiTask, isLive: boolean, isFull: boolean, terminal: Terminal) => {
-  const { text, style } = stateCell(task);
   const columns = Math.max(20, terminal.columns - LABEL - 2);
   terminal.print(
-    terminal.style("bold", toSingleLine(task.description)),
-    `${toSingleLine(task.sessionID)}  ${terminal.style(style, text)}`,
-    "",
+    ...headLines(task, terminal),
     ...fieldsOf(task, isLive, isFull, columns).flatMap(({ label, lines }) =>
       lines.map((line, index) =>
         index > 0 && line === "" ? "" : `${terminal.style("dim", (index === 0 ? label : "").padEnd(LABEL))}  ${line}`,
@@ -127,4 +142,40 @@ export const showCommand = ({ terminal }: CommandContext) =>
       const { task, isLive } = await readTask(taskIdOf(given), { data, terminal });
       if (json) return printJson(terminal, task);
       show(task, isLive, full, terminal);
+    });
+
+const whyNone = (task: ApiTask): string =>
+  hasEnded(task)
+    ? `Task ${named(task)} has no receipt: an earlier version supervised its last run, or what the run did was never read.`
+    : `Task ${named(task)} has no receipt yet: it is written when its run ends.`;
+
+const printReceipt = (task: ApiTask, receipt: NonNullable<ApiTask["receipt"]>, terminal: Terminal) => {
+  const run = receipt.run === 0 ? "its first run" : `resume #${receipt.run}`;
+  const used = formatUsage(receipt);
+  terminal.print(
+    ...headLines(task, terminal),
+    `What was observed of ${run}:`,
+    ...[...receiptLines(receipt), ...(used === undefined ? [] : [`Used: ${used}`])].flatMap((line) =>
+      wrap(line, terminal.columns - 2).map((part) => `  ${part}`),
+    ),
+  );
+};
+
+/** `opencode-taskchart receipt`: shows what was observed of a task's newest run. */
+export const receiptCommand = ({ terminal }: CommandContext) =>
+  command(
+    "receipt",
+    "show what a task was seen to do: tool calls, files, commands, tests",
+    "Show what was observed of the newest run of a task, whatever its agent says of it: tool calls, files, commands with their exit codes, tests, time and cost.",
+  )
+    .argument("<task-id>", TASK_ID)
+    .addHelpText(
+      "after",
+      `\nWithout a running OpenCode the task is read from the task database.\n${examples(["receipt 4f5c9a", "did it really run the tests?"])}`,
+    )
+    .action(async (given, { json, data }) => {
+      const { task } = await readTask(taskIdOf(given), { data, terminal });
+      if (!task.receipt) throw new CommandError(whyNone(task));
+      if (json) return printJson(terminal, task.receipt);
+      printReceipt(task, task.receipt, terminal);
     });

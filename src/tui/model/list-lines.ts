@@ -6,9 +6,8 @@ import { runTime } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import { cutText, type Line, type Segment, spread, warningLines } from "./line.ts";
 import { ACTION_KEYS, type ListState, placeOf, refusalOf } from "./list-state.ts";
-import { standingOf } from "./standing.ts";
 import { countSegments, inCents, summarize } from "./status-line.ts";
-import { type PanelTask, type Row, rowsOf } from "./tasks.ts";
+import { type PanelTask, type Row, rowsOf, standingOf } from "./tasks.ts";
 
 /** The tasks of the list, by where they belong. */
 export interface ListedTasks {

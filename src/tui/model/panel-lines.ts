@@ -3,9 +3,8 @@ import { dollars, formatUsage, shortTime } from "../../services/text/amounts.ts"
 import { isQueued, runTime } from "../../services/text/task-state.ts";
 import { hasEnded, type Usage } from "../../task.ts";
 import { cutText, type Line, type Segment, spread, warningLines, wrapped } from "./line.ts";
-import { standingOf } from "./standing.ts";
 import { countSegments, inCents, isActive, summarize } from "./status-line.ts";
-import { type PanelTask, type Row, rowsOf } from "./tasks.ts";
+import { type PanelTask, type Row, rowsOf, standingOf } from "./tasks.ts";
 
 /** Tasks that have not ended and are shown at most: the sidebar also has OpenCode's own parts. */
 const MAX_LIVE = 8;

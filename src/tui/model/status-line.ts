@@ -3,8 +3,7 @@ import { formatCost } from "../../services/text/amounts.ts";
 import { isQueued } from "../../services/text/task-state.ts";
 import { addUp, hasEnded, type Usage } from "../../task.ts";
 import { cutText, type Segment } from "./line.ts";
-import { standingOf } from "./standing.ts";
-import { openRequests, type PanelTask } from "./tasks.ts";
+import { openRequests, type PanelTask, standingOf } from "./tasks.ts";
 
 const CENT = 0.01;
 
