@@ -116,7 +116,7 @@ export const Options = z.strictObject({
         .min(1_000)
         .optional()
         .describe(
-          "Milliseconds that a run of a task may take, from the end of its wait for a slot; after that it ends with status `error`. It is never ended while a tool runs or the user is waited for. Time in which OpenCode does not run counts. At least 1000. Not set: any time.",
+          "Milliseconds that a run of a task may take, from when it gets a slot; after that it ends with status `error`. It is never ended while a tool runs or it waits for the user. Time in which OpenCode does not run counts. At least 1000. Not set: any time.",
         ),
       takeover: z
         .int()
@@ -237,7 +237,7 @@ export const Options = z.strictObject({
         .record(z.string(), z.record(z.string(), z.unknown()))
         .default({})
         .describe(
-          'A JSON Schema for each agent whose results must fit it, such as `{ "explore": { "type": "object", "required": ["files"], "properties": { "files": { "type": "array", "items": { "type": "string" } } } } }`: of draft 2020-12, or of draft-07 where `$schema` says so. The agent is given it with each prompt. An answer that does not fit is given back once; if the next one does not fit either, the run ends with status `error`, and the answer is kept.',
+          'A JSON Schema for each agent whose results must fit it, such as `{ "explore": { "type": "object", "required": ["files"], "properties": { "files": { "type": "array", "items": { "type": "string" } } } } }`: of draft 2020-12, or of draft-07 where `$schema` says so. The agent is given it with each prompt. An answer that does not fit is returned once; if the next one does not fit either, the run ends with status `error`, and the answer is kept.',
         ),
     })
     .prefault({}),
@@ -261,14 +261,14 @@ export const Options = z.strictObject({
         .positive()
         .default(7)
         .describe(
-          "Days for which a worktree with changes is kept after its task's end, unless they are applied or discarded before. One with files that its patch does not have is kept until you discard it. Their patch is kept as long as the task.",
+          "Days for which a worktree with changes is kept after its task has ended, unless they are applied or discarded before. One with files that its patch does not have is kept until you discard it. Their patch is kept as long as the task.",
         ),
     })
     .prefault({}),
   fleet: z
     .strictObject({
       url: BrokerUrl.optional().describe(
-        "The address of the NATS server that the servers of a fleet share, such as `nats://10.0.0.5:4222`, `tls://…` or `wss://…`. `opencode-taskchart fleet init` sets a fleet up on it. Needed with all else of `fleet`. With this option, tasks may run on other servers. Anyone who can queue jobs for a server can run commands as the user of that server.",
+        "The address of the NATS server that the servers of a fleet share, such as `nats://10.0.0.5:4222`, `tls://…` or `wss://…`. `opencode-taskchart fleet init` sets a fleet up on it. All other options of `fleet` need it. With this option, tasks may run on other servers. Anyone who can queue jobs for a server can run commands as the user of that server.",
       ),
       credentials: z
         .string()

@@ -172,7 +172,7 @@ const SHOWN_CHARS = 70;
 const LEAD_CHARS = 20;
 
 /** The result of comparing a replay with the stored snapshot. */
-export interface Verdict {
+interface Verdict {
   isSame: boolean;
   lines: string[];
 }

@@ -14,7 +14,7 @@ import { CommandError } from "./command.ts";
 import { dateTime } from "./terminal.ts";
 
 /** A runtime with SQLite that this program can be run with. */
-export interface SqliteRuntime {
+interface SqliteRuntime {
   /** How a person calls it. */
   name: string;
   command: string;

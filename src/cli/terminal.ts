@@ -29,7 +29,7 @@ export interface Terminal {
 }
 
 /** The lines of the input, one after the other. */
-export interface LineInput {
+interface LineInput {
   /** Resolves to the next line; undefined when there is none, or a person has pressed ctrl+c or ctrl+d. A script sees no prompt. */
   read(prompt: string): Promise<string | undefined>;
   close(): void;

@@ -40,7 +40,7 @@ export interface CallContext {
 }
 
 /** What a call returns: what the model reads, and what the host's interface shows with it. */
-export type ToolResult = string | { title?: string; output: string; metadata?: Record<string, unknown> };
+type ToolResult = string | { title?: string; output: string; metadata?: Record<string, unknown> };
 
 /** A tool, whatever host it is for. `src/opencode-tools.ts` hands it to OpenCode. */
 export interface Tool {
@@ -52,7 +52,7 @@ export interface Tool {
 }
 
 /** A tool, before its arguments are checked. */
-export interface ToolSpec<S extends Shape> extends ReadingRules {
+interface ToolSpec<S extends Shape> extends ReadingRules {
   description: string;
   args: S;
   /** Answers a call with invalid arguments. Default: throws the reason, which the host shows to the agent as an error. */

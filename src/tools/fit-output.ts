@@ -19,7 +19,7 @@ export const truncateField = (text: string | undefined): string | undefined => {
 const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /** Which piece of a long text is wanted, and how to read the next one. */
-export interface Piece {
+interface Piece {
   /** Characters to skip at the beginning. */
   offset: number;
   /** Names which call reads the piece that starts at `offset`. */

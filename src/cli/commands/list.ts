@@ -8,7 +8,7 @@ import { summaryLine, taskTable } from "../task-table.ts";
 const DEFAULT_LIMIT = 20;
 
 /** Reads how many tasks to list. */
-export const readLimit = (given: string): number => {
+const readLimit = (given: string): number => {
   const limit = Number(given);
   if (Number.isInteger(limit) && limit > 0) return limit;
   throw new CommandError(`--limit takes a whole number above 0, not "${given}".`);

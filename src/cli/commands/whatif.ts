@@ -199,7 +199,7 @@ const silenceLines = ({ silences }: WhatIf, { style }: Terminal): string[] => {
 };
 
 /** Writes what other limits would have done with the tasks of a time span; `since` and `until` are epoch milliseconds. */
-export const whatIfLines = (
+const whatIfLines = (
   result: WhatIf,
   { since, until }: { since: number; until: number },
   terminal: Terminal,

@@ -9,7 +9,7 @@ import { shortTime } from "../../services/text/amounts.ts";
 import type { Check, Examined } from "./examined.ts";
 
 /** A process, as a person recognizes it. */
-export interface NamedProcess {
+interface NamedProcess {
   pid: number;
   name: string;
 }
@@ -36,7 +36,7 @@ const processesWith = (isMeant: (target: string) => boolean): NamedProcess[] =>
   });
 
 /** Returns the processes of this user that have a file open. On Linux only; elsewhere none are found. */
-export const processesWithFile = (path: string): NamedProcess[] =>
+const processesWithFile = (path: string): NamedProcess[] =>
   processesWith((target) => target === path).filter(({ pid }) => pid !== process.pid);
 
 /** The state of a socket that listens, in the kernel's table. */
@@ -53,7 +53,7 @@ export const listeningInode = (table: string, port: number): string | undefined 
 };
 
 /** Returns what listens at a port of this machine: a process of this user, `another` that cannot be named, or nothing. */
-export const listenerAt = (port: number): NamedProcess | "another" | undefined => {
+const listenerAt = (port: number): NamedProcess | "another" | undefined => {
   const tables = ["/proc/net/tcp", "/proc/net/tcp6"].map((path) => attempt(() => readFileSync(path, "utf8")) ?? "");
   const inode = tables.map((table) => listeningInode(table, port)).find((found) => found !== undefined);
   if (inode === undefined) return undefined;

@@ -48,7 +48,7 @@ export const formatCost = ({ tokens, cost }: Usage): OwnText | undefined =>
 const isSame = (a: Usage, b: Usage): boolean => a.tokens === b.tokens && a.cost === b.cost;
 
 /** Some work, and the larger whole that it is a part of. */
-export interface UsageOfWhole {
+interface UsageOfWhole {
   /** How the whole is called, such as `this batch`. */
   name: "this batch" | "all tasks" | "its own runs";
   usage: Usage;

@@ -26,7 +26,7 @@ export interface ToolNames {
 const outputCall = (output: string, taskId: string): OwnText => own`${nameOf(output)}(task_id=${quoteLine(taskId)})`;
 
 /** What a notice says. The user reads the visible texts, the parent's model reads everything. */
-export interface NoticeWords {
+interface NoticeWords {
   /** One text for each run, in the order in which they were given. */
   visible: OwnText[];
   /** About all runs. Only the model sees it. */
@@ -46,7 +46,7 @@ export interface NoticedRun {
 }
 
 /** What tasks have used when a notice is written, each with its subtasks. */
-export interface NoticeCost {
+interface NoticeCost {
   /** The tasks whose ends it delivers. */
   delivered: Usage;
   /** The batch that all of them belong to; undefined if they belong to several. */

@@ -93,7 +93,7 @@ const fileText = (file: WrittenFile): OwnText => own`${file.change} ${nameOf(fil
 const ENDS = { timedOut: "ended at the tool's time limit", aborted: "aborted" } as const;
 
 /** Writes a command with how it ended, on one line. */
-export const commandText = ({ command, exit, end, tests }: RanCommand): OwnText => {
+const commandText = ({ command, exit, end, tests }: RanCommand): OwnText => {
   const ended = exit !== undefined ? own`exit code ${exit}` : end === "exited" ? own`no exit code` : own`${ENDS[end]}`;
   const verdict = tests === "unclear" ? own`, tests: not clear` : tests ? own`, tests ${tests}` : own``;
   return own`${quoteLine(command)}: ${ended}${verdict}`;

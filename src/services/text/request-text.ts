@@ -3,7 +3,7 @@ import type { Task } from "../../task.ts";
 import { endWith, join, lines, nameOf, type OwnLine, type OwnText, own, quoteLine, vouchFor } from "./own-text.ts";
 
 /** The parts of a request that the user is shown. All of it is foreign text: the child wrote it. */
-export type ShownRequest = Pick<UserRequest, "id" | "kind" | "what" | "questions" | "always">;
+type ShownRequest = Pick<UserRequest, "id" | "kind" | "what" | "questions" | "always">;
 
 /** Characters of a request that a toast or a list shows. */
 export const SHORT_CHARS = 300;

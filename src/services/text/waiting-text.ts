@@ -14,7 +14,7 @@ export const ordinal = (place: number): OwnText => {
 };
 
 /** Names the slot that a limit is about. */
-export const slotOfLimit = ({ kind, name }: UsedUpLimit): OwnText => {
+const slotOfLimit = ({ kind, name }: UsedUpLimit): OwnText => {
   if (kind === "total") return own`a slot`;
   return kind === "agent" ? own`a slot of agent ${nameOf(name)}` : own`a slot of ${nameOf(name)}`;
 };

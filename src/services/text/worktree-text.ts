@@ -20,7 +20,7 @@ export const changedFile = (file: ChangedFile): OwnText => {
 };
 
 /** What became of an earlier attempt to apply changes to a tree, which was cut off. */
-export interface CutOffAttempt {
+interface CutOffAttempt {
   became: "finished" | "undone";
   /** Files that stay as somebody has changed them since, each with the place of what stood there before, where something did. */
   left?: readonly { path: string; before?: string | undefined }[] | undefined;

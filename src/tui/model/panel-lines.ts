@@ -16,7 +16,7 @@ const MAX_ENDED = 3;
 const MAX_AGENT_COLUMNS = 16;
 
 /** How the panel is to be written. */
-export interface PanelLayout {
+interface PanelLayout {
   /** Columns that a line may take. */
   columns: number;
   /** Epoch milliseconds. */

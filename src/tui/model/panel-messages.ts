@@ -61,7 +61,7 @@ export const problemOf = ({ lost, server, hasHeard, isOff }: Connection): string
 };
 
 /** Names and addresses of this machine. */
-export type OwnNames = ReadonlySet<string>;
+type OwnNames = ReadonlySet<string>;
 
 /** The address under which OpenCode's interface reaches a server in its own process. */
 const IN_PROCESS = "opencode.internal";

@@ -14,7 +14,7 @@ export const inCents = ({ tokens, cost }: Usage): Usage => ({
 });
 
 /** The sums over the tasks of a conversation. Each task that has not ended counts in one of the first three. */
-export interface Summary {
+interface Summary {
   /** Tasks whose own request a person has to answer. */
   waitingForPerson: number;
   running: number;
@@ -74,7 +74,7 @@ export const statusLine = (summary: Summary): Segment[] => {
 const MAX_DESCRIPTION_COLUMNS = 32;
 
 /** What the line in the session of a task says, besides what goes on. */
-export interface TaskPlace {
+interface TaskPlace {
   task: PanelTask;
   /** The key that leads back, as the user presses it; undefined if there is none. */
   backKey: string | undefined;

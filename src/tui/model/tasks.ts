@@ -11,10 +11,10 @@ import type { Tone } from "./line.ts";
 export type PanelTask = ApiTask;
 
 /** Tasks by id. */
-export type PanelTasks = ReadonlyMap<string, PanelTask>;
+type PanelTasks = ReadonlyMap<string, PanelTask>;
 
 /** Returns the parent of a session, as the host knows it; undefined where there is none, or it is not known. */
-export type HostParent = (sessionID: string) => string | undefined;
+type HostParent = (sessionID: string) => string | undefined;
 
 /** Generations of sessions at most: a damaged file could otherwise make a circle of them. */
 const MAX_DEPTH = 50;
@@ -113,7 +113,7 @@ export const rowsOf = (tasks: readonly PanelTask[]): Row[] => {
 };
 
 /** How a row stands: what its sign is, in which colour, and in a few words. */
-export interface Standing {
+interface Standing {
   sign: string;
   tone: Tone;
   words: string;

@@ -26,7 +26,7 @@ export const element = (tag: "box" | "text" | "input", properties: Properties, .
 const asView = (node: BaseRenderable): View => node as unknown as View;
 
 /** The colours of the user's theme. */
-export type Theme = () => TuiThemeCurrent;
+type Theme = () => TuiThemeCurrent;
 
 const COLORS: Record<Tone, keyof TuiThemeCurrent> = {
   text: "text",

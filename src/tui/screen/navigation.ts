@@ -9,7 +9,7 @@ export interface Keys {
 }
 
 /** The options of the panel, as `tui.json` gives them: keys in OpenCode's words, such as `ctrl+t`; undefined: none. */
-export interface PanelOptions {
+interface PanelOptions {
   /** Opens the list of tasks. */
   key: string | undefined;
   /** Goes back from a task to where one was. */
