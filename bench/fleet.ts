@@ -75,6 +75,7 @@ const startWorker = async (
       finish: () => undefined,
     },
   );
+  worker.takeOver();
   return async () => {
     worker.stop();
     await broker.close();

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import { fleetProblem, fleetSummary } from "../src/services/text/fleet-summary.ts";
 import type { ApiFleet } from "../src/services/http/contract/schemas.ts";
+import { fleetProblem, fleetSummary } from "../src/services/text/fleet-summary.ts";
 import { readFleet } from "./api.ts";
 
 /** Milliseconds between two looks at the fleet. The server asks it no more often. */

@@ -1,8 +1,8 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
+import { answerLine, requestDetails, requestLine } from "../../services/text/request-text.ts";
 import { replyProblem } from "../../services/text/user-reply.ts";
 import type { OpenUserRequest, UserReply } from "../../user-request.ts";
-import { answerLine, requestDetails, requestLine } from "../../services/text/request-text.ts";
 import {
   CALLED_AS,
   type CommandContext,

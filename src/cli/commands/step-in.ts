@@ -1,6 +1,6 @@
 import type { ApiTask } from "../../client/api-types.ts";
-import { cut, wrap } from "../../services/platform/columns.ts";
 import { descendantsOf } from "../../client/status-api-client.ts";
+import { cut, wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 import { runTime } from "../../services/text/task-state.ts";

@@ -1,6 +1,6 @@
 import type { ApiFailure } from "../../client/api-result.ts";
-import { cut } from "../../services/platform/columns.ts";
 import { afterEvent, type FeedEvent, type FollowedTasks, NO_TASKS } from "../../client/follow-tasks.ts";
+import { cut } from "../../services/platform/columns.ts";
 import { hasEnded } from "../../task.ts";
 import { type CommandContext, CommandError, command, examples, PROGRAM } from "../command.ts";
 import { openClient } from "../open-api.ts";

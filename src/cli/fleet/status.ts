@@ -6,7 +6,7 @@ import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 import { type CommandContext, EXIT, PROGRAM, printJson } from "../command.ts";
-import { type Column, formatTable, type Row } from "../table.ts";
+import { type Column, formatTable, type TableRow } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { limitLines } from "./fleet-limits.ts";
 import { settingsText } from "./init.ts";
@@ -64,7 +64,7 @@ export interface FleetStatus extends Omit<FleetOverview, "servers"> {
   notAsked?: string;
 }
 
-const row = (...texts: string[]): Row => ({ cells: texts.map((text) => ({ text: toSingleLine(text) })) });
+const row = (...texts: string[]): TableRow => ({ cells: texts.map((text) => ({ text: toSingleLine(text) })) });
 
 const sum = (numbers: number[]): number => numbers.reduce((all, number) => all + number, 0);
 
@@ -105,7 +105,7 @@ const stateOf = ({ isAnswering, isDrained }: ServerStatus): string =>
   (isAnswering ? "takes jobs" : "");
 
 /** A row for each project of a server. */
-const serverRows = (server: ServerStatus): Row[] => {
+const serverRows = (server: ServerStatus): TableRow[] => {
   const { id, label = id, runs, projects } = server;
   if (projects.length === 0) return [row(label, String(runs), stateOf(server), "", "", id, "")];
   return projects.map(({ pool, project, slots, atWork, version }) =>
@@ -128,7 +128,7 @@ const missingLines = (missing: readonly string[], url: string): string[] => {
 /** Formats how a fleet stands. `now` is epoch milliseconds. */
 export const statusLines = (status: FleetStatus, screen: Terminal, now: number): string[] => {
   const { url, version, missing, settings, limits = {}, drained = [], pools, runs, servers, notAsked } = status;
-  const table = (columns: readonly Column[], rows: Row[]): string[] =>
+  const table = (columns: readonly Column[], rows: TableRow[]): string[] =>
     rows.length === 0 ? [] : ["", ...formatTable(columns, rows, screen)];
   const head = [
     `nats-server ${toSingleLine(version)} at ${url}`,

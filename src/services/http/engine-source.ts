@@ -9,9 +9,9 @@ import type { CommandOutcome, RemoteCommand, TaskRecord } from "../store/store.t
 import { type CountedTask, usageWith } from "../store/task-usage.ts";
 import { withAwaitedTasks, withSilentSupervisor } from "../store/waiting-details.ts";
 import { outOfFleet } from "../text/model-and-server.ts";
+import { waitReason } from "../text/waiting-text.ts";
 import { type ApiTask, briefTask } from "./contract/api-task.ts";
 import type { ApiFleet } from "./contract/schemas.ts";
-import { waitReason } from "../text/waiting-text.ts";
 import {
   type SourceFailure,
   type SourceResult,

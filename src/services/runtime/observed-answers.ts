@@ -1,6 +1,6 @@
 import type { HostEvent, MessageInfo } from "../../machines/host-events.ts";
-import { joinTexts } from "../host/host.ts";
 import type { RunAnswer } from "../../task.ts";
+import { joinTexts } from "../host/host.ts";
 import { determineRunOutcome } from "./run-outcome.ts";
 
 interface SessionObservation {

@@ -2,8 +2,8 @@
 import { ABORTED, type MessageInfo } from "../../machines/host-events.ts";
 import type { HostError } from "../../machines/task/events.ts";
 import type { Incompleteness } from "../../receipt.ts";
-import type { HostMessage } from "../host/host.ts";
 import { besideText, CONTENT_FILTER_ERROR, type ModelRef, type RunAnswer, type TaskError } from "../../task.ts";
+import type { HostMessage } from "../host/host.ts";
 import { isOwnMessageID } from "../platform/ids.ts";
 import { neverEnded } from "../text/limit-text.ts";
 

@@ -1,6 +1,6 @@
 import type { Incompleteness } from "../../receipt.ts";
-import { join, lines, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
 import type { RunAnswer } from "../../task.ts";
+import { join, lines, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
 
 const REASONS: Record<Incompleteness, OwnText> = {
   length: own`is cut: the model reached the limit of its output in the middle of the answer`,

@@ -1,7 +1,7 @@
 import type { Changes } from "../../client/api-types.ts";
+import { descendantsOf } from "../../client/status-api-client.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 import { onServer } from "../../services/text/model-and-server.ts";
-import { descendantsOf } from "../../client/status-api-client.ts";
 import { overlapSummary } from "../../services/text/overlap-text.ts";
 import { receiptSummary } from "../../services/text/receipt-text.ts";
 import { whatResultLacks } from "../../services/text/result-text.ts";

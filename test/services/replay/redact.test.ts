@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { type Journal, replay } from "../../../src/machines/task/replay.ts";
 import { snapshotDifferences, toJson } from "../../../src/services/replay/differences.ts";
 import { parseExportedJournal, serialize } from "../../../src/services/replay/export-file.ts";
-import { type Journal, replay } from "../../../src/machines/task/replay.ts";
 import { redactJournal } from "../../../src/services/replay/redact.ts";
 import { foreignText } from "../../fakes/foreign-text.ts";
 import { journalFrom, picks, READABLE } from "../../machines/journals.ts";

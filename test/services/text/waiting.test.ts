@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { onServer } from "../../../src/services/text/model-and-server.ts";
+import { waitReason, waitText } from "../../../src/services/text/waiting-text.ts";
 import type { Waiting } from "../../../src/task.ts";
 import { WaitingSchema } from "../../../src/task-schema.ts";
-import { waitReason, waitText } from "../../../src/services/text/waiting-text.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const at = (ms: number) => new Date(START + ms).toISOString();

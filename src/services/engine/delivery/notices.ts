@@ -8,13 +8,13 @@ import type { UsageReader } from "../../runtime/progress.ts";
 import type { Store } from "../../store/store.ts";
 import {
   besideResult,
-  type EndedRun,
+  type NoticedRun,
   type NoticeStyle,
   noticeOf,
   setAsideToast,
   toastOf,
   worstOutcome,
-} from "../../text/notice.ts";
+} from "../../text/notice-text.ts";
 import type { EngineContext } from "../context.ts";
 import { fitResults, MAX_CHARS } from "./fit-results.ts";
 
@@ -22,9 +22,9 @@ const TOAST_VARIANTS = { completed: "success", error: "error", cancelled: "info"
 
 /** What was observed of a run that has ended, of those of one task the newest. */
 export interface Observed {
-  of(end: RunResult): Pick<EndedRun, "receipt" | "worktree">;
+  of(end: RunResult): Pick<NoticedRun, "receipt" | "worktree">;
   /** The files that it shared with other agents. They are asked for once, when the prompt is to say them. */
-  takeOverlaps(end: RunResult): EndedRun["overlaps"];
+  takeOverlaps(end: RunResult): NoticedRun["overlaps"];
 }
 
 /**

@@ -1,10 +1,9 @@
 import type { ModelMessage } from "../../host/host.ts";
 import { errorMessage } from "../../platform/log.ts";
 import type { OwnText } from "../../text/own-text.ts";
-import { isTaskReminder, taskReminder } from "../../text/reminders.ts";
+import { isTaskReminder, taskReminder } from "../../text/reminder-text.ts";
 import type { EngineContext } from "../context.ts";
 import { listTasks } from "../operations/read-task.ts";
-import { isTaskReminder } from "../text/reminder-text.ts";
 import type { SessionNotes } from "./session-notes.ts";
 
 type ModelPart = ModelMessage["parts"][number];

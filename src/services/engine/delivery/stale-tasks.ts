@@ -1,9 +1,7 @@
 import { hasEnded, type Task } from "../../../task.ts";
 import { errorMessage } from "../../platform/log.ts";
-import { staleNote, staleToast } from "../../text/reminders.ts";
+import { staleNote, staleToast } from "../../text/reminder-text.ts";
 import type { EngineContext } from "../context.ts";
-import type { ToolNames } from "../text/notice-text.ts";
-import { staleNote, staleToast } from "../text/reminder-text.ts";
 import type { SessionNotes } from "./session-notes.ts";
 
 /**

@@ -6,7 +6,7 @@ import { sleep } from "../../platform/clock.ts";
 import { createEarlierMessages } from "../../runtime/earlier-messages.ts";
 import type { Charts } from "../../runtime/effects.ts";
 import { isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../../runtime/run-outcome.ts";
-import { worktreeLine, worktreeReport } from "../../text/worktree.ts";
+import { worktreeLine, worktreeReport } from "../../text/worktree-text.ts";
 import type { EngineContext } from "../context.ts";
 import { roomIn } from "../delivery/fit-results.ts";
 import { composeNotice, reportSetAside, reportUndelivered } from "../delivery/notices.ts";

@@ -1,6 +1,6 @@
 import type { FleetOffer, Worktree } from "../../../task.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
-import { tooManyTasks } from "../../text/limits.ts";
+import { tooManyTasks } from "../../text/limit-text.ts";
 import type { EngineContext } from "../context.ts";
 import { getTask } from "../operations/read-task.ts";
 import type { Launched, LaunchPlan, LaunchRequest } from "../requests.ts";

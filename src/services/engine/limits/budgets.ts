@@ -1,10 +1,9 @@
 import type { HostEvent } from "../../../machines/host-events.ts";
 import { hasEnded, noProgress, type Task } from "../../../task.ts";
-import { beyondBudget, tooManyRepeats } from "../../text/limits.ts";
+import { beyondBudget, tooManyRepeats } from "../../text/limit-text.ts";
 import type { EngineContext } from "../context.ts";
 import { createBudgetTree } from "./budget-tree.ts";
 import { endRun } from "./end-run.ts";
-import { beyondBudget, type TaskBudget, tooManyRepeats } from "../text/limit-text.ts";
 import { createEndlessSteps } from "./endless-steps.ts";
 
 /** Creates the watch that ends runs beyond a budget, runs that go round in circles, and turns that would never end. */

@@ -2,7 +2,7 @@ import type { TaskSnapshot } from "../../../machines/task/machine.ts";
 import { slotOf } from "../../../machines/task/slot.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { tookTooLong } from "../../text/limits.ts";
+import { tookTooLong } from "../../text/limit-text.ts";
 import type { EngineContext } from "../context.ts";
 import { endRun } from "./end-run.ts";
 import type { ToolCallLog } from "./tool-calls.ts";

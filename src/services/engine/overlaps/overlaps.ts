@@ -1,10 +1,9 @@
 import type { HostEvent, ToolCallEffect } from "../../../machines/host-events.ts";
 import type { Overlap } from "../../../task.ts";
-import { type OverlapLine, overlapWarning } from "../../text/overlaps.ts";
+import { type OverlapLine, overlapWarning } from "../../text/overlap-text.ts";
 import type { OwnText } from "../../text/own-text.ts";
 import type { EngineContext } from "../context.ts";
 import { getTask } from "../operations/read-task.ts";
-import { type OverlapLine, overlapWarning } from "../text/overlap-text.ts";
 import { createFileLedger, type FileUse } from "./file-ledger.ts";
 
 /** A tool call that has ended. */

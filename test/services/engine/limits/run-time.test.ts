@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { overdueRuns } from "../../../../src/services/engine/limits/run-time.ts";
-import { tookTooLong } from "../../../../src/services/text/limits.ts";
+import { tookTooLong } from "../../../../src/services/text/limit-text.ts";
 import type { TaskError } from "../../../../src/task.ts";
 import { START } from "../../../fakes/task-input.ts";
 import { type DrivenTask, queuedTask } from "../../../machines/task/driven-task.ts";
