@@ -14,7 +14,7 @@ import { noticesIn } from "./tasks-and-notices.ts";
  * quit in its terminal interface), and then all must be as if nothing had happened: every task at its end, every result
  * right, no finished step done twice, each end delivered once, no session without a task, and every journal replays.
  *
- * The gate plays a handful with a fixed seed. `NIGHTLY=1` plays all; `CRASH_SEED` decides when the ends come,
+ * Plays a handful with a fixed seed, and one of them in `npm test`. `NIGHTLY=1` plays all; `CRASH_SEED` decides when the ends come,
  * and is drawn then where it is not given; `CRASH_PLAY` is the number of one play that is played alone.
  */
 const ALONE = process.env.CRASH_PLAY;
@@ -22,6 +22,9 @@ const SEED = Number(process.env.CRASH_SEED ?? (isNightly ? Date.now() % 1_000_00
 
 /** One while tasks are launched, and two that are killed once more while OpenCode recovers. */
 const HANDFUL = [0, 12, 24];
+
+/** The one that `npm test` plays: killed while it works, and once more while it recovers. */
+const IN_GATE = 12;
 
 const everyNumber = Array.from({ length: PLAYS }, (_, number) => number);
 const numbers = ALONE === undefined ? (isNightly ? everyNumber : HANDFUL) : [Number(ALONE)];
@@ -61,7 +64,7 @@ describe(`ended with seed ${SEED}`, () => {
   for (const number of numbers) {
     const drawn = drawPlay(SEED, number);
     // More than all waits inside together: one of those fails first, and says what it waited for.
-    test(inWords(drawn), { timeout: 900_000 }, async () => {
+    test(inWords(drawn), { timeout: 900_000, tags: number === IN_GATE ? ["gate"] : [] }, async () => {
       onTestFailed(() => {
         const alone = "npx vitest run --project e2e test/e2e/crash.test.ts";
         console.error(`To play it alone: CRASH_SEED=${SEED} CRASH_PLAY=${number} ${alone}`);

@@ -45,9 +45,7 @@ const complete = async (prompt: string): Promise<string> => {
   return id;
 };
 
-test("the built plugin serves the page in the real OpenCode, and every step of a task, but nothing of what was said", {
-  tags: "gate",
-}, async () => {
+test("the built plugin serves the page in the real OpenCode, and every step of a task, but nothing of what was said", async () => {
   const id = await complete("count in secret");
   const page = await ask("/inspect");
   expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");

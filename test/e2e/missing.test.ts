@@ -40,9 +40,7 @@ describe("after OpenCode was killed and has run without this plugin", () => {
     return () => lab.stop();
   });
 
-  test("a notice to a session whose agent is no more goes to OpenCode's default agent, once", {
-    tags: "gate",
-  }, async () => {
+  test("a notice to a session whose agent is no more goes to OpenCode's default agent, once", async () => {
     waits.release(text("I did."));
     await noticeRequest(lab, parent, outliving);
     await lab.until(() => taskOf(outliving)?.owner === null, { what: "the task is at rest" });

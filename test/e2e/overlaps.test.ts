@@ -52,9 +52,7 @@ const launchReader = async (parent: string, prompt: string, file: string) => {
   return { id, goOn: (...toolCalls: ScriptedCall[]) => goesOn.release(calls(toolCalls)) };
 };
 
-test("three tasks that write one file in a shared folder are each warned once of each other", {
-  tags: "gate",
-}, async () => {
+test("three tasks that write one file in a shared folder are each warned once of each other", async () => {
   const parent = await lab.session();
   await writeFile(inProject("shared.txt"), "one\ntwo\nthree\n");
   const first = await launchReader(parent, "change one", "shared.txt");

@@ -43,9 +43,7 @@ const launchInWorktrees = async (parent: string, prompts: string[]): Promise<str
   return Promise.all(prompts.map((prompt) => childOf(lab, prompt)));
 };
 
-test("a task in a worktree works on the files as they stand, its changes stay there, and its end is delivered once", {
-  tags: "gate",
-}, async () => {
+test("a task in a worktree works on the files as they stand, its changes stay there, and its end is delivered once", async () => {
   const parent = await lab.session();
   lab.model.when(inChild("write it"), [
     calls([bash("pwd; cat new.txt; echo four >> a.txt; echo b > b.txt")]),
