@@ -1,6 +1,11 @@
 import { z } from "zod";
+import { en } from "zod/locales";
 import { WAKES } from "./field-values.ts";
 import type { ModelRef } from "./task.ts";
+
+// Zod does this when it is loaded, and says of its package that it does nothing then: so the bundler may leave it out, and every
+// message is "Invalid input".
+z.config(en());
 
 /** Prefixes of the tool names of the toolsets `elisha` and `subtasks`. */
 const RESERVED_PREFIX = /^(elisha|create_subtask)(_|$)/;

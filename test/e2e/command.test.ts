@@ -216,7 +216,7 @@ test.each(["node", "bun"])("replay shows a task while OpenCode runs, on %s", asy
   expect(replayed.out).toContain("The journal replays to the stored snapshot: ");
 });
 
-test("export leaves out what was said, and where; it runs by its name alone", { tags: "gate" }, async () => {
+test("export leaves out what was said, and where; it runs by its name alone", async () => {
   const id = await endedTask();
   const env = { ...process.env, PATH: [BIN, process.env.PATH].join(delimiter) };
   const { stdout: exported } = await run(CLI, ["export", id, "--data", folder], { env });
@@ -274,7 +274,7 @@ describe.skipIf(node20 === undefined)("on Node 20", () => {
   });
 });
 
-test("after OpenCode has ended, list and show read the task database, and say so", { tags: "gate" }, async () => {
+test("after OpenCode has ended, list and show read the task database, and say so", async () => {
   const ended = await endedTask();
   await lab.opencode.stop();
   const { code, out, error } = await command(["list"]);
