@@ -1,5 +1,5 @@
 import { createEffects } from "../../src/services/engine/effects/effects.ts";
-import type { Charts, Effects } from "../../src/services/runtime/effects.ts";
+import type { Effects } from "../../src/services/runtime/effects.ts";
 import { createTestContext } from "./context.ts";
 import { receipt } from "./receipt.ts";
 
@@ -15,17 +15,4 @@ export const createFakeEffects = (perform: Effects["perform"]): Effects => {
     receipts: { ...context.receipts, ifKnown: ({ run }) => receipt({ run }) },
   });
   return { ...effects, perform };
-};
-
-/** The charts of a process in which no task lives. */
-export const NO_TASKS: Charts = {
-  isStillOurs: () => false,
-  confirmOurs: () => false,
-  isLost: () => false,
-  awaitsTasks: () => false,
-  awaitsRuns: () => false,
-  hasRunningTasks: () => false,
-  runBeingSent: () => undefined,
-  instructionBeingSent: () => undefined,
-  receiptOf: () => undefined,
 };

@@ -74,8 +74,8 @@ const operations = {
 export const createEngine = (parts: EngineParts) => {
   // The charts ask for effects once they are given events, and by then there are some.
   const table: Effects = {
-    know: (effect, charts) => effects.know(effect, charts),
-    perform: (effect, charts) => effects.perform(effect, charts),
+    know: (effect) => effects.know(effect),
+    perform: (effect) => effects.perform(effect),
     onFault: (effect, at, reason) => effects.onFault(effect, at, reason),
   };
   const ctx = createContext(parts, table);

@@ -14,6 +14,7 @@ import {
   taskMachine,
 } from "../../machines/task/machine.ts";
 import { toTask } from "../../machines/task/view.ts";
+import type { Receipt } from "../../receipt.ts";
 import { hasEnded, noProgress, type Progress, type Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
@@ -21,7 +22,7 @@ import { LEASE_MS } from "../store/ownership.ts";
 import type { PendingPrompts, Store, TaskRecord } from "../store/store.ts";
 import { type Inspect, startActorSystem, type Transitions } from "./actor-system.ts";
 import { createAlarm } from "./deadlines.ts";
-import { type Charts, type Effects, supervisionFailed } from "./effects.ts";
+import { type Effects, supervisionFailed } from "./effects.ts";
 import type { EngineBus } from "./engine-events.ts";
 import type { ProgressLog } from "./progress.ts";
 
@@ -128,7 +129,7 @@ export const createRuntime = ({
 
   const performEffect = (effect: Effect) => {
     try {
-      const answer = effects.perform(effect, charts);
+      const answer = effects.perform(effect);
       if (!(answer instanceof Promise)) return void (answer && dispatch(answer));
       answer
         .then(
@@ -166,7 +167,7 @@ export const createRuntime = ({
   /** Gives the charts the answer to an effect where it is known without the host. False where it is not. */
   const answerIfKnown = (effect: Effect): boolean => {
     try {
-      const answer = effects.know(effect, charts);
+      const answer = effects.know(effect);
       if (answer) actors.feed(answer);
       return answer !== undefined;
     } catch (error) {
@@ -304,40 +305,15 @@ export const createRuntime = ({
   };
 
   const isRunning = ({ context }: TaskSnapshot): boolean => context.completedAt === undefined;
-  const hasRunningTasks = (parentSessionID: string): boolean => actors.tasksOf(parentSessionID).some(isRunning);
-  const awaitsRuns = (sessionID: string): boolean => actors.awaitedBy(sessionID).some(isRunning);
 
   const isStillOurs = (taskId: string): boolean => {
     if (!isStopped) renewLease();
     return tasks.has(taskId);
   };
 
-  const confirmOurs = (taskId: string): boolean => {
-    if (!isStopped) tryHeartbeat();
-    return tasks.has(taskId);
-  };
-
-  const isLost = (taskId: string): boolean => {
-    if (isStillOurs(taskId)) return false;
-    const task = store.get(taskId)?.task;
-    return task === undefined || !hasEnded(task);
-  };
-
   const askTask = <Answer>(taskId: string, ask: (task: TaskSnapshot) => Answer): Answer | undefined => {
     const task = isStopped ? undefined : tasks.get(taskId);
     return task && ask(task);
-  };
-
-  const charts: Charts = {
-    isStillOurs,
-    confirmOurs,
-    isLost,
-    awaitsTasks: actors.awaitsTasks,
-    awaitsRuns,
-    hasRunningTasks,
-    runBeingSent: (taskId) => askTask(taskId, runBeingSent),
-    instructionBeingSent: (taskId) => askTask(taskId, instructionBeingSent),
-    receiptOf: (taskId) => tasks.get(taskId)?.context.receipt,
   };
 
   return {
@@ -376,7 +352,34 @@ export const createRuntime = ({
       const isOfParent = type === "busy" || type === "retrying" || type === "idle" || type === "message";
       return isOfParent && outbox !== undefined && watchesParent(outbox);
     },
-    ...charts,
+    /** True while the task lives in this process: it is not at rest, and no other process has taken it over. */
+    isStillOurs,
+    /** The same, but asks the store first: another process may have taken the task over, or removed it, a moment ago. */
+    confirmOurs: (taskId: string): boolean => {
+      if (!isStopped) tryHeartbeat();
+      return tasks.has(taskId);
+    },
+    /**
+     * True for a task that lives in another process, or was removed there: its session here must be stopped, or the work is
+     * done twice.
+     */
+    isLost: (taskId: string): boolean => {
+      if (isStillOurs(taskId)) return false;
+      const task = store.get(taskId)?.task;
+      return task === undefined || !hasEnded(task);
+    },
+    /** True while tasks that this session launched, or a session below it, run, or their results are not delivered. */
+    awaitsTasks: actors.awaitsTasks,
+    /** True while runs of such tasks are under way. */
+    awaitsRuns: (sessionID: string): boolean => actors.awaitedBy(sessionID).some(isRunning),
+    /** True while runs of this parent's tasks are under way. */
+    hasRunningTasks: (parentSessionID: string): boolean => actors.tasksOf(parentSessionID).some(isRunning),
+    /** Returns the run whose prompt the task is sending, by the id of its first message. */
+    runBeingSent: (taskId: string): string | undefined => askTask(taskId, runBeingSent),
+    /** Returns the instruction that the task is sending, by its message's id. */
+    instructionBeingSent: (taskId: string): string | undefined => askTask(taskId, instructionBeingSent),
+    /** Returns the receipt of the newest run of a live task, once it is written. */
+    receiptOf: (taskId: string): Receipt | undefined => tasks.get(taskId)?.context.receipt,
     /** Returns the message id of the notice that was composed for this parent and is not acknowledged yet. */
     pendingPrompt: (parentSessionID: string): string | undefined =>
       outboxes.get(parentSessionID)?.context.prompt?.messageID,

@@ -51,7 +51,7 @@ test.each<[string, Effects["perform"]]>([
   ["throws", failWith("no adapter")],
   ["rejects", async () => failWith("no adapter")()],
 ])("an effect that %s is logged, and ends the run of the task that waits for it", async (_, perform) => {
-  const world = setUp((effect, charts) => (effect.type === "sendPrompt" ? perform(effect, charts) : undefined));
+  const world = setUp((effect) => (effect.type === "sendPrompt" ? perform(effect) : undefined));
   world.launch();
   await settled();
   expect(world.log.errors[0]).toBe('a fault in the effect "sendPrompt" {"reason":"no adapter"}');

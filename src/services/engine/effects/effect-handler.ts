@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../../../machines/outbox/events.ts";
 import type { Effect } from "../../../machines/supervisor/events.ts";
 import type { TaskEvent } from "../../../machines/task/events.ts";
-import { type Charts, supervisionFailed } from "../../runtime/effects.ts";
+import { supervisionFailed } from "../../runtime/effects.ts";
 
 type EffectsByType = { [E in Effect as E["type"]]: E };
 
@@ -19,9 +19,9 @@ export interface EffectHandler<Type extends Effect["type"]> {
    * The answer, where it is known without the host: then the effect is not carried out. Asked before the step is stored,
    * together with which the answer's own step is stored.
    */
-  know?(effect: EffectOf<Type>, charts: Charts): AnswerTo<Type> | undefined;
+  know?(effect: EffectOf<Type>): AnswerTo<Type> | undefined;
   /** Carries the effect out. Returns the answer, now or later; undefined where nobody waits for one any more. */
-  perform(effect: EffectOf<Type>, charts: Charts): AnswerTo<Type> | undefined | Promise<AnswerTo<Type> | undefined>;
+  perform(effect: EffectOf<Type>): AnswerTo<Type> | undefined | Promise<AnswerTo<Type> | undefined>;
   /** Answers that say that the host failed: each gets a line in the log. Default: none. */
   failures?: readonly AnswerTo<Type>["type"][];
   /** Returns the answer that says that `perform` threw; absent where no chart waits for one. */

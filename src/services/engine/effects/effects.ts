@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../../../machines/outbox/events.ts";
 import type { Effect, SupervisorEvent } from "../../../machines/supervisor/events.ts";
 import type { TaskEvent } from "../../../machines/task/events.ts";
-import type { Charts, Effects } from "../../runtime/effects.ts";
+import type { Effects } from "../../runtime/effects.ts";
 import { gatePrompt } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
 import { type EffectHandlers, type EffectOf, endRun } from "./effect-handler.ts";
@@ -90,10 +90,10 @@ export const createEffects = (ctx: EngineContext): Effects => {
   };
 
   return {
-    know: <Type extends Effect["type"]>(effect: EffectOf<Type>, charts: Charts) =>
-      answered(effect, handlers[effect.type].know?.(effect, charts)),
-    perform: <Type extends Effect["type"]>(effect: EffectOf<Type>, charts: Charts) => {
-      const answer = handlers[effect.type].perform(effect, charts);
+    know: <Type extends Effect["type"]>(effect: EffectOf<Type>) =>
+      answered(effect, handlers[effect.type].know?.(effect)),
+    perform: <Type extends Effect["type"]>(effect: EffectOf<Type>) => {
+      const answer = handlers[effect.type].perform(effect);
       return answer instanceof Promise ? answer.then((event) => answered(effect, event)) : answered(effect, answer);
     },
     onFault: <Type extends Effect["type"]>(effect: EffectOf<Type>, at: number, reason: string) => {

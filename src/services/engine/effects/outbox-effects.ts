@@ -4,7 +4,6 @@ import type { HostFailure, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound, whySetAside } from "../../host/sessions.ts";
 import { sleep } from "../../platform/clock.ts";
 import { createEarlierMessages } from "../../runtime/earlier-messages.ts";
-import type { Charts } from "../../runtime/effects.ts";
 import { isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../../runtime/run-outcome.ts";
 import { worktreeLine, worktreeReport } from "../../text/worktree-text.ts";
 import type { EngineContext } from "../context.ts";
@@ -23,9 +22,8 @@ const TOAST_DELAY_MS = 1_500;
 const compose = (
   ctx: EngineContext,
   { parentSessionID, queue, room }: EffectOf<"composeNotice">,
-  receiptOf: Charts["receiptOf"],
 ): NoticePrompt | undefined => {
-  const { store, ids, options, usageReader, progress, worktrees, noticeRepair } = ctx;
+  const { store, ids, options, runtime, usageReader, progress, worktrees, noticeRepair } = ctx;
   const taskOf = (taskId: string) => store.get(taskId)?.task;
   // One that ended at the last moment is left for the next prompt.
   const ready = queue.filter(({ taskId }) => {
@@ -40,7 +38,7 @@ const compose = (
     return { visible: worktreeLine(taskId, changes), hidden: worktreeReport(task, changes) };
   };
   const prompt = composeNotice(ready, store, ids, { ...options.notice, room }, usageReader, {
-    of: ({ taskId }) => ({ receipt: receiptOf(taskId), worktree: worktreeOf(taskId) }),
+    of: ({ taskId }) => ({ receipt: runtime.receiptOf(taskId), worktree: worktreeOf(taskId) }),
     takeOverlaps: ({ taskId }) => progress.takeUntold(taskId, "caller"),
   });
   noticeRepair.expect(parentSessionID, prompt);
@@ -61,7 +59,7 @@ export const createOutboxEffects = (
   | "reportSetAside"
   | "noticeRejected"
 > => {
-  const { host, clock, log, bus, reads, worktrees, batches } = ctx;
+  const { host, clock, log, bus, runtime, reads, worktrees, batches } = ctx;
   const earlierOf = createEarlierMessages();
 
   /** The event for a parent that was not found; undefined for any other failure. */
@@ -88,21 +86,22 @@ export const createOutboxEffects = (
     return newest.ok ? whySetAside(host, newest.value) : newest;
   };
 
-  const readParent = async (
-    { parentSessionID, wasRefused, asksRoom }: EffectOf<"readParent">,
-    charts: Charts,
-  ): Promise<OutboxEvent> => {
+  const readParent = async ({
+    parentSessionID,
+    wasRefused,
+    asksRoom,
+  }: EffectOf<"readParent">): Promise<OutboxEvent> => {
     // Once: where runs go on ending, there is always one more that is not known yet. It is left for the next prompt.
     await worktrees.untilCounted(parentSessionID);
     // The host answers a call after most of what ends at that moment, so that one notice delivers it all.
-    const mayGather = charts.hasRunningTasks(parentSessionID);
+    const mayGather = runtime.hasRunningTasks(parentSessionID);
     const parent = await (mayGather || wasRefused ? host : reads).session(parentSessionID);
     const why = parent.ok ? await standing(parent.value) : parent;
     if (parent.ok && why.ok) {
       const sender = await senderOf(parent.value, wasRefused);
       // Of what has ended in the meantime, too.
       await worktrees.untilCounted(parentSessionID);
-      const othersRun = charts.hasRunningTasks(parentSessionID);
+      const othersRun = runtime.hasRunningTasks(parentSessionID);
       const setAside = why.value && { setAside: why.value };
       const room = asksRoom && !setAside && { room: await roomIn(ctx, parent.value) };
       return { type: "PARENT_READ", at: clock.now(), sender, othersRun, ...setAside, ...room };
@@ -112,14 +111,11 @@ export const createOutboxEffects = (
     return (failure && ifNotFound(failure)) ?? { type: "READ_FAILED", at: clock.now(), message };
   };
 
-  const sendNotice = async (
-    { parentSessionID, prompt, sender }: EffectOf<"sendNotice">,
-    charts: Charts,
-  ): Promise<OutboxEvent> => {
+  const sendNotice = async ({ parentSessionID, prompt, sender }: EffectOf<"sendNotice">): Promise<OutboxEvent> => {
     const { messageID, parts } = prompt;
-    const isToTask = charts.isStillOurs(parentSessionID);
+    const isToTask = runtime.isStillOurs(parentSessionID);
     const sent = await host.prompt({ sessionID: parentSessionID, messageID, parts, ...sender });
-    if (isToTask) await stopWhile(host, clock, parentSessionID, () => charts.isLost(parentSessionID));
+    if (isToTask) await stopWhile(host, clock, parentSessionID, () => runtime.isLost(parentSessionID));
     const at = clock.now();
     if (sent.ok) return { type: "SENT", at, messageID };
     const { kind, message } = sent.failure;
@@ -187,9 +183,9 @@ export const createOutboxEffects = (
     },
     // At once, and no call to the host: the prompt's words and ids are fixed in the transaction that stores them.
     composeNotice: {
-      perform: (effect, charts) => {
+      perform: (effect) => {
         const at = clock.now();
-        const prompt = compose(ctx, effect, charts.receiptOf);
+        const prompt = compose(ctx, effect);
         return prompt
           ? { type: "COMPOSED", prompt, at }
           : { type: "COMPOSE_FAILED", at, message: "what the tasks changed is still being counted" };

@@ -4,7 +4,6 @@ import { besideText, isStop, type ResultSchema, type RunAnswer, type TaskError }
 import type { HostFailure, HostMessage, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound } from "../../host/sessions.ts";
 import { createEarlierMessages } from "../../runtime/earlier-messages.ts";
-import type { Charts } from "../../runtime/effects.ts";
 import { determineRunOutcome, NEWEST_MESSAGES, type RunOutcome, storedAtOf } from "../../runtime/run-outcome.ts";
 import { misfitError, misfitPrompt, promptWithSchema } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
@@ -45,15 +44,16 @@ export const createTaskEffects = (
 ): EffectHandlers<
   "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "endTurn" | "stopSession"
 > => {
-  const { host, clock, log, ids, store, observedAnswers, receipts, typedResults, workBelow, worktrees, slots } = ctx;
+  const { host, clock, log, ids, store, runtime, slots } = ctx;
+  const { observedAnswers, receipts, typedResults, workBelow, worktrees } = ctx;
   const earlierOf = createEarlierMessages();
 
   /** Waits until the message may be sent. False where the task does not want that any more by then, or is another process's. */
-  const maySend = async (sessionID: string, charts: Charts, isWanted: () => boolean): Promise<boolean> => {
+  const maySend = async (sessionID: string, isWanted: () => boolean): Promise<boolean> => {
     const waiting = untilNothingIsTakenBack(ctx, sessionID, isWanted);
     if (waiting === undefined) return true;
     await waiting;
-    return charts.confirmOurs(sessionID) && isWanted();
+    return runtime.confirmOurs(sessionID) && isWanted();
   };
 
   /** Takes back the newest step of a session, where none of its tool calls has come to an end. */
@@ -67,10 +67,12 @@ export const createTaskEffects = (
     if (!deleted.ok) log.info("a step could not be taken back", { sessionID, reason: deleted.failure.message });
   };
 
-  const sendPrompt = async (
-    { taskId, prompt, schema, redoesStep }: EffectOf<"sendPrompt">,
-    charts: Charts,
-  ): Promise<TaskEvent | undefined> => {
+  const sendPrompt = async ({
+    taskId,
+    prompt,
+    schema,
+    redoesStep,
+  }: EffectOf<"sendPrompt">): Promise<TaskEvent | undefined> => {
     const task = store.get(taskId)?.task;
     // Whatever the host answers: it knows nothing of a worktree that is gone.
     const obstacle = task && worktrees.obstacleTo(task);
@@ -78,12 +80,12 @@ export const createTaskEffects = (
       const error = { name: "WorktreeGone", kind: "host", message: obstacle } as const;
       return { type: "PROMPT_REFUSED", at: clock.now(), error, retryable: false };
     }
-    const run = charts.runBeingSent(taskId);
-    const isWanted = () => run !== undefined && charts.runBeingSent(taskId) === run;
-    if (!(await maySend(taskId, charts, isWanted))) return undefined;
+    const run = runtime.runBeingSent(taskId);
+    const isWanted = () => run !== undefined && runtime.runBeingSent(taskId) === run;
+    if (!(await maySend(taskId, isWanted))) return undefined;
     if (redoesStep) await takeBackStep(taskId);
     const sent = await host.prompt(schema ? withSchema(prompt, schema) : prompt);
-    await stopWhile(host, clock, taskId, () => !charts.isStillOurs(taskId));
+    await stopWhile(host, clock, taskId, () => !runtime.isStillOurs(taskId));
     const at = clock.now();
     if (sent.ok) return { type: "PROMPT_ACCEPTED", at };
     if (sent.failure.kind === "notFound") return { type: "SESSION_NOT_FOUND", at };
@@ -91,12 +93,13 @@ export const createTaskEffects = (
     return { type: "PROMPT_REFUSED", at, error: toTaskError(sent.failure), retryable };
   };
 
-  const sendSteering = async (
-    { taskId, runMessageID, instruction }: EffectOf<"sendSteering">,
-    charts: Charts,
-  ): Promise<TaskEvent | undefined> => {
+  const sendSteering = async ({
+    taskId,
+    runMessageID,
+    instruction,
+  }: EffectOf<"sendSteering">): Promise<TaskEvent | undefined> => {
     const { messageID } = instruction;
-    if (!(await maySend(taskId, charts, () => charts.instructionBeingSent(taskId) === messageID))) return undefined;
+    if (!(await maySend(taskId, () => runtime.instructionBeingSent(taskId) === messageID))) return undefined;
     // A model may be shown it before all of it is stored.
     ctx.noticeRepair.expect(taskId, instruction);
     // The host stores a prompt a moment after it accepted it, and the instruction is to stand behind it.
@@ -181,12 +184,11 @@ export const createTaskEffects = (
     { taskId, checkId }: EffectOf<"checkRun">,
     { completedAt, result, ...answer }: { completedAt: number } & RunAnswer,
     awaitsTasks: boolean,
-    charts: Charts,
   ): TaskEvent => {
     const at = clock.now();
     if (workBelow.isUnderWay(taskId)) return { type: "CHECKED_BUSY", at, checkId };
     if (!awaitsTasks) return { type: "CHECKED_ANSWERED", at, checkId, completedAt, result, ...besideText(answer) };
-    return { type: charts.awaitsRuns(taskId) ? "CHECKED_AWAITING_TASKS" : "CHECKED_BUSY", at, checkId };
+    return { type: runtime.awaitsRuns(taskId) ? "CHECKED_AWAITING_TASKS" : "CHECKED_BUSY", at, checkId };
   };
 
   /** Replaces the answer by its JSON, or adds what of it does not fit. */
@@ -204,22 +206,22 @@ export const createTaskEffects = (
   };
 
   /** A plain answer is known from the host's events; whether it fits a schema is not. */
-  const knowRun = (effect: EffectOf<"checkRun">, charts: Charts): TaskEvent | undefined => {
+  const knowRun = (effect: EffectOf<"checkRun">): TaskEvent | undefined => {
     if (effect.schema) return undefined;
     const observed = observedAnswers.answerOf(effect.taskId, effect.instructionID ?? effect.messageID);
-    return observed && answered(effect, observed, charts.awaitsTasks(effect.taskId), charts);
+    return observed && answered(effect, observed, runtime.awaitsTasks(effect.taskId));
   };
 
-  const checkRun = async (effect: EffectOf<"checkRun">, charts: Charts): Promise<TaskEvent> => {
+  const checkRun = async (effect: EffectOf<"checkRun">): Promise<TaskEvent> => {
     const { taskId, checkId, abortedAt } = effect;
     // Asked before and after: the last of its own tasks may end, and be delivered, while the host answers.
-    const awaitedTasks = charts.awaitsTasks(taskId);
+    const awaitedTasks = runtime.awaitsTasks(taskId);
     // With the end comes the receipt, which includes what was before a takeover.
     const [read] = await Promise.all([readRunOutcome(effect), receipts.ready(taskId)]);
     if (!read.ok) return reportFailedCheck(read.failure, effect);
     const outcome = read.value;
     if (outcome.is === "answered") {
-      const event = answered(effect, outcome, awaitedTasks || charts.awaitsTasks(taskId), charts);
+      const event = answered(effect, outcome, awaitedTasks || runtime.awaitsTasks(taskId));
       return judged(event, effect.schema);
     }
     const at = clock.now();

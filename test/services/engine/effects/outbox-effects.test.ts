@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import type { Effect } from "../../../../src/machines/supervisor/events.ts";
 import { createEffects } from "../../../../src/services/engine/effects/effects.ts";
 import { createTestContext } from "../../../fakes/context.ts";
-import { NO_TASKS } from "../../../fakes/effects.ts";
 import { createFakeHost, MODEL, missing, refused, unavailable } from "../../../fakes/fake-host.ts";
 import { PARENT } from "../../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../../fakes/virtual-clock.ts";
@@ -10,7 +9,7 @@ import { createRecordingLog } from "../../store/folder-and-log.ts";
 import { noticePrompt } from "../../store/scripted-task.ts";
 
 /** A host with a parent, and the handlers of its outbox's effects. */
-const setUp = (untilNoticeReady: () => Promise<void> | undefined = () => undefined) => {
+const setUp = (untilNoticeReady: () => Promise<void> | undefined = () => undefined, othersRun = false) => {
   const clock = createVirtualClock();
   const host = createFakeHost(clock);
   host.addSession(PARENT, { agent: "build", model: MODEL, habit: "mute" });
@@ -21,6 +20,7 @@ const setUp = (untilNoticeReady: () => Promise<void> | undefined = () => undefin
   context.bus.on("sessionDeleted", ({ sessionID }) => void deleted.push(sessionID));
   const effects = createEffects({
     ...context,
+    runtime: { ...context.runtime, hasRunningTasks: () => othersRun },
     reads: {
       ...context.reads,
       // What was read before, without a call to the host.
@@ -66,7 +66,7 @@ test.each([
 ])("a notice that %s is reported as such", async (_, failure, event, logged) => {
   const world = setUp();
   if (failure) world.host.failNext("prompt", failure);
-  expect(await world.effects.perform(SEND, NO_TASKS)).toMatchObject(inOutbox(event));
+  expect(await world.effects.perform(SEND)).toMatchObject(inOutbox(event));
   expect(failed(world)).toEqual(logged);
 });
 
@@ -75,23 +75,23 @@ describe("a parent that is read", () => {
 
   test("is not asked for again where all its tasks have ended", async () => {
     const { effects, known } = setUp();
-    expect(await effects.perform(READ, NO_TASKS)).toMatchObject(
+    expect(await effects.perform(READ)).toMatchObject(
       inOutbox({ type: "PARENT_READ", sender: { agent: "plan" }, othersRun: false }),
     );
     expect(known).toEqual([PARENT]);
   });
 
   test("is asked for anew while others may end, and says whether they still run then", async () => {
-    const { effects, known } = setUp();
-    const charts = { ...NO_TASKS, hasRunningTasks: () => true };
-    const read = effects.perform(READ, charts);
-    expect(await read).toMatchObject(inOutbox({ type: "PARENT_READ", sender: { agent: "build" }, othersRun: true }));
+    const { effects, known } = setUp(undefined, true);
+    expect(await effects.perform(READ)).toMatchObject(
+      inOutbox({ type: "PARENT_READ", sender: { agent: "build" }, othersRun: true }),
+    );
     expect(known).toEqual([]);
   });
 
   test("is asked for anew after a refusal, and keeps its agent if the host has it", async () => {
     const { effects, host, known } = setUp();
-    const read = () => effects.perform({ ...READ, wasRefused: true }, NO_TASKS);
+    const read = () => effects.perform({ ...READ, wasRefused: true });
     expect(await read()).toMatchObject(inOutbox({ sender: { agent: "build", model: MODEL } }));
     host.agentList.length = 0;
     expect(await read()).toMatchObject(inOutbox({ sender: { agent: undefined, model: MODEL } }));
@@ -106,7 +106,7 @@ describe("a parent that is read", () => {
       asked += 1;
       return asked > 50 ? undefined : Promise.resolve();
     });
-    expect(await effects.perform(READ, NO_TASKS)).toMatchObject(inOutbox({ type: "PARENT_READ" }));
+    expect(await effects.perform(READ)).toMatchObject(inOutbox({ type: "PARENT_READ" }));
     expect(asked).toBe(2);
   });
 
@@ -116,7 +116,7 @@ describe("a parent that is read", () => {
   ])("and not given (%o) is reported as such", async (failure, type) => {
     const world = setUp();
     world.host.failNext("session", failure);
-    const answer = await world.effects.perform({ ...READ, wasRefused: true }, NO_TASKS);
+    const answer = await world.effects.perform({ ...READ, wasRefused: true });
     expect(answer).toMatchObject(inOutbox({ type, message: failure.message }));
     expect(failed(world)).toEqual([`the host failed: ${type}`]);
   });
@@ -124,10 +124,10 @@ describe("a parent that is read", () => {
 
 describe("a notice that is checked", () => {
   const CHECK = { type: "checkNotice", parentSessionID: PARENT, messageID: "msg_n" } as const;
-  const check = (world: ReturnType<typeof setUp>) => world.effects.perform(CHECK, NO_TASKS);
+  const check = (world: ReturnType<typeof setUp>) => world.effects.perform(CHECK);
   const sent = async () => {
     const world = setUp();
-    await world.effects.perform(SEND, NO_TASKS);
+    await world.effects.perform(SEND);
     return world;
   };
 
@@ -191,7 +191,7 @@ describe("a notice that is checked", () => {
 
 describe("a parent that is looked for", () => {
   const find = ({ effects }: ReturnType<typeof setUp>) =>
-    effects.perform({ type: "findParent", parentSessionID: PARENT }, NO_TASKS);
+    effects.perform({ type: "findParent", parentSessionID: PARENT });
 
   test("and is there is found", async () => {
     const world = setUp();
@@ -217,7 +217,7 @@ describe("a parent that is looked for", () => {
 test("of the batches that an outbox asks for it learns which have ended", () => {
   const { effects, clock } = setUp();
   const effect = { type: "checkBatches", parentSessionID: PARENT, batchIds: ["batch_ended", "batch_2"] } as const;
-  expect(effects.perform({ ...effect, batchIds: [...effect.batchIds] }, NO_TASKS)).toEqual(
+  expect(effects.perform({ ...effect, batchIds: [...effect.batchIds] })).toEqual(
     inOutbox({ type: "BATCHES_CHECKED", at: clock.now(), ended: ["batch_ended"] }),
   );
 });
@@ -226,7 +226,7 @@ test("toasts are shown a moment later, and the log says which could not be", asy
   const { effects, host, log, clock } = setUp();
   const toasts = ["one", "two"].map((message) => ({ message, variant: "info" as const }));
   host.failNext("toast", refused);
-  const shown = effects.perform({ type: "showToasts", parentSessionID: PARENT, toasts }, NO_TASKS);
+  const shown = effects.perform({ type: "showToasts", parentSessionID: PARENT, toasts });
   await settled();
   expect(host.calls).not.toContain("toast");
   await clock.advance(1_500);

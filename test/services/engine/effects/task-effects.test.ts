@@ -4,10 +4,8 @@ import { TASK_LIMITS } from "../../../../src/machines/task/setup.ts";
 import type { EffectOf } from "../../../../src/services/engine/effects/effect-handler.ts";
 import { createEffects } from "../../../../src/services/engine/effects/effects.ts";
 import type { HostMessage } from "../../../../src/services/host/host.ts";
-import type { Charts } from "../../../../src/services/runtime/effects.ts";
 import { NEWEST_MESSAGES } from "../../../../src/services/runtime/run-outcome.ts";
 import { createTestContext } from "../../../fakes/context.ts";
-import { NO_TASKS } from "../../../fakes/effects.ts";
 import { createFakeHost, missing, refused, unavailable } from "../../../fakes/fake-host.ts";
 import { createVirtualClock, settled } from "../../../fakes/virtual-clock.ts";
 import { createRecordingLog } from "../../store/folder-and-log.ts";
@@ -24,9 +22,11 @@ const setUp = () => {
   host.addSession(CHILD, { habit: "mute" });
   const expected: string[] = [];
   let hasSlot = true;
+  let isOurs = true;
   const context = createTestContext({ host, clock, log });
   const effects = createEffects({
     ...context,
+    runtime: { ...context.runtime, isStillOurs: () => isOurs },
     // Nobody has taken anything back.
     observedSessions: { ...context.observedSessions, sessionOf: host.at },
     slots: { ...context.slots, take: () => hasSlot },
@@ -35,10 +35,12 @@ const setUp = () => {
   const allTaken = () => {
     hasSlot = false;
   };
-  return { clock, host, log, effects, expected, allTaken };
+  const loseTask = () => {
+    isOurs = false;
+  };
+  return { clock, host, log, effects, expected, allTaken, loseTask };
 };
 
-const OURS: Charts = { ...NO_TASKS, isStillOurs: () => true };
 const inTask = (event: object) => ({ type: "TASK", id: CHILD, event });
 
 describe("a slot", () => {
@@ -46,10 +48,10 @@ describe("a slot", () => {
 
   test("that is free is taken at once, and one that is not is waited for", () => {
     const { effects, allTaken } = setUp();
-    expect(effects.know(effect, OURS)).toMatchObject(inTask({ type: "SLOT_GRANTED" }));
+    expect(effects.know(effect)).toMatchObject(inTask({ type: "SLOT_GRANTED" }));
     allTaken();
-    expect(effects.know(effect, OURS)).toBeUndefined();
-    expect(effects.perform(effect, OURS)).toBeUndefined();
+    expect(effects.know(effect)).toBeUndefined();
+    expect(effects.perform(effect)).toBeUndefined();
   });
 
   test("that cannot be asked for ends the run: it would wait for ever", () => {
@@ -65,8 +67,8 @@ describe("a slot", () => {
 });
 
 describe("a prompt", () => {
-  const send = ({ effects }: ReturnType<typeof setUp>, charts = OURS) =>
-    effects.perform({ type: "sendPrompt", taskId: CHILD, prompt: PROMPT }, charts);
+  const send = ({ effects }: ReturnType<typeof setUp>) =>
+    effects.perform({ type: "sendPrompt", taskId: CHILD, prompt: PROMPT });
 
   test.each([
     ["is taken", undefined, { type: "PROMPT_ACCEPTED" }, []],
@@ -88,7 +90,8 @@ describe("a prompt", () => {
 
   test("of a task that went to another process while it was sent is stopped again and again, but not for ever", async () => {
     const world = setUp();
-    void send(world, NO_TASKS);
+    world.loseTask();
+    void send(world);
     await world.clock.advance(TASK_LIMITS.stopAttempts * TASK_LIMITS.stopAgainAfter);
     await world.clock.advance(60_000);
     expect(world.host.calls.filter((call) => call === "abort")).toHaveLength(TASK_LIMITS.stopAttempts);
@@ -99,7 +102,7 @@ describe("an instruction", () => {
   const steer = async ({ effects, host }: ReturnType<typeof setUp>) => {
     await host.prompt(PROMPT);
     const effect = { taskId: CHILD, runMessageID: "msg_1", instruction: INSTRUCTION };
-    return effects.perform({ type: "sendSteering", ...effect }, OURS);
+    return effects.perform({ type: "sendSteering", ...effect });
   };
 
   test("is announced before it is stored", async () => {
@@ -160,7 +163,7 @@ const check = async (messages: HostMessage[], given: Partial<EffectOf<"checkRun"
     const found = messages.find((one) => one.id === id);
     return found ? { ok: true, value: { ...found, partIDs: [] } } : { ok: false, failure: missing };
   };
-  const answer = await effects.perform({ ...CHECK, ...given }, OURS);
+  const answer = await effects.perform({ ...CHECK, ...given });
   const event = answer?.type === "TASK" ? answer.event : undefined;
   return { event, asked };
 };
@@ -267,7 +270,7 @@ describe("a check of a run", () => {
     host.finish(CHILD, "12");
     host.failNext(call, unavailable);
     const error = { name: unavailable.name, kind: "host", message: unavailable.message };
-    const answer = await effects.perform(CHECK, OURS);
+    const answer = await effects.perform(CHECK);
     expect(answer).toMatchObject(inTask({ type: "CHECK_FAILED", checkId: 1, error }));
     expect(log.errors).toEqual([expect.stringContaining("the host failed: CHECK_FAILED")]);
   });
@@ -275,7 +278,7 @@ describe("a check of a run", () => {
   test("of a session that is not found is said to the person who reads the log", async () => {
     const { effects, host, log } = setUp();
     host.failNext("messages", missing);
-    expect(await effects.perform(CHECK, OURS)).toMatchObject(inTask({ type: "CHECKED_NOT_FOUND" }));
+    expect(await effects.perform(CHECK)).toMatchObject(inTask({ type: "CHECKED_NOT_FOUND" }));
     expect(log.errors).toEqual([expect.stringContaining("the host failed: CHECKED_NOT_FOUND")]);
   });
 });
@@ -283,7 +286,7 @@ describe("a check of a run", () => {
 describe("a change of the model", () => {
   const model = { providerID: "fake", modelID: "m2" };
   const change = async ({ effects }: ReturnType<typeof setUp>) =>
-    effects.perform({ type: "changeModel", taskId: CHILD, model }, OURS);
+    effects.perform({ type: "changeModel", taskId: CHILD, model });
 
   test("ends the turn of the refused one", async () => {
     const world = setUp();
@@ -328,7 +331,7 @@ describe("a session that is stopped", () => {
     for (const request of requests) world.host.emit({ type: "asked", sessionID: CHILD, request });
     world.host.emit({ type: "replied", sessionID: CHILD, requestID: "per_closed" });
     const effect = { taskId: CHILD, messageID: "msg_1", requests: [...requests] };
-    return world.effects.perform({ type: "stopSession", ...effect }, OURS);
+    return world.effects.perform({ type: "stopSession", ...effect });
   };
 
   test("gets its open requests rejected, with the reason; one that is closed is no hindrance", async () => {
@@ -355,7 +358,7 @@ test("a task that waits for an answer of the host learns of a fault of ours", as
   host.throwNext("abort", "cannot read");
   const model = { providerID: "fake", modelID: "m2" };
   const effect = { type: "changeModel", taskId: CHILD, model } as const;
-  await expect(effects.perform(effect, OURS)).rejects.toThrow("cannot read");
+  await expect(effects.perform(effect)).rejects.toThrow("cannot read");
   await settled();
   expect(effects.onFault(effect, 5, "cannot read")).toMatchObject(
     inTask({ type: "SUPERVISION_FAILED", at: 5, error: { message: "A fault in opencode-taskchart: cannot read" } }),
