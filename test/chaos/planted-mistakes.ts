@@ -215,19 +215,19 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a run is timed out while a tool runs",
-    file: "src/services/engine/limits/run-time.ts",
+    file: "src/services/engine/limits/end-run.ts",
     code: "userRequests.length > 0 || toolCalls.isToolRunning(facts.sessionID)",
     mistake: "userRequests.length > 0",
   },
   {
     name: "a run is timed out while a person is waited for",
-    file: "src/services/engine/limits/run-time.ts",
+    file: "src/services/engine/limits/end-run.ts",
     code: "userRequests.length > 0 || toolCalls.isToolRunning(facts.sessionID)",
     mistake: "toolCalls.isToolRunning(facts.sessionID)",
   },
   {
     name: "a run is timed out while a tool runs below it",
-    file: "src/services/engine/limits/run-time.ts",
+    file: "src/services/engine/limits/end-run.ts",
     code: "id = parents.get(id);",
     mistake: "id = undefined;",
   },
@@ -239,13 +239,13 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "time in the queue counts as time of the run",
-    file: "src/services/engine/limits/run-time.ts",
+    file: "src/services/engine/limits/end-run.ts",
     code: "queuedUntil ?? run.startedAt",
     mistake: "run.startedAt",
   },
   {
     name: "no run is timed out",
-    file: "src/services/engine/limits/run-time.ts",
+    file: "src/services/engine/limits/end-run.ts",
     code: "taken > limit",
     mistake: "taken > limit + 1e9",
   },

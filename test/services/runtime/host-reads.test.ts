@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createHostReads } from "../../../src/services/runtime/host-reads.ts";
-import { createObservedSessions } from "../../../src/services/runtime/observed-sessions.ts";
+import { createObservedSessions } from "../../../src/services/runtime/known-sessions.ts";
 import { createFakeHost, refused, unavailable } from "../../fakes/fake-host.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 import { createRecordingLog } from "../store/folder-and-log.ts";

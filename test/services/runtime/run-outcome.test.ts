@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { HostMessage } from "../../../src/services/host/host.ts";
 import { createIds } from "../../../src/services/platform/ids.ts";
-import { createEarlierMessages } from "../../../src/services/runtime/earlier-messages.ts";
 import {
+  createEarlierMessages,
   determineRunOutcome,
   isAborted,
   isAnswer,

@@ -3,8 +3,7 @@ import type { NoticePrompt, OutboxEvent, Sender } from "../../../machines/outbox
 import type { HostFailure, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound, whySetAside } from "../../host/sessions.ts";
 import { sleep } from "../../platform/clock.ts";
-import { createEarlierMessages } from "../../runtime/earlier-messages.ts";
-import { isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../../runtime/run-outcome.ts";
+import { createEarlierMessages, isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../../runtime/run-outcome.ts";
 import { worktreeLine, worktreeReport } from "../../text/worktree-text.ts";
 import type { EngineContext } from "../context.ts";
 import { roomIn } from "../delivery/fit-results.ts";

@@ -1,7 +1,7 @@
 import { backoff } from "../../../machines/backoff.ts";
 import { LOOK_BACKOFF } from "../../../machines/outbox/setup.ts";
 import type { HostReads } from "../../runtime/host-reads.ts";
-import type { ObservedSessions } from "../../runtime/observed-sessions.ts";
+import type { ObservedSessions } from "../../runtime/known-sessions.ts";
 import type { SessionWaits } from "../../runtime/session-waits.ts";
 import type { Store } from "../../store/store.ts";
 

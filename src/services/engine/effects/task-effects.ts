@@ -3,8 +3,13 @@ import type { Misfit, Prompt, TaskEvent } from "../../../machines/task/events.ts
 import { besideText, isStop, type ResultSchema, type RunAnswer, type TaskError } from "../../../task.ts";
 import type { HostFailure, HostMessage, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound } from "../../host/sessions.ts";
-import { createEarlierMessages } from "../../runtime/earlier-messages.ts";
-import { determineRunOutcome, NEWEST_MESSAGES, type RunOutcome, storedAtOf } from "../../runtime/run-outcome.ts";
+import {
+  createEarlierMessages,
+  determineRunOutcome,
+  NEWEST_MESSAGES,
+  type RunOutcome,
+  storedAtOf,
+} from "../../runtime/run-outcome.ts";
 import { misfitError, misfitPrompt, promptWithSchema } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
 import { notStopped, stopSession, stopWhile } from "../operations/stop-session.ts";

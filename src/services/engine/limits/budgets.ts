@@ -4,7 +4,7 @@ import { beyondBudget, tooManyRepeats } from "../../text/limit-text.ts";
 import type { EngineContext } from "../context.ts";
 import { createBudgetTree } from "./budget-tree.ts";
 import { endRun } from "./end-run.ts";
-import { createEndlessSteps } from "./endless-steps.ts";
+import { createEndlessSteps } from "./loops.ts";
 
 /** Creates the watch that ends runs beyond a budget, runs that go round in circles, and turns that would never end. */
 export const createBudgets = (ctx: EngineContext) => {

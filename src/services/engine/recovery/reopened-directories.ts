@@ -14,31 +14,11 @@ export const QUIT_TIMEOUT_MS = 15_000;
  */
 export const AT_WORK_MS = 2_000;
 
-/** A directory that OpenCode has open in this process, from one opening to the next close. */
-export interface DirectoryOpening {
-  /**
-   * False while the process may be ending: the directory was closed a moment ago, and opened again. An interface that is
-   * quit does that: it reloads what it shows when the directory is closed, and so opens it again in its last second.
-   */
-  isProcessStaying(): boolean;
-  /** Calls `then` once the process is known to stay; at once where that is known already. Never after `close`. */
-  whenProcessStays(then: () => void): void;
-  /** Takes an event of the host: a session that stays busy shows that the process stays. */
-  onHostEvent(event: HostEvent): void;
-  /** To be called when OpenCode closes the directory. */
-  close(): void;
-}
-
-/** Remembers when OpenCode closed each directory in this process. */
-export interface DirectoryOpenings {
-  open(directory: string): DirectoryOpening;
-}
-
 /** Creates the memory of closed directories, one for the process. */
-export const createDirectoryOpenings = (clock: Clock): DirectoryOpenings => {
+export const createDirectoryOpenings = (clock: Clock) => {
   const closedAt = new Map<string, number>();
   return {
-    open: (directory) => {
+    open: (directory: string) => {
       const left = (closedAt.get(directory) ?? Number.NEGATIVE_INFINITY) + QUIT_TIMEOUT_MS - clock.now();
       let isStaying = left <= 0;
       let waiting: (() => void)[] = [];
@@ -59,19 +39,26 @@ export const createDirectoryOpenings = (clock: Clock): DirectoryOpenings => {
       };
       const cancelQuitTimer = isStaying ? () => undefined : clock.after(left, onStaying);
       return {
+        /**
+         * False while the process may be ending: the directory was closed a moment ago, and opened again. An interface that is
+         * quit does that: it reloads what it shows when the directory is closed, and so opens it again in its last second.
+         */
         isProcessStaying: () => isStaying,
-        whenProcessStays: (then) => {
+        /** Calls `then` once the process is known to stay; at once where that is known already. Never after `close`. */
+        whenProcessStays: (then: () => void): void => {
           if (isStaying) then();
           else waiting.push(then);
         },
-        onHostEvent: (event) => {
+        /** Takes an event of the host: a session that stays busy shows that the process stays. */
+        onHostEvent: (event: HostEvent): void => {
           if (isStaying) return;
           if ((event.type === "busy" || event.type === "retrying") && !busyTimers.has(event.sessionID)) {
             busyTimers.set(event.sessionID, clock.after(AT_WORK_MS, onStaying));
           }
           if (event.type === "idle" || event.type === "deleted") cancelTimer(event.sessionID);
         },
-        close: () => {
+        /** To be called when OpenCode closes the directory. */
+        close: (): void => {
           cancelAllTimers();
           waiting = [];
           closedAt.set(directory, clock.now());
@@ -80,3 +67,6 @@ export const createDirectoryOpenings = (clock: Clock): DirectoryOpenings => {
     },
   };
 };
+
+/** A directory that OpenCode has open in this process, from one opening to the next close. */
+export type DirectoryOpening = ReturnType<ReturnType<typeof createDirectoryOpenings>["open"]>;

@@ -1,25 +1,64 @@
 import { expect, test, vi } from "vitest";
-import { createSessionTree, type SessionTree } from "../../../src/services/runtime/session-tree.ts";
+import type { HostSession } from "../../../src/machines/host-events.ts";
+import {
+  createObservedSessions,
+  createSessionTree,
+  type SessionTree,
+} from "../../../src/services/runtime/known-sessions.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createFakeHost } from "../../fakes/fake-host.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 import { scriptTask } from "../store/scripted-task.ts";
 
+const session = (id: string, title = "a session"): HostSession => ({
+  ...{ id, parentID: undefined, agent: "build", model: undefined, permission: [], title },
+});
+
+const observing = () => {
+  const observed = createObservedSessions();
+  const see = (id: string, title?: string) =>
+    observed.onHostEvent({ type: "session", sessionID: id, session: session(id, title), isNew: false });
+  return { observed, see };
+};
+
+test("a session is as it was described last, until it is deleted", () => {
+  const { observed, see } = observing();
+  expect(observed.sessionOf("ses_1")).toBeUndefined();
+  see("ses_1");
+  see("ses_1", "renamed");
+  observed.onHostEvent({ type: "idle", sessionID: "ses_1" });
+  expect(observed.sessionOf("ses_1")).toEqual(session("ses_1", "renamed"));
+  observed.onHostEvent({ type: "deleted", sessionID: "ses_1" });
+  expect(observed.sessionOf("ses_1")).toBeUndefined();
+});
+
+test("of more than 1,000 sessions, those that changed last are remembered", () => {
+  const { observed, see } = observing();
+  for (let id = 0; id < 1_000; id += 1) see(`ses_${id}`);
+  see("ses_0");
+  expect(observed.sessionOf("ses_1")).toBeDefined();
+  see("ses_1000");
+  expect(observed.sessionOf("ses_1")).toBeUndefined();
+  expect([observed.sessionOf("ses_0"), observed.sessionOf("ses_2"), observed.sessionOf("ses_1000")]).not.toContain(
+    undefined,
+  );
+});
+
 const create = (host = createFakeHost(createVirtualClock())): SessionTree =>
   createSessionTree(createMemory().boot(createVirtualClock()), host);
 
-const note = (lineage: SessionTree, sessionID: string, parentID: string | undefined, isNew = true) => {
+const note = (tree: SessionTree, sessionID: string, parentID: string | undefined, isNew = true) => {
   const session = { id: sessionID, parentID, agent: "build", model: undefined, permission: [], title: "" };
-  lineage.onHostEvent({ type: "session", sessionID, session, isNew });
+  tree.onHostEvent({ type: "session", sessionID, session, isNew });
 };
 
 test("a session that was deleted is forgotten, and stands below none any more", () => {
-  const lineage = create();
-  note(lineage, "ses_child", "ses_parent");
-  expect(lineage.ancestors("ses_child")).toEqual(["ses_child", "ses_parent"]);
-  lineage.onHostEvent({ type: "deleted", sessionID: "ses_child" });
-  expect(lineage.ancestors("ses_child")).toEqual(["ses_child"]);
-  expect(lineage.wasCreatedHere("ses_child")).toBe(false);
+  const tree = create();
+  note(tree, "ses_child", "ses_parent");
+  expect(tree.ancestors("ses_child")).toEqual(["ses_child", "ses_parent"]);
+  tree.onHostEvent({ type: "deleted", sessionID: "ses_child" });
+  expect(tree.ancestors("ses_child")).toEqual(["ses_child"]);
+  expect(tree.wasCreatedHere("ses_child")).toBe(false);
 });
 
 test("a task's parent is read from the store once, whatever the host says of its session: a fork has none there", () => {
@@ -84,11 +123,11 @@ test("the host is asked once for the sessions above one, however often they are 
 });
 
 test("of 10,000 sessions and more, those that nothing was heard of for longest are forgotten", () => {
-  const lineage = create();
+  const tree = create();
   const name = (index: number) => `ses_${index}`;
-  for (let index = 0; index < 10_000; index += 1) note(lineage, name(index), "ses_parent");
-  note(lineage, name(0), "ses_parent");
-  note(lineage, "ses_one_more", "ses_parent");
-  const known = (sessionID: string) => lineage.ancestors(sessionID).length > 1;
+  for (let index = 0; index < 10_000; index += 1) note(tree, name(index), "ses_parent");
+  note(tree, name(0), "ses_parent");
+  note(tree, "ses_one_more", "ses_parent");
+  const known = (sessionID: string) => tree.ancestors(sessionID).length > 1;
   expect([name(0), name(1), name(2), "ses_one_more"].map(known)).toEqual([true, false, true, true]);
 });

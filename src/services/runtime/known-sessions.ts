@@ -1,9 +1,30 @@
-import type { HostEvent } from "../../machines/host-events.ts";
+// What is known of sessions, whether they have a task or not: how the host described them last, and what launched them.
+import type { HostEvent, HostSession } from "../../machines/host-events.ts";
 import type { Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import { shareCalls } from "../platform/concurrency.ts";
 import { remember } from "../platform/remember.ts";
 import type { Store } from "../store/store.ts";
+import type { ProgressLog } from "./progress.ts";
+
+/** Number of sessions of which all is remembered, those that changed last: about 1 MB. */
+const MAX_OBSERVED = 1_000;
+
+/** Creates an empty record of sessions as the host's own events last described them. The host sends one for each change. */
+export const createObservedSessions = () => {
+  const sessions = new Map<string, HostSession>();
+  return {
+    onHostEvent: (event: HostEvent) => {
+      if (event.type === "deleted") sessions.delete(event.sessionID);
+      if (event.type !== "session") return;
+      remember(sessions, event.sessionID, event.session, MAX_OBSERVED);
+    },
+    /** Undefined for a session of which no event has come. */
+    sessionOf: (sessionID: string): HostSession | undefined => sessions.get(sessionID),
+  };
+};
+
+export type ObservedSessions = ReturnType<typeof createObservedSessions>;
 
 /** `parentID` is undefined for a session without a parent. `isNew`: it is a child that this process saw being created. */
 interface KnownSession {
@@ -11,8 +32,8 @@ interface KnownSession {
   isNew: boolean;
 }
 
-/** Number of sessions that are remembered: a hundred times what one conversation has. */
-const MAX_REMEMBERED = 10_000;
+/** Number of sessions whose parent is remembered: a hundred times what one conversation has. */
+const MAX_PARENTS = 10_000;
 
 /**
  * Creates the record of which session is the parent of which. Those of tasks, forks included, are in the store; all others are
@@ -27,7 +48,7 @@ export const createSessionTree = (store: Store, host: Host) => {
   const parentOf = (sessionID: string): string | undefined => {
     const ofTask = parentsOfTasks.get(sessionID) ?? store.get(sessionID)?.task.parentSessionID;
     if (ofTask === undefined) return known.get(sessionID)?.parentID;
-    remember(parentsOfTasks, sessionID, ofTask, MAX_REMEMBERED);
+    remember(parentsOfTasks, sessionID, ofTask, MAX_PARENTS);
     return ofTask;
   };
 
@@ -51,7 +72,7 @@ export const createSessionTree = (store: Store, host: Host) => {
         known,
         sessionID,
         { parentID, isNew: (isNew && parentID !== undefined) || wasCreatedHere(sessionID) },
-        MAX_REMEMBERED,
+        MAX_PARENTS,
       );
     },
     /** Returns the session and all above it, nearest first; the last one is a person's own. */
@@ -71,7 +92,7 @@ export const createSessionTree = (store: Store, host: Host) => {
         if (!session.ok) return;
         const { parentID } = session.value;
         // A session keeps its parent, or the lack of one, for as long as it exists.
-        remember(known, top, { parentID, isNew: wasCreatedHere(top) }, MAX_REMEMBERED);
+        remember(known, top, { parentID, isNew: wasCreatedHere(top) }, MAX_PARENTS);
         if (parentID === undefined || chain.includes(parentID)) return;
       }
     }),
@@ -81,3 +102,26 @@ export const createSessionTree = (store: Store, host: Host) => {
 };
 
 export type SessionTree = ReturnType<typeof createSessionTree>;
+
+/**
+ * Creates a function that returns the task for which a session counts: the one in whose session, or below it, the host's own
+ * tools began it. Undefined for the session of a task, which counts for itself, and for one that has no task above it.
+ */
+export const createTaskAbove = (
+  observedSessions: Pick<ObservedSessions, "sessionOf">,
+  store: Pick<Store, "get">,
+  progress: Pick<ProgressLog, "heardAt">,
+) => {
+  /** True for a task whose use is counted. */
+  const isCounted = (sessionID: string) => progress.heardAt(sessionID) !== undefined;
+
+  return (sessionID: string): string | undefined => {
+    for (let id = sessionID; !isCounted(id); ) {
+      const parentID = observedSessions.sessionOf(id)?.parentID;
+      if (parentID === undefined || store.get(id)) return undefined;
+      if (isCounted(parentID)) return parentID;
+      id = parentID;
+    }
+    return undefined;
+  };
+};
