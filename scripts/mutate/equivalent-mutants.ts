@@ -399,7 +399,7 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "All share one call, under whatever name.",
   },
   {
-    file: "src/services/runtime/work-below.ts",
+    file: "src/services/runtime/descendant-work.ts",
     code: 'const stage = busy.has(event.effect.sessionID) ? "working" : "begun";',
     mutation: 'const stage = busy.has(event.effect.sessionID) ? "working" : "";',
     reason: "That a subagent has begun is what none of the other stages says: nothing asks for it.",

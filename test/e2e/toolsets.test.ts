@@ -279,7 +279,7 @@ describe("what holds a task up", () => {
     );
     const [child = ""] = await launchFrom(lab, parent, ["have it cleaned by a helper"]);
     const attention = await attentionOf(child);
-    expect(attention.what).toMatch(/^bash: echo clean .*\(asked by ses_\w+, below this task\)$/);
+    expect(attention.what).toMatch(/^bash: echo clean .*\(asked by ses_\w+, a subagent of this task\)$/);
     await lab.until(
       async () =>
         (await lab.texts(parent)).some((line) => /cli\.js answer per_\w+ <once\|always\|reject>$/m.test(line)),

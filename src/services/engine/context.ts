@@ -10,15 +10,15 @@ import type { Log } from "../platform/log.ts";
 import type { RunCommand } from "../platform/shell-command.ts";
 import { createReceipts } from "../receipts/receipts.ts";
 import type { Inspect } from "../runtime/actor-system.ts";
+import { createDescendantWork } from "../runtime/descendant-work.ts";
 import type { Effects } from "../runtime/effects.ts";
 import type { EngineEvents } from "../runtime/engine-events.ts";
 import { createHostReads } from "../runtime/host-reads.ts";
-import { createObservedSessions, createSessionTree, createTaskAbove } from "../runtime/known-sessions.ts";
+import { createAncestorTask, createObservedSessions, createSessionTree } from "../runtime/known-sessions.ts";
 import { createObservedAnswers } from "../runtime/observed-answers.ts";
 import { createProgressLog, createUsageReader } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { createLostSessions, createSessionWaits } from "../runtime/session-waits.ts";
-import { createWorkBelow } from "../runtime/work-below.ts";
 import type { Store } from "../store/store.ts";
 import { createTypedResults, type JsonSchemas } from "../typed-results/typed-results.ts";
 import { createWorktrees, type Worktrees } from "../worktrees/worktrees.ts";
@@ -79,7 +79,7 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
   const progress = createProgressLog();
   const receipts = createReceipts({ host, clock, log, progress, bus });
   const observedSessions = createObservedSessions();
-  const taskAbove = createTaskAbove(observedSessions, store, progress);
+  const ancestorTask = createAncestorTask(observedSessions, store, progress);
   const sessionTree = createSessionTree(store, host);
 
   // Where tasks work.
@@ -112,9 +112,9 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     worktrees,
     ...{ progress, receipts, observedSessions, sessionTree },
     /** Returns the task for which a session counts that has no task of its own. */
-    taskAbove,
+    ancestorTask,
     observedAnswers: createObservedAnswers(),
-    workBelow: createWorkBelow(clock, taskAbove),
+    descendantWork: createDescendantWork(clock, ancestorTask),
     reads: createHostReads(host, clock, log, observedSessions.sessionOf, store.isAlone),
     usageReader: createUsageReader(store, progress),
     sessionWaits: createSessionWaits(clock),

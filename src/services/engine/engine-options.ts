@@ -20,7 +20,7 @@ export interface EngineOptions {
     /** Milliseconds that a run may take; undefined: any time. */
     run: number | undefined;
   };
-  /** What a task may use, the tasks below it included, and how many tasks a parent session may have. */
+  /** What a task may use, its descendants included, and how many tasks a parent session may have. */
   budget: TaskBudget & { tasksPerParent: number };
   loop: {
     /** How often in a row a task may call one tool with the same arguments: at this number its run ends. */
@@ -32,7 +32,7 @@ export interface EngineOptions {
   notice: NoticeStyle;
   fork: ForkLimits;
   recovery: Recovery;
-  /** When the ends of tasks wake their parent's agent, where a launch does not say it. */
+  /** When results wake the agent of the parent session, where a launch does not say it. */
   wake: Wake;
   /** Which models go on, by agent, when a model is refused, and after how many milliseconds of refusals for now. */
   fallback: FallbackRules;

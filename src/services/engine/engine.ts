@@ -119,7 +119,7 @@ export const createEngine = (parts: EngineParts) => {
 
   return {
     ...engine,
-    /** Returns a function that says what each of these tasks used with all tasks below it. */
+    /** Returns a function that returns what a task and its descendants used. */
     usageOf: ctx.usageReader.usageOf,
     /** Reads conversations that other servers have; undefined where this one is in no fleet. */
     elsewhere: ctx.fleet?.conversations,
@@ -142,7 +142,7 @@ export const createEngine = (parts: EngineParts) => {
     },
     /**
      * Removes tasks for good, with all that they launched, and cancels first those that run. No notice is delivered for them
-     * any more. Returns those that are kept: a person has to decide about changes of theirs, or of a task below them.
+     * any more. Returns those that are kept: a person has to decide about changes of theirs, or of a descendant.
      */
     clear: (taskIds: string[]) => clear(ctx, taskIds, "agent"),
     /** Replies to a request of a task on behalf of a person; never on behalf of a model. */
@@ -161,7 +161,7 @@ export const createEngine = (parts: EngineParts) => {
       return ctx.lostSessions.untilStopped(sessionID);
     },
     onToolCallEnded: overlaps.onToolCallEnded,
-    /** Takes an event of the host. */
+    /** Handles an event of the host. */
     onHostEvent: (event: HostEvent): void => onHostEvent(event),
     /** Adds to the messages of a model request, in place, parts of notices that the host has not stored yet. */
     onModelRequest: (messages: ModelMessage[]): void => {

@@ -29,8 +29,8 @@ export const createHostEventRouter = (
   ctx: EngineContext,
   { budgets, overlaps, adoption, reminders, userRequests }: Receivers,
 ): ((event: HostEvent) => void) => {
-  const { runtime, bus, clock, progress, observedAnswers, observedSessions, workBelow, turns, waits } = ctx;
-  const { taskAbove, opening, sessionWaits, sessionTree } = ctx;
+  const { runtime, bus, clock, progress, observedAnswers, observedSessions, descendantWork, turns, waits } = ctx;
+  const { ancestorTask, opening, sessionWaits, sessionTree } = ctx;
 
   const routes: Routes = {
     busy: [],
@@ -68,14 +68,14 @@ export const createHostEventRouter = (
     if (task && task.context.completedAt === undefined) observedAnswers.onHostEvent(event);
   });
   on(["session", "deleted"], observedSessions.onHostEvent);
-  on(["busy", "retrying", "idle", "deleted", "message", "toolCall"], workBelow.onHostEvent);
+  on(["busy", "retrying", "idle", "deleted", "message", "toolCall"], descendantWork.onHostEvent);
   on(["message", "deleted"], turns.onHostEvent);
   // A tool call whose output is stored has delivered its results, for which no notice is due any more.
   on(["toolCall"], waits.onHostEvent);
   // What is used counts towards the budgets once progress has it.
   on(["toolCall", "step", "message", "idle", "deleted"], budgets.onHostEvent);
   on(["toolCall", "step", "filesChanged"], (event, at) => {
-    const taskId = taskAbove(event.sessionID);
+    const taskId = ancestorTask(event.sessionID);
     if (taskId === undefined) return;
     count(event, at, taskId);
     budgets.onUsed(taskId);

@@ -15,7 +15,7 @@ export interface LaunchRequest {
   model: string | undefined;
   /** The batch that the task joins. Default: the batch of all tasks launched in the same turn of the agent. */
   batchId: string | undefined;
-  /** When the task's ends wake the caller's agent. Default: as the option says. */
+  /** When results of the task wake the caller's agent. Default: as the option says. */
   wake: Wake | undefined;
   parentSessionID: string;
   parentMessageID: string;
@@ -49,7 +49,7 @@ export interface LaunchPlan {
   schema: ResultSchema | undefined;
   /** The directory that the calling session works in. */
   callerDirectory: string;
-  /** The task in whose session, or below it, the new task is launched; undefined for a session that belongs to no task. */
+  /** The task in whose session, or a descendant of it, the new task is launched; undefined where it is in no task. */
   parentTask: Task | undefined;
 }
 
@@ -103,7 +103,7 @@ export interface CancelResult {
 /** A task that an agent could not remove, and the changes that a person has to decide about first. */
 export interface KeptTask {
   task: Task;
-  /** The task that has the changes: itself, or one below it. */
+  /** The task that has the changes: itself, or a descendant. */
   owner: Task;
   changes: WorktreeChanges;
 }

@@ -33,7 +33,7 @@ export const createDeadlines = () => {
     /** Returns the charts whose deadline has come, each with the deadline that it was given. */
     due: (now: number): { id: string; deadline: number }[] =>
       [...deadlines].flatMap(([id, { deadline, comesAt }]) => (comesAt <= now ? { id, deadline } : [])),
-    /** Has all deadlines come so many milliseconds earlier: the clock was set back by as much after they were set. */
+    /** Moves all deadlines earlier by so many milliseconds: the clock was set back by as much after they were set. */
     bringForward: (ms: number) => {
       for (const times of deadlines.values()) times.comesAt -= ms;
       isKnown = false;

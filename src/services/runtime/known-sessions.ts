@@ -75,10 +75,10 @@ export const createSessionTree = (store: Store, host: Host) => {
         MAX_PARENTS,
       );
     },
-    /** Returns the session and all above it, nearest first; the last one is a person's own. */
+    /** Returns the session and its ancestors, nearest first; the last one is a person's own. */
     ancestors,
     /** Returns the tasks that a session works for, nearest first. */
-    tasksAbove: (sessionID: string): Task[] => ancestors(sessionID).flatMap((id) => store.get(id)?.task ?? []),
+    ancestorTasks: (sessionID: string): Task[] => ancestors(sessionID).flatMap((id) => store.get(id)?.task ?? []),
     /**
      * Asks the host for the parents of the topmost session that is known, up to a session without a parent. Those who ask for
      * the same session meanwhile share that.
@@ -104,10 +104,10 @@ export const createSessionTree = (store: Store, host: Host) => {
 export type SessionTree = ReturnType<typeof createSessionTree>;
 
 /**
- * Creates a function that returns the task for which a session counts: the one in whose session, or below it, the host's own
- * tools began it. Undefined for the session of a task, which counts for itself, and for one that has no task above it.
+ * Creates a function that returns the task for which a session counts: the nearest ancestor that is a task, where the host's
+ * own tools began the session. Undefined for a task's session, which counts for itself, and for one without such an ancestor.
  */
-export const createTaskAbove = (
+export const createAncestorTask = (
   observedSessions: Pick<ObservedSessions, "sessionOf">,
   store: Pick<Store, "get">,
   progress: Pick<ProgressLog, "heardAt">,

@@ -33,7 +33,7 @@ export const createObservedAnswers = () => {
   };
 
   return {
-    /** Takes an event of a session whose run is under way. */
+    /** Handles an event of a session whose run is under way. */
     onHostEvent: (event: HostEvent) => {
       const { type, sessionID } = event;
       const session = observationOf(sessionID);

@@ -48,7 +48,7 @@ export const createProgressLog = () => {
         run: createRunTally(),
       });
     },
-    /** Counts an event of the child itself, or of a session below it that has no task of its own: then `taskId` names the child. */
+    /** Counts an event of the child itself, or of a descendant that has no task of its own: then `taskId` names the child. */
     onHostEvent: (event: HostEvent, at: number, taskId: string = event.sessionID) => {
       const tally = tallies.get(taskId);
       if (!tally) return;
@@ -69,7 +69,7 @@ export const createProgressLog = () => {
       }
     },
     /**
-     * Takes what another server has counted of a child by `at` (epoch milliseconds), in place of all that was counted before: it
+     * Records what another server has counted of a child by `at` (epoch milliseconds), in place of all that was counted before: it
      * says it all each time.
      */
     replace: (
@@ -142,13 +142,13 @@ export const createUsageReader = (store: Pick<Store, "below">, progress: Pick<Pr
   const ownUsageOf = ({ sessionID, ownUsage }: CountedTask): Usage => progress.usageOf(sessionID) ?? ownUsage;
   return {
     /**
-     * Returns a function that says what each of these tasks used with all tasks below it.
-     * @param below all tasks below those; default: reads them
+     * Returns a function that returns what one of these tasks and its descendants used.
+     * @param descendants all descendants of those; default: reads them
      */
     usageOf: (
       tasks: readonly CountedTask[],
-      below: readonly TaskBelow[] = store.below(tasks.map(({ sessionID }) => sessionID)),
-    ): ((task: CountedTask) => Usage) => usageWith(below, ownUsageOf),
+      descendants: readonly TaskBelow[] = store.below(tasks.map(({ sessionID }) => sessionID)),
+    ): ((task: CountedTask) => Usage) => usageWith(descendants, ownUsageOf),
   };
 };
 

@@ -158,7 +158,7 @@ const incompletenessOf = (message: HostMessage, observation: RunObservation): In
   return text === "" && reasons ? "reasoning" : "length";
 };
 
-/** Puts together how the run was answered. */
+/** Returns the outcome of a run that was answered. */
 const answered = (
   { completedAt = 0, promptID }: HostMessage,
   answer: RunAnswer,
@@ -171,7 +171,7 @@ const answered = (
   isPromptKnown: isOurs(promptID, observation) || observation.messages.some(({ id }) => id === promptID),
 });
 
-/** How a run ended whose steps had no end: with all that they said, each text once, or as a loop where they said nothing. */
+/** Returns the outcome of endless steps: all that they said, each text once, or a loop where they said nothing. */
 const endedWithoutReason = (steps: HostMessage[], answers: HostMessage[], observation: RunObservation): RunOutcome => {
   const texts = steps.map(({ text }) => text).filter((text, index, all) => text !== "" && all.indexOf(text) === index);
   const newest = steps.at(-1);

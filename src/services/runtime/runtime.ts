@@ -280,7 +280,7 @@ export const createRuntime = ({
   /**
    * Drops the notices on their way that went to another process with their tasks: sent here too, they would wake the parent
    * again. Also one that could not be stored, as it carries the end of a lost task: after a crash, whoever takes over would
-   * deliver its other ends a second time. Those are composed anew.
+   * deliver its other results a second time. Those are composed anew.
    */
   const releasePrompts = (parentSessionID: string) => {
     const outbox = outboxes.get(parentSessionID);
@@ -368,7 +368,7 @@ export const createRuntime = ({
       const task = store.get(taskId)?.task;
       return task === undefined || !hasEnded(task);
     },
-    /** True while tasks that this session launched, or a session below it, run, or their results are not delivered. */
+    /** True while tasks that this session launched, or a descendant session of it, run, or their results are not delivered. */
     awaitsTasks: actors.awaitsTasks,
     /** True while runs of such tasks are under way. */
     awaitsRuns: (sessionID: string): boolean => actors.awaitedBy(sessionID).some(isRunning),

@@ -45,7 +45,7 @@ export type SessionWaits = ReturnType<typeof createSessionWaits>;
  * Creates the register of sessions of tasks that another process works on now. What they still do in this one is stopped, and
  * held up until then.
  * @param abort aborts a session, as often as it takes
- * @param ancestors returns a session and those above it
+ * @param ancestors returns a session and its ancestors
  */
 export const createLostSessions = (
   abort: (sessionID: string) => Promise<void>,
@@ -61,7 +61,7 @@ export const createLostSessions = (
       stopping.set(sessionID, stopped);
       return stopped;
     },
-    /** Resolves when a session that is being stopped, or one that is below it, has stopped; undefined for any other. */
+    /** Resolves when a session that is being stopped, or an ancestor that is, has stopped; undefined for any other. */
     untilStopped: (sessionID: string): Promise<void> | undefined => {
       if (stopping.size === 0) return undefined;
       const lost = ancestors(sessionID).find((id) => stopping.has(id));

@@ -51,12 +51,12 @@ export const createTaskIndex = () => {
     active: (): TaskSnapshot[] => snapshotsOf(active),
     /** Returns the live tasks of a parent session. */
     of: (parentSessionID: string): TaskSnapshot[] => snapshotsOf(ofParentSession.of(parentSessionID)),
-    /** Returns the live tasks that were launched by this session, or by a session below this task. */
+    /** Returns the live tasks that were launched by this session, or by a descendant session of this task. */
     awaitedBy: (sessionID: string): TaskSnapshot[] =>
       snapshotsOf(new Set([...ofParentSession.of(sessionID), ...ofParentTask.of(sessionID)])),
     /** True while a live task belongs to this parent session. */
     hasTasksOf: ofParentSession.has,
-    /** True while a live task was launched by this session, or by a session below this task. */
+    /** True while a live task was launched by this session, or by a descendant session of this task. */
     awaitsTasks: (sessionID: string): boolean => ofParentSession.has(sessionID) || ofParentTask.has(sessionID),
   };
 };

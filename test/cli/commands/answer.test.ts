@@ -41,7 +41,7 @@ const LOCAL = dateTime(Date.parse(SINCE));
 test("without an id it shows what all tasks ask, each request once, with the line that answers it", async () => {
   const served = await serve();
   served.source.launch();
-  asking(served, { ...PERMISSION, what: "bash: rm -rf build (asked by ses_0003, below this task)" });
+  asking(served, { ...PERMISSION, what: "bash: rm -rf build (asked by ses_0003, a subagent of this task)" });
   asking(served, PERMISSION);
   asking(served, QUESTION);
   const { code, out, error } = await answer(served);

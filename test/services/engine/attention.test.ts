@@ -111,7 +111,7 @@ test("a session below a child holds up the child's task, and all tasks above", a
   below(stage, "ses_helper", own);
   await ask(stage, "ses_helper");
   for (const task of [id, own]) {
-    expect(stage.task(task).attention?.what).toBe("bash: rm -rf build (asked by ses_helper, below this task)");
+    expect(stage.task(task).attention?.what).toBe("bash: rm -rf build (asked by ses_helper, a subagent of this task)");
   }
   stage.host.emit({ type: "replied", sessionID: "ses_helper", requestID: "per_1" });
   for (const task of [id, own]) expect(stage.task(task).attention).toBeUndefined();

@@ -93,7 +93,7 @@ export const createUserRequests = (ctx: EngineContext, notes: SessionNotes) => {
     });
     const forAncestors = {
       ...request,
-      what: `${request.what} (asked by ${sessionID}, below this task)`,
+      what: `${request.what} (asked by ${sessionID}, a subagent of this task)`,
       isFromBelow: true,
     } as const;
     // The supervisor has already sent the event to the task that runs in the asking session itself.
@@ -174,7 +174,7 @@ export const createUserRequests = (ctx: EngineContext, notes: SessionNotes) => {
   };
 
   return {
-    /** Takes an event of the host: a new request, a reply to one, or the end of a session that made one. */
+    /** Handles an event of the host: a new request, a reply to one, or the end of a session that made one. */
     onHostEvent: (event: HostEvent) => {
       if (event.type === "asked") onRequestAsked(event.sessionID, event.request);
       if (event.type === "replied") requests.close(event.requestID);

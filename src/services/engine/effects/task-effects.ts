@@ -25,7 +25,7 @@ const ALL_MESSAGES = 200;
 /** True when older messages would add nothing to what is known of the run. */
 const isConclusive = (outcome: RunOutcome): boolean => {
   if (outcome.is === "answered") {
-    // Of steps without an end, all are wanted.
+    // Where no step says why the model stopped, all are wanted.
     return outcome.result !== "" && outcome.isPromptKnown && outcome.incomplete !== "noStopReason";
   }
   if (outcome.is === "unseen") return outcome.lastStepAt !== undefined;
@@ -50,7 +50,7 @@ export const createTaskEffects = (
   "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "endTurn" | "stopSession"
 > => {
   const { host, clock, log, ids, store, runtime, slots } = ctx;
-  const { observedAnswers, receipts, typedResults, workBelow, worktrees } = ctx;
+  const { observedAnswers, receipts, typedResults, descendantWork, worktrees } = ctx;
   const earlierOf = createEarlierMessages();
 
   /** Waits until the message may be sent. False where the task does not want that any more by then, or is another process's. */
@@ -191,7 +191,7 @@ export const createTaskEffects = (
     awaitsTasks: boolean,
   ): TaskEvent => {
     const at = clock.now();
-    if (workBelow.isUnderWay(taskId)) return { type: "CHECKED_BUSY", at, checkId };
+    if (descendantWork.isUnderWay(taskId)) return { type: "CHECKED_BUSY", at, checkId };
     if (!awaitsTasks) return { type: "CHECKED_ANSWERED", at, checkId, completedAt, result, ...besideText(answer) };
     return { type: runtime.awaitsRuns(taskId) ? "CHECKED_AWAITING_TASKS" : "CHECKED_BUSY", at, checkId };
   };

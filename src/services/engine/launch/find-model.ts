@@ -1,5 +1,3 @@
-// ADR-145 in docs/decisions.md
-
 import type { ModelRef } from "../../../task.ts";
 import type { HostModel } from "../../host/host.ts";
 import { fail, type Outcome } from "../../platform/result.ts";

@@ -87,8 +87,8 @@ export const planLaunch = async (ctx: EngineContext, request: LaunchRequest): Pr
       "host",
     );
   if (parent.value.parentID) await sessionTree.loadAncestors(request.parentSessionID);
-  const ancestors = sessionTree.tasksAbove(request.parentSessionID);
-  // Below a task of another server, the levels there count as well.
+  const ancestors = sessionTree.ancestorTasks(request.parentSessionID);
+  // Where another server launched the task, the levels there count as well.
   const depth = ancestors.length + (request.job?.run.depth ?? ancestors.at(-1)?.job?.depth ?? 1);
   if (depth > maxDepth) {
     return fail(

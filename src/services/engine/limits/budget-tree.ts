@@ -1,8 +1,8 @@
 import type { BudgetedUsage } from "../../../task.ts";
 
-/** What a task and all tasks below it have used. */
+/** What a task and its descendants have used. */
 interface TreeUsage extends BudgetedUsage {
-  /** How many tasks are below it. */
+  /** How many descendants it has. */
   tasks: number;
 }
 
@@ -38,13 +38,13 @@ interface UsageSource {
 }
 
 /**
- * Creates an empty tree of what tasks have used with all tasks below them. A task is read from its source once, with all below
- * it; from then on each change costs an addition for every task above it, and no query.
+ * Creates an empty tree of what tasks have used together with their descendants. A task is read from its source once, with its
+ * descendants; from then on each change costs an addition for every ancestor, and no query.
  */
 export const createBudgetTree = ({ ownUsage, childTasks }: UsageSource) => {
   const nodes = new Map<string, Node>();
 
-  /** The task and the known ones above it, nearest first. */
+  /** Returns the task and its known ancestors, nearest first. */
   const upwards = (taskId: string): string[] => {
     const chain: string[] = [];
     for (let id: string | undefined = taskId; id !== undefined; id = nodes.get(id)?.parent) {
@@ -61,7 +61,7 @@ export const createBudgetTree = ({ ownUsage, childTasks }: UsageSource) => {
     }
   };
 
-  /** Reads a task with all below it. Those that are known already are taken as they are. */
+  /** Reads a task with its descendants. Those that are known already are used as they are. */
   const load = (taskId: string, parent: string | undefined, own: BudgetedUsage): Node => {
     const node: Node = { parent, children: new Set(), own, sum: { ...NOTHING, ...own } };
     nodes.set(taskId, node);
@@ -80,7 +80,7 @@ export const createBudgetTree = ({ ownUsage, childTasks }: UsageSource) => {
   };
 
   return {
-    /** Takes what a task has used itself by now. `parentTaskId` names the task above it. */
+    /** Records what a task has used itself by now. `parentTaskId` names the task that launched it. */
     set: (taskId: string, parentTaskId: string | undefined, own: BudgetedUsage) => {
       const node = nodes.get(taskId);
       if (node) {
@@ -94,10 +94,10 @@ export const createBudgetTree = ({ ownUsage, childTasks }: UsageSource) => {
       parent.children.add(taskId);
       addUpwards(parentTaskId, { ...sum, tasks: sum.tasks + 1 });
     },
-    /** Returns the known tasks above a task and the task itself, topmost first; none when it is not known. */
+    /** Returns the known ancestors of a task and the task itself, topmost first; none when it is not known. */
     lineage: (taskId: string): string[] => upwards(taskId).reverse(),
     of: (taskId: string): TreeUsage | undefined => nodes.get(taskId)?.sum,
-    /** Forgets a task that has ended, with all below it. One below a known task is kept, for it counts there. */
+    /** Forgets a task that has ended, with its descendants. A descendant of a known task is kept, for it counts there. */
     release: (taskId: string) => {
       const parent = nodes.get(taskId)?.parent;
       if (parent === undefined || !nodes.has(parent)) remove(taskId);

@@ -6,9 +6,9 @@ import { createBudgetTree } from "./budget-tree.ts";
 import { endRun } from "./end-run.ts";
 import { createEndlessSteps } from "./loops.ts";
 
-/** Creates the watch that ends runs beyond a budget, runs that go round in circles, and turns that would never end. */
+/** Starts ending runs beyond a budget, runs that go round in circles, and turns that would never end. */
 export const createBudgets = (ctx: EngineContext) => {
-  const { runtime, clock, bus, store, progress, toolCalls, taskAbove, abort } = ctx;
+  const { runtime, clock, bus, store, progress, toolCalls, ancestorTask, abort } = ctx;
   const { budget } = ctx.options;
   const { repeat } = ctx.options.loop;
   const endlessSteps = createEndlessSteps();
@@ -19,7 +19,7 @@ export const createBudgets = (ctx: EngineContext) => {
     childTasks: (parentTaskId) => store.list({ parentTaskId }).map(({ sessionID }) => sessionID),
   });
 
-  /** Ends the topmost task above this one if it is beyond its budget: it has used no less than those below it, and all stop with it. */
+  /** Ends the topmost ancestor if it is beyond its budget: it has used no less than its descendants, and all stop with it. */
   const endBeyondBudget = (taskId: string) => {
     const [topmost = taskId] = sums.lineage(taskId);
     const used = sums.of(topmost);
@@ -49,10 +49,10 @@ export const createBudgets = (ctx: EngineContext) => {
     if (task && task.completedAt === undefined) measure(taskId, task.facts.parentTaskId);
   };
 
-  /** A task's run decides what its turn came to. That of a session below it is ended here, and its caller goes on. */
+  /** A task's run decides what its turn came to. That of a descendant session is ended here, and its caller goes on. */
   const endTurn = (sessionID: string) => {
     if (runtime.snapshotOf(sessionID)) runtime.send(sessionID, { type: "STEPS_WITHOUT_END", at: clock.now() });
-    else if (taskAbove(sessionID) !== undefined) void abort(sessionID);
+    else if (ancestorTask(sessionID) !== undefined) void abort(sessionID);
   };
 
   const stops = [
@@ -64,7 +64,7 @@ export const createBudgets = (ctx: EngineContext) => {
   ];
 
   return {
-    /** Takes an event of the host, after progress has counted it. */
+    /** Handles an event of the host, after progress has counted it. */
     onHostEvent: (event: HostEvent) => {
       const { sessionID } = event;
       if (endlessSteps.onHostEvent(event)) endTurn(sessionID);
@@ -74,7 +74,7 @@ export const createBudgets = (ctx: EngineContext) => {
       if (repeated && repeated.times >= repeat) endRun(ctx, sessionID, tooManyRepeats(repeated));
       if (event.type === "toolCall" || event.type === "step") measure(sessionID, task.facts.parentTaskId);
     },
-    /** Measures a task anew for which progress has counted more: a session below it, which has no task of its own, used it. */
+    /** Measures a task again for which progress has counted more: a descendant session without a task of its own used it. */
     onUsed,
     stop: () => {
       for (const stop of stops) stop();

@@ -57,7 +57,7 @@ const idOf = ({ context }: TaskSnapshot): string => context.facts.sessionID;
 
 const beginOf = ({ context: { queuedUntil, run } }: TaskSnapshot): number => queuedUntil ?? run.startedAt;
 
-/** Returns the tasks in which a tool runs or a person is waited for, and all tasks above them. */
+/** Returns the tasks in which a tool runs or a person is waited for, and all their ancestors. */
 const sparedTasks = (tasks: readonly TaskSnapshot[], { toolCalls }: Sources): ReadonlySet<string> => {
   const isBusyOrAsking = ({ context: { facts, userRequests } }: TaskSnapshot): boolean =>
     userRequests.length > 0 || toolCalls.isToolRunning(facts.sessionID);
@@ -76,7 +76,7 @@ const sparedTasks = (tasks: readonly TaskSnapshot[], { toolCalls }: Sources): Re
 /**
  * Returns the runs that have taken longer than `limit` milliseconds. Time in the queue does not count, nor does what was
  * before it: a run that waited for another model's slot is timed from then on. A run is spared while a tool visibly runs in
- * its session or below it, while a person is waited for there, or while its gate runs, which has a limit of its own.
+ * its session or a descendant of it, while a person is waited for there, or while its gate runs, which has a limit of its own.
  */
 export const overdueRuns = (sources: Sources, limit: number): OverdueRun[] => {
   const { runtime, clock } = sources;

@@ -33,7 +33,7 @@ export const createToolCallLog = (readingTools: readonly string[]) => {
   };
 
   return {
-    /** Takes an event of a child session. Returns the calls in a row that the newest one ends, if the event begins one. */
+    /** Handles an event of a child session. Returns the calls in a row that the newest one ends, if the event begins one. */
     onHostEvent: (event: HostEvent): RepeatedCall | undefined => {
       // A call whose end was not reported does not run in a session that is idle.
       if (event.type === "idle") bySession.get(event.sessionID)?.running.clear();
@@ -74,9 +74,9 @@ interface Turn {
 }
 
 /**
- * Creates what sees turns that would never end: the host asks their model again and again, for the provider does not say why it
- * stopped, or because the clock was set back, after which the host takes an older message for the newest one. What it knows is
- * lost when the process ends.
+ * Creates a detector of turns that would never end: the host asks their model again and again, for the provider does not say
+ * why it stopped, or because the clock was set back, after which the host takes an older message for the newest one. What it
+ * knows is lost when the process ends.
  */
 export const createEndlessSteps = () => {
   const turns = new Map<string, Turn>();
@@ -100,7 +100,7 @@ export const createEndlessSteps = () => {
   };
 
   return {
-    /** Takes an event of a session. Returns true with each step of a turn that has taken too many without an end. */
+    /** Handles an event of a session. Returns true with each step of a turn that has taken too many without an end. */
     onHostEvent: (event: HostEvent): boolean => {
       const { sessionID } = event;
       if (event.type === "idle" || event.type === "deleted") turns.delete(sessionID);

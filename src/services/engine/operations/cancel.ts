@@ -17,7 +17,7 @@ const STOP_TIMEOUT_MS = 900_000;
 export const untilEnded = ({ waits }: EngineContext, taskIds: string[]) =>
   waits.waitForEnd({ taskIds, signal: new AbortController().signal, timeoutMs: STOP_TIMEOUT_MS });
 
-/** Returns the ids of the tasks launched by sessions, either directly or from helper sessions below their tasks. */
+/** Returns the ids of the tasks launched by sessions, either directly or from helper sessions of their tasks. */
 const launchedBy = ({ store }: EngineContext, sessionIDs: string[]): string[] => {
   const launched = sessionIDs.flatMap((id) => [
     ...store.list({ parentSessionID: id }),
@@ -116,8 +116,8 @@ export const cancelSilently = async (ctx: EngineContext, taskId: string): Promis
 };
 
 /**
- * Removes tasks for good with all below them, after cancelling those that are running. No notice is sent for them.
- * @param by an agent cannot remove a task whose changes no person has decided about, nor one above it: those are kept
+ * Removes tasks for good with their descendants, after cancelling those that are running. No notice is sent for them.
+ * @param by an agent cannot remove a task whose changes no person has decided about, nor an ancestor of it: those are kept
  */
 export const clear = async (ctx: EngineContext, taskIds: string[], by: "agent" | "person"): Promise<KeptTask[]> => {
   const { store, runtime, worktrees } = ctx;
@@ -127,10 +127,10 @@ export const clear = async (ctx: EngineContext, taskIds: string[], by: "agent" |
   await withWaiter(ctx, running, CLEAR_WAITER, async () => {
     await cancel(ctx, running);
     const children = launchedBy(ctx, taskIds);
-    const keptBelow = children.length > 0 ? await clear(ctx, children, by) : [];
+    const keptDescendants = children.length > 0 ? await clear(ctx, children, by) : [];
     if (by === "agent") {
       await worktrees.countUndecided(known());
-      kept = known().flatMap((task) => keptOf(ctx, task, keptBelow));
+      kept = known().flatMap((task) => keptOf(ctx, task, keptDescendants));
     }
     const keptIds = new Set(kept.map(({ task }) => task.sessionID));
     // Read again: they have ended in the meantime, or another call removed them and has already announced that.
@@ -143,11 +143,11 @@ export const clear = async (ctx: EngineContext, taskIds: string[], by: "agent" |
   return kept;
 };
 
-const keptOf = ({ worktrees }: EngineContext, task: Task, keptBelow: readonly KeptTask[]): KeptTask | [] => {
+const keptOf = ({ worktrees }: EngineContext, task: Task, keptDescendants: readonly KeptTask[]): KeptTask | [] => {
   const changes = worktrees.undecidedChanges(task);
   if (changes) return { task, owner: task, changes };
-  const below = keptBelow.find(({ task: { parentSessionID, parentTaskId } }) =>
+  const kept = keptDescendants.find(({ task: { parentSessionID, parentTaskId } }) =>
     [parentSessionID, parentTaskId].includes(task.sessionID),
   );
-  return below ? { ...below, task } : [];
+  return kept ? { ...kept, task } : [];
 };

@@ -25,13 +25,13 @@ export const getTask = (ctx: EngineContext, taskId: string): TaskWithUsage | und
   if (!record) return undefined;
   const { task: stored, snapshot } = record;
   const queue = slotOf(snapshot) === "waiting" ? store.places([taskId]).get(taskId) : undefined;
-  const below = store.below([taskId]);
-  const childTaskIds = below.flatMap(({ sessionID, parentTaskId }) => (parentTaskId === taskId ? sessionID : []));
+  const descendants = store.below([taskId]);
+  const childTaskIds = descendants.flatMap(({ sessionID, parentTaskId }) => (parentTaskId === taskId ? sessionID : []));
   const awaiting = withAwaitedTasks({ ...stored, ...(queue ? { queue } : {}) }, store);
   const shown = withSupervisor(ctx, awaiting);
   const task = { ...shown, progress: progress.of(taskId) ?? stored.progress, childTaskIds };
   const entry = entryOf(task);
-  return { ...task, usage: usageReader.usageOf([entry], below)(entry) };
+  return { ...task, usage: usageReader.usageOf([entry], descendants)(entry) };
 };
 
 /** Only a task that another process supervises must be read for this. */

@@ -77,7 +77,7 @@ export const resume = async (ctx: EngineContext, request: ResumeRequest): Promis
   sessionTree
     .loadAncestors(sessionID)
     .catch((error) =>
-      log.error("the sessions above a task could not be read", { sessionID, reason: errorMessage(error) }),
+      log.error("the ancestors of a task could not be read", { sessionID, reason: errorMessage(error) }),
     );
   if (request.signal.aborted) return fail("The turn was aborted; nothing was sent.");
   // Another resume may have started while the host or the user was being asked.

@@ -17,23 +17,23 @@ export const notStopped = (failure: HostFailure | undefined): TaskError => ({
 });
 
 /**
- * Aborts a session and everything below it. Returns the sessions that were reached and all results. A session that is not
- * found counts as reached, for there may be sessions below it.
+ * Aborts a session and its descendants. Returns the sessions that were reached and all results. A session that is not
+ * found counts as reached, for it may have descendants.
  */
 const abortAll = async (
   host: Host,
   sessionID: string,
 ): Promise<{ sessions: string[]; results: HostResult<unknown>[] }> => {
   const [aborted, children] = await Promise.all([host.abort(sessionID), host.children(sessionID)]);
-  const below = await Promise.all((children.ok ? children.value : []).map((child) => abortAll(host, child)));
+  const descendants = await Promise.all((children.ok ? children.value : []).map((child) => abortAll(host, child)));
   return {
-    sessions: [sessionID, ...below.flatMap(({ sessions }) => sessions)],
-    results: [aborted, children, ...below.flatMap(({ results }) => results)],
+    sessions: [sessionID, ...descendants.flatMap(({ sessions }) => sessions)],
+    results: [aborted, children, ...descendants.flatMap(({ results }) => results)],
   };
 };
 
 /**
- * Aborts a session and everything below it, and rejects what they ask. The session has stopped once the message with that id
+ * Aborts a session and its descendants, and rejects what they ask. The session has stopped once the message with that id
  * has arrived and nothing works.
  */
 export const stopSession = async (

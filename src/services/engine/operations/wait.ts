@@ -168,7 +168,7 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
     return () => send({ type: "CALL_RETURNED", at: clock.now(), call });
   };
 
-  /** Returns the task in whose session, or below it, a call waits for these tasks. */
+  /** Returns the task in whose session, or a descendant of it, a call waits for these tasks. */
   const callingTask = (sessionID: string, taskIds: string[]): string | undefined => {
     if (runtime.snapshotOf(sessionID)) return sessionID;
     const ofTasks = taskIds.flatMap((taskId) => runtime.snapshotOf(taskId)?.context.facts.parentTaskId ?? []);
@@ -226,13 +226,13 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
       else output?.limit();
       return output?.isRecalled !== true;
     },
-    /** Lets go of calls that wait for tasks which another process has taken over, or whose own session is such a task. */
+    /** Ends the waits of calls for tasks which another process has taken over, or whose own session is such a task. */
     onTasksLost: (taskIds: readonly string[]) => {
       const lost = new Set(taskIds);
       for (const wait of [...waits]) if (wait.isFor(lost)) wait.letGo();
       for (const output of unstoredOutputs.values()) output.isRecalled ||= output.taskIds.some((id) => lost.has(id));
     },
-    /** Takes an event of the host, which may say whether the output of a call was stored in the conversation. */
+    /** Handles an event of the host, which may say whether the output of a call was stored in the conversation. */
     onHostEvent: (event: HostEvent) => {
       if (event.type !== "toolCall" || event.stage === "begun") return;
       unstoredOutputs.get(callKey(event.sessionID, event.callID))?.resolve(event.stage === "stored");

@@ -12,5 +12,5 @@ export const FLEET_WAITER = "fleet";
  */
 export const ABORT_WAITER = "aborted";
 
-/** True for an end that is no news to a session whose turn was aborted: the task was cancelled, and nothing else happened. */
+/** True for an ended task that is no news to a session whose turn was aborted: it was cancelled, and nothing else happened. */
 export const isKnownAfterAbort = ({ status, error }: Task): boolean => status === "cancelled" && !error;

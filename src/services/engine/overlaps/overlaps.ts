@@ -41,23 +41,23 @@ const MAX_KEPT = 50;
 
 /**
  * Creates the record of the files that agents use, by which it is seen when an agent writes a file that another one uses, too:
- * a task at work, or a session above one. Both are notified once, in the output of a tool call of theirs, for that wakes nobody
- * and costs no turn; what the launching agent has not read there stands in the notice of the task's end. Nothing is recorded
+ * a task at work, or an ancestor of one. Both are notified once, in the output of a tool call of theirs, for that wakes nobody
+ * and costs no turn; what the launching agent has not read there is in the task's notice. Nothing is recorded
  * while no task is at work.
  */
 export const createOverlaps = (ctx: EngineContext) => {
-  const { clock, bus, progress, store, runtime, taskAbove } = ctx;
+  const { clock, bus, progress, store, runtime, ancestorTask } = ctx;
   const { ancestors } = ctx.sessionTree;
   const get = (taskId: string) => getTask(ctx, taskId);
   const ledger = createFileLedger();
   /** When a session began the first command of its step, epoch milliseconds. */
   const commandsSince = new Map<string, number>();
-  /** What sessions are notified of with a later call: one far above a task, or one whose output could not say it. */
+  /** What sessions are notified of with a later call: a distant ancestor of a task, or one whose output could not say it. */
   const kept = new Map<string, OverlapLine[]>();
 
-  /** The tasks at work, each with the sessions above it. */
+  /** The tasks at work, each with its ancestors. */
   const tasksAtWork = new Map<string, readonly string[]>();
-  /** Those tasks, and the sessions above them: what others do with files concerns nobody. */
+  /** Those tasks, and their ancestors: what others do with files concerns nobody. */
   const concerned = createKeyCounts();
 
   /** Returns a task of this process whose run has not ended. */
@@ -121,8 +121,8 @@ export const createOverlaps = (ctx: EngineContext) => {
   };
 
   /**
-   * Notes that a session wrote a file, in the tasks that this concerns. Sessions above a task that did not launch it, and the
-   * writer where it is above one, are notified with a later call of theirs.
+   * Notes that a session wrote a file, in the tasks that this concerns. Ancestors of a task that did not launch it, and the
+   * writer where it is one, are notified with a later call of theirs.
    */
   const onWrite = (writerID: string, path: string) => {
     const at = new Date(clock.now()).toISOString();
@@ -131,7 +131,7 @@ export const createOverlaps = (ctx: EngineContext) => {
       const user = atWork(use.sessionID);
       const isBelow = writer !== undefined && isAbove(use.sessionID, writerID);
       const isOwn = user !== undefined && isAbove(writerID, use.sessionID);
-      // What an agent above did before the launch is what the task was launched with. A person's session counts for its tasks only.
+      // What an ancestor did before the launch is what the task was launched with. A person's session counts for its tasks only.
       const counts = isBelow ? use.at >= writer.startedAt : isOwn || (writer !== undefined && user !== undefined);
       if (!counts) continue;
       const isNew = [
@@ -192,9 +192,9 @@ export const createOverlaps = (ctx: EngineContext) => {
   };
 
   return {
-    /** Takes a call that has ended. Returns what is to be added to its output for its agent; undefined where nothing is. */
+    /** Handles a call that has ended. Returns what is to be added to its output for its agent; undefined where nothing is. */
     onToolCallEnded: ({ sessionID, effect, mayAdd }: EndedCall): OwnText | undefined => {
-      const user = taskAbove(sessionID) ?? sessionID;
+      const user = ancestorTask(sessionID) ?? sessionID;
       if (concerned.has(user)) for (const [path, did] of usesOf(effect)) use(user, path, did);
       const lines = takeLines(user);
       if (lines.length === 0) return undefined;
@@ -202,14 +202,14 @@ export const createOverlaps = (ctx: EngineContext) => {
       keep(user, lines);
       return undefined;
     },
-    /** Takes a command that begins, and the files that changed during a step. */
+    /** Handles a command that begins, and the files that changed during a step. */
     onHostEvent: (event: HostEvent) => {
       if (event.type === "toolCall" && event.tool === "bash" && event.stage === "begun") {
-        const user = taskAbove(event.sessionID) ?? event.sessionID;
+        const user = ancestorTask(event.sessionID) ?? event.sessionID;
         if (!commandsSince.has(user) && concerned.has(user)) commandsSince.set(user, clock.now());
       }
       if (event.type !== "filesChanged") return;
-      const user = taskAbove(event.sessionID) ?? event.sessionID;
+      const user = ancestorTask(event.sessionID) ?? event.sessionID;
       const since = commandsSince.get(user);
       commandsSince.delete(user);
       // Without a command, whoever changed them is known by a tool of its own.

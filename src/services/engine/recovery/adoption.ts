@@ -87,7 +87,7 @@ export const startAdoption = (
       ({ task, snapshot: { context } }) => !hasEnded(task) && context.waiters.some(isCall),
     );
     for (const sessionID of new Set(interrupted.map(({ task }) => task.parentSessionID))) remind(sessionID);
-    // Those at work come first: what they asked in the dead process is open no more, so that ends of their batch wait for them.
+    // Those at work come first: what they asked in the dead process is open no more, so that results of their batch wait for them.
     for (const { task } of restored.toSorted((a, b) => Number(hasEnded(a.task)) - Number(hasEnded(b.task)))) {
       const isNoticePending = runsInPrompts.has(`${task.sessionID}/${task.resumeCount}`);
       runtime.send(task.sessionID, { type: "ADOPTED", at, recovery, isNoticePending });

@@ -28,7 +28,7 @@ const SWEEP_PAUSE_MS = 100;
  * and tried again at its next turn. Returns how to stop it all.
  */
 export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => void): (() => void) => {
-  const { runtime, host, store, progress, clock, log, workBelow, worktrees, directory, options } = ctx;
+  const { runtime, host, store, progress, clock, log, descendantWork, worktrees, directory, options } = ctx;
   const { stale: staleAfter, run: runLimit } = options.timeouts;
 
   /** Tasks whose agent is believed to work, and is not only waiting for tasks of its own. */
@@ -44,9 +44,9 @@ export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => v
     if (workingTasks().length === 0) return;
     const busy = await host.busy();
     if (!busy.ok) return log.info("the host did not say which sessions are busy", { reason: busy.failure.message });
-    workBelow.onBusyRead(busy.value);
+    descendantWork.onBusyRead(busy.value);
     for (const sessionID of workingTasks()) {
-      if (!busy.value.has(sessionID) && !workBelow.isUnderWay(sessionID))
+      if (!busy.value.has(sessionID) && !descendantWork.isUnderWay(sessionID))
         runtime.send(sessionID, { type: "HOST_IDLE", at: clock.now() });
     }
   };

@@ -49,7 +49,7 @@ export const createDirectoryOpenings = (clock: Clock) => {
           if (isStaying) then();
           else waiting.push(then);
         },
-        /** Takes an event of the host: a session that stays busy shows that the process stays. */
+        /** Handles an event of the host: a session that stays busy shows that the process stays. */
         onHostEvent: (event: HostEvent): void => {
           if (isStaying) return;
           if ((event.type === "busy" || event.type === "retrying") && !busyTimers.has(event.sessionID)) {

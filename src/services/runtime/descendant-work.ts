@@ -19,12 +19,15 @@ interface Subagent {
 }
 
 /**
- * Creates a record of what works below tasks in sessions that are no tasks: the host's own subagents. One that works in the
+ * Creates a record of the descendants of tasks that work and are no tasks: the host's own subagents. One that works in the
  * background goes on when the turn of its caller has ended, and then wakes it with its result. Only events of this process
  * count: the host has its subagents in memory, and those of a process that has ended do not work any more.
- * @param taskAbove the task for which a session counts that has no task of its own
+ * @param ancestorTask the task for which a session counts that has no task of its own
  */
-export const createWorkBelow = (clock: Pick<Clock, "now">, taskAbove: (sessionID: string) => string | undefined) => {
+export const createDescendantWork = (
+  clock: Pick<Clock, "now">,
+  ancestorTask: (sessionID: string) => string | undefined,
+) => {
   /** When something was last heard of each session that works, epoch milliseconds. */
   const busy = new Map<string, number>();
   /** By the session that each works in. */
@@ -56,7 +59,7 @@ export const createWorkBelow = (clock: Pick<Clock, "now">, taskAbove: (sessionID
   const isAlive = ({ stage, heardAt }: Subagent): boolean => stage === "working" || clock.now() - heardAt < PATIENCE_MS;
 
   const countsFor = (sessionID: string, taskId: string): boolean =>
-    sessionID === taskId || taskAbove(sessionID) === taskId;
+    sessionID === taskId || ancestorTask(sessionID) === taskId;
 
   return {
     onHostEvent: (event: HostEvent) => {
@@ -82,12 +85,12 @@ export const createWorkBelow = (clock: Pick<Clock, "now">, taskAbove: (sessionID
      */
     onBusyRead: (sessions: ReadonlySet<string>) => {
       for (const [id, heardAt] of busy) {
-        // Where a worktree does not answer, the host's list has its tasks, and nothing of what is below them.
-        const isListed = sessions.has(id) || sessions.has(taskAbove(id) ?? id);
+        // Where a worktree does not answer, the host's list has its tasks, and none of their descendants.
+        const isListed = sessions.has(id) || sessions.has(ancestorTask(id) ?? id);
         if (!isListed && clock.now() - heardAt >= PATIENCE_MS) onEnded(id);
       }
     },
-    /** True while the task's turn has an end that is not its last: below it something works, or is about to be reported to it. */
+    /** True while the end of the task's turn is not its last: a descendant works, or is about to be reported to it. */
     isUnderWay: (taskId: string): boolean => {
       for (const [id, subagent] of subagents) if (!isAlive(subagent)) subagents.delete(id);
       return (

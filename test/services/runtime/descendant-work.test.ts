@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { HostEvent } from "../../../src/machines/host-events.ts";
 import { createIds } from "../../../src/services/platform/ids.ts";
-import { createWorkBelow } from "../../../src/services/runtime/work-below.ts";
+import { createDescendantWork } from "../../../src/services/runtime/descendant-work.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
 /** Milliseconds that the host may take to begin a subagent, or to give its result to its caller. */
@@ -12,7 +12,9 @@ const SUBAGENT = "ses_sub";
 /** A record of what is below a task: `ses_sub`, and `ses_deep` below that. `ses_other` is below another task. */
 const setUp = () => {
   const clock = createVirtualClock();
-  const below = createWorkBelow(clock, (id) => (id === "ses_other" ? "ses_task2" : id === TASK ? undefined : TASK));
+  const below = createDescendantWork(clock, (id) =>
+    id === "ses_other" ? "ses_task2" : id === TASK ? undefined : TASK,
+  );
   const hear = (type: "busy" | "idle" | "deleted" | "retrying", sessionID = SUBAGENT) =>
     below.onHostEvent({ type, sessionID } as HostEvent);
   const begin = (callerID = TASK, sessionID = SUBAGENT) =>
