@@ -257,7 +257,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a task is stale after half the time",
-    file: "src/services/engine/recovery/housekeeping.ts",
+    file: "src/services/engine/delivery/stale-tasks.ts",
     code: "at - heardAt >= staleAfter",
     mistake: "at - heardAt >= staleAfter / 2",
   },
@@ -322,13 +322,13 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "the silence while the machine slept counts",
-    file: "src/services/engine/recovery/housekeeping.ts",
+    file: "src/services/engine/delivery/stale-tasks.ts",
     code: "if (now - staleness.checkedAt > 2 * staleness.every) staleness.awakeSince = now;",
     mistake: "",
   },
   {
     name: "a task that shows signs of life stays stale",
-    file: "src/services/engine/recovery/housekeeping.ts",
+    file: "src/services/engine/delivery/stale-tasks.ts",
     code: 'if (!isSilent && value.attention === "stale")',
     mistake: "if (false)",
   },

@@ -1,8 +1,8 @@
-import { isInFleet } from "../../../machines/task/slot.ts";
 import { type RepeatOptions, repeat } from "../../platform/clock.ts";
 import { HEARTBEAT_MS } from "../../store/ownership.ts";
 import type { Retention } from "../../store/store.ts";
 import type { EngineContext } from "../context.ts";
+import { stalenessCheck } from "../delivery/stale-tasks.ts";
 import { endOverdueRuns } from "../limits/end-run.ts";
 
 /** Interval (ms) of the idle poll: long, for it only makes up for events that never came. */
@@ -29,7 +29,7 @@ const SWEEP_PAUSE_MS = 100;
  */
 export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => void): (() => void) => {
   const { runtime, host, store, progress, clock, log, descendantWork, worktrees, directory, options } = ctx;
-  const { stale: staleAfter, run: runLimit } = options.timeouts;
+  const { run: runLimit } = options.timeouts;
 
   /** Tasks whose agent is believed to work, and is not only waiting for tasks of its own. */
   const workingTasks = (): string[] =>
@@ -48,36 +48,6 @@ export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => v
     for (const sessionID of workingTasks()) {
       if (!busy.value.has(sessionID) && !descendantWork.isUnderWay(sessionID))
         runtime.send(sessionID, { type: "HOST_IDLE", at: clock.now() });
-    }
-  };
-
-  /** Staleness is noticed to within a quarter of `staleAfter`. Times are epoch milliseconds. */
-  const staleness = { every: staleAfter / 4, checkedAt: clock.now(), awakeSince: 0 };
-
-  /**
-   * Marks running tasks as stale after `staleAfter` milliseconds without any sign of life, and takes the mark away when
-   * they show one. A task that waits for tasks of its own is not stale: those show the signs. Nor is one that waits for a
-   * slot: its silence counts from when it is given one. Nor is one whose gate runs, nor one that waits for another
-   * server. Of one that is at work there, that server says it. Nor is one whose provider refuses for now: its silence counts
-   * from the time at which the host asks again. Where this check comes late, the machine has slept, and nothing could be heard:
-   * then the silence is counted from now on.
-   */
-  const checkStaleness = (): void => {
-    const now = clock.now();
-    if (now - staleness.checkedAt > 2 * staleness.every) staleness.awakeSince = now;
-    staleness.checkedAt = now;
-    for (const snapshot of runtime.activeTasks()) {
-      if (snapshot.matches({ run: { fleet: "claimed" } })) continue;
-      const { context, value } = snapshot;
-      const { sessionID } = context.facts;
-      const at = clock.now();
-      const { retry, queuedUntil = 0 } = context;
-      const isWaiting = value.run === "queued" || value.run === "gating" || isInFleet({ value });
-      const waitedUntil = isWaiting ? at : Math.max(queuedUntil, retry?.until ?? 0);
-      const heardAt = Math.max(progress.heardAt(sessionID) ?? at, waitedUntil, staleness.awakeSince);
-      const isSilent = !runtime.awaitsTasks(sessionID) && at - heardAt >= staleAfter;
-      if (isSilent && value.attention === "none") runtime.send(sessionID, { type: "BECAME_STALE", at });
-      if (!isSilent && value.attention === "stale") runtime.send(sessionID, { type: "ACTIVITY_SEEN", at });
     }
   };
 
@@ -104,7 +74,7 @@ export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => v
   const recurring: RepeatOptions[] = [
     ...runTime,
     { every: IDLE_POLL_INTERVAL_MS, work: pollIdleSessions, fault: "the idle poll failed" },
-    { every: staleness.every, work: checkStaleness, fault: "staleness could not be checked" },
+    stalenessCheck(ctx),
     {
       every: PROGRESS_STORE_INTERVAL_MS,
       work: () => {
