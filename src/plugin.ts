@@ -51,22 +51,6 @@ const require = createRequire(import.meta.url);
 /** Loads the code of fleets: `fleet.ts` in the sources, `fleet.js` in the bundle. */
 const loadFleet = () => require(`./fleet${extname(fileURLToPath(import.meta.url))}`) as typeof import("./fleet.ts");
 
-/** What the plugin is started with for one directory. */
-export interface PluginDeps {
-  input: PluginInput;
-  /** The options as they stand in `opencode.json`. */
-  given: unknown;
-  opening: DirectoryOpening;
-  /** Returns the agents of OpenCode's configuration as they are now; unread, so of any shape. */
-  configuredAgents(): unknown;
-  /** True where OpenCode has started this plugin in that directory of a worktree. */
-  isServed(directory: string): boolean;
-  /** The directories that are opened in this process only to read something of them. */
-  readDirectories: ReadDirectories;
-  /** Shows an error to the person who uses OpenCode. */
-  showError(message: string): void;
-}
-
 type CalledHooks = Required<
   Pick<
     Hooks,
@@ -134,7 +118,20 @@ export const startPlugin = ({
   isServed,
   readDirectories,
   showError,
-}: PluginDeps): PluginHooks => {
+}: {
+  input: PluginInput;
+  /** The options as they stand in `opencode.json`. */
+  given: unknown;
+  opening: DirectoryOpening;
+  /** Returns the agents of OpenCode's configuration as they are now; unread, so of any shape. */
+  configuredAgents(): unknown;
+  /** True where OpenCode has started this plugin in that directory of a worktree. */
+  isServed(directory: string): boolean;
+  /** The directories that are opened in this process only to read something of them. */
+  readDirectories: ReadDirectories;
+  /** Shows an error to the person who uses OpenCode. */
+  showError(message: string): void;
+}): PluginHooks => {
   const { options, problems } = readOptions(given);
   const isHeadless = isOpencodeRun();
 
