@@ -28,7 +28,7 @@ const LOAD_AFTER_MS = 1_000;
 const require = createRequire(import.meta.url);
 
 /**
- * Loads the plugin's code, which stands beside this file: `plugin.ts` in the sources, `plugin.js` in the bundle. At once,
+ * Loads the plugin's code, which is beside this file: `plugin.ts` in the sources, `plugin.js` in the bundle. At once,
  * for OpenCode asks for the tools only once, and does not wait for them.
  */
 const loadPlugin = () => require(`./plugin${extname(fileURLToPath(import.meta.url))}`) as typeof import("./plugin.ts");

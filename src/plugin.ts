@@ -120,7 +120,7 @@ export const startPlugin = ({
   showError,
 }: {
   input: PluginInput;
-  /** The options as they stand in `opencode.json`. */
+  /** The options as `opencode.json` has them. */
   given: unknown;
   opening: DirectoryOpening;
   /** Returns the agents of OpenCode's configuration as they are now; unread, so of any shape. */

@@ -70,7 +70,7 @@ export interface EngineParts {
  */
 export const createContext = (parts: EngineParts, effects: Effects) => {
   const { opening, store, clock, ids, log, options, directory, sessionDirectories, isServed, fleet } = parts;
-  // A process that was held up first stops what another one has taken over, whatever it was about to ask.
+  // A process that was suspended stops what another one has taken over before it asks the host for anything.
   const host = createHostAfter(parts.host, () => runtime.renewLease());
   const bus = createEventBus<EngineEvents>(log);
   const abort = createSessionAborter(host, clock, log);

@@ -23,7 +23,7 @@ type Routes = { [Type in HostEvent["type"]]: Receiver<Type>[] };
 
 /**
  * Creates the function that passes each event of the host to the parts that take its type, in the order in which they
- * stand here. The receivers are kept by type, because text events come by the thousand.
+ * are listed here. The receivers are kept by type, because text events come by the thousand.
  */
 export const createHostEventRouter = (
   ctx: EngineContext,

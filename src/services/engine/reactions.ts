@@ -5,7 +5,7 @@ import { cancelChildren, clear } from "./operations/cancel.ts";
 
 /**
  * Subscribes the reactions that cross from one part of the engine to another. The steps of a reaction run in the order in
- * which they stand here. Of the listeners to `taskChanged`, the handling of user requests comes before these reactions, and
+ * which they are listed here. Of the listeners to `taskChanged`, the handling of user requests comes before these reactions, and
  * waits and the status API, which subscribe later, come after them.
  */
 export const subscribeReactions = (ctx: EngineContext, userRequests: Pick<UserRequests, "releaseTasks">): void => {

@@ -140,7 +140,7 @@ const takesIn = (message: HostMessage, { instruction, messages, earlier }: RunOb
   instruction === undefined || isAnswer(message, { ...instruction, messages, earlier });
 
 /**
- * Returns the message that shows how the run stands: the newest one. But where a person spoke to the agent after it had
+ * Returns the message that decides what the run came to: the newest one. But where a person spoke to the agent after it had
  * finished its answer to us, that answer.
  */
 const decisiveAnswer = (answers: HostMessage[], observation: RunObservation): HostMessage | undefined => {

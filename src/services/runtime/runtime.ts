@@ -108,7 +108,7 @@ export const createRuntime = ({
     }
   };
 
-  /** Stops the actors that have nothing left to do, so that memory holds no task at rest. */
+  /** Stops the actors that have nothing left to do, so that no task at rest is in memory. */
   const reap = (changed: Task[], idleOutboxes: string[]) => {
     const parents = new Set(idleOutboxes);
     for (const { sessionID, parentSessionID } of changed) {
@@ -240,7 +240,7 @@ export const createRuntime = ({
     if (tasks.has(taskId)) return dispatch({ type: "TASK", id: taskId, event });
     const record = store.claim(taskId) ? store.get(taskId) : undefined;
     if (!record) return;
-    // Its run is over: the result stands, in whatever version's terms.
+    // Its run is over: the result is kept, whatever version stored it.
     if (!isCompatible(record.snapshot)) return store.release(taskId);
     restore(record);
     const restored = tasks.get(taskId);
@@ -391,8 +391,8 @@ export const createRuntime = ({
     /** Shows other processes that this one lives, and drops the tasks that they have taken over or removed meanwhile. */
     heartbeat,
     /**
-     * Does the same after a pause so long that other processes may have this one's tasks; else nothing. For whatever a process
-     * that was held up may do first: it must not go on with what another one works on.
+     * Does the same after a pause so long that other processes may have this one's tasks; else nothing. Called before whatever
+     * a process may do first when it was suspended: it must not go on with what another one works on.
      */
     renewLease: () => void (isStopped || renewLease()),
     /** Drops tasks that were removed from the store, with their notices. Listeners are called, so that every wait for them ends. */

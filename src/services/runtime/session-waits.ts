@@ -43,7 +43,7 @@ export type SessionWaits = ReturnType<typeof createSessionWaits>;
 
 /**
  * Creates the register of sessions of tasks that another process works on now. What they still do in this one is stopped, and
- * held up until then.
+ * delayed until then.
  * @param abort aborts a session, as often as it takes
  * @param ancestors returns a session and its ancestors
  */

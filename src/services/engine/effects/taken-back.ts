@@ -5,7 +5,7 @@ import type { ObservedSessions } from "../../runtime/known-sessions.ts";
 import type { SessionWaits } from "../../runtime/session-waits.ts";
 import type { Store } from "../../store/store.ts";
 
-/** Where is known how a session stands, and that no other process is alive whose events this one does not get. */
+/** What shows whether something in a session is taken back, and that no other process is alive whose events this one misses. */
 interface Sources {
   reads: Pick<HostReads, "session">;
   observedSessions: Pick<ObservedSessions, "sessionOf">;
@@ -23,7 +23,7 @@ const wait = async ({ reads, sessionWaits }: Sources, sessionID: string, isWante
 
 /**
  * Resolves once nothing that a person took back is left in a session: a prompt would delete it for good. Also resolves when
- * `isWanted` no longer holds, or when the host does not say how the session stands. Returns undefined where nothing stands in
+ * `isWanted` no longer holds, or when the host cannot read the session. Returns undefined where nothing stands in
  * the way.
  */
 export const untilNothingIsTakenBack = (

@@ -107,7 +107,7 @@ export const createTaskEffects = (
     if (!(await maySend(taskId, () => runtime.instructionBeingSent(taskId) === messageID))) return undefined;
     // A model may be shown it before all of it is stored.
     ctx.noticeRepair.expect(taskId, instruction);
-    // The host stores a prompt a moment after it accepted it, and the instruction is to stand behind it.
+    // The host stores a prompt a moment after it accepted it, and the instruction has to come after it.
     const prompt = await host.message(taskId, runMessageID);
     const stored = prompt.ok ? await host.storeMessage(instruction) : prompt;
     const at = clock.now();

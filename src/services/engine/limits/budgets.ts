@@ -6,7 +6,7 @@ import { createBudgetTree } from "./budget-tree.ts";
 import { endRun } from "./end-run.ts";
 import { createEndlessSteps } from "./loops.ts";
 
-/** Starts ending runs beyond a budget, runs that go round in circles, and turns that would never end. */
+/** Starts ending runs beyond a budget, runs in a loop, and turns that would never end. */
 export const createBudgets = (ctx: EngineContext) => {
   const { runtime, clock, bus, store, progress, toolCalls, ancestorTask, abort } = ctx;
   const { budget } = ctx.options;

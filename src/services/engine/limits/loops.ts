@@ -1,4 +1,4 @@
-// What shows that a model goes round in circles: one tool call again and again, or steps without a call and without an end.
+// What shows that a model is in a loop: one tool call again and again, or steps without a call and without an end.
 import type { HostEvent, MessageInfo } from "../../../machines/host-events.ts";
 import { isWithoutCall, STEPS_WITHOUT_END } from "../../runtime/run-outcome.ts";
 
@@ -17,9 +17,9 @@ interface Calls extends RepeatedCall {
 }
 
 /**
- * Creates a log of what the tool calls of child sessions show: whether the model goes round in circles, and whether a tool runs.
+ * Creates a log of what the tool calls of child sessions show: whether the model is in a loop, and whether a tool runs.
  * What it knows is lost when the process ends: then counting begins anew.
- * @param readingTools only read tasks: an agent that calls one with the same arguments until they end goes in no circle
+ * @param readingTools only read tasks: an agent that calls one with the same arguments until they end is in no loop
  */
 export const createToolCallLog = (readingTools: readonly string[]) => {
   const bySession = new Map<string, Calls>();

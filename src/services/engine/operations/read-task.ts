@@ -12,7 +12,7 @@ import { join, nameOf, type OwnText, own, quoteLine } from "../../text/own-text.
 import { excerpt, type TranscriptOptions } from "../../text/transcript.ts";
 import type { EngineContext } from "../context.ts";
 
-/** Only a task that another process supervises can be held up by a process that is silent. */
+/** Only a task that another process supervises can be delayed by a process that is silent. */
 const withSupervisor = <T extends { sessionID: string; waiting?: Waiting | undefined }>(
   { runtime, store, clock }: EngineContext,
   task: T,

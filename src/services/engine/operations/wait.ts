@@ -35,7 +35,7 @@ export type WaitOutcome = "ended" | "timedOut" | "aborted" | "stopped" | "elsewh
 const STORE_TIMEOUT_MS = 10_000;
 
 /**
- * Milliseconds that a timer may be late. One that is later shows that this process was held up, and the host with it, which
+ * Milliseconds that a timer may be late. One that is later shows that this process was suspended, and the host with it, which
  * then has its time once more.
  */
 const LATE_MS = 1_000;
@@ -122,7 +122,7 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
         timeoutMs === undefined
           ? () => undefined
           : clock.after(timeoutMs, () => {
-              // What this process lost while it was held up is let go of first.
+              // First drops the tasks that this process lost while it was suspended.
               runtime.renewLease();
               finish("timedOut");
             });

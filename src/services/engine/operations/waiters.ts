@@ -3,7 +3,7 @@ import type { Task } from "../../../task.ts";
 /** The waiter of a task that is being cleared, in place of a tool call's id. */
 export const CLEAR_WAITER = "clearing";
 
-/** The waiter of a task that another server has ordered, in place of a tool call's id: that server is given the result. */
+/** The waiter of a task that runs for another server, in place of a tool call's id: that server is given the result. */
 export const FLEET_WAITER = "fleet";
 
 /**

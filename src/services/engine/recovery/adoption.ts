@@ -133,7 +133,7 @@ export const startAdoption = (
 
   const wasDelivered = async ({ task, snapshot }: TaskRecord, call: string): Promise<boolean> => {
     if (call !== ABORT_WAITER) return isStored(task.parentSessionID, call);
-    // A parent whose turn was aborted knows of the end of a task that is stopped. One that goes on, or ended otherwise, is news.
+    // A parent whose turn was aborted knows of the end of a task that is stopped. It does not know of one that goes on, or ended otherwise.
     if (!hasEnded(task) && !isStopping(snapshot)) return false;
     await untilEnded(ctx, [task.sessionID]);
     const ended = store.get(task.sessionID)?.task;
@@ -161,8 +161,8 @@ export const startAdoption = (
   };
 
   /**
-   * Shows a person who has OpenCode open which runs were interrupted and go on here; those that had not begun are no news. What
-   * goes on when OpenCode is opened, the panel says.
+   * Shows a person who has OpenCode open which runs were interrupted and go on here; not those that had not begun. The panel
+   * shows what goes on when OpenCode is opened.
    */
   const announce = async ({ tasks }: AbandonedWork): Promise<void> => {
     const interrupted = tasks.filter(
