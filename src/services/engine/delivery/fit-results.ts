@@ -97,10 +97,7 @@ const MOST_FOR_ANSWER = 32_000;
  * counted at its newest answer, and less the answer to come. What was said since then does not count: only a part of the room
  * is to be used.
  */
-export const roomIn = async (
-  { host, reads }: Pick<EngineContext, "host" | "reads">,
-  { id, model }: HostSession,
-): Promise<number> => {
+export const roomIn = async ({ host, reads }: EngineContext, { id, model }: HostSession): Promise<number> => {
   const [models, newest] = await Promise.all([reads.models(), host.messages(id, NEWEST_MESSAGES)]);
   const limits = models.ok
     ? models.value.find(({ providerID, modelID }) => providerID === model?.providerID && modelID === model.modelID)

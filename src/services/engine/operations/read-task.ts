@@ -137,7 +137,7 @@ const messagesAfter = (messageID: string | undefined, messages: HostMessage[]): 
  * it said nothing, or the host does not respond in time. With `messageID`, only what was said after that message counts.
  */
 export const readLastWords = (
-  { host, clock }: Pick<EngineContext, "host" | "clock">,
+  { host, clock }: EngineContext,
   sessionID: string,
   messageID?: string,
 ): Promise<string | undefined> =>

@@ -37,7 +37,7 @@ const abortAll = async (
  * has arrived and nothing works.
  */
 export const stopSession = async (
-  { host, clock }: Pick<EngineContext, "host" | "clock">,
+  { host, clock }: EngineContext,
   { taskId, messageID, requests }: { taskId: string; messageID: string; requests: UserRequest[] },
 ): Promise<TaskEvent> => {
   const { sessions, results } = await abortAll(host, taskId);
