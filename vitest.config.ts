@@ -100,7 +100,11 @@ export default defineConfig({
   test: {
     sequence: { sequencer: SlowFirst },
     tags: [
-      { name: "gate", description: "Runs in `npm test`: of those in OpenCode and of the pages, one for each promise." },
+      {
+        name: "gate",
+        description: "Of those in OpenCode and of the pages, `npm test` runs these: one for each promise.",
+      },
+      { name: "nightly", description: "Takes long, and sees more of what others see: `npm test` leaves it out." },
     ],
     // Most compute, and some wait for sockets and timers meanwhile: with a worker for each core, a fifth of the time was idle.
     maxWorkers: availableParallelism() + 1,

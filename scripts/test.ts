@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { closingLines, type StageResult, type VitestReport } from "./test/closing-lines.ts";
 
 /**
- * `npm test`: builds, and runs what a change must pass: the unit suites on Node, the contract of the runtime on Bun, and one
+ * `npm test`: builds, and runs what a change must pass: the unit suites on Node but for what is for the night, the contract of the runtime on Bun, and one
  * test of each promise in the real OpenCode. Goes on when something fails, so that one run shows all that is wrong. The last
  * lines name what failed. Exits with 1 when anything did.
  *
@@ -34,8 +34,8 @@ const SUITES: Stage[] = [
   { name: "OpenCode and pages", script: "test:host", needs: "build" },
 ];
 
-/** Of the tests in OpenCode and of the pages, `npm test` runs those that show a promise which no other one shows. */
-const PROMISES_ALONE = ["--tags-filter=gate"];
+/** What `npm test` runs of each suite: see `tags` in `vitest.config.ts`. */
+const IN_GATE: Record<string, string> = { "test:unit": "!nightly", "test:bun": "!nightly", "test:host": "gate" };
 
 const LONG: Stage[] = [
   { name: "random schedules", script: "chaos", args: ["--runs", "20000"] },
@@ -56,9 +56,9 @@ const reports = mkdtempSync(join(tmpdir(), "taskchart-test-"));
 async function run({ name, script, args = [] }: Stage): Promise<StageResult> {
   const file = join(reports, `${name}.json`);
   // To these, what is added at the end is an argument of Vitest.
-  const hasReport = ["test:unit", "test:bun", "test:host"].includes(script);
+  const hasReport = script in IN_GATE;
   const reporting = hasReport ? ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`] : [];
-  const chosen = script === "test:host" && !values.nightly ? PROMISES_ALONE : [];
+  const chosen = values.nightly || !(script in IN_GATE) ? [] : [`--tags-filter=${IN_GATE[script]}`];
   const command = ["run", "--silent", script, "--", ...args, ...chosen, ...reporting];
   const stage = spawn("npm", command, { cwd: root, stdio: "inherit" });
   const [code, signal] = (await once(stage, "close")) as [number | null, string | null];

@@ -6,7 +6,7 @@ import { kept } from "./rare-schedules.ts";
 import { createSituations, isExpected } from "./sometimes.ts";
 
 /** Schedules that are drawn at least, and that are drawn at most until each expected situation has occurred. */
-const [LEAST, MOST] = [600, 6_000];
+const [LEAST, MOST] = [200, 6_000];
 
 /** Bun plays other schedules than Node, and fewer. `npm run chaos` plays new ones each time. */
 const ON_BUN = 150;

@@ -1,3 +1,4 @@
+/** @module-tag nightly */
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Concurrency } from "../../src/machines/task/slot-queue.ts";

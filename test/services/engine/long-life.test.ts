@@ -1,3 +1,4 @@
+/** @module-tag nightly */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { replay } from "../../../src/machines/task/replay.ts";
 import { snapshotDifferences } from "../../../src/services/replay/differences.ts";

@@ -1,3 +1,4 @@
+/** @module-tag nightly */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createReadDirectories } from "../../../src/services/host/directories.ts";

@@ -1,3 +1,4 @@
+/** @module-tag nightly */
 import { describe, expect, test } from "vitest";
 import { readConversation } from "../../../src/client/conversation.ts";
 import { messagesToSend, passageToSend } from "../../../src/services/fleet/conversations.ts";

@@ -1,3 +1,4 @@
+/** @module-tag nightly */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
 import { VERSION } from "../../../src/services/fleet/wire-messages.ts";

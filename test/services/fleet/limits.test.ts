@@ -1,3 +1,4 @@
+/** @module-tag nightly */
 import { describe, expect, test } from "vitest";
 import { createFleet, LEASE, type Server, workOf } from "./servers.ts";
 

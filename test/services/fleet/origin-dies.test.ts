@@ -1,3 +1,4 @@
+/** @module-tag nightly */
 import { expect, test } from "vitest";
 import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createFleet, expectOnce, workOf } from "./servers.ts";

@@ -1,3 +1,4 @@
+/** @module-tag nightly */
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Broker } from "../../../src/services/fleet/broker.ts";
 import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";

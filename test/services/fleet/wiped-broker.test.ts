@@ -1,3 +1,4 @@
+/** @module-tag nightly */
 import { describe, expect, test } from "vitest";
 import { originTopic } from "../../../src/services/fleet/wire-messages.ts";
 import { createFleet, expectOnce, LEASE, runElsewhere, type Server, workOf } from "./servers.ts";

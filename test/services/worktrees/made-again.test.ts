@@ -1,3 +1,4 @@
+/** @module-tag nightly */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
