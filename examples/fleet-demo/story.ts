@@ -28,7 +28,7 @@ export const standings = ({ lab }: Server): Standing[] => {
       if (!context) return [];
       const { facts, remote } = context;
       const server = remote && { server: remote.server.label };
-      return [{ id, status, description: facts.description, begun: remote?.attempts ?? 0, ...server }];
+      return [{ id, status, description: facts.description, begun: remote?.attempts.length ?? 0, ...server }];
     });
   } finally {
     database.close();

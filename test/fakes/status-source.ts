@@ -112,7 +112,7 @@ const snapshotOf = (task: Task): StoredSnapshot => {
         ...request,
         since: Date.parse(request.since),
       })),
-      ...(task.server ? { remote: { claim: { epoch: 1, seq: 1 }, server: task.server, attempts: 1 } } : {}),
+      ...(task.server ? { remote: { claim: { epoch: 1, seq: 1 }, server: task.server, attempts: [] } } : {}),
       staleSince: task.attention?.kind === "stale" ? Date.parse(task.attention.since) : undefined,
     },
   };

@@ -57,7 +57,8 @@ export const createFleetHistory = (
   /** What became of the job that was sent last; the claim of a server ends it. */
   let job: "sent" | "refused" | "waits for a server" | "taken back" | "claimed" = "sent";
   let newest = lastClaim;
-  let attempts = 0;
+  /** The claims by which servers have begun it. */
+  const begun: { claim: Claim; server: string }[] = [];
   /** True from a claim until nothing of the run is found. */
   let isWorkedOn = false;
   let stop: "none" | "cancelled" | "beyond a limit" = "none";
@@ -102,7 +103,7 @@ export const createFleetHistory = (
       case "SUPERVISION_FAILED":
         return "error";
       case "REMOTE_LOST":
-        return stop === "none" && isWorkedOn && attempts >= offer.attempts ? "error" : undefined;
+        return stop === "none" && isWorkedOn && begun.length >= offer.attempts ? "error" : undefined;
       default:
         return undefined;
     }
@@ -138,7 +139,7 @@ export const createFleetHistory = (
         if (!isWorkedOn) return job === "waits for a server" ? "enqueueJob" : "";
         // Of a run that is being closed, nothing is expected to be found.
         if (stop !== "none") return job === "taken back" ? "" : "closeRun";
-        return attempts < offer.attempts ? "enqueueJob" : "closeRun";
+        return begun.length < offer.attempts ? "enqueueJob" : "closeRun";
       default:
         return "";
     }
@@ -151,20 +152,27 @@ export const createFleetHistory = (
     return event.type === "JOB_REFUSED" && isRefusedForGood(event);
   };
 
+  /** Counts a claim, unless it was counted: the broker had lost it, or has lost those after it. */
+  const count = ({ claim, server: { id }, replaces }: Extract<TaskEvent, { type: "REMOTE_CLAIMED" }>) => {
+    const isCounted = replaces
+      ? begun.some((one) => isSame(one.claim, replaces))
+      : begun.some((one) => one.server === id && isSame(one.claim, claim));
+    if (!isCounted) begun.push({ claim: replaces ?? claim, server: id });
+  };
+
   /** Records what the event reports, before what is done about it. */
   const learn = (event: TaskEvent, isClaimNew: boolean) => {
     switch (event.type) {
       case "REMOTE_CLAIMED":
         if (!isClaimNew) return;
-        // The broker had lost the claim of whoever goes on with it.
-        if (attempts === 0 || !event.replaces || !isSame(event.replaces, newest)) attempts += 1;
+        count(event);
         newest = event.claim;
         isWorkedOn = true;
         job = "claimed";
         stops = 0;
         return;
       case "REMOTE_HELD":
-        if (attempts === 0 || stop !== "none" || !isSame(event.claim, newest)) return;
+        if (begun.length === 0 || stop !== "none" || !isSame(event.claim, newest)) return;
         isWorkedOn = true;
         job = "claimed";
         return;
@@ -196,7 +204,7 @@ export const createFleetHistory = (
   const takeInFleet = ({ event, effects, status, slot }: FleetStep) => {
     const isClaimNew =
       event.type === "REMOTE_CLAIMED" && (event.isNewestForgotten === true || isAfter(event.claim, newest));
-    const isClaimNewest = event.type === "REMOTE_ENDED" && attempts > 0 && isSame(event.claim, newest);
+    const isClaimNewest = event.type === "REMOTE_ENDED" && begun.length > 0 && isSame(event.claim, newest);
     const end = endOf(event, isClaimNewest);
     const wanted = wantedBy(event, isClaimNew);
     const here = comesHere(event);

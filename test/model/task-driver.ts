@@ -258,7 +258,7 @@ export const createTaskDriver = async (
       fleet?.lose(async () => {
         await settled();
         // To ask for the order of a run that nobody has begun, the home reads what its agent may do.
-        if (!before.context.remote?.attempts) openOrder();
+        if (!before.context.remote?.attempts.length) openOrder();
         await settled();
       }),
     REMOTE_HELD: () => fleet?.goOn(id, settled),
@@ -392,7 +392,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     gate: gate && { runs: gate.runs, failures: gate.failures, end: gate.last?.end },
     misfits,
     endedInChecks,
-    remote: remote?.attempts,
+    remote: remote?.attempts.length,
     hasEnded: completedAt !== undefined,
     error: error?.kind,
   };

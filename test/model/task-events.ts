@@ -156,7 +156,7 @@ const fleetEventsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
           { type: "SUPERVISION_FAILED", at, error: { ...error, kind: "internal" } },
         ] as const)
       : []),
-    ...((remote?.attempts ?? 0) < OFFER.attempts + 1
+    ...((remote?.attempts.length ?? 0) < OFFER.attempts + 1
       ? [{ type: "REMOTE_CLAIMED", at, claim: claimAfter(snapshot), server: { id: "srv_1", label: "one" } } as const]
       : []),
     ...(remote && remote.claim.epoch < 3

@@ -181,7 +181,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     gate?.failures,
     misfits,
     endedInChecks,
-    remote?.attempts,
+    remote?.attempts.length,
   ];
   const steering = [instructions?.length, storedInstruction?.messageID, steerAttempts];
   return JSON.stringify([value, flags, counts, steering, requests.map(({ id }) => id), waiters, blockedCalls]);

@@ -444,8 +444,11 @@ export interface TaskInput {
 export interface RemoteRun {
   claim: Claim;
   server: FleetServer;
-  /** How often the run was taken so far: 0 where only a run before it was. */
-  attempts: number;
+  /**
+   * The claims by which servers have begun the run, each once: none where only a run before it was begun. A broker that was set
+   * back shows them again.
+   */
+  attempts: Pick<RemoteRun, "claim" | "server">[];
   /** What its agent changed there, in this run and those before. */
   worktree?: Worktree | undefined;
 }

@@ -137,9 +137,14 @@ export const notTaken = [
 const recordClaim = taskSetup.assign(({ context: { remote }, event }) => {
   assertEvent(event, "REMOTE_CLAIMED");
   const { at, claim, server, replaces } = event;
-  const { attempts = 0 } = remote ?? {};
-  const isBegunBefore = attempts > 0 && isSameClaim(replaces, remote?.claim);
-  return { remote: { ...remote, claim, server, attempts: attempts + (isBegunBefore ? 0 : 1) }, queuedUntil: at };
+  const begun = { claim: replaces ?? claim, server };
+  const known = remote?.attempts ?? [];
+  // A broker that was set back gives the place of a claim to that of another server.
+  const isCounted = known.some(
+    (one) => isSameClaim(one.claim, begun.claim) && (replaces || one.server.id === server.id),
+  );
+  const attempts = isCounted ? known : [...known, begun];
+  return { remote: { ...remote, claim, server, attempts }, queuedUntil: at };
 });
 
 /** A server claims the run. */

@@ -66,7 +66,7 @@ const lifecycle = taskSetup.createStateConfig({
             },
             ...NEW_RUN,
             // The server that worked on it has its conversation.
-            remote: context.remote && { ...context.remote, attempts: 0 },
+            remote: context.remote && { ...context.remote, attempts: [] },
           })),
         },
       },

@@ -360,7 +360,7 @@ export const taskSetup = setup({
     },
     isNewestClaim: ({ context: { remote }, event }) => {
       assertEvent(event, ["REMOTE_ENDED", "REMOTE_HELD"]);
-      return remote !== undefined && remote.attempts > 0 && isSameClaim(event.claim, remote.claim);
+      return remote !== undefined && remote.attempts.length > 0 && isSameClaim(event.claim, remote.claim);
     },
     isRemotelyCompleted: ({ event }) => {
       assertEvent(event, "REMOTE_ENDED");
@@ -374,7 +374,7 @@ export const taskSetup = setup({
       assertEvent(event, "JOB_REFUSED");
       return event.retryable;
     },
-    mayBeginAgain: ({ context: { facts, remote } }) => (remote?.attempts ?? 0) < (facts.fleet?.attempts ?? 0),
+    mayBeginAgain: ({ context: { facts, remote } }) => (remote?.attempts.length ?? 0) < (facts.fleet?.attempts ?? 0),
     hasReceipt: ({ context }) => context.receipt !== undefined,
     isReceiptOfRun: ({ context, event }) => {
       assertEvent(event, "RECEIPT_WRITTEN");

@@ -1,4 +1,5 @@
 import type { UserRequest } from "../../machines/task/events.ts";
+import { isSameClaim } from "../../machines/task/setup.ts";
 import type { Claim, ClaimedJob } from "../../task.ts";
 import { repeat, sleep } from "../platform/clock.ts";
 import { errorMessage } from "../platform/log.ts";
@@ -30,14 +31,14 @@ export interface Taken {
 }
 
 /**
- * Writes what a run ended with into its log, unless `claim` was superseded; then it returns false. Where the broker has lost all
- * claims, the run is claimed anew: its origin server may know none, or another one. Entries with the same `nonce` have the same
- * author.
+ * Writes what a run ended with into its log, unless `claim` was superseded; then it returns false. Where the broker has lost it,
+ * the run is claimed anew: its origin server may know no claim, or another one. Entries with the same `nonce` have the same
+ * author. `begunBy` is the claim by which the run was begun, if that is not `claim`.
  */
 export const writeReport = async (
   { broker, server, clock, log, isStopped }: Omit<MonitoringWorker, "engine">,
   name: RunName,
-  { claim: given, nonce }: { claim: Claim | undefined; nonce: string },
+  { claim: given, begunBy = given, nonce }: { claim: Claim | undefined; begunBy?: Claim | undefined; nonce: string },
   report: RunReport,
 ): Promise<boolean> => {
   const message = { v: VERSION, at: clock.now(), nonce } as const;
@@ -51,10 +52,10 @@ export const writeReport = async (
     if (found && claim && isSuperseded(found, claim)) return false;
     if (found?.ended) return false;
     if (found) {
-      const isLost = claim !== undefined && newest === undefined;
-      const entry: EntryOf<"claimed" | "ended"> = isLost
-        ? { ...message, type: "claimed", server, ...(claim ? { replaces: claim } : {}) }
-        : { ...ended, type: "ended", ...(claim ? { claim } : {}) };
+      const entry: EntryOf<"claimed" | "ended"> =
+        begunBy && !isSameClaim(claim, newest?.at)
+          ? { ...message, type: "claimed", server, replaces: begunBy }
+          : { ...ended, type: "ended", ...(claim ? { claim } : {}) };
       const written = await broker.append(name, entry, found.last);
       if (written.is === "stored" && entry.type === "ended") return true;
       if (written.is === "stored" || written.is === "conflict") continue;
@@ -109,26 +110,27 @@ export const monitorRun = async (
     if (isOver) return;
     const [held] = await Promise.all([lease.renew(), permit?.renew(), delivery?.renew()]);
     if (held === "lost") return lose("another server has it");
-    await check();
+    await check(held === "kept");
   };
 
-  /** Reads what others have written of the run. */
-  const check = async () => {
+  /** Reads what others have written of the run. `isHeld`: this server has just renewed the lease. */
+  const check = async (isHeld = false) => {
     if (isOver) return;
     const found = await findLog(broker, name);
     if (!found || isOver) return;
     const newest = found.claims.at(-1);
     if (newest?.entry.nonce === nonce) claim = newest.at;
     if (isSuperseded(found, claim)) return lose(found.ended ? "it is closed" : "another server has begun it");
-    if (!newest) return claimAgain(found);
+    // An older claim may be that of a server which has begun the run since: then that one holds the lease.
+    if (!newest || (isHeld && !isSameClaim(claim, newest.at))) return claimAgain(found);
     if (found.isStopRequested) engine.cancel(taskId);
     await passOnReplies(found);
     await passOnRequests(found);
   };
 
-  /** Claims the run anew in a log that the broker has lost: its origin server may not know who works on it. */
+  /** Claims the run anew where the broker has lost its claim: its origin server may not know who works on it. */
   const claimAgain = async ({ last }: RunLog) => {
-    const entry = { v: VERSION, type: "claimed", at: clock.now(), nonce, server, replaces: claim } as const;
+    const entry = { v: VERSION, type: "claimed", at: clock.now(), nonce, server, replaces: run.claim } as const;
     const written = await broker.append(name, entry, last);
     if (written.is === "stored") claim = written.at;
     if (written.is === "stored" || written.is === "conflict") begin(check);
@@ -189,7 +191,7 @@ export const monitorRun = async (
   try {
     const report = await engine.untilEnded(taskId);
     if (!report) return;
-    const isWritten = !isOver && (await writeReport(worker, name, { claim, nonce }, report));
+    const isWritten = !isOver && (await writeReport(worker, name, { claim, begunBy: run.claim, nonce }, report));
     // Its origin server may be off for days.
     stopAtEnd();
     if (isStopped()) return;

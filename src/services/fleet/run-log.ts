@@ -68,7 +68,7 @@ export const isSuperseded = (log: RunLog, claim: Claim): boolean => {
  */
 export const hasForgotten = ({ claims }: RunLog, known: RemoteRun | undefined): boolean =>
   known !== undefined &&
-  known.attempts > 0 &&
+  known.attempts.length > 0 &&
   !claims.some(({ at, entry }) => entry.server.id === known.server.id && isSameClaim(at, known.claim));
 
 /** Reads the log of a run; undefined where the broker does not answer. */

@@ -81,7 +81,7 @@ export const Claimed = Message.extend({
   type: z.literal("claimed"),
   nonce: z.string(),
   server: FleetServerSchema,
-  /** The claim that the broker has lost, where the server goes on with what it began by that one; absent otherwise. */
+  /** The claim by which the server began the run, where the broker has lost that; absent where the server begins the run now. */
   replaces: ClaimSchema.optional(),
 });
 

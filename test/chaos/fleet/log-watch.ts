@@ -24,7 +24,7 @@ export const createLogWatch = (world: FleetWorld) => {
     for (const { id, records } of world.origins) {
       for (const { task, snapshot } of records.all()) {
         const name = nameOf({ origin: id, task: task.sessionID, run: task.resumeCount });
-        const [counted = 0, times = 0] = [snapshot.context.remote?.attempts, begun.get(name)];
+        const [counted = 0, times = 0] = [snapshot.context.remote?.attempts.length, begun.get(name)];
         if (counted > times) fault(`${name} was begun ${times} times, and its origin has counted ${counted}`);
       }
     }

@@ -32,7 +32,7 @@ export const fleetMistakes: readonly PlantedMistake[] = [
     mistake: "isInFleet(snapshot);",
     also: {
       file: "src/machines/task/setup.ts",
-      code: "return remote !== undefined && remote.attempts > 0 && isSameClaim",
+      code: "return remote !== undefined && remote.attempts.length > 0 && isSameClaim",
       mistake: "return remote !== undefined && isSameClaim",
     },
   },
@@ -345,8 +345,8 @@ export const fleetMistakes: readonly PlantedMistake[] = [
   {
     name: "a claim that is written anew counts as another attempt",
     file: "src/machines/task/fleet-transitions.ts",
-    code: "attempts: attempts + (isBegunBefore ? 0 : 1)",
-    mistake: "attempts: attempts + (isBegunBefore ? 1 : 1)",
+    code: "claim: replaces ?? claim, server };",
+    mistake: "claim, server };",
   },
   {
     name: "a place in a log that was set back is taken for an old one",

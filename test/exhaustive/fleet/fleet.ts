@@ -81,7 +81,7 @@ export const createFleet = (family: FleetFamily): Space<World> => {
       [begun > family.attempts, "a run is begun more often than it may"],
       [world.hasMissedEnd, "the origin has another end than the log had"],
       [isWrong, "an end counts of a server that does not have the run any more"],
-      [(context.remote?.attempts ?? 0) > claims.length, "a claim counts twice"],
+      [(context.remote?.attempts.length ?? 0) > claims.length, "a claim counts twice"],
       [isHere && claims.length > 0 && isSteady, "a run is worked on at the origin that a server has begun"],
       [isCalm && context.lastRunResult?.outcome === "error", "a run fails though nothing does"],
     ];

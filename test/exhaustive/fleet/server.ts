@@ -59,7 +59,11 @@ export const createServer = ({ family, read, move }: Parts) => {
     return { server, found, nonce };
   };
 
-  /** Claims the run anew in a log that has forgotten all claims. */
+  /** True where the log has forgotten the claim of a server. */
+  const lacks = ({ claims }: RunLog, { claim }: Server): boolean =>
+    !claims.some(({ at }) => at.epoch === claim?.epoch && at.seq === claim.seq);
+
+  /** Claims the run anew in a log that has forgotten its claim. */
   const claimAnew = (world: World, s: number, { server, nonce }: { server: Server; nonce: string }) => {
     const replaces = server.claim ? { replaces: server.claim } : {};
     world.log.push({ ...plain, type: "claimed", nonce, server: serverOf(s), ...replaces });
@@ -70,7 +74,7 @@ export const createServer = ({ family, read, move }: Parts) => {
   const check = (world: World, s: number) => {
     const { server, found, nonce } = readAs(world, s);
     if (server.claim && isSuperseded(found, server.claim)) return letGo(world, s);
-    if (found.claims.length === 0) return claimAnew(world, s, { server, nonce });
+    if (lacks(found, server)) return claimAnew(world, s, { server, nonce });
     if (found.isStopRequested) Object.assign(server, { phase: "ended", outcome: "cancelled" });
   };
 
@@ -93,7 +97,7 @@ export const createServer = ({ family, read, move }: Parts) => {
     const newest = found.claims.at(-1);
     const takesAny = mistake === "an end counts whoever has claimed the run since";
     if (found.ended || (server.claim && isSuperseded(found, server.claim) && !takesAny)) return letGo(world, s);
-    if (!newest) return claimAnew(world, s, { server, nonce });
+    if (!newest || (server.claim && lacks(found, server))) return claimAnew(world, s, { server, nonce });
     const claim = takesAny ? newest.at : server.claim;
     const end = { ...plain, nonce, outcome: server.outcome, completedAt: AT } as const;
     world.log.push({ ...end, type: "ended", ...(claim ? { claim } : {}) });

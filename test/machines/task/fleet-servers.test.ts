@@ -30,9 +30,9 @@ describe("a server that has the run", () => {
   test("is followed by the one whose claim is newer, and by any of a broker that was set up anew", () => {
     const task = claimedTask();
     task.take("REMOTE_CLAIMED", OTHER);
-    expect(task.snapshot.context.remote).toEqual({ ...OTHER, attempts: 2 });
+    expect(task.snapshot.context.remote).toMatchObject({ ...OTHER, attempts: [{ claim: FIRST }, OTHER] });
     task.take("REMOTE_CLAIMED", { claim: { epoch: START + 1, seq: 1 } });
-    expect(task.snapshot.context.remote?.attempts).toBe(3);
+    expect(task.snapshot.context.remote?.attempts).toHaveLength(3);
   });
 
   test("is followed by any that stands in a log which has lost its claim, though at an earlier place or the same", () => {
@@ -41,34 +41,47 @@ describe("a server that has the run", () => {
     const earlier = { claim: { epoch: START, seq: 2 }, server: { id: "srv_3", label: "three" } };
     expect(task.refuses("REMOTE_CLAIMED", earlier)).toBe(true);
     task.take("REMOTE_CLAIMED", { ...earlier, isNewestForgotten: true });
-    expect(task.snapshot.context.remote).toEqual({ ...earlier, attempts: 3 });
+    expect(task.snapshot.context.remote).toMatchObject({ ...earlier, attempts: [{ claim: FIRST }, OTHER, earlier] });
     expect(task.refuses("REMOTE_CLAIMED", earlier)).toBe(true);
     const again = { ...earlier, server: OTHER.server };
     task.take("REMOTE_CLAIMED", { ...again, isNewestForgotten: true });
-    expect(task.snapshot.context.remote).toEqual({ ...again, attempts: 4 });
+    expect(task.snapshot.context.remote).toMatchObject({
+      ...again,
+      attempts: [{ claim: FIRST }, OTHER, earlier, again],
+    });
     task.take("REMOTE_CLAIMED", { claim: { epoch: START, seq: 1 }, isNewestForgotten: true, replaces: earlier.claim });
-    expect(task.snapshot.context.remote?.attempts).toBe(4);
+    expect(task.snapshot.context.remote?.attempts).toHaveLength(4);
   });
 
   test("goes on with the run though the broker has lost its claim: that is no further attempt", () => {
     const again = { claim: { epoch: START + 1, seq: 1 }, replaces: FIRST } as const;
     const task = claimedTask();
     task.take("REMOTE_CLAIMED", again);
-    expect(task.snapshot.context.remote).toMatchObject({ claim: again.claim, attempts: 1 });
+    expect(task.snapshot.context.remote).toMatchObject({ claim: again.claim, attempts: [{ claim: FIRST }] });
     expect(task.refuses("REMOTE_ENDED", { claim: FIRST })).toBe(true);
     const lost = claimedTask("REMOTE_LOST");
     lost.take("REMOTE_CLAIMED", again);
     expect(state(lost)).toBe("running.fleet.claimed");
-    expect(lost.snapshot.context.remote?.attempts).toBe(1);
+    expect(lost.snapshot.context.remote?.attempts).toHaveLength(1);
   });
 
-  test("begins the run once more where the claim that it replaces is not the newest known here", () => {
+  test("is no further attempt either where its claim is seen once more, because the broker has forgotten those after it", () => {
+    const task = claimedTask();
+    task.take("REMOTE_CLAIMED", OTHER);
+    task.take("REMOTE_CLAIMED", { isNewestForgotten: true });
+    expect(task.snapshot.context.remote).toMatchObject({ claim: FIRST, server: { id: "srv_1" } });
+    task.take("REMOTE_CLAIMED", { ...OTHER, claim: { epoch: START + 1, seq: 1 }, replaces: SECOND });
+    task.take("REMOTE_CLAIMED", { claim: { epoch: START + 2, seq: 1 }, replaces: FIRST });
+    expect(task.snapshot.context.remote?.attempts).toHaveLength(2);
+  });
+
+  test("begins the run once more where the claim that it replaces is not known here", () => {
     const task = claimedTask();
     task.take("REMOTE_CLAIMED", { claim: { epoch: START + 1, seq: 1 }, replaces: SECOND });
-    expect(task.snapshot.context.remote?.attempts).toBe(2);
+    expect(task.snapshot.context.remote?.attempts).toHaveLength(2);
     const unknown = offeredTask("JOB_ENQUEUED");
     unknown.take("REMOTE_CLAIMED", { claim: { epoch: START + 1, seq: 1 }, replaces: FIRST });
-    expect(unknown.snapshot.context.remote?.attempts).toBe(1);
+    expect(unknown.snapshot.context.remote?.attempts).toHaveLength(1);
   });
 
   test("may be silent for so long that the task counts as stale; one that is only enqueued does not", () => {

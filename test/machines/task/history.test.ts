@@ -306,7 +306,8 @@ const MISTAKES: Record<string, Implementations> = {
   "a run is begun by other servers without end": { guards: { mayBeginAgain: always } },
   "a run is begun by other servers less often than it may be": {
     guards: {
-      mayBeginAgain: ({ context: { facts, remote } }) => (remote?.attempts ?? 0) + 1 < (facts.fleet?.attempts ?? 0),
+      mayBeginAgain: ({ context: { facts, remote } }) =>
+        (remote?.attempts.length ?? 0) + 1 < (facts.fleet?.attempts ?? 0),
     },
   },
   "a run that no server has begun is beyond a limit": { guards: { isUnclaimed: never } },

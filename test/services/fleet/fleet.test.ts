@@ -357,13 +357,16 @@ describe("a server that works for others", () => {
     await until(() => expect(origin.task(id)).toMatchObject({ status: "completed", result: "second" }));
   });
 
-  test("tries a job again that it could not look at", async () => {
+  test("takes a job soon after its host answers again, though it could not look at it for a while", async () => {
     const { add, until, clock } = createFleet();
     const [origin, worker] = [add("srv_origin"), add("srv_1", { work: 1 })];
-    worker.host.failNext("agents", { kind: "unavailable", name: "Busy", message: "not now" }, 1);
+    // The host is asked six times, within 31 s; then the job is put back for half a lease.
+    worker.host.failNext("agents", { kind: "unavailable", name: "Busy", message: "not now" }, 6);
     const id = await origin.launch({ agent: "explore" });
-    await clock.advance(LEASE);
+    await until(() => expect(worker.logged.join()).toContain("this server cannot work on a job"));
+    const soon = clock.now() + LEASE;
     await until(() => expect(origin.task(id).state).toBe("running.fleet.claimed"));
+    expect(clock.now()).toBeLessThan(soon);
   });
 
   test("looks again at a job whose commit it could not fetch, as where the remote was unreachable", async () => {

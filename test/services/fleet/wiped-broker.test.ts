@@ -29,7 +29,7 @@ test("a broker that has forgotten a claim gets it again, and the origin shows th
   expect(origin.task(id)).toMatchObject({ state: "running.fleet.claimed", server: { id: "srv_1" } });
   const after = remoteOf(origin, id);
   expect(after?.claim).not.toEqual(before?.claim);
-  expect(after?.attempts).toBe(1);
+  expect(after?.attempts).toHaveLength(1);
   worker.host.finish(there, "found");
   await expectOnce(fleet, [worker], "found");
 });
@@ -43,7 +43,7 @@ test("a server that was unreachable when the broker forgot everything is shown a
   expect(origin.task(id).state).toBe("running.fleet.enqueued");
   worker.life.wake();
   await until(() => expect(origin.task(id)).toMatchObject({ state: "running.fleet.claimed", server: { id: "srv_1" } }));
-  expect(remoteOf(origin, id)?.attempts).toBe(1);
+  expect(remoteOf(origin, id)?.attempts).toHaveLength(1);
   expect(workOf(worker)).toEqual([there]);
   worker.host.finish(there, "found late");
   await expectOnce(fleet, [worker], "found late");
@@ -81,7 +81,7 @@ describe("a broker that was set back to a copy of before", () => {
     setBack();
     await clock.advance(2 * LEASE);
     expect(origin.task(id)).toMatchObject({ state: "running.fleet.claimed", server: { id: "srv_1" } });
-    expect(remoteOf(origin, id)).toMatchObject({ attempts: 1, claim: { epoch: claim?.epoch } });
+    expect(remoteOf(origin, id)).toMatchObject({ attempts: [{}], claim: { epoch: claim?.epoch } });
     worker.host.finish(there, "found all the same");
     await until(() => expect(origin.task(id)).toMatchObject({ status: "completed", server: { id: "srv_1" } }));
     await expectOnce({ origin, until, clock }, [worker], "found all the same");
@@ -98,6 +98,39 @@ describe("a broker that was set back to a copy of before", () => {
     second.host.finish(workOf(second)[0] ?? "", "found by the second");
     await until(() => expect(origin.task(id)).toMatchObject({ status: "completed", server: { id: "srv_2" } }));
     await expectOnce({ origin, until, clock }, [second], "found by the second");
+  });
+
+  /** A run that a second server has begun anew, and how the broker comes to have forgotten that: its log has the claim of the first. */
+  const begunAnew = async () => {
+    const fleet = await runElsewhere();
+    const { origin, worker, other, broker, id, until } = fleet;
+    const setBack = broker.copy();
+    worker.life.die();
+    await until(() => expect(workOf(other)).toHaveLength(1));
+    await until(() => expect(remoteOf(origin, id)?.attempts).toHaveLength(2));
+    const [again = ""] = workOf(other);
+    return { ...fleet, setBack, again };
+  };
+
+  test("counts no claim twice: neither the one that is seen again, nor the one that is written anew", async () => {
+    const { origin, other, setBack, id, again, until, clock } = await begunAnew();
+    const [first, second] = remoteOf(origin, id)?.attempts.map(({ server }) => server) ?? [];
+    other.life.pause();
+    setBack();
+    await until(() => expect(remoteOf(origin, id)?.server).toEqual(first));
+    expect(remoteOf(origin, id)?.attempts).toHaveLength(2);
+    other.life.wake();
+    await until(() => expect(remoteOf(origin, id)?.server).toEqual(second));
+    expect(remoteOf(origin, id)?.attempts).toHaveLength(2);
+    await clock.advance(2 * LEASE);
+    expect(workOf(other)).toEqual([again]);
+  });
+
+  test("takes the end of a run that was begun anew since, though its log has the claim before", async () => {
+    const world = await begunAnew();
+    world.setBack();
+    world.other.host.finish(world.again, "found by the second");
+    await expectOnce(world, [world.other], "found by the second");
   });
 
   test("leaves no server waiting for an origin that has the end, and has closed the run since", async () => {
