@@ -56,7 +56,7 @@ const machines = (provided: Parameters<typeof taskMachine.provide>[0]): Pick<Fle
 });
 
 const inChart: [string, FleetFamily][] = [
-  ["any claim counts as new", { ...still, ...machines({ guards: { isNewClaim: () => true } }) }],
+  ["no end counts", { ...still, ...machines({ guards: { isNewestClaim: () => false } }) }],
   [
     "no claim counts after the first",
     { ...dying, ...machines({ guards: { isNewClaim: ({ context }) => !context.remote } }) },

@@ -94,8 +94,8 @@ export const fleetMistakes: readonly PlantedMistake[] = [
   {
     name: "an end is written into a lost log without a claim",
     file: "src/services/fleet/monitored-run.ts",
-    code: "const isLost = claim !== undefined && newest === undefined;",
-    mistake: "const isLost = false;",
+    code: "begunBy && !isSameClaim(claim, newest?.at)",
+    mistake: "begunBy && false",
   },
   {
     name: "a run is begun as often as it is enqueued",
@@ -224,7 +224,7 @@ export const fleetMistakes: readonly PlantedMistake[] = [
   {
     name: "a server does not write its claim anew in a log that was lost",
     file: "src/services/fleet/monitored-run.ts",
-    code: "if (!newest) return claimAgain(found);",
+    code: "if (!newest || (isHeld && !isSameClaim(claim, newest.at))) return claimAgain(found);",
     mistake: "if (!newest) return;",
   },
   {

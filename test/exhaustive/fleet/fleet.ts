@@ -68,11 +68,12 @@ export const createFleet = (family: FleetFamily): Space<World> => {
   );
 
   const faultsOf = (world: World): string[] => {
-    // What the broker has forgotten is begun anew, and counted anew; all that is promised then is that it ends.
-    if (world.forgotten > 0) return [];
-    const { ended, claims } = read(world);
     const { context } = chartOf(world);
     const begun = world.servers.reduce((sum, server) => sum + server.begun, 0);
+    if ((context.remote?.attempts.length ?? 0) > begun) return ["a claim counts twice"];
+    // What the broker has forgotten is begun anew; all else that is promised then is that it ends.
+    if (world.forgotten > 0) return [];
+    const { ended, claims } = read(world);
     const newest = claims.at(-1);
     const isByServer = ended?.nonce.startsWith("server_") === true;
     const isWrong = isByServer && !ended.nonce.startsWith(`${newest?.entry.server.id} `);
@@ -81,7 +82,6 @@ export const createFleet = (family: FleetFamily): Space<World> => {
       [begun > family.attempts, "a run is begun more often than it may"],
       [world.hasMissedEnd, "the origin has another end than the log had"],
       [isWrong, "an end counts of a server that does not have the run any more"],
-      [(context.remote?.attempts.length ?? 0) > claims.length, "a claim counts twice"],
       [isHere && claims.length > 0 && isSteady, "a run is worked on at the origin that a server has begun"],
       [isCalm && context.lastRunResult?.outcome === "error", "a run fails though nothing does"],
     ];
@@ -96,6 +96,7 @@ export const createFleet = (family: FleetFamily): Space<World> => {
       servers: Array.from({ length: family.servers }, () => ({
         phase: "free",
         claim: null,
+        begunBy: null,
         begun: 0,
         hasDelivery: false,
         outcome: "completed",
@@ -122,8 +123,8 @@ export const createFleet = (family: FleetFamily): Space<World> => {
     keyOf: ({ origin, asks, servers, epoch, log, holder, job, forgotten, hasMissedEnd }) =>
       JSON.stringify({
         ...{ origin, asks, epoch, log, holder, job, forgotten, hasMissedEnd },
-        servers: servers.map(({ phase, claim, begun, hasDelivery, outcome }) => ({
-          ...{ phase, claim, begun, hasDelivery, outcome },
+        servers: servers.map(({ phase, claim, begunBy, begun, hasDelivery, outcome }) => ({
+          ...{ phase, claim, begunBy, begun, hasDelivery, outcome },
         })),
       }),
     worldOf: (key) => JSON.parse(key) as World,

@@ -14,14 +14,14 @@ export const createServer = ({ family, read, move }: Parts) => {
     const server = world.servers[s] as Server;
     if (server.hasDelivery && world.job === s) world.job = NOWHERE;
     if (world.holder === s) world.holder = NOBODY;
-    Object.assign(server, { phase: "free", claim: null, hasDelivery: false, outcome: "completed" });
+    Object.assign(server, { phase: "free", claim: null, begunBy: null, hasDelivery: false, outcome: "completed" });
   };
 
   const requeue = (world: World, s: number) => {
     const server = world.servers[s] as Server;
     if (world.job === s) world.job = QUEUED;
     if (world.holder === s) world.holder = NOBODY;
-    Object.assign(server, { phase: "free", claim: null, hasDelivery: false });
+    Object.assign(server, { phase: "free", claim: null, begunBy: null, hasDelivery: false });
   };
 
   /** Takes the run, or ends it where it may not be taken; see `claimOrEnd`. */
@@ -35,6 +35,7 @@ export const createServer = ({ family, read, move }: Parts) => {
       // The nonce of a claim that is not written anew is a fresh one.
       world.log.push({ ...plain, type: "claimed", nonce: `claim ${s} ${server.begun}`, server: serverOf(s) });
       server.claim = { epoch: world.epoch, seq: world.log.length };
+      server.begunBy = server.claim;
       server.phase = "working";
       return;
     }
@@ -65,7 +66,7 @@ export const createServer = ({ family, read, move }: Parts) => {
 
   /** Claims the run anew in a log that has forgotten its claim. */
   const claimAnew = (world: World, s: number, { server, nonce }: { server: Server; nonce: string }) => {
-    const replaces = server.claim ? { replaces: server.claim } : {};
+    const replaces = server.begunBy ? { replaces: server.begunBy } : {};
     world.log.push({ ...plain, type: "claimed", nonce, server: serverOf(s), ...replaces });
     server.claim = { epoch: world.epoch, seq: world.log.length };
   };
@@ -135,7 +136,7 @@ export const createServer = ({ family, read, move }: Parts) => {
             "claims the run, and dies before it begins",
             (world, server) => {
               claim(world, s);
-              Object.assign(server, { phase: "free", claim: null, hasDelivery: false });
+              Object.assign(server, { phase: "free", claim: null, begunBy: null, hasDelivery: false });
             },
             false,
           ),
@@ -159,7 +160,7 @@ export const createServer = ({ family, read, move }: Parts) => {
         does(
           "dies, and starts again",
           (_, server) => {
-            if (isTaking) Object.assign(server, { phase: "free", claim: null });
+            if (isTaking) Object.assign(server, { phase: "free", claim: null, begunBy: null });
             server.hasDelivery = false;
           },
           false,

@@ -42,6 +42,8 @@ export interface Server {
   phase: "free" | "taken" | "holding" | "working" | "ended" | "written";
   /** How it was claimed last. */
   claim: Claim | null;
+  /** The claim by which it has begun the run. */
+  begunBy: Claim | null;
   /** How often this server has begun the run: what it writes of each is told apart. */
   begun: number;
   /** It has the job, which it removes in the end. */
