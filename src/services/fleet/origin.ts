@@ -223,7 +223,7 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
       const name = readRunName(payload);
       if (name?.origin === server.id) lookSafely(name);
     }),
-    listenToSteps(member, engine),
+    listenToSteps(member, engine, lookSafely),
     broker.onReached(lookAgain),
     () => stopLooking(),
   ];

@@ -114,14 +114,23 @@ export interface StepsTarget {
   onSteps(taskId: string, steps: Steps, at: number): void;
 }
 
-/** Listens to the reports on this server's tasks. Those of the server that claimed the run last count. Returns how to stop. */
-export const listenToSteps = ({ broker, server, clock }: Membership, { charts, onSteps }: StepsTarget): (() => void) =>
+/**
+ * Listens to the reports on this server's tasks. Those of the server that claimed the run last count. Returns how to stop.
+ * @param onOver called with a run that is worked on, though it is not in the fleet any more
+ */
+export const listenToSteps = (
+  { broker, server, clock }: Membership,
+  { charts, onSteps }: StepsTarget,
+  onOver: (name: RunName) => void,
+): (() => void) =>
   broker.onNotified(stepsTopic(server.id), (payload) => {
     const report = readAs(LiveSteps, payload);
-    const snapshot = report?.origin === server.id ? charts().snapshotOf(report.task) : undefined;
-    if (!report || !snapshot || !isInFleet(snapshot)) return;
-    const { run, remote } = snapshot.context;
-    if (run.index !== report.run || !isSameClaim(remote?.claim, report.claim)) return;
+    if (report?.origin !== server.id) return;
+    const snapshot = charts().snapshotOf(report.task);
+    if (!snapshot || !isInFleet(snapshot) || snapshot.context.run.index !== report.run)
+      return onOver({ origin: report.origin, task: report.task, run: report.run });
+    const { remote } = snapshot.context;
+    if (!isSameClaim(remote?.claim, report.claim)) return;
     const at = clock.now();
     onSteps(report.task, report.steps, at);
     const { attention } = snapshot.value;

@@ -232,6 +232,18 @@ describe("a cancellation", () => {
     await until(() => expect(workOf(worker)).toEqual([]));
   });
 
+  test("that no broker took is heard of by the server that works on, once its origin reaches the broker again", async () => {
+    const { origin, worker, broker, id, there, until } = await runElsewhere(1);
+    worker.life.pause();
+    broker.cutOff();
+    void origin.call("cancel", { task_id: id });
+    await until(() => expect(origin.task(id).status).toBe("cancelled"));
+    broker.bringBack();
+    worker.life.wake();
+    await until(() => expect(worker.host.at(there).busy).toBe(false));
+    expect(origin.task(id).status).toBe("cancelled");
+  });
+
   test("that no broker takes ends after a while, and says so", async () => {
     const { origin, id, broker, until } = await runElsewhere(1);
     broker.cutOff();
