@@ -20,6 +20,7 @@ const families: Record<string, Family> = {
   "three tasks, processes that die": { tasks: [0, 0, 0], dies: true },
   "a task whose agent is interrupted and goes on": { tasks: [0], followsRuns: true, ...unreliable },
   "two tasks in two processes": { tasks: [0, 1], dies: true },
+  "two tasks in two processes, which wake the parent together": { tasks: [0, 1], wake: "all", dies: true },
   "two tasks that wake the parent together, and a call": { tasks: [0, 0], wake: "all", calls: [waiting] },
   "a task that a call waits for": { tasks: [0], dies: true, standsStill: true, calls: [waiting] },
   "a task that two calls wait for": { tasks: [0], dies: true, calls: [waiting, waiting] },
@@ -49,7 +50,6 @@ const families: Record<string, Family> = {
 };
 
 const large: Record<string, Family> = {
-  "two tasks in two processes, which wake the parent together": { tasks: [0, 1], wake: "all", dies: true },
   "three tasks, processes that die or stand still": { tasks: [0, 0, 0], dies: true, standsStill: true },
   "two tasks whose agents are interrupted and go on": { tasks: [0, 0], followsRuns: true, dies: true },
   "two tasks in two processes, which may stand still": { tasks: [0, 1], dies: true, standsStill: true },
