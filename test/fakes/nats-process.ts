@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, connect as openSocket, type Socket } from "node:net";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect as openSocket, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
@@ -40,17 +40,6 @@ export interface NatsServer {
   stop(): Promise<void>;
 }
 
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() =>
-        typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port")),
-      );
-    });
-    probe.once("error", reject);
-  });
-
 /** True when it greets whoever connects. */
 const greets = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
@@ -62,6 +51,25 @@ const greets = (port: number): Promise<boolean> =>
     socket.once("data", () => done(true));
     socket.once("error", () => done(false));
   });
+
+/** Where it serves clients, and its page of figures. */
+interface NatsPorts {
+  client: number;
+  figures: number;
+}
+
+/** Reads at which ports it serves, from the file that it writes then; undefined until it is whole. */
+const readPorts = (folder: string): NatsPorts | undefined => {
+  const file = readdirSync(folder).find((name) => name.endsWith(".ports"));
+  if (file === undefined) return undefined;
+  try {
+    const { nats, monitoring } = JSON.parse(readFileSync(join(folder, file), "utf8")) as Record<string, string[]>;
+    return { client: Number(new URL(nats?.[0] ?? "").port), figures: Number(new URL(monitoring?.[0] ?? "").port) };
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+};
 
 const manage = async <T>(url: string, work: (jsm: JetStreamManager) => Promise<T>): Promise<T> => {
   const nc = await dial({ url, credentials: undefined }, "manage");
@@ -87,9 +95,6 @@ export const startNats = async (
   settings: Partial<FleetSettings> = {},
   { configuration = "", hasJetStream = true, isSetUp = hasJetStream && configuration === "" }: NatsSetting = {},
 ): Promise<NatsServer> => {
-  const port = await freePort();
-  const figuresPort = await freePort();
-  const url = `nats://127.0.0.1:${port}`;
   const folder = mkdtempSync(join(tmpdir(), "taskchart-nats-"));
   const store = join(folder, "store");
   const configured = join(folder, "nats.conf");
@@ -99,16 +104,23 @@ export const startNats = async (
   let copies = 0;
   const full: FleetSettings = { lease: 2_000, keep: 86_400_000, replicas: 1, ...settings };
 
-  const start = async () => {
-    const ports = ["-p", String(port), "-m", String(figuresPort)];
-    const args = ["-c", configured, "-a", "127.0.0.1", ...ports, ...keeping];
-    const started = spawn(executable ?? "nats-server", args, { stdio: "ignore" });
+  /** Those that it chose when it was started first, and has again each time. A port that we chose might be another's by then. */
+  let ports: NatsPorts | undefined;
+
+  /** Starts it, and resolves once it greets, to the ports at which it does. */
+  const startAt = async (): Promise<NatsPorts> => {
+    const { client = -1, figures = -1 } = ports ?? {};
+    const args = ["-c", configured, "-a", "127.0.0.1", `-p=${client}`, `-m=${figures}`, "--ports_file_dir", folder];
+    const started = spawn(executable ?? "nats-server", [...args, ...keeping], { stdio: "ignore" });
     child = started;
-    while (!(await greets(port))) {
+    for (;;) {
+      ports ??= readPorts(folder);
+      if (ports && (await greets(ports.client))) return ports;
       if (started.exitCode !== null) throw new Error(`nats-server ended with ${started.exitCode}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   };
+  const start = async () => void (await startAt());
   const kill = async () => {
     const ended = child;
     child = undefined;
@@ -117,21 +129,19 @@ export const startNats = async (
     ended.kill("SIGKILL");
     await exit;
   };
-  const setUpIfWanted = async () => {
+  const setUpIfWanted = async (url: string) => {
     if (isSetUp) await manage(url, (jsm) => setUpFleet(jsm, full));
   };
-  await start();
-  await setUpIfWanted();
+  const { client, figures } = await startAt();
+  const url = `nats://127.0.0.1:${client}`;
+  await setUpIfWanted(url);
   return {
     url,
     pid: () => child?.pid,
     counted: async () => {
-      const answer = await fetch(`http://127.0.0.1:${figuresPort}/varz`);
-      const figures = (await answer.json()) as Record<"in_msgs" | "out_msgs" | "in_bytes" | "out_bytes", number>;
-      return {
-        messages: figures.in_msgs + figures.out_msgs,
-        bytes: figures.in_bytes + figures.out_bytes,
-      };
+      const answer = await fetch(`http://127.0.0.1:${figures}/varz`);
+      const sum = (await answer.json()) as Record<"in_msgs" | "out_msgs" | "in_bytes" | "out_bytes", number>;
+      return { messages: sum.in_msgs + sum.out_msgs, bytes: sum.in_bytes + sum.out_bytes };
     },
     kill,
     start,
@@ -139,7 +149,7 @@ export const startNats = async (
       await kill();
       rmSync(store, { recursive: true, force: true });
       await start();
-      await setUpIfWanted();
+      await setUpIfWanted(url);
     },
     copy: async () => {
       copies += 1;
