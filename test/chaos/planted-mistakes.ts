@@ -405,12 +405,6 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: "(gate?.failures ?? 0) + 1 < (facts.gate?.tries ?? 0)",
   },
   {
-    name: "an error from before an answer at the gate is blamed for what comes after it",
-    file: "src/machines/task/gating.ts",
-    code: "missingSince: undefined, hostError: undefined },",
-    mistake: "missingSince: undefined },",
-  },
-  {
     name: "an answer counts though its gate has not run",
     file: "src/machines/task/run-transitions.ts",
     code: 'guard: and(["isCurrentCheck", "hasGate"]),',
