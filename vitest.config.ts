@@ -6,10 +6,10 @@ import { isNightly } from "./test/nightly.ts";
 import { PATIENCE_MS } from "./test/patience.ts";
 
 /** Files that take long, the longest first (measured, 2 cores): begun last, each would run alone at the end. */
-const SLOW = [
+export const SLOW = [
   "exhaustive/delivery.test.ts",
   "crashing-runs.test.ts",
-  "fleet/bus.test.ts",
+  "fleet/broker.test.ts",
   "crashing.test.ts",
   "discovery.test.ts",
   "fleet-chaos.test.ts",
@@ -60,13 +60,13 @@ const NODE_ALONE = ["bench", "board", "docs", "exhaustive", "scripts", "statecha
  * What depends on the runtime: the SQLite driver, files, sockets and child processes, and tests that go through all of it.
  * Everything else is the same JavaScript. It runs on Bun at night (docs/decisions/287-bun-runs-what-depends-on-it.md).
  */
-const ON_BUN = [
+export const ON_BUN = [
   "test/chaos/chaos.test.ts",
   "test/contract/**/*.test.ts",
   "test/model/supervisor.test.ts",
   "test/services/{host,platform,store}/**/*.test.ts",
   "test/services/engine/{delivering,restarting,worktrees}.test.ts",
-  "test/services/fleet/{bus,secured}.test.ts",
+  "test/services/fleet/{broker,secured}.test.ts",
   "test/services/worktrees/git/*.test.ts",
   "test/specifications/task.test.ts",
 ];

@@ -81,7 +81,8 @@ const faultsWithout = async (): Promise<{ known: string; missing: string[] }> =>
 };
 
 /**
- * Plants one mistake in each process, and runs as many processes at once as there are cores. A fault that is there without it does not count.
+ * Plants one mistake in each process, and runs as many processes at once as there are cores. A fault that is there without
+ * it does not count.
  * Resolves to whether the schedules found them all, and came to all that they are to come to.
  */
 const searchPlanted = async (): Promise<boolean> => {

@@ -8,9 +8,9 @@ import { parseArgs } from "node:util";
 import { closingLines, type StageResult, type VitestReport } from "./test/closing-lines.ts";
 
 /**
- * `npm test`: builds, and runs what a change must pass: the unit suites on Node but for what is for the night, the contract of the runtime on Bun, and one
- * test of each promise in the real OpenCode. Goes on when something fails, so that one run shows all that is wrong. The last
- * lines name what failed. Exits with 1 when anything did.
+ * `npm test`: builds, and runs what a change must pass: the unit suites on Node but for what is for the night, the contract
+ * of the runtime on Bun, and one test of each promise in the real OpenCode. Goes on when something fails, so that one run
+ * shows all that is wrong. The last lines name what failed. Exits with 1 when anything did.
  *
  * `npm run nightly`: the same suites whole (all on Bun, all in OpenCode, every crash, the larger explorations), and then
  * what takes too long for any suite. `npm run nightly -- --only planted` runs the stages whose names contain that.

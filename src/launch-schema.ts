@@ -29,10 +29,10 @@ export const WorktreeSchema = z.object({
     .describe("True where it was made for an ancestor of this task, or for one that a person works with."),
 });
 
-/** An engine that has lost its memory begins anew, and all its claims are newer than those of before. */
+/** A broker whose logs were set up anew counts from the beginning: all claims in them are newer than those of before. */
 export const ClaimSchema = z.object({
-  epoch: z.number().describe("When the engine of the fleet was set up, epoch milliseconds."),
-  seq: z.int().positive().describe("The place of the claim in the engine's log."),
+  epoch: z.number().describe("When the broker's logs were set up, epoch milliseconds."),
+  seq: z.int().positive().describe("The place of the claim in the broker's log."),
 });
 
 export const FleetServerSchema = z.object({

@@ -51,7 +51,7 @@ export type ChangedFile = z.infer<typeof worktree.ChangedFileSchema>;
 export type LeftOut = z.infer<typeof worktree.LeftOutSchema>;
 /** What a task changed in its worktree, as it was counted at the end of a run. */
 export type WorktreeChanges = z.infer<typeof worktree.WorktreeChangesSchema>;
-/** Where a claim stands in the log of an ordered run. */
+/** The place of a claim in the log of a run. */
 export type Claim = z.infer<typeof launch.ClaimSchema>;
 /** A server of the fleet. */
 export type FleetServer = z.infer<typeof launch.FleetServerSchema>;

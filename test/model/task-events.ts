@@ -141,7 +141,7 @@ const claimAfter = (snapshot: TaskSnapshot): Claim => {
   return { epoch, seq: seq + 1 };
 };
 
-/** What the engine of the fleet and its servers can say of a run. */
+/** What the broker of the fleet and its servers can say of a run. */
 const fleetEventsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
   const { remote } = snapshot.context;
   const isIn = (...states: string[]) => states.some((state) => snapshot.matches({ run: { fleet: state } } as never));

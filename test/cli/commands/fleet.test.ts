@@ -1,18 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { DEFAULTS } from "../../../src/cli/fleet/init.ts";
-import type { Broker } from "../../../src/services/fleet/broker.ts";
-import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
 import { EVERYBODY } from "../../../src/services/fleet/questions.ts";
 import { type Entry, type Job, runLease } from "../../../src/services/fleet/wire-messages.ts";
-import { systemClock } from "../../../src/services/platform/clock.ts";
+import { connectBroker } from "../../fakes/connect-broker.ts";
 import { describeWithNats, type NatsServer, type NatsSetting, startNats } from "../../fakes/nats-server.ts";
-import { PATIENCE_MS } from "../../patience.ts";
 import { commandHere } from "../command-line.ts";
-
-const noLog = { info: () => undefined, error: () => undefined };
 
 const refused = (error: string | RegExp, code = 2) => ({ code, out: "", error: expect.stringMatching(error) });
 
@@ -114,7 +109,7 @@ describeWithNats("fleet, on a real NATS server", () => {
 
   test("init changes what is given, says so, and leaves the rest and the jobs as they are", async () => {
     const server = await nats();
-    const broker = await connect(server);
+    const broker = await connectBroker(server);
     await broker.enqueue(JOB);
     const changed = await fleet(server, "init", "--lease", "30s");
     expect(changed.out).toContain(`The fleet on ${server.url} is changed: lease 1m → 30s.`);
@@ -147,7 +142,7 @@ describeWithNats("fleet, on a real NATS server", () => {
 
   test("status shows what waits, what runs and where, and since when", async () => {
     const server = await nats();
-    const broker = await connect(server);
+    const broker = await connectBroker(server);
     await broker.enqueue(JOB);
     await broker.enqueue({ ...JOB, task: "ses_2" });
     await broker.enqueue({ ...JOB, task: "ses_3", origin: "srv_desk", pool: "of another", project: "site" });
@@ -185,7 +180,7 @@ describeWithNats("fleet, on a real NATS server", () => {
 
   test("status shows every server that works for others, idle ones too, and which of them do not answer", async () => {
     const server = await nats();
-    const broker = await connect(server);
+    const broker = await connectBroker(server);
     await broker.enqueue(JOB);
     await broker.append(JOB, claimedBy("srv_gone", "tower", Date.now()), undefined);
     await broker.acquire(runLease(JOB), "srv_gone", 0);
@@ -232,7 +227,7 @@ describeWithNats("fleet, on a real NATS server", () => {
         authorization { users: [{ user: person, password: p, permissions: ${rights} }] }`,
     });
     await fleet(server, "init");
-    const broker = await connect(server);
+    const broker = await connectBroker(server);
     await broker.acquire(runLease(JOB), "srv_desk", 0);
     const { out, error, code } = await fleet(server, "status");
     expect({ error, code }).toEqual({ error: "", code: 0 });
@@ -271,13 +266,3 @@ describeWithNats("fleet, on a real NATS server", () => {
     });
   });
 });
-
-const connect = async (server: NatsServer): Promise<Broker> => {
-  const broker = createNatsBroker({ url: server.url, credentials: undefined }, "a test", systemClock, noLog);
-  onTestFinished(() => broker.close());
-  await vi.waitFor(async () => expect((await broker.read(JOB)).is).toBe("read"), {
-    timeout: PATIENCE_MS,
-    interval: 20,
-  });
-  return broker;
-};

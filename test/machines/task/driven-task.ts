@@ -81,7 +81,7 @@ export const after = (task: DrivenTask, ...types: TaskEvent["type"][]): DrivenTa
   return task;
 };
 
-/** A task that was launched for other servers; its order is on its way to their engine, unless these events followed. */
+/** A task that was launched for other servers; its job is on its way to the broker, unless these events followed. */
 export const offeredTask = (...types: TaskEvent["type"][]): DrivenTask => after(queuedTask({ fleet: OFFER }), ...types);
 
 /** A task that another server works on, unless these events followed. */

@@ -291,7 +291,7 @@ const MISTAKES: Record<string, Implementations> = {
   "an answer that does not fit is given back without end": { guards: { mayRepair: always } },
   "an answer that does not fit is never given back": { guards: { mayRepair: never } },
   "a run that is for other servers is worked on here": { guards: { isForFleet: never } },
-  "an order is sent again though the engine refuses it for good": { guards: { mayEnqueueAgain: always } },
+  "a job is sent again though the broker refuses it for good": { guards: { mayEnqueueAgain: always } },
   "a claim that is known counts once more": { guards: { isNewClaim: always } },
   "an end by an older claim counts": { guards: { isNewestClaim: always } },
   "an end of the run before counts for the resumed one": {

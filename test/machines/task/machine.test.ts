@@ -24,7 +24,7 @@ const gatedInput: TaskInput = {
   facts: { ...input.facts, gate: { command: "npm test", tries: 2, timeout: 60_000 } },
 };
 
-/** A server has to begin it at once, or the order is taken back. */
+/** A server has to begin it at once, or the job is taken back. */
 const fleetInput: TaskInput = { ...input, facts: { ...input.facts, fleet: { ...OFFER, patience: 0 } } };
 
 const fault = { name: "APIError", kind: "provider", message: "401" } as const;

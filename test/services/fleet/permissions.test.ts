@@ -7,13 +7,12 @@ import { setUpFleet } from "../../../src/services/fleet/nats/streams.ts";
 import { EVERYBODY } from "../../../src/services/fleet/questions.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { commandHere } from "../../cli/command-line.ts";
+import { connectBroker } from "../../fakes/connect-broker.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
 import { type NatsUser, newNatsUsers } from "../../fakes/nats-users.ts";
 import { PATIENCE_MS } from "../../patience.ts";
 import { claimed, jobOf, PRESENT, presence, QUEUE, RUN } from "./broker-contract.ts";
 import { createFleet, texts, workOf } from "./servers.ts";
-
-const noLog = { info: () => undefined, error: () => undefined };
 
 describeWithNats("NATS with rights for each server", () => {
   test("refuses for good what a server may not do: it need not try again", async () => {
@@ -28,12 +27,7 @@ describeWithNats("NATS with rights for each server", () => {
     );
     onTestFinished(server.stop);
     await server.manage((jsm) => setUpFleet(jsm, { lease: 2_000, keep: 86_400_000, replicas: 1 }));
-    const broker = createNatsBroker({ url: server.url, credentials: undefined }, "a worker", systemClock, noLog);
-    onTestFinished(() => broker.close());
-    await vi.waitFor(async () => expect((await broker.read(RUN)).is).toBe("read"), {
-      timeout: PATIENCE_MS,
-      interval: 20,
-    });
+    const broker = await connectBroker(server, "a worker");
     expect(await broker.enqueue(jobOf())).toEqual({
       is: "refused",
       message: expect.stringContaining("Permissions Violation for Publish"),

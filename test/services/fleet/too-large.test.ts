@@ -1,12 +1,8 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { cutToFit, type Ended } from "../../../src/services/fleet/wire-messages.ts";
-import { systemClock } from "../../../src/services/platform/clock.ts";
+import { connectBroker } from "../../fakes/connect-broker.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
-import { PATIENCE_MS } from "../../patience.ts";
 import { claimed, jobOf, RUN } from "./broker-contract.ts";
-
-const noLog = { info: () => undefined, error: () => undefined };
 
 const endOf = (result: string): Ended & { type: "ended" } => ({
   ...{ v: 1, at: 1, type: "ended", nonce: "n", outcome: "completed", completedAt: 1, result },
@@ -40,13 +36,7 @@ describeWithNats("NATS and messages that are too large", () => {
   const connect = async () => {
     const server = await startNats();
     onTestFinished(server.stop);
-    const broker = createNatsBroker({ url: server.url, credentials: undefined }, "test", systemClock, noLog);
-    onTestFinished(() => broker.close());
-    await vi.waitFor(async () => expect((await broker.read(RUN)).is).toBe("read"), {
-      timeout: PATIENCE_MS,
-      interval: 20,
-    });
-    return broker;
+    return connectBroker(server);
   };
 
   test.each([600_000, 2_000_000])("a job with a prompt of %i characters is refused for good", async (length) => {

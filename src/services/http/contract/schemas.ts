@@ -247,7 +247,7 @@ const PresentServer = FleetServerSchema.extend({
 export const ApiFleet = z
   .object({
     isUsed: z.boolean().describe("True where this server is in a fleet. Where it is in none, all else is empty."),
-    isReached: z.boolean().describe("True while the engine of the fleet answers."),
+    isReached: z.boolean().describe("True while the fleet's broker answers."),
     problem: z
       .string()
       .optional()
