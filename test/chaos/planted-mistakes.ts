@@ -436,7 +436,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a process of another machine is judged by the clock of that machine",
-    file: "src/services/store/heard-owners.ts",
+    file: "src/services/store/ownership.ts",
     code: "clockOf(owner) === clockOf(me) ? Math.min(owner.heartbeatAt, at) : at",
     mistake: "Math.min(owner.heartbeatAt, at)",
   },

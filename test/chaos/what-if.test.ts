@@ -2,8 +2,12 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Concurrency } from "../../src/machines/task/slot-queue.ts";
-import { type SimulatedRun, simulateQueue } from "../../src/services/replay/queue-simulation.ts";
-import { type RecordedRun, recordedIn } from "../../src/services/replay/recorded-runs.ts";
+import {
+  type RecordedRun,
+  recordedIn,
+  type SimulatedRun,
+  simulateQueue,
+} from "../../src/services/replay/queue-simulation.ts";
 import { type JournaledTask, whatIf } from "../../src/services/replay/what-if.ts";
 import { seed } from "../seed.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";

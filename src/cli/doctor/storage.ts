@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { KnownOwner } from "../../services/store/ownership.ts";
-import { databaseError, type OpenDatabase } from "../../services/store/sqlite/database.ts";
-import { type FileReport, readFileReport } from "../../services/store/sqlite/file-report.ts";
+import { databaseError, type OpenDatabase } from "../../services/store/sqlite/driver.ts";
+import { type FileReport, readFileReport } from "../../services/store/sqlite/journal-reader.ts";
 import type { Check, Examined } from "./examined.ts";
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;

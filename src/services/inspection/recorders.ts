@@ -6,8 +6,7 @@ import { createListeners } from "../platform/listeners.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import type { Inspect } from "../runtime/actor-system.ts";
 import { type InspectorMessage, type LiveSource, MAX_STEPS, type StatelyMessages } from "./protocol.ts";
-import { createStepLog } from "./step-log.ts";
-import { observe } from "./xstate-observer.ts";
+import { createStepLog, observe } from "./xstate-observer.ts";
 
 /** The recording of one directory's actors. */
 export interface Recording {

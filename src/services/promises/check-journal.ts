@@ -11,9 +11,8 @@ import {
   type JournalStep,
   readAccount,
 } from "./account.ts";
-import { DELIVERY_PROMISES } from "./deliveries.ts";
 import type { RecordedJournal } from "./exported-journal.ts";
-import { RUN_PROMISES } from "./runs.ts";
+import { DELIVERY_PROMISES, RUN_PROMISES } from "./runs.ts";
 import { followInstructions, INSTRUCTION_PROMISES, TRY_PROMISES } from "./tries.ts";
 import { FLEET_PROMISES, REQUEST_PROMISES, WORK_PROMISES } from "./work.ts";
 

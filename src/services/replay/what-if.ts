@@ -3,8 +3,13 @@
 import type { Journal } from "../../machines/task/replay.ts";
 import type { Concurrency } from "../../machines/task/slot-queue.ts";
 import type { BudgetedUsage, Progress, TaskFacts } from "../../task.ts";
-import { type SimulatedRun, simulateQueue } from "./queue-simulation.ts";
-import { type RecordedRun, type RecordedSilence, recordedIn } from "./recorded-runs.ts";
+import {
+  type RecordedRun,
+  type RecordedSilence,
+  recordedIn,
+  type SimulatedRun,
+  simulateQueue,
+} from "./queue-simulation.ts";
 
 /** What a task may use, its descendants included; what is left out is not limited. */
 type Budget = { [Kind in keyof BudgetedUsage]?: BudgetedUsage[Kind] | undefined };

@@ -1,8 +1,8 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import { noProgress, type Overlap, type Progress, type Usage } from "../../task.ts";
 import { createRunTally, type RunTally } from "../receipts/run-tally.ts";
-import type { Store } from "../store/store.ts";
-import { type CountedTask, type TaskBelow, usageWith } from "../store/task-usage.ts";
+import type { CountedTask, Store, TaskBelow } from "../store/store.ts";
+import { usageWith } from "../store/task-usage.ts";
 
 interface Tally extends Omit<Progress, "lastUpdate"> {
   lastUpdateMs: number;

@@ -4,7 +4,6 @@ import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { LimitedRequest } from "../../machines/task/slot-queue.ts";
 import type { Progress, QueuePlace, Task, TaskEntry, TaskStatus, Usage } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
-import type { TaskBelow } from "./task-usage.ts";
 
 /** One event that a task's machine accepted. A journal lists them in the order of acceptance. */
 export interface JournalEntry {
@@ -105,6 +104,15 @@ export interface TaskStats {
   duration: { avg: number; max: number; min: number };
   /** What all tasks have used together. */
   usage: Usage;
+}
+
+/** What the usage of a task is added up from. */
+export type CountedTask = Pick<TaskEntry, "sessionID" | "ownUsage">;
+
+/** A task below another one, and what its own runs have used. */
+export interface TaskBelow extends CountedTask, Pick<TaskEntry, "launchedAt"> {
+  /** The nearest task above it. */
+  parentTaskId: string;
 }
 
 /** A task that changed. */

@@ -1,13 +1,6 @@
-import { addUp, type TaskEntry, type Usage } from "../../task.ts";
-
-/** What the usage of a task is added up from. */
-export type CountedTask = Pick<TaskEntry, "sessionID" | "ownUsage">;
-
-/** A task below another one, and what its own runs have used. */
-export interface TaskBelow extends CountedTask, Pick<TaskEntry, "launchedAt"> {
-  /** The nearest task above it. */
-  parentTaskId: string;
-}
+import { addUp, hasEnded, type Usage, type Waiting } from "../../task.ts";
+import { LEASE_MS } from "./ownership.ts";
+import type { CountedTask, Store, TaskBelow } from "./store.ts";
 
 /**
  * Creates a function that adds up what a task used with all tasks below it.
@@ -25,4 +18,36 @@ export const usageWith = (
     ...(children.get(task.sessionID) ?? []).flatMap(usagesOf),
   ];
   return (task) => (children.has(task.sessionID) ? addUp(usagesOf(task)) : ownUsageOf(task));
+};
+
+/**
+ * Adds to a task that waits for tasks of its own how many these are. The chart knows those for which a tool call waits; where
+ * the agent's turn has ended, it waits for all that it launched, and the store knows them.
+ */
+export const withAwaitedTasks = <T extends { sessionID: string; waiting?: Waiting | undefined }>(
+  task: T,
+  store: Pick<Store, "list">,
+): T => {
+  const { waiting, sessionID: parentTaskId } = task;
+  if (waiting?.for !== "tasks" || waiting.tasks !== undefined) return task;
+  const tasks = store.list({ parentTaskId }).filter((own) => !hasEnded(own)).length;
+  return tasks === 0 ? task : { ...task, waiting: { ...waiting, tasks } };
+};
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/**
+ * Adds to a live task which process is waited for, where the one that supervises it has shown no sign of life for a lease: it
+ * is held up, and others take its tasks over only after a while. `now` is epoch milliseconds.
+ */
+export const withSilentSupervisor = <T extends { sessionID: string; waiting?: Waiting | undefined }>(
+  task: T,
+  store: Pick<Store, "otherSupervisor">,
+  now: number,
+): T => {
+  const { waiting } = task;
+  const other = waiting && store.otherSupervisor(task.sessionID);
+  if (!other || now - other.heartbeatAt <= LEASE_MS) return task;
+  const silent = { pid: other.pid, since: iso(other.heartbeatAt), until: iso(other.freeAt) };
+  return { ...task, waiting: { ...waiting, silent } };
 };

@@ -8,7 +8,7 @@ import { errorMessage } from "../platform/log.ts";
 import { truncateLine } from "../platform/plain-text.ts";
 import { COST, schemaBoundsProblem, shapeProblem, withCosts } from "./schema-bounds.ts";
 
-export { modelSchemaRefusal } from "./model-schema.ts";
+export { modelSchemaRefusal } from "./schema-bounds.ts";
 
 /** Schemas that say so are read as draft-07, all others as draft 2020-12. */
 const DRAFT_07 = /draft-07/;

@@ -1,5 +1,7 @@
-// What a check does not count while it runs is bounded before: numbers of schemas, levels and characters.
 import type { ResultSchema } from "../../task.ts";
+import { type OwnText, own, quoteLine } from "../text/own-text.ts";
+
+// What a check does not count while it runs is bounded before: numbers of schemas, levels and characters.
 
 /** Characters of a schema as JSON. It goes with each prompt of its task. */
 const MAX_CHARS = 100_000;
@@ -71,7 +73,7 @@ const mapSchemas = (schema: unknown, change: (schema: ResultSchema) => ResultSch
 };
 
 /** Returns the keywords of all schemas in a schema. */
-export const keywordsIn = (schema: ResultSchema): ReadonlySet<string> => {
+const keywordsIn = (schema: ResultSchema): ReadonlySet<string> => {
   const keywords = new Set<string>();
   mapSchemas(schema, (inner) => {
     for (const keyword of Object.keys(inner)) keywords.add(keyword);
@@ -120,3 +122,26 @@ const costOf = (schema: ResultSchema): number =>
 /** Returns a schema that fits the same values, and says in each schema within what one look at it costs. */
 export const withCosts = (schema: ResultSchema): ResultSchema =>
   mapSchemas(schema, (inner) => ({ ...inner, [COST]: costOf(inner) })) as ResultSchema;
+
+/** Characters of a schema as JSON that a launch may name: it goes with each prompt of the task, and is stored with it. */
+const MAX_CHARS_OF_MODEL = 20_000;
+
+/**
+ * Keywords that a schema of a model may not have: regular expressions, and references, of which a few multiply. Checks with
+ * them are bounded, too; a model does without.
+ */
+const COSTLY = ["pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"];
+
+/** Returns why a schema that a model wrote is not used, whether or not it is one. Undefined where nothing is against it. */
+export const modelSchemaRefusal = (schema: ResultSchema): OwnText | undefined => {
+  const shape = shapeProblem(schema);
+  if (shape !== undefined) return own`The schema cannot be used: ${quoteLine(shape)}. Nothing was launched.`;
+  const { length } = JSON.stringify(schema);
+  if (length > MAX_CHARS_OF_MODEL)
+    return own`The schema has ${length} characters of JSON, and at most ${MAX_CHARS_OF_MODEL} are taken. Nothing was launched.`;
+  const keywords = keywordsIn(schema);
+  const keyword = COSTLY.find((costly) => keywords.has(costly));
+  return keyword === undefined
+    ? undefined
+    : own`The schema has the keyword ${quoteLine(keyword)}, which only schemas in the options may have. Leave it out.`;
+};

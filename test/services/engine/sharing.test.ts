@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { LEASE_MS } from "../../../src/services/store/ownership.ts";
-import { withSilentSupervisor } from "../../../src/services/store/waiting-details.ts";
+import { withSilentSupervisor } from "../../../src/services/store/task-usage.ts";
 import { waitReason } from "../../../src/services/text/waiting-text.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { testsOf } from "../../../src/services/receipts/test-commands.ts";
+import { testsOf } from "../../../src/services/receipts/run-tally.ts";
 
 describe("a command that runs tests", () => {
   test.each([

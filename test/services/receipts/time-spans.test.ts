@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { timeIn } from "../../../src/services/receipts/time-spans.ts";
+import { timeIn } from "../../../src/services/receipts/run-tally.ts";
 
 const span = (from: number, to?: number) => ({ from, to });
 

@@ -6,7 +6,7 @@ import { entryOf, hasEnded, type ListedTask, type Task, type TaskWithUsage, type
 import type { HostMessage } from "../../host/host.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
 import type { TaskFilter } from "../../store/store.ts";
-import { withAwaitedTasks, withSilentSupervisor } from "../../store/waiting-details.ts";
+import { withAwaitedTasks, withSilentSupervisor } from "../../store/task-usage.ts";
 import { outOfFleet } from "../../text/model-and-server.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "../../text/own-text.ts";
 import { excerpt, type TranscriptOptions } from "../../text/transcript.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Condition, createConnector, OpenFile } from "../sqlite/connect.ts";
-import { DatabaseError, databaseError, type FaultKind } from "../sqlite/database.ts";
+import { DatabaseError, databaseError, type FaultKind } from "../sqlite/driver.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 

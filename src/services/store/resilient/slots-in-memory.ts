@@ -1,5 +1,5 @@
 import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
-import type { Database } from "../sqlite/database.ts";
+import type { Database } from "../sqlite/driver.ts";
 import { createSlotTable } from "../sqlite/slot-table.ts";
 import type { Store, TaskRecord } from "../store.ts";
 

@@ -6,8 +6,8 @@ import {
   type RemoteCommand,
   taskNotFound,
 } from "../store.ts";
-import type { Database } from "./database.ts";
-import type { RowReader } from "./rows.ts";
+import type { Database } from "./driver.ts";
+import type { RowReader } from "./text-table.ts";
 
 interface WaitingRow {
   id: string;

@@ -1,13 +1,13 @@
+import { rmSync } from "node:fs";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { KnownOwner, Owner } from "../ownership.ts";
 import type { TaskRecord } from "../store.ts";
-import { type Database, DatabaseError, databaseError, type OpenDatabase } from "./database.ts";
 import type { createStoreFile, LogIdentity } from "./database-file.ts";
-import { type JournalMode, openWithJournal, probe } from "./journal-mode.ts";
-import type { OnDamaged } from "./rows.ts";
-import { ensureSchema } from "./schema.ts";
+import { type Database, DatabaseError, databaseError, type OpenDatabase } from "./driver.ts";
+import { ensureSchema, type JournalMode } from "./schema.ts";
 import { createSqliteStore, type SqliteStore } from "./sqlite-store.ts";
+import type { OnDamaged } from "./text-table.ts";
 
 /** An open file with the store in it. */
 export interface OpenFile {
@@ -197,4 +197,71 @@ export const createConnector = ({ file, openDatabase, owner, clock, log, running
       return connection.store.renewLog() ? { ...connection, log: file.log() } : undefined;
     },
   };
+};
+
+/**
+ * Tries out what the file system of a file can do, with a file beside it that nobody else knows. Returns why a write-ahead log
+ * cannot be used there: `unshared`, or `busy` or `unlockable` where no file can be locked. Undefined where it can.
+ */
+const probe = (openDatabase: OpenDatabase, path: string): DatabaseError | undefined => {
+  const file = `${path}.probe-${process.pid}`;
+  try {
+    const database = openDatabase(file);
+    try {
+      database.prepare("PRAGMA journal_mode = WAL").get();
+      database.exec("CREATE TABLE probe (id)");
+    } finally {
+      database.close();
+    }
+    return undefined;
+  } catch (error) {
+    return databaseError(error);
+  } finally {
+    for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(file + suffix, { force: true });
+  }
+};
+
+/** Takes a file out of a write-ahead log that was begun elsewhere. */
+const leaveLog = (openDatabase: OpenDatabase, path: string) => {
+  const database = openDatabase(path, "alone");
+  try {
+    database.prepare("PRAGMA journal_mode = DELETE").get();
+  } finally {
+    database.close();
+  }
+  // The index of a log that is no more.
+  rmSync(`${path}-shm`, { force: true });
+};
+
+/** Opens a file, and returns whether it has a write-ahead log. */
+const openAsItIs = (openDatabase: OpenDatabase, path: string): { database: Database; hasLog: boolean } => {
+  const database = openDatabase(path);
+  try {
+    // Before its first read, SQLite does not know.
+    database.prepare("PRAGMA user_version").get();
+    const mode = database.prepare<{ journal_mode: string }>("PRAGMA journal_mode").get()?.journal_mode;
+    return { database, hasLog: mode === "wal" };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+};
+
+/** Opens a file, and returns which journal it is to have on its file system. Throws `DatabaseError`. */
+const openWithJournal = (openDatabase: OpenDatabase, path: string): { database: Database; journal: JournalMode } => {
+  const open = () => openAsItIs(openDatabase, path);
+  let opened: ReturnType<typeof open>;
+  try {
+    opened = open();
+  } catch (error) {
+    if (databaseError(error).kind !== "unshared") throw error;
+    leaveLog(openDatabase, path);
+    opened = open();
+  }
+  const { database, hasLog } = opened;
+  // To try a log with the file itself would take it away from processes that use it with the other journal.
+  if (hasLog || probe(openDatabase, path)?.kind !== "unshared") return { database, journal: "log" };
+  // With a rollback journal, a power cut could damage the file otherwise.
+  database.exec("PRAGMA synchronous = FULL");
+  return { database, journal: "rollback" };
 };

@@ -12,7 +12,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { errorMessage } from "../../platform/log.ts";
 import { makePrivate } from "../../platform/private-files.ts";
-import { DatabaseError, databaseError } from "./database.ts";
+import { DatabaseError, databaseError } from "./driver.ts";
 
 /** Why a file is not used any more. */
 type AsideReason = "damaged" | "unreleased";

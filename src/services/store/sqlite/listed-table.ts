@@ -1,10 +1,8 @@
 import { addUp, entryOf, type Task, type TaskEntry, type TaskStatus, type Usage } from "../../../task.ts";
-import type { ChangedTask, TaskFilter, TaskRecord } from "../store.ts";
-import type { TaskBelow } from "../task-usage.ts";
-import type { Database, Value } from "./database.ts";
-import { createPageQuery } from "./page-query.ts";
-import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
-import { type FileQuery, type FoundTask, summaryOf, type TaskSummary } from "./task-query.ts";
+import type { ChangedTask, TaskBelow, TaskFilter, TaskRecord } from "../store.ts";
+import type { Database, Value } from "./driver.ts";
+import { createPageQuery, type FileQuery, type FoundTask, summaryOf, type TaskSummary } from "./task-query.ts";
+import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./text-table.ts";
 
 interface SummaryRow {
   id: string;

@@ -1,6 +1,6 @@
 import type { NoticePrompt } from "../../../machines/outbox/events.ts";
-import { createHeardOwners } from "../heard-owners.ts";
 import {
+  createHeardOwners,
   IN_MEMORY,
   isGone,
   isSilent,
@@ -11,8 +11,8 @@ import {
   patienceWith,
 } from "../ownership.ts";
 import type { AbandonedWork, OtherSupervisor, PendingLaunch, PendingPrompts } from "../store.ts";
-import type { Database, Statement } from "./database.ts";
-import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
+import type { Database, Statement } from "./driver.ts";
+import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./text-table.ts";
 
 /** A row of the table `owner`. */
 export interface OwnerRow {

@@ -1,5 +1,4 @@
-import { type Database, DatabaseError } from "./database.ts";
-import type { JournalMode } from "./journal-mode.ts";
+import { type Database, DatabaseError } from "./driver.ts";
 import { SLOT_SCHEMA } from "./slot-schema.ts";
 
 /** The version of the tables, and of the charts' states and events in them. A file of a higher one is refused. */
@@ -229,6 +228,12 @@ export const refuseOthers = (database: Database): void => {
   }
   refuseNewer(database);
 };
+
+/**
+ * How changes get into a file: by a write-ahead log, so that many may read while one writes; or by a rollback journal, where
+ * the file system has no memory that processes could share, as network and shared folders have none.
+ */
+export type JournalMode = "log" | "rollback";
 
 /**
  * Creates the tables in a new file, and switches it to a write-ahead log where it is to have one. Of processes that do so

@@ -1,5 +1,5 @@
 import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
-import { parseStored } from "./rows.ts";
+import { parseStored } from "./text-table.ts";
 
 /** Buckets of one level have up to 2^7 of the next one below: few enough to add up, and few levels to write. */
 const BITS = 7;

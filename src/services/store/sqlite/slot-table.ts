@@ -4,7 +4,7 @@ import { type LimitedRequest, laneOf, type QueuedRun, type RunsAtWork } from "..
 import type { QueuePlace } from "../../../task.ts";
 import type { Owner } from "../ownership.ts";
 import type { TaskRecord } from "../store.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./driver.ts";
 import { COUNT_AHEAD, REQUEST_COLUMNS, type StoredRequest, toRequest } from "./slot-schema.ts";
 
 /** A row of a run that waits. */

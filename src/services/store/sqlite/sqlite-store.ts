@@ -5,15 +5,14 @@ import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
 import { HEARTBEAT_MS, type KnownOwner, type Owner, STEADY_MS } from "../ownership.ts";
 import type { AbandonedWork, Change, Store, TaskRecord } from "../store.ts";
 import { createCommandTable } from "./command-table.ts";
-import { type Database, databaseError } from "./database.ts";
+import { type Database, databaseError } from "./driver.ts";
 import { createListedTable } from "./listed-table.ts";
 import { createOwnershipTables } from "./ownership-tables.ts";
-import { createRowReader, type OnDamaged, refuseDamaged } from "./rows.ts";
 import { refuseNewer } from "./schema.ts";
 import { createSlotTable, type QueueView } from "./slot-table.ts";
 import { createRecordQuery, statsOf } from "./task-query.ts";
 import { createTaskTable } from "./task-table.ts";
-import { createTextTable } from "./text-table.ts";
+import { createRowReader, createTextTable, type OnDamaged, refuseDamaged } from "./text-table.ts";
 
 export type SqliteStore = ReturnType<typeof createSqliteStore>;
 

@@ -3,9 +3,16 @@ import { isAtRest } from "../../../machines/task/machine.ts";
 import type { Progress } from "../../../task.ts";
 import type { Owner } from "../ownership.ts";
 import type { Retention, TaskRecord } from "../store.ts";
-import type { Database, Value } from "./database.ts";
-import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./rows.ts";
-import { createTextReader, type createTextTable, pack, type TextReference } from "./text-table.ts";
+import type { Database, Value } from "./driver.ts";
+import {
+  createTextReader,
+  type createTextTable,
+  pack,
+  RECORD_COLUMNS,
+  type RecordRow,
+  type RowReader,
+  type TextReference,
+} from "./text-table.ts";
 
 type StoreText = (text: string) => TextReference;
 

@@ -1,5 +1,10 @@
 import { deflateSync, inflateSync } from "node:zlib";
-import type { Database } from "./database.ts";
+import type { StoredSnapshot } from "../../../machines/task/machine.ts";
+import { toTask } from "../../../machines/task/view.ts";
+import type { Progress } from "../../../task.ts";
+import { errorMessage } from "../../platform/log.ts";
+import type { TaskRecord } from "../store.ts";
+import { type Database, DatabaseError } from "./driver.ts";
 
 /** The number of a text that is stored beside packed JSON. */
 export type TextReference = number;
@@ -66,7 +71,7 @@ export const unpack = (json: string, textOf: (reference: TextReference) => strin
 };
 
 /** A task in whose name texts are stored. */
-export interface TextOwner {
+interface TextOwner {
   id: string;
   /** Its number. The task may be inserted later in the same transaction. */
   seq: number;
@@ -114,7 +119,7 @@ export const createTextTable = (database: Database) => {
 };
 
 /** Finds a text by its reference. Throws when it is missing, or damaged: deflated bytes have a checksum. */
-export type TextOf = (reference: TextReference) => string;
+type TextOf = (reference: TextReference) => string;
 
 /** Returns a function that reads texts of the task with a number, each when it is first asked for. */
 export const createTextReader = (database: Database): ((task: number) => TextOf) => {
@@ -130,5 +135,81 @@ export const createTextReader = (database: Database): ((task: number) => TextOf)
       texts.set(reference, text);
       return text;
     };
+  };
+};
+
+/** The columns that a record is read from. The task itself is not stored: it is derived from these. */
+export interface RecordRow {
+  id: string;
+  seq: number;
+  /** Packed, see `pack`. */
+  snapshot: string;
+  progress: string;
+}
+
+/** Selects a `RecordRow`, from `task` alone or joined with tables that have none of its columns but `id`. */
+export const RECORD_COLUMNS = "id, seq, snapshot, progress";
+
+/** A row whose text is not what was written. SQLite detects damage to its own structures, but not to a text. */
+interface DamagedRow {
+  table: "task" | "journal" | "prompt" | "request";
+  /** The task's id; of other tables, the row's number and what it belongs to. */
+  id: string;
+  reason: string;
+}
+
+/** Called each time a damaged row is read. Returns the record of a task if it is known without its row. */
+export type OnDamaged = (row: DamagedRow) => TaskRecord | undefined;
+
+const intact = <T>(parse: () => unknown): T => {
+  try {
+    return parse() as T;
+  } catch (cause) {
+    throw new DatabaseError("damaged", "a row of it is not the JSON that was written", { cause });
+  }
+};
+
+/** Parses a stored JSON text. Throws `DatabaseError` of kind `damaged` when it is not JSON. */
+export const parseStored = <T>(json: string): T => intact(() => JSON.parse(json));
+
+/** Parses packed JSON. Throws `DatabaseError` of kind `damaged` when it is not JSON, or a text of it is damaged. */
+export const parsePacked = <T>(json: string, textOf: TextOf): T => intact(() => unpack(json, textOf));
+
+/** Treats a damaged row as damage of the whole file: throws `DatabaseError` of kind `damaged`. */
+export const refuseDamaged: OnDamaged = ({ table, id, reason }) => {
+  throw new DatabaseError("damaged", `row ${id} of the table "${table}": ${reason}`);
+};
+
+export type RowReader = ReturnType<typeof createRowReader>;
+
+/** Reads single rows, so that a damaged one does not affect the others. A row with a damaged text is damaged. */
+export const createRowReader = (database: Database, onDamaged: OnDamaged) => {
+  const textsOf = createTextReader(database);
+  const attempt = <T>(read: () => T, instead: (reason: string) => T | undefined): T | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      return instead(errorMessage(error));
+    }
+  };
+  return {
+    /** Parses a stored JSON text, or packed JSON with the texts to it. Undefined when it is damaged. */
+    value: <T>(table: DamagedRow["table"], id: string, json: string, textOf?: TextOf): T | undefined =>
+      attempt(
+        () => (textOf ? parsePacked<T>(json, textOf) : parseStored<T>(json)),
+        (reason) => {
+          onDamaged({ table, id, reason });
+          return undefined;
+        },
+      ),
+    /** Reads a record. Undefined when its row is damaged and the record not known otherwise. */
+    record: (row: RecordRow): TaskRecord | undefined =>
+      attempt(
+        () => {
+          const snapshot = parsePacked<StoredSnapshot>(row.snapshot, textsOf(row.seq));
+          return { task: toTask(snapshot, parseStored<Progress>(row.progress)), snapshot };
+        },
+        (reason) => onDamaged({ table: "task", id: row.id, reason }),
+      ),
   };
 };

@@ -3,7 +3,7 @@ import {
   DatabaseError,
   type FaultKind,
   type OpenDatabase,
-} from "../../../../src/services/store/sqlite/database.ts";
+} from "../../../../src/services/store/sqlite/driver.ts";
 
 /** A disk that can be made to fail. */
 export interface FaultyDisk {

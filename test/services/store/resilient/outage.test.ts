@@ -2,7 +2,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { HEARTBEAT_MS } from "../../../../src/services/store/ownership.ts";
-import type { FaultKind } from "../../../../src/services/store/sqlite/database.ts";
+import type { FaultKind } from "../../../../src/services/store/sqlite/driver.ts";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import type { Store } from "../../../../src/services/store/store.ts";
 import { entryOf, noProgress } from "../../../../src/task.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { OpenDatabase } from "../../../../src/services/store/sqlite/database.ts";
+import type { OpenDatabase } from "../../../../src/services/store/sqlite/driver.ts";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import { scriptTask } from "../scripted-task.ts";
 import { openResilient } from "./open-resilient.ts";

@@ -1,8 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type Database, DatabaseError, databaseError } from "../../../../src/services/store/sqlite/database.ts";
-import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
+import {
+  type Database,
+  DatabaseError,
+  databaseError,
+  loadSqlite,
+} from "../../../../src/services/store/sqlite/driver.ts";
 import { temporaryFolder } from "../folder-and-log.ts";
 
 const openDatabase = loadSqlite();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Database } from "../../../../src/services/store/sqlite/database.ts";
+import type { Database } from "../../../../src/services/store/sqlite/driver.ts";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import { ensureSchema } from "../../../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../../../src/services/store/sqlite/sqlite-store.ts";
