@@ -159,14 +159,14 @@ export const createReconnection = (
 
   return {
     flush,
-    /** Reads from the file, or returns what `fallback` does when the file cannot be read. */
-    readOr: <T>(read: (store: SqliteStore) => T, fallback: () => T): T => {
-      if (!connection || isClosed) return fallback();
+    /** Returns what `work` does with the file; undefined when the file cannot be used. */
+    read: <T>(work: (store: SqliteStore) => T): { value: T } | undefined => {
+      if (!connection || isClosed) return undefined;
       try {
-        return read(connection.store);
+        return { value: work(connection.store) };
       } catch (error) {
         onDatabaseError(error);
-        return fallback();
+        return undefined;
       }
     },
     /** Continues in a new file when the old one was moved or removed, and with a new write-ahead log when that was. */
@@ -177,6 +177,7 @@ export const createReconnection = (
       if (condition === "logReplaced") renewLog(connection);
     },
     isConnected: () => connection !== undefined,
+    isClosed: () => isClosed,
     /** Writes what is unsaved, and closes the file. */
     close: () => {
       if (isClosed) return;

@@ -1,16 +1,14 @@
-import { slotOf } from "../../../machines/task/slot.ts";
-import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import { createRecordQuery, type RecordQuery } from "../sqlite/task-query.ts";
-import type { AbandonedWork, ChangedTask, Store, TaskBelow, TaskHistory, TaskRecord } from "../store.ts";
+import type { AbandonedWork, ChangedTask, Store, TaskBelow, TaskRecord } from "../store.ts";
 import { createMergedQuery, createTaskQuery, summariesOf } from "./merged-query.ts";
-import { createReconnection, type FileAccess, type Reconnection } from "./reconnect.ts";
-import { createSlotsInMemory, type SlotKeeper } from "./slots-in-memory.ts";
-import { createWriteBuffer, type WriteBuffer } from "./write-buffer.ts";
+import { createReconnection, type FileAccess } from "./reconnect.ts";
+import { createResilientSlots } from "./resilient-slots.ts";
+import { createWriteBuffer } from "./write-buffer.ts";
 
-const nothing = (): AbandonedWork => ({ tasks: [], prompts: [], launches: [] });
+const UNREACHABLE = "the task database cannot be reached, and commands to other processes go through it";
 
-const NO_PLACES: ReturnType<Store["places"]> = new Map();
+const NO_WORK: AbandonedWork = { tasks: [], prompts: [], launches: [] };
 
 /**
  * Creates a store in a file that survives faults of the file: changes that cannot be written are kept in memory, and
@@ -19,20 +17,22 @@ const NO_PLACES: ReturnType<Store["places"]> = new Map();
 export const createResilientStore = (file: FileAccess): Store => {
   const buffer = createWriteBuffer();
   const reconnection = createReconnection(buffer, file);
-  const { flush, readOr, reopenIfMoved, isConnected, close } = reconnection;
-  const slots = createSlotsInMemory(file.connector.openInMemory, file.clock.now);
-  /** Runs that asked for a slot, as long as their records do not say that they have one, or need none. */
-  const asked = new Map<string, { request: LimitedRequest; isHeld: boolean }>();
-  /** Where those are noted: in a file, or, while it cannot be used, in memory. */
-  let notedIn: SlotKeeper | undefined;
-  let isClosed = false;
+  const { flush, read, isConnected, isClosed } = reconnection;
+  const slots = createResilientSlots(reconnection, file.connector.openInMemory, file.clock.now, () =>
+    buffer.records("any"),
+  );
+
+  const readOr = <T>(work: (store: SqliteStore) => T, otherwise: T): T => {
+    const done = read(work);
+    return done ? done.value : otherwise;
+  };
 
   /** Wraps a method of the buffer so that what it notes is written at once, if possible. */
   const buffered =
-    <Given>(note: (given: Given) => void) =>
-    (given: Given): void => {
-      if (isClosed) return;
-      note(given);
+    <Given extends unknown[]>(note: (...given: Given) => void) =>
+    (...given: Given): void => {
+      if (isClosed()) return;
+      note(...given);
       flush();
     };
 
@@ -40,36 +40,15 @@ export const createResilientStore = (file: FileAccess): Store => {
     if (buffer.isRemoved(taskId)) return undefined;
     const unsaved = buffer.get(taskId, "unsaved");
     if (unsaved) return unsaved;
-    return readOr(
-      (store) => {
-        const record = store.get(taskId);
-        return record && { ...record, task: buffer.withLatestProgress(record.task) };
-      },
-      () => buffer.get(taskId, "any"),
-    );
+    const stored = read((store) => store.get(taskId));
+    if (!stored) return buffer.get(taskId, "any");
+    return stored.value && { ...stored.value, task: buffer.withLatestProgress(stored.value.task) };
   };
 
-  const isOwnedElsewhere = (taskId: string): boolean =>
-    !buffer.isRemoved(taskId) &&
-    readOr(
-      (store) => store.isOwnedElsewhere(taskId),
-      () => false,
-    );
-
-  /** Claims the task in the file. Undefined when the file cannot be used. */
-  const claimInFile = (taskId: string): boolean | undefined =>
-    flush()
-      ? readOr<boolean | undefined>(
-          (store) => store.claim(taskId),
-          () => undefined,
-        )
-      : undefined;
-
-  const list: Store["list"] = (filter) =>
-    readOr(
-      (store) => buffer.mergeUnsaved(store.list(filter), filter),
-      () => buffer.list(filter),
-    );
+  const list: Store["list"] = (filter) => {
+    const stored = read((store) => store.list(filter));
+    return stored ? buffer.mergeUnsaved(stored.value, filter) : buffer.list(filter);
+  };
 
   /** Finds tasks below others, level by level: for the time of an outage, when neither file nor buffer has them all. */
   const searchBelow = (taskIds: readonly string[]): TaskBelow[] => {
@@ -85,110 +64,76 @@ export const createResilientStore = (file: FileAccess): Store => {
     return [...found.values()].sort((a, b) => a.launchedAt - b.launchedAt);
   };
 
-  const askedRequests = () => {
-    const { waiting = [], held = [] } = Object.groupBy(asked.values(), ({ isHeld }) => (isHeld ? "held" : "waiting"));
-    return { waiting: waiting.map(({ request }) => request), held: held.map(({ request }) => request) };
-  };
-
-  /** Works with the slots in the file, or in memory while it cannot be used, after noting there what was noted elsewhere. */
-  const withSlots = <T>(work: (keeper: SlotKeeper) => T, otherwise: T): T => {
-    if (isClosed) return otherwise;
-    const inFile = (store: SqliteStore): T => {
-      if (notedIn !== store && asked.size > 0) store.noteSlots(askedRequests());
-      notedIn = store;
-      slots.end();
-      return work(store);
-    };
-    const inMemory = (): T => {
-      if (notedIn !== slots) slots.begin(buffer.records("any"), askedRequests());
-      notedIn = slots;
-      return work(slots);
-    };
-    return flush() ? readOr(inFile, inMemory) : inMemory();
-  };
+  const isOwnedElsewhere = (taskId: string): boolean =>
+    !buffer.isRemoved(taskId) && readOr((store) => store.isOwnedElsewhere(taskId), false);
 
   /** Returns the tasks lost since the last call. Their runs ask for nothing here any more. */
   const takeDisowned = (): string[] => {
     const lost = buffer.takeDisowned();
-    for (const taskId of lost) asked.delete(taskId);
+    slots.forget(lost);
     return lost;
   };
 
-  const markHeld = (taskIds: readonly string[]) => {
-    for (const taskId of taskIds) {
-      const of = asked.get(taskId);
-      if (of) of.isHeld = true;
-    }
-    return [...taskIds];
+  /** Answers from the file with all unsaved changes; without a file, from the tasks in the buffer. */
+  const query = <T>(ask: (query: RecordQuery) => T): T => {
+    const merged = (store: SqliteStore): RecordQuery => {
+      const unsaved = { records: buffer.records("unsaved"), removed: buffer.removed() };
+      return createRecordQuery(createMergedQuery(store.query, unsaved), get);
+    };
+    const answer = read((store) => ask(buffer.isSaved() ? store : merged(store)));
+    return answer ? answer.value : ask(createRecordQuery(createTaskQuery(summariesOf(buffer.records("any"))), get));
   };
+
+  /** Numbers the unsaved changes, starting above the newest change in the file. */
+  const unsavedChanges = () => buffer.changes.numbered(readOr((store) => store.latestChange(), 0));
+
+  const unsavedSince = (since: number): ChangedTask[] =>
+    unsavedChanges().flatMap(({ taskId, change, first }) => {
+      const record = change > since ? get(taskId) : undefined;
+      if (!record) return [];
+      return { change, createdChange: readOr((store) => store.createdChangeOf(taskId), undefined) ?? first, record };
+    });
 
   if (!isConnected()) flush();
   return {
-    ...createResilientHistory(buffer, reconnection, get, () => isClosed),
     commit: (change) => {
       slots.follow(change.records);
-      for (const { task, snapshot } of change.records) if (slotOf(snapshot) !== "waiting") asked.delete(task.sessionID);
       buffered(buffer.commit)(change);
       return takeDisowned();
     },
     get,
     list,
-    countOf: (parentSessionID) =>
-      buffer.isSaved()
-        ? readOr(
-            (store) => store.countOf(parentSessionID),
-            () => buffer.list({ parentSessionID }).length,
-          )
-        : list({ parentSessionID }).length,
-    below: (taskIds) =>
-      readOr(
-        (store) => (buffer.isSaved() ? store.below(taskIds) : searchBelow(taskIds)),
-        () => searchBelow(taskIds),
-      ),
+    countOf: (parentSessionID) => {
+      const stored = buffer.isSaved() ? read((store) => store.countOf(parentSessionID)) : undefined;
+      return stored ? stored.value : list({ parentSessionID }).length;
+    },
+    below: (taskIds) => {
+      const stored = buffer.isSaved() ? read((store) => store.below(taskIds)) : undefined;
+      return stored ? stored.value : searchBelow(taskIds);
+    },
     journal: (taskId) => {
       if (buffer.isRemoved(taskId)) return [];
-      return readOr(
-        (store) => [...store.journal(taskId), ...buffer.journal(taskId, "unsaved")],
-        () => buffer.journal(taskId, "any"),
-      );
+      const stored = read((store) => store.journal(taskId));
+      return stored ? [...stored.value, ...buffer.journal(taskId, "unsaved")] : buffer.journal(taskId, "any");
     },
     remove: (taskIds) => {
-      for (const taskId of taskIds) asked.delete(taskId);
+      slots.forget(taskIds);
       buffered(buffer.remove)(taskIds);
     },
     storeProgress: buffered(buffer.storeProgress),
-    sweep: (retention, now) => {
-      if (!flush()) return 0;
-      return readOr(
-        (store) => store.sweep(retention, now),
-        () => 0,
-      );
-    },
+    sweep: (retention, now) => (flush() ? readOr((store) => store.sweep(retention, now), 0) : 0),
 
     isOwnedElsewhere,
     otherSupervisor: (taskId) =>
-      buffer.isRemoved(taskId)
-        ? undefined
-        : readOr(
-            (store) => store.otherSupervisor(taskId),
-            () => undefined,
-          ),
-    isAttended: (taskId) =>
-      readOr(
-        (store) => store.isAttended(taskId),
-        () => true,
-      ),
-    isAlone: () =>
-      readOr(
-        (store) => store.isAlone(),
-        () => false,
-      ),
+      buffer.isRemoved(taskId) ? undefined : readOr((store) => store.otherSupervisor(taskId), undefined),
+    isAttended: (taskId) => readOr((store) => store.isAttended(taskId), true),
+    isAlone: () => readOr((store) => store.isAlone(), false),
     claim: (taskId) => {
-      if (isClosed) return false;
-      const isMine = claimInFile(taskId);
-      const record = isMine === false ? undefined : get(taskId);
+      if (isClosed()) return false;
+      const claimed = flush() ? read((store) => store.claim(taskId)) : undefined;
+      const record = claimed?.value === false ? undefined : get(taskId);
       if (!record) return false;
-      if (isMine) buffer.own({ tasks: [record] });
+      if (claimed) buffer.own({ tasks: [record] });
       else if (isOwnedElsewhere(taskId)) return false;
       // If another process claims the task before this can be written, this process loses it then.
       else buffer.claim(record);
@@ -196,83 +141,28 @@ export const createResilientStore = (file: FileAccess): Store => {
     },
     release: buffered(buffer.release),
 
-    grantSlots: (requests) => {
-      for (const request of requests) asked.set(request.taskId, { request, isHeld: false });
-      return markHeld(withSlots((keeper) => keeper.grantSlots(requests), []));
-    },
-    startQueued: (isWanted) => markHeld(withSlots((keeper) => keeper.startQueued(isWanted), [])),
-    places: (taskIds, ofEachLane) => withSlots((keeper) => keeper.places(taskIds, ofEachLane), NO_PLACES),
+    grantSlots: slots.grantSlots,
+    startQueued: slots.startQueued,
+    places: slots.places,
 
     beginLaunch: buffered(buffer.beginLaunch),
     endLaunch: buffered(buffer.endLaunch),
 
     heartbeat: (now) => {
-      if (isClosed) return [];
-      reopenIfMoved();
-      const lost = readOr<string[] | undefined>(
-        (store) => store.heartbeat(now),
-        () => undefined,
-      );
-      buffer.disown(lost ?? []);
+      if (isClosed()) return [];
+      reconnection.reopenIfMoved();
+      const lost = read((store) => store.heartbeat(now));
+      buffer.disown(lost?.value ?? []);
       if (lost || !isConnected()) flush("urgent");
       return takeDisowned();
     },
     adopt: (now, wants) => {
-      if (!flush()) return nothing();
-      const adopted = readOr((store) => store.adopt(now, wants), nothing);
+      const adopted = flush() ? readOr((store) => store.adopt(now, wants), NO_WORK) : NO_WORK;
       buffer.own(adopted);
       return adopted;
     },
-    close: () => {
-      close();
-      isClosed = true;
-    },
-  };
-};
+    close: reconnection.close,
 
-const UNREACHABLE = "the task database cannot be reached, and commands to other processes go through it";
-
-/**
- * Creates the history of a resilient store: the file's history with all unsaved changes; without a file, the tasks in the
- * buffer. Its methods never throw.
- * @param get returns the current record of a task, stored or not
- */
-const createResilientHistory = (
-  buffer: WriteBuffer,
-  { readOr, flush, isConnected }: Reconnection,
-  get: (taskId: string) => TaskRecord | undefined,
-  isClosed: () => boolean,
-): TaskHistory => {
-  const unsaved = () => ({ records: buffer.records("unsaved"), removed: buffer.removed() });
-
-  const query = <T>(run: (query: RecordQuery) => T): T =>
-    readOr(
-      (store) => run(buffer.isSaved() ? store : createRecordQuery(createMergedQuery(store.query, unsaved()), get)),
-      () => run(createRecordQuery(createTaskQuery(summariesOf(buffer.records("any"))), get)),
-    );
-
-  /** Numbers the unsaved changes, starting above the newest change in the file. */
-  const unsavedChanges = () => {
-    const newest = readOr(
-      (store) => store.latestChange(),
-      () => 0,
-    );
-    return buffer.changes.numbered(newest);
-  };
-
-  const unsavedSince = (since: number): ChangedTask[] =>
-    unsavedChanges()
-      .filter(({ change }) => change > since)
-      .flatMap(({ taskId, change, first }) => {
-        const record = get(taskId);
-        const createdChange = readOr(
-          (store) => store.createdChangeOf(taskId),
-          () => undefined,
-        );
-        return record ? [{ change, createdChange: createdChange ?? first, record }] : [];
-      });
-
-  return {
     page: (filter) => query(({ page }) => page(filter)),
     stats: () => query(({ stats }) => stats()),
     batch: (batchId) => query(({ batch }) => batch(batchId)),
@@ -288,10 +178,7 @@ const createResilientHistory = (
       const isUnsaved = new Set(unsaved.map(({ record }) => record.task.sessionID));
       // Stored changes of tasks that have changed again are left out below, so more are read than wanted.
       const readLimit = limit + unsaved.length;
-      const stored = readOr(
-        (store) => store.changedSince(since, readLimit),
-        () => [],
-      );
+      const stored = readOr((store) => store.changedSince(since, readLimit), []);
       const last = stored.length === readLimit ? stored.at(-1)?.change : undefined;
       const others = stored.filter(
         ({ record: { task } }) => !isUnsaved.has(task.sessionID) && !buffer.isRemoved(task.sessionID),
@@ -302,31 +189,15 @@ const createResilientHistory = (
     },
 
     submitCommand: (command, at) => {
-      if (isClosed()) return;
-      buffer.submitCommand(command, at);
-      flush();
+      buffered(buffer.submitCommand)(command, at);
       if (!isConnected()) buffer.refuseCommand(command, UNREACHABLE);
     },
     takeCommands: () => {
-      if (isClosed()) return [];
       const isSaved = flush();
-      const inMemory = buffer.takeCommands();
-      if (!isSaved) return inMemory;
-      return readOr(
-        (store) => store.takeCommands(),
-        () => [],
-      );
+      const inMemory = isClosed() ? [] : buffer.takeCommands();
+      return isSaved ? readOr((store) => store.takeCommands(), []) : inMemory;
     },
-    storeOutcome: (id, outcome) => {
-      if (isClosed()) return;
-      buffer.storeOutcome(id, outcome);
-      flush();
-    },
-    takeOutcome: (id) =>
-      buffer.takeOutcome(id) ??
-      readOr(
-        (store) => store.takeOutcome(id),
-        () => undefined,
-      ),
+    storeOutcome: buffered(buffer.storeOutcome),
+    takeOutcome: (id) => buffer.takeOutcome(id) ?? readOr((store) => store.takeOutcome(id), undefined),
   };
 };
