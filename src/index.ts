@@ -1,21 +1,23 @@
-// OpenCode opens a directory only when all plugins have started, so it is given no more than the hooks at first
-// (docs/decisions/138-a-start-loads-only-the-hooks.md). In a task's worktree the plugin has no engine
-// (docs/decisions/243-one-engine-per-project.md).
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Config, Plugin } from "@opencode-ai/plugin";
-import { createErrorToasts } from "./error-toasts.ts";
-import { setup } from "./opencode-2.ts";
-import type { PluginHooks } from "./plugin.ts";
-import { createDirectoryOpenings } from "./services/engine/recovery/reopened-directories.ts";
-import { createReadDirectories, showsWork } from "./services/host/directories.ts";
+import type { Config, Hooks, Plugin, PluginInput } from "@opencode-ai/plugin";
+import type { PluginHooks, ProxyTools } from "./plugin.ts";
+import {
+  createDirectoryOpenings,
+  createReadDirectories,
+  type OpenedDirectory,
+  showsWork,
+} from "./services/host/directories.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
 import { errorMessage } from "./services/platform/log.ts";
 import { dataFolder } from "./services/platform/private-files.ts";
 import { projectOf, worktreesFolder } from "./services/worktrees/folders.ts";
-import { createPluginInstances } from "./services/worktrees/plugin-instances.ts";
-import { startWorktreeProxy } from "./worktree-proxy.ts";
+import { createPluginInstances, type PluginInstances } from "./services/worktrees/plugin-instances.ts";
+
+// OpenCode opens a directory only when all plugins have started, so it is given no more than the hooks at first
+// (docs/decisions/138-a-start-loads-only-the-hooks.md). In a task's worktree the plugin has no engine
+// (docs/decisions/243-one-engine-per-project.md).
 
 const SERVICE = "opencode-taskchart";
 
@@ -128,6 +130,105 @@ const startInProject: Plugin = async (input, given) => {
       opened.close();
       if (plugin) await plugin.dispose();
       else if (!wasOnlyRead) opening.close();
+    },
+  };
+};
+
+/** Shows errors to a person. */
+interface ErrorToasts {
+  show(message: string): void;
+  /** Takes the type of an event of OpenCode: one of a session says that the interface is in use. */
+  onEvent(type: string): void;
+}
+
+/**
+ * Creates what shows errors with `toast`. An interface that is starting may not listen yet, and misses what is shown then
+ * (seen on a busy machine): the errors of a start are shown when the first session is used.
+ */
+const createErrorToasts = (toast: (message: string) => void): ErrorToasts => {
+  let early: string[] | undefined = [];
+  return {
+    show: (message) => {
+      if (early) early.push(message);
+      else toast(message);
+    },
+    onEvent: (type) => {
+      if (!early || !type.startsWith("session.")) return;
+      for (const message of early) toast(message);
+      early = undefined;
+    },
+  };
+};
+
+const REFUSAL =
+  "opencode-taskchart works with OpenCode 1 (1.18.29 or newer), and not with OpenCode 2 yet: it does nothing here. OpenCode itself is not affected.";
+
+/**
+ * What OpenCode 2 calls where OpenCode 1 calls `server`. Without it, OpenCode 2 would refuse the plugin for the form of its
+ * module, which tells nobody what to do. OpenCode 1 calls it as well, from a second core (seen in 1.18.33): that passes no
+ * `session`.
+ * @throws Error in OpenCode 2, which disables this plugin alone and logs the message (seen in a build of August 2026)
+ */
+const setup = (context: unknown): void => {
+  if (typeof context === "object" && context !== null && "session" in context) throw new Error(REFUSAL);
+};
+
+// A session's events, hooks and tools reach only the plugin of its own directory, and a project has one engine
+// (docs/decisions/243-one-engine-per-project.md).
+
+/** Where a worktree's proxy passes everything on to. */
+interface ProxiedPlugin {
+  input: PluginInput;
+  /** The options as they stand in the worktree's configuration. */
+  given: unknown;
+  /** The project directory, whose engine supervises the worktree's tasks. */
+  project: string;
+  instances: PluginInstances<PluginHooks, Parameters<PluginHooks["event"]>[0]>;
+  /** Knows whether the worktree was opened only to read something of it. */
+  opened: OpenedDirectory;
+  /** Creates the tools that agents in the worktree get. */
+  createTools(wanted: ProxyTools): PluginHooks["tool"];
+}
+
+/**
+ * Starts the plugin in a task's worktree as a proxy of the plugin in the project directory: a project has one engine, which
+ * supervises all its tasks (docs/decisions/243-one-engine-per-project.md).
+ */
+const startWorktreeProxy = ({ input, given, project, instances, opened, createTools }: ProxiedPlugin): Hooks => {
+  const leave = instances.serve(input.directory);
+  let config: Config | undefined;
+  // Where OpenCode opens the worktree first. Not awaited: OpenCode waits for this instance meanwhile.
+  const openProject = () => {
+    if (!instances.of(project)) input.client.project.current({ query: { directory: project } }).catch(() => undefined);
+  };
+  if (!opened.isOnlyRead()) openProject();
+  const work = () => {
+    if (opened.isOnlyRead()) openProject();
+    opened.use();
+  };
+  const started = () => instances.of(project)?.started();
+  return {
+    // OpenCode reads this only once, perhaps before the project directory is open: then each call waits for that.
+    get tool() {
+      work();
+      const plugin = async () => (await instances.whenOpen(project)).started();
+      return createTools({ given, project, plugin, configuredAgents: () => config?.agent });
+    },
+    config: async (configured) => {
+      config = configured;
+    },
+    event: async (event) => {
+      if (showsWork(event.event.type)) work();
+      if (!opened.isOnlyRead()) await instances.send(project, event);
+    },
+    "tool.execute.before": async (...args) => started()?.["tool.execute.before"](...args),
+    "tool.execute.after": async (...args) => started()?.["tool.execute.after"](...args),
+    "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
+    "experimental.chat.messages.transform": async (...args) =>
+      started()?.["experimental.chat.messages.transform"](...args),
+    dispose: async () => {
+      opened.close();
+      leave();
     },
   };
 };

@@ -62,25 +62,25 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "A function that returns nothing returns undefined.",
   },
   {
-    file: "src/machines/supervisor/sorted-ids.ts",
+    file: "src/machines/supervisor/machine.ts",
     code: 'if ((ids[middle] ?? "") < id) from = middle + 1;',
     mutation: 'if ((ids[middle] ?? "Stryker was here!") < id) from = middle + 1;',
     reason: "The middle of a list is in the list; the default is for the compiler.",
   },
   {
-    file: "src/machines/supervisor/actors.ts",
+    file: "src/services/runtime/actor-system.ts",
     code: "value && context",
     mutation: "value || context",
     reason: "A stored snapshot has both, a launch neither.",
   },
   {
-    file: "src/machines/supervisor/actors.ts",
+    file: "src/services/runtime/actor-system.ts",
     code: "if (!actor) throw new Error(`The supervisor has no actor ${id}: it must be started before events are sent to it.`);",
     mutation: "if (!actor) throw new Error(``);",
     reason: "An actor is listed when it is started: only a fault in this file leads there.",
   },
   {
-    file: "src/machines/supervisor/actors.ts",
+    file: "src/services/runtime/actor-system.ts",
     code: "if (!actor) throw new Error(`The supervisor has no actor ${id}: it must be started before events are sent to it.`);",
     mutation:
       "if (false) throw new Error(`The supervisor has no actor ${id}: it must be started before events are sent to it.`);",
@@ -254,7 +254,7 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "A provider without a name is one that nobody asks for.",
   },
   {
-    file: "src/machines/task/queue-walk.ts",
+    file: "src/machines/task/slot-queue.ts",
     code: 'const { provider = "" } = run;',
     mutation: 'const { provider = "Stryker was here!" } = run;',
     reason: "No provider has that name either.",
@@ -399,7 +399,7 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "All share one call, under whatever name.",
   },
   {
-    file: "src/services/runtime/descendant-work.ts",
+    file: "src/services/runtime/observed-runs.ts",
     code: 'const stage = busy.has(event.effect.sessionID) ? "working" : "begun";',
     mutation: 'const stage = busy.has(event.effect.sessionID) ? "working" : "";',
     reason: "That a subagent has begun is what none of the other stages says: nothing asks for it.",

@@ -94,7 +94,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a budget does not count tasks below that have ended",
-    file: "src/services/engine/limits/budgets.ts",
+    file: "src/services/engine/limits/run-limits.ts",
     code: "store.list({ parentTaskId }).map(({ sessionID }) => sessionID)",
     mistake:
       "store.list({ parentTaskId }).filter(({ runEndedAt }) => runEndedAt === undefined).map(({ sessionID }) => sessionID)",
@@ -197,7 +197,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a loop is cut off one call too late",
-    file: "src/services/engine/limits/budgets.ts",
+    file: "src/services/engine/limits/run-limits.ts",
     code: "repeated.times >= repeat",
     mistake: "repeated.times > repeat",
   },
@@ -209,31 +209,31 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a run is timed out while a tool runs",
-    file: "src/services/engine/limits/end-run.ts",
+    file: "src/services/engine/limits/run-limits.ts",
     code: "userRequests.length > 0 || toolCalls.isToolRunning(facts.sessionID)",
     mistake: "userRequests.length > 0",
   },
   {
     name: "a run is timed out while a person is waited for",
-    file: "src/services/engine/limits/end-run.ts",
+    file: "src/services/engine/limits/run-limits.ts",
     code: "userRequests.length > 0 || toolCalls.isToolRunning(facts.sessionID)",
     mistake: "toolCalls.isToolRunning(facts.sessionID)",
   },
   {
     name: "a run is timed out though a tool began while its last words were read",
-    file: "src/services/engine/limits/end-run.ts",
+    file: "src/services/engine/limits/run-limits.ts",
     code: " || !mayEnd()",
     mistake: "",
   },
   {
     name: "time in the queue counts as time of the run",
-    file: "src/services/engine/limits/end-run.ts",
+    file: "src/services/engine/limits/run-limits.ts",
     code: "queuedUntil ?? run.startedAt",
     mistake: "run.startedAt",
   },
   {
     name: "no run is timed out",
-    file: "src/services/engine/limits/end-run.ts",
+    file: "src/services/engine/limits/run-limits.ts",
     code: "taken > limit",
     mistake: "taken > limit + 1e9",
   },
@@ -334,7 +334,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "nobody is reminded after a summary",
-    file: "src/services/engine/host-event-router.ts",
+    file: "src/services/engine/reactions.ts",
     code: 'on(["compacted"], ({ sessionID }) => reminders.remind(sessionID));',
     mistake: "",
   },
@@ -376,7 +376,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "an end counts as delivered before the host has stored the answer that reports it",
-    file: "src/tools/elisha/elisha-result.ts",
+    file: "src/tools/elisha/elisha-toolset.ts",
     code: "taskIds: [taskId], sessionID, callID, signal",
     mistake: "taskIds: [taskId], sessionID, callID: undefined, signal",
   },

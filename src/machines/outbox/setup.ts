@@ -1,5 +1,5 @@
 import { assertEvent, assign, setup } from "xstate";
-import { backoff } from "../backoff.ts";
+import { backoff } from "../chart.ts";
 import type { RunResult } from "../task/events.ts";
 import type { NoticePrompt, OutboxContext, OutboxEffect, OutboxEvent } from "./events.ts";
 

@@ -1,7 +1,7 @@
 import { and, assertEvent, not } from "xstate";
 import type { GateResult } from "../../receipt.ts";
 import { type ResultSchema, type TaskError, workDirectory } from "../../task.ts";
-import { backoff } from "../backoff.ts";
+import { backoff } from "../chart.ts";
 import type { Misfit, Prompt, ReceiptRequest, RunResult, TaskContext, TaskEvent } from "./events.ts";
 import { runResult } from "./run-result.ts";
 import { mayNotCheck, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";

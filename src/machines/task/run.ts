@@ -1,7 +1,7 @@
 // A run is a region of its own, so that each of its states is there once, for launches and for resumes. A cancel is one of
 // these states, because OpenCode has to confirm it (docs/decisions/006-a-cancel-is-confirmed.md).
 import { and, assertEvent, assign, not, stateIn } from "xstate";
-import { backoff } from "../backoff.ts";
+import { backoff } from "../chart.ts";
 import { isRefusedTooLong } from "./fallback.ts";
 import { fleet } from "./fleet-states.ts";
 import { gating } from "./gating.ts";

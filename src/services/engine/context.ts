@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Fleet } from "../fleet/create-fleet.ts";
 import { type ClosableHost, createHostAfter } from "../host/closable-host.ts";
-import type { SessionDirectories } from "../host/directories.ts";
+import type { DirectoryOpening, SessionDirectories } from "../host/directories.ts";
 import { createSessionAborter } from "../host/sessions.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
@@ -10,15 +10,18 @@ import type { Log } from "../platform/log.ts";
 import type { RunCommand } from "../platform/shell-command.ts";
 import { createReceipts } from "../receipts/receipts.ts";
 import type { Inspect } from "../runtime/actor-system.ts";
-import { createDescendantWork } from "../runtime/descendant-work.ts";
-import type { Effects } from "../runtime/effects.ts";
-import type { EngineEvents } from "../runtime/engine-events.ts";
+import type { Effects, EngineEvents } from "../runtime/effects.ts";
 import { createHostReads } from "../runtime/host-reads.ts";
-import { createAncestorTask, createObservedSessions, createSessionTree } from "../runtime/known-sessions.ts";
-import { createObservedAnswers } from "../runtime/observed-answers.ts";
+import {
+  createAncestorTask,
+  createLostSessions,
+  createObservedSessions,
+  createSessionTree,
+  createSessionWaits,
+} from "../runtime/known-sessions.ts";
+import { createDescendantWork, createObservedAnswers } from "../runtime/observed-runs.ts";
 import { createProgressLog, createUsageReader } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
-import { createLostSessions, createSessionWaits } from "../runtime/session-waits.ts";
 import type { Store } from "../store/store.ts";
 import { createTypedResults, type JsonSchemas } from "../typed-results/typed-results.ts";
 import { createWorktrees, type Worktrees } from "../worktrees/worktrees.ts";
@@ -26,12 +29,10 @@ import { createNoticeRepair } from "./delivery/notice-repair.ts";
 import { createGates } from "./effects/gates.ts";
 import type { EngineOptions } from "./engine-options.ts";
 import { createBusyBatches, createTurns } from "./launch/batches.ts";
-import { createLaunchesUnderWay } from "./launch/launches-under-way.ts";
-import { createOrphanedLaunches } from "./launch/orphaned-launches.ts";
+import { createLaunchesUnderWay, createOrphanedLaunches } from "./launch/pending-launches.ts";
 import { createToolCallLog } from "./limits/loops.ts";
 import { createSlots } from "./limits/slots.ts";
 import { createWaits } from "./operations/wait.ts";
-import type { DirectoryOpening } from "./recovery/reopened-directories.ts";
 
 /** What an engine is put together from. */
 export interface EngineParts {

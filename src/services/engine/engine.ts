@@ -6,22 +6,25 @@ import { errorMessage } from "../platform/log.ts";
 import type { Effects } from "../runtime/effects.ts";
 import type { RemoteCommand } from "../store/store.ts";
 import { createContext, type EngineContext, type EngineParts } from "./context.ts";
-import { createReminders, reminderFor } from "./delivery/reminders.ts";
-import { createSessionNotes } from "./delivery/session-notes.ts";
+import { createReminders, createSessionNotes, reminderFor } from "./delivery/session-notes.ts";
 import { notifyOfStaleTasks } from "./delivery/stale-tasks.ts";
 import { createUserRequests } from "./delivery/user-requests.ts";
 import { createEffects } from "./effects/effects.ts";
-import { createHostEventRouter } from "./host-event-router.ts";
 import { launch } from "./launch/launch.ts";
-import { createBudgets } from "./limits/budgets.ts";
+import { createBudgets } from "./limits/run-limits.ts";
 import { cancel, cancelSilently, clear } from "./operations/cancel.ts";
-import { tasksOfOriginal } from "./operations/copied-calls.ts";
-import { findTask, getTask, listTasks, readLastWords, readTranscript } from "./operations/read-task.ts";
+import {
+  findTask,
+  getTask,
+  listTasks,
+  readLastWords,
+  readTranscript,
+  tasksOfOriginal,
+} from "./operations/read-task.ts";
 import { executeCommand, runRemoteCommands } from "./operations/remote-commands.ts";
-import { resume } from "./operations/resume.ts";
-import { steer } from "./operations/steer.ts";
+import { resume, steer } from "./operations/resume.ts";
 import { createOverlaps } from "./overlaps/overlaps.ts";
-import { subscribeReactions } from "./reactions.ts";
+import { createHostEventRouter, subscribeReactions } from "./reactions.ts";
 import { startAdoption } from "./recovery/adoption.ts";
 import { startHousekeeping } from "./recovery/housekeeping.ts";
 

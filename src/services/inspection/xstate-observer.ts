@@ -1,6 +1,6 @@
 // A page in a browser is what others look at over one's shoulder: so recorded steps have names, ids and times, and nothing of
 // what anybody said.
-import { type StateValue, statePaths } from "../../machines/state-paths.ts";
+import { type StateValue, statePaths } from "../../machines/chart.ts";
 import { parentOfOutbox } from "../../machines/supervisor/machine.ts";
 import type { Inspect, InspectedRef, InspectionEvent } from "../runtime/actor-system.ts";
 import type { InspectedActor, InspectorStep } from "./protocol.ts";

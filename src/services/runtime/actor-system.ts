@@ -1,15 +1,28 @@
-import type { AnyActorRef, InspectionEvent } from "xstate";
-import { isIdle, type OutboxSnapshot } from "../../machines/outbox/machine.ts";
-import { createSupervisor } from "../../machines/supervisor/actors.ts";
+import {
+  type ActorRefFrom,
+  type AnyActorRef,
+  createActor,
+  enqueueActions,
+  type InspectionEvent,
+  sendParent,
+  sendTo,
+  stopChild,
+} from "xstate";
+import type { OutboxContext, OutboxEffect, OutboxEvent } from "../../machines/outbox/events.ts";
+import { isIdle, type OutboxSnapshot, outboxMachine } from "../../machines/outbox/machine.ts";
 import type { Effect, FailedActor, SupervisorEvent } from "../../machines/supervisor/events.ts";
-import { parentOfOutbox } from "../../machines/supervisor/machine.ts";
-import { hasId } from "../../machines/supervisor/sorted-ids.ts";
-import type { TaskEvent } from "../../machines/task/events.ts";
-import type { TaskSnapshot } from "../../machines/task/machine.ts";
+import {
+  hasId,
+  outboxId,
+  parentOfOutbox,
+  supervisorMachine,
+  type TaskActorInput,
+} from "../../machines/supervisor/machine.ts";
+import type { TaskContext, TaskEffect, TaskEvent } from "../../machines/task/events.ts";
+import { type TaskSnapshot, taskMachine } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { createDeadlines } from "./deadlines.ts";
-import { createTaskIndex } from "./task-index.ts";
 
 /** What the charts did since the last `drain`. */
 export interface Transitions {
@@ -215,5 +228,181 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     },
     /** Closes the supervisor and lets go of all actors: nothing reaches them any more, so nothing comes from them. */
     stop: () => feed({ type: "CLOSE" }),
+  };
+};
+
+/** Receives what a supervisor and its actors do. */
+interface SupervisorObserver {
+  /** An effect is for the services. */
+  onEffect(effect: Effect): void;
+  /** A task or an outbox took a step. A refused event is no step; nor is the stop of the actor, which is XState's own. */
+  onTaskStep(snapshot: TaskSnapshot, event: TaskEvent): void;
+  onOutboxStep(snapshot: OutboxSnapshot): void;
+  /** An actor threw, and was removed. */
+  onFailure(failed: FailedActor): void;
+  /** Receives everything that XState observes of the supervisor and its actors. Absent: it makes no observations. */
+  inspect?: ((observation: InspectionEvent) => void) | undefined;
+}
+
+/** Makes a machine report each step of its actors: XState's own observers are given snapshots without their events. */
+const reportSteps = <Snapshot extends { status: string }, Event, Scope>(
+  machine: { transition(before: Snapshot, event: Event, scope: Scope): Snapshot },
+  onStep: (snapshot: Snapshot, event: Event) => void,
+) => {
+  const take = machine.transition.bind(machine);
+  machine.transition = (before, event, scope) => {
+    const after = take(before, event, scope);
+    if (after !== before && after.status === "active") onStep(after, event);
+    return after;
+  };
+};
+
+/** Returns the chart of a task whose actors send their effects to the supervisor. */
+const taskOf = (observer: SupervisorObserver) => {
+  const machine = taskMachine.provide({
+    actions: {
+      emitEffect: sendParent<TaskContext, TaskEvent, TaskEffect, SupervisorEvent, TaskEvent>(({ event }, effect) => ({
+        type: "EFFECT",
+        at: event.at,
+        effect,
+      })),
+    },
+  });
+  reportSteps(machine, observer.onTaskStep);
+  return machine;
+};
+
+/** Returns the chart of an outbox whose actors send their effects to the supervisor. */
+const outboxOf = (observer: SupervisorObserver) => {
+  const machine = outboxMachine.provide({
+    actions: {
+      emitEffect: sendParent<OutboxContext, OutboxEvent, OutboxEffect, SupervisorEvent, OutboxEvent>(
+        ({ event }, effect) => ({ type: "EFFECT", at: event.at, effect }),
+      ),
+    },
+  });
+  reportSteps(machine, observer.onOutboxStep);
+  return machine;
+};
+
+/** A supervisor that was not started yet. */
+interface Supervisor {
+  ref: ActorRefFrom<typeof supervisorMachine>;
+  /** The actors that it has, by id: a task's id, or `outboxId` of a parent. */
+  actors: ReadonlyMap<string, AnyActorRef>;
+}
+
+/**
+ * Creates a supervisor that starts and stops actors, and sends them events. They are its children in all that XState does for
+ * children: they share its system and its observer, send it their effects, and it learns when one throws. Only they are not
+ * listed in its snapshot, where `spawnChild` puts children: XState copies that list for each spawn and each stop, and when the
+ * supervisor ends once for each child, which took 6.7 s with 1,000 of them (measured). So they do not end with it, but are let
+ * go: having no timers, promises or subscriptions, they act only on the supervisor's events.
+ */
+export const createSupervisor = (observer: SupervisorObserver): Supervisor => {
+  const { inspect } = observer;
+  const task = taskOf(observer);
+  const outbox = outboxOf(observer);
+  const actors = new Map<string, AnyActorRef>();
+
+  const actorOf = (id: string): AnyActorRef => {
+    const actor = actors.get(id);
+    if (!actor) throw new Error(`The supervisor has no actor ${id}: it must be started before events are sent to it.`);
+    return actor;
+  };
+
+  const machine = supervisorMachine.provide({
+    actions: {
+      perform: (_, effect) => observer.onEffect(effect),
+      reportFailure: (_, failed) => observer.onFailure(failed),
+      // As XState's own spawning does, these create the actor while the action is resolved, and start it as an action.
+      startTask: enqueueActions(({ self, enqueue }, input: TaskActorInput) => {
+        const { sessionID: id } = input.facts;
+        const { value, context } = input;
+        // A restored actor begins with its stored snapshot, which takes no step and has no effects.
+        const restored = value && context ? { snapshot: task.resolveState({ value, context }) } : {};
+        const actor = createActor(task, { parent: self, id, src: "task", input, ...restored });
+        actors.set(id, actor);
+        enqueue(() => void actor.start());
+      }),
+      startOutbox: enqueueActions(({ self, enqueue }, input: { parentSessionID: string }) => {
+        const id = outboxId(input.parentSessionID);
+        const actor = createActor(outbox, { parent: self, id, src: "outbox", input });
+        actors.set(id, actor);
+        enqueue(() => void actor.start());
+      }),
+      tell: sendTo(
+        (_, { id }) => actorOf(id),
+        (_, { event }) => event,
+      ),
+      // By its id where there is no such actor: XState then stops nothing.
+      stop: stopChild((_, { id }) => {
+        const actor = actors.get(id) ?? id;
+        actors.delete(id);
+        return actor;
+      }),
+    },
+  });
+  return { ref: createActor(machine, inspect ? { inspect } : {}), actors };
+};
+
+/** Creates sets of task ids by what the tasks have in common. */
+const createGroups = () => {
+  const groups = new Map<string, Set<string>>();
+  return {
+    add: (key: string | undefined, taskId: string) => {
+      if (key !== undefined) groups.set(key, (groups.get(key) ?? new Set()).add(taskId));
+    },
+    remove: (key: string | undefined, taskId: string) => {
+      const group = key === undefined ? undefined : groups.get(key);
+      if (key !== undefined && group?.delete(taskId) && group.size === 0) groups.delete(key);
+    },
+    has: (key: string) => groups.has(key),
+    of: (key: string): Iterable<string> => groups.get(key) ?? [],
+  };
+};
+
+/**
+ * Creates the list of the snapshots of live tasks, and of whose tasks they are. Every question and every change takes the same
+ * time, however many others live.
+ */
+export const createTaskIndex = () => {
+  const snapshots = new Map<string, TaskSnapshot>();
+  const ofParentSession = createGroups();
+  const ofParentTask = createGroups();
+  const active = new Set<string>();
+
+  const snapshotsOf = (taskIds: Iterable<string>) => [...taskIds].flatMap((taskId) => snapshots.get(taskId) ?? []);
+
+  return {
+    /** The newest snapshots by task id. */
+    snapshots,
+    /** Adds a task, or its newer snapshot. */
+    set: (snapshot: TaskSnapshot) => {
+      const { sessionID, parentSessionID, parentTaskId } = snapshot.context.facts;
+      ofParentSession.add(parentSessionID, sessionID);
+      ofParentTask.add(parentTaskId, sessionID);
+      snapshots.set(sessionID, snapshot);
+      if (snapshot.value.run === "queued" && snapshot.value.attention === "none") active.delete(sessionID);
+      else active.add(sessionID);
+    },
+    delete: (taskId: string) => {
+      const facts = snapshots.get(taskId)?.context.facts;
+      ofParentSession.remove(facts?.parentSessionID, taskId);
+      ofParentTask.remove(facts?.parentTaskId, taskId);
+      active.delete(taskId);
+      snapshots.delete(taskId);
+    },
+    /** Returns those that do more than wait for a slot: few, however many wait. */
+    active: (): TaskSnapshot[] => snapshotsOf(active),
+    /** Returns the live tasks of a parent session. */
+    of: (parentSessionID: string): TaskSnapshot[] => snapshotsOf(ofParentSession.of(parentSessionID)),
+    /** Returns the live tasks that were launched by this session, or by a descendant session of this task. */
+    awaitedBy: (sessionID: string): TaskSnapshot[] =>
+      snapshotsOf(new Set([...ofParentSession.of(sessionID), ...ofParentTask.of(sessionID)])),
+    /** True while a live task belongs to this parent session. */
+    hasTasksOf: ofParentSession.has,
+    /** True while a live task was launched by this session, or by a descendant session of this task. */
+    awaitsTasks: (sessionID: string): boolean => ofParentSession.has(sessionID) || ofParentTask.has(sessionID),
   };
 };

@@ -22,8 +22,8 @@ import { LEASE_MS } from "../store/ownership.ts";
 import type { PendingPrompts, Store, TaskRecord } from "../store/store.ts";
 import { type Inspect, startActorSystem, type Transitions } from "./actor-system.ts";
 import { createAlarm } from "./deadlines.ts";
+import type { EngineBus } from "./effects.ts";
 import { type Effects, supervisionFailed } from "./effects.ts";
-import type { EngineBus } from "./engine-events.ts";
 import type { ProgressLog } from "./progress.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { statePaths } from "../../../src/machines/state-paths.ts";
+import { statePaths } from "../../../src/machines/chart.ts";
 import { MAX_STEPS } from "../../../src/services/inspection/protocol.ts";
 import { createStepLog, type StepLog } from "../../../src/services/inspection/step-log.ts";
 import { eventName } from "../../../src/services/inspection/xstate-observer.ts";

@@ -1,3 +1,5 @@
+import { estimateTokenCount } from "tokenx";
+import type { HostSession } from "../../../machines/host-events.ts";
 import type { NoticePrompt } from "../../../machines/outbox/events.ts";
 import type { Effect } from "../../../machines/supervisor/events.ts";
 import type { RunResult } from "../../../machines/task/events.ts";
@@ -5,6 +7,7 @@ import { addUp, countTasks, type TaskEntry } from "../../../task.ts";
 import type { Ids } from "../../platform/ids.ts";
 import { truncateLine } from "../../platform/plain-text.ts";
 import type { UsageReader } from "../../runtime/progress.ts";
+import { NEWEST_MESSAGES } from "../../runtime/run-outcome.ts";
 import type { Store } from "../../store/store.ts";
 import {
   besideResult,
@@ -16,7 +19,6 @@ import {
   worstOutcome,
 } from "../../text/notice-text.ts";
 import type { EngineContext } from "../context.ts";
-import { fitResults, MAX_CHARS } from "./fit-results.ts";
 
 const TOAST_VARIANTS = { completed: "success", error: "error", cancelled: "info" } as const;
 
@@ -110,4 +112,111 @@ export const reportUndelivered = async (
   const message = `The agent could not be notified that ${tasks} ended; ${kept} kept. OpenCode said: ${truncateLine(reason, REASON_CHARS)}`;
   const shown = await host.toast({ message, variant: "error" });
   if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
+};
+
+// A notice of many results takes at most half of what its reader's window has free: more would make OpenCode sum the conversation up.
+
+/** What one prompt carries of results that are due. */
+export interface Fit {
+  /** How many of them; the others go into the next prompt. At least one. */
+  count: number;
+  /** Longer ones are cut, in characters. */
+  maxResultChars: number;
+}
+
+/** Characters of results that one prompt may carry, where they are so few that any model has room for them. */
+const MAX_CHARS = 100_000;
+
+/** Estimated tokens that one prompt may have at most, however large the window is. */
+const MAX_TOKENS = 25_000;
+
+/** Estimated tokens that one prompt may always have: for less, OpenCode has to sum the conversation up anyway. */
+const LEAST_TOKENS = 2_000;
+
+/** The share of the room that one prompt may take: the estimates are rough, and the agent is to have some left. */
+const SHARE = 0.5;
+
+/** Characters to which a result is cut at most; before that, fewer go into one prompt. */
+const LEAST_CHARS = 200;
+
+/** What a notice says of one run. */
+interface Reported {
+  result: string;
+  /** All that it says beside the result. */
+  beside: string;
+}
+
+/** Returns the greatest whole number from `least` to `most` for which the condition holds. It must hold for all smaller ones, too. */
+const greatest = (least: number, most: number, holds: (value: number) => boolean): number => {
+  let [low, high] = [least, Math.max(least, most)];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (holds(middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+};
+
+/** The length of what a notice says of one run: its result in characters and estimated tokens, and the tokens of the rest. */
+interface Size {
+  chars: number;
+  tokens: number;
+  beside: number;
+}
+
+/** Returns the estimated tokens of it where the result is cut to so many characters. */
+const cutTo =
+  (most: number) =>
+  ({ chars, tokens, beside }: Size): number =>
+    beside + tokens * Math.min(1, most / Math.max(1, chars));
+
+/**
+ * Returns how many results go into one prompt, and how long each may be, so that it has room in the window of the model that
+ * reads it. Short ones leave their share to longer ones.
+ * @param limit the characters to which each is cut at any rate
+ * @param room the tokens for which the model has room; undefined where the results are so few that this does not matter
+ * @param mayCut false where nobody could read the rest of a result: then fewer go into one prompt
+ */
+export const fitResults = (
+  reported: readonly Reported[],
+  { limit, room, mayCut }: { limit: number; room: number | undefined; mayCut: boolean },
+): Fit => {
+  if (room === undefined) {
+    return { count: reported.length, maxResultChars: Math.min(limit, Math.floor(MAX_CHARS / reported.length)) };
+  }
+  const budget = Math.min(MAX_TOKENS, Math.max(LEAST_TOKENS, room * SHARE));
+  const sizes: Size[] = [];
+  let used = 0;
+  for (const { result, beside } of reported) {
+    const head = result.slice(0, limit);
+    const size = { chars: head.length, tokens: estimateTokenCount(head), beside: estimateTokenCount(beside) };
+    used += cutTo(mayCut ? LEAST_CHARS : size.chars)(size);
+    if (used > budget && sizes.length > 0) break;
+    sizes.push(size);
+  }
+  const fits = (most: number) => sizes.map(cutTo(most)).reduce((sum, tokens) => sum + tokens, 0) <= budget;
+  return { count: sizes.length, maxResultChars: greatest(Math.min(LEAST_CHARS, limit), limit, fits) };
+};
+
+/** Tokens for which a model is taken to have room of which that is not known: half of a small window. */
+const UNKNOWN_ROOM = 16_000;
+
+/** Tokens that OpenCode keeps free for an answer at most (1.18.33). */
+const MOST_FOR_ANSWER = 32_000;
+
+/**
+ * Estimates for how many tokens the model of a session has room: its window, less what the conversation fills of it, as
+ * counted at its newest answer, and less the answer to come. What was said since then does not count: only a part of the room
+ * is to be used.
+ */
+export const roomIn = async ({ host, reads }: EngineContext, { id, model }: HostSession): Promise<number> => {
+  const [models, newest] = await Promise.all([reads.models(), host.messages(id, NEWEST_MESSAGES)]);
+  const limits = models.ok
+    ? models.value.find(({ providerID, modelID }) => providerID === model?.providerID && modelID === model.modelID)
+        ?.limits
+    : undefined;
+  const filled = newest.ok ? newest.value.findLast(({ conversationTokens }) => conversationTokens) : undefined;
+  if (!limits) return UNKNOWN_ROOM;
+  if (!filled?.conversationTokens) return Math.min(UNKNOWN_ROOM, limits.context / 2);
+  return Math.max(0, limits.context - filled.conversationTokens - Math.min(limits.output, MOST_FOR_ANSWER));
 };

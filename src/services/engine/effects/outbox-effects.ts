@@ -3,13 +3,12 @@ import type { NoticePrompt, OutboxEvent, Sender } from "../../../machines/outbox
 import type { HostFailure, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound, whySetAside } from "../../host/sessions.ts";
 import { sleep } from "../../platform/clock.ts";
+import type { EffectHandlers, EffectOf } from "../../runtime/effects.ts";
 import { createEarlierMessages, isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../../runtime/run-outcome.ts";
 import { worktreeLine, worktreeReport } from "../../text/worktree-text.ts";
 import type { EngineContext } from "../context.ts";
-import { roomIn } from "../delivery/fit-results.ts";
-import { composeNotice, reportSetAside, reportUndelivered } from "../delivery/notices.ts";
-import { stopWhile } from "../operations/stop-session.ts";
-import type { EffectHandlers, EffectOf } from "./effect-handler.ts";
+import { composeNotice, reportSetAside, reportUndelivered, roomIn } from "../delivery/notices.ts";
+import { stopWhile } from "../operations/cancel.ts";
 
 /**
  * Milliseconds from the host's acceptance of a notice to its toast. Before that the host stores the notice and prepares

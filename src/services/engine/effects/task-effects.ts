@@ -3,6 +3,8 @@ import type { Misfit, Prompt, TaskEvent } from "../../../machines/task/events.ts
 import { besideText, isStop, type ResultSchema, type RunAnswer, type TaskError } from "../../../task.ts";
 import type { HostFailure, HostMessage, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound } from "../../host/sessions.ts";
+import { type EffectHandlers, type EffectOf, endRun } from "../../runtime/effects.ts";
+import { untilNothingIsTakenBack } from "../../runtime/known-sessions.ts";
 import {
   createEarlierMessages,
   determineRunOutcome,
@@ -12,9 +14,7 @@ import {
 } from "../../runtime/run-outcome.ts";
 import { misfitError, misfitPrompt, promptWithSchema } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
-import { notStopped, stopSession, stopWhile } from "../operations/stop-session.ts";
-import { type EffectHandlers, type EffectOf, endRun } from "./effect-handler.ts";
-import { untilNothingIsTakenBack } from "./taken-back.ts";
+import { notStopped, stopSession, stopWhile } from "../operations/cancel.ts";
 
 /**
  * How many messages are read when the newest ones hold no text, no answer or no finished step: an agent that takes more

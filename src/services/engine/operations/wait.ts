@@ -5,8 +5,23 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Store } from "../../store/store.ts";
 
+/** The waiter of a task that is being cleared, in place of a tool call's id. */
+export const CLEAR_WAITER = "clearing";
+
+/** The waiter of a task that runs for another server, in place of a tool call's id: that server is given the result. */
+export const FLEET_WAITER = "fleet";
+
+/**
+ * The waiter of a task whose caller's turn was aborted, in place of a tool call's id. The caller's session knows that the
+ * task ends, even if this process exits before that.
+ */
+export const ABORT_WAITER = "aborted";
+
+/** True for an ended task that is no news to a session whose turn was aborted: it was cancelled, and nothing else happened. */
+export const isKnownAfterAbort = ({ status, error }: Task): boolean => status === "cancelled" && !error;
+
 /** Which tasks to wait for, and how long. */
-export interface WaitOptions {
+interface WaitOptions {
   taskIds: string[];
   /** Ends the wait when the caller's turn is aborted. */
   signal: AbortSignal;
@@ -15,7 +30,7 @@ export interface WaitOptions {
 }
 
 /** A wait by a tool call whose output delivers the results to its session. */
-export interface WaitRequest extends WaitOptions {
+interface WaitRequest extends WaitOptions {
   /** The session whose tool call waits. */
   sessionID: string;
   /** The id of that tool call, unique within its session only; undefined when the host did not give one. */
@@ -26,7 +41,7 @@ export interface WaitRequest extends WaitOptions {
  * Why a wait ended. `aborted`: the caller's turn was aborted; `stopped`: this process stops all its waits; `elsewhere`: one
  * of the tasks ended in another process, or was taken over by it. Then this call delivers nothing, and notices deliver all.
  */
-export type WaitOutcome = "ended" | "timedOut" | "aborted" | "stopped" | "elsewhere";
+type WaitOutcome = "ended" | "timedOut" | "aborted" | "stopped" | "elsewhere";
 
 /**
  * Milliseconds that the host may take to store the output of a call that has returned (measured: under 50). After that, the

@@ -4,10 +4,57 @@ import { type OverlapLine, overlapWarning } from "../../text/overlap-text.ts";
 import type { OwnText } from "../../text/own-text.ts";
 import type { EngineContext } from "../context.ts";
 import { getTask } from "../operations/read-task.ts";
-import { createFileLedger, type FileUse } from "./file-ledger.ts";
+
+/** What an agent did with a file. */
+type FileUse = "read" | "wrote";
+
+/** A use of a file by another agent: a write, where it both read and wrote the file. */
+interface OtherUse {
+  sessionID: string;
+  did: FileUse;
+  /** When it last used the file, epoch milliseconds. */
+  at: number;
+}
+
+/**
+ * Creates a ledger of which sessions have used which files. It grows by one small entry for each file that a session uses, until
+ * that is forgotten.
+ */
+const createFileLedger = () => {
+  const uses = new Map<string, Map<string, Omit<OtherUse, "sessionID">>>();
+  const lastWrites = new Map<string, { sessionID: string; at: number }>();
+
+  return {
+    /** Notes that a session used a file at `at`, epoch milliseconds. */
+    note: (sessionID: string, path: string, did: FileUse, at: number) => {
+      const own = uses.get(sessionID) ?? new Map<string, Omit<OtherUse, "sessionID">>();
+      uses.set(sessionID, own);
+      own.set(path, { did: own.get(path)?.did === "wrote" ? "wrote" : did, at });
+      if (did === "wrote") lastWrites.set(path, { sessionID, at });
+    },
+    /** Returns what the other sessions did with a file. */
+    othersOf: (sessionID: string, path: string): OtherUse[] =>
+      [...uses].flatMap(([other, files]) => {
+        const use = other === sessionID ? undefined : files.get(path);
+        return use ? { sessionID: other, ...use } : [];
+      }),
+    /** True if another session's tool was the last one that wrote a file, at `since` or later. It may be forgotten since. */
+    wasWrittenByOther: (sessionID: string, path: string, since: number): boolean => {
+      const last = lastWrites.get(path);
+      return last !== undefined && last.sessionID !== sessionID && last.at >= since;
+    },
+    /** Forgets what a session did, but for its being the last to write a file. */
+    forget: (sessionID: string) => void uses.delete(sessionID),
+    /** Forgets everything. */
+    clear: () => {
+      uses.clear();
+      lastWrites.clear();
+    },
+  };
+};
 
 /** A tool call that has ended. */
-export interface EndedCall {
+interface EndedCall {
   sessionID: string;
   /** What it did; undefined where that is not known. */
   effect: ToolCallEffect | undefined;

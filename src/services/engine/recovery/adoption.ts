@@ -8,7 +8,7 @@ import type { AbandonedWork, TaskRecord } from "../../store/store.ts";
 import { takeoverToast } from "../../text/reminder-text.ts";
 import type { EngineContext } from "../context.ts";
 import { cancelChildren, untilEnded } from "../operations/cancel.ts";
-import { ABORT_WAITER, CLEAR_WAITER, FLEET_WAITER, isKnownAfterAbort } from "../operations/waiters.ts";
+import { ABORT_WAITER, CLEAR_WAITER, FLEET_WAITER, isKnownAfterAbort } from "../operations/wait.ts";
 
 /** Milliseconds from the start to the first adoption: not at once, for the host waits for its plugins while it starts. */
 const FIRST_ADOPTION_MS = 50;

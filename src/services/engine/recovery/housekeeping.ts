@@ -3,7 +3,7 @@ import { HEARTBEAT_MS } from "../../store/ownership.ts";
 import type { Retention } from "../../store/store.ts";
 import type { EngineContext } from "../context.ts";
 import { stalenessCheck } from "../delivery/stale-tasks.ts";
-import { endOverdueRuns } from "../limits/end-run.ts";
+import { endOverdueRuns } from "../limits/run-limits.ts";
 
 /** Interval (ms) of the idle poll: long, for it only makes up for events that never came. */
 const IDLE_POLL_INTERVAL_MS = 5_000;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { overdueRuns } from "../../../../src/services/engine/limits/end-run.ts";
+import { overdueRuns } from "../../../../src/services/engine/limits/run-limits.ts";
 import { tookTooLong } from "../../../../src/services/text/limit-text.ts";
 import type { TaskError } from "../../../../src/task.ts";
 import { START } from "../../../fakes/task-input.ts";

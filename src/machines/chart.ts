@@ -30,3 +30,20 @@ const withMeanings = (meanings: Record<string, string>, state: State): State => 
  */
 export const withEventDescriptions = <const Chart>(meanings: Record<string, string>, chart: Chart): Chart =>
   withMeanings(meanings, chart as State) as Chart;
+
+/** A machine's state in XState's form: nested by the names of the states. */
+export type StateValue = string | { [name: string]: StateValue | undefined };
+
+/** Returns the innermost states of a state value as dotted paths, such as `run.working`. */
+export const statePaths = (value: StateValue | undefined): string[] => {
+  if (value === undefined) return [];
+  if (typeof value === "string") return [value];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const below = statePaths(inner);
+    return below.length === 0 ? [name] : below.map((path) => `${name}.${path}`);
+  });
+};
+
+/** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
+export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>
+  Math.min(first * 2 ** (tries - 1), longest);
