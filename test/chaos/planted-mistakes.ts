@@ -305,7 +305,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "the silence while the machine slept counts",
     file: "src/services/engine/delivery/stale-tasks.ts",
-    code: "if (now - staleness.checkedAt > 2 * staleness.every) staleness.awakeSince = now;",
+    code: "if (at - checkedAt > 2 * every) awakeSince = at;",
     mistake: "",
   },
   {
@@ -317,13 +317,13 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "two answers to one request both count",
     file: "src/services/engine/delivery/user-requests.ts",
-    code: "    if (isClosed) return fail(",
-    mistake: "    if (false) return fail(",
+    code: "if (isClosed) return fail(",
+    mistake: "if (false) return fail(",
   },
   {
     name: "an answer that does not belong to the question is taken",
     file: "src/services/engine/delivery/user-requests.ts",
-    code: "    if (problem) return fail(problem);\n",
+    code: "if (problem) return fail(problem);\n",
     mistake: "",
   },
   {
@@ -353,8 +353,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a request that nobody answers stays open",
     file: "src/services/engine/delivery/user-requests.ts",
-    code: "if (timeout !== undefined) open.cancelTimeout",
-    mistake: "if (false) open.cancelTimeout",
+    code: "if (timeout !== undefined) open.cancels",
+    mistake: "if (false) open.cancels",
   },
   {
     name: "a question waits for a person where there is none",

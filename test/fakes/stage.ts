@@ -1,7 +1,7 @@
 import type { Concurrency } from "../../src/machines/task/slot-queue.ts";
 import { readOptions, type Toolset } from "../../src/options.ts";
+import type { EngineOptions } from "../../src/services/engine/context.ts";
 import { createEngine, type Engine } from "../../src/services/engine/engine.ts";
-import type { EngineOptions } from "../../src/services/engine/engine-options.ts";
 import type { ForkLimits } from "../../src/services/engine/launch/fork-plan.ts";
 import { createFleet } from "../../src/services/fleet/create-fleet.ts";
 import { createClosableHost } from "../../src/services/host/closable-host.ts";

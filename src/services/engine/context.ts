@@ -1,8 +1,13 @@
 import { randomUUID } from "node:crypto";
+import type { Recovery } from "../../machines/task/events.ts";
+import type { Concurrency } from "../../machines/task/slot-queue.ts";
+import type { Fallback, Gate, ModelRef, Wake } from "../../task.ts";
 import type { Fleet } from "../fleet/create-fleet.ts";
 import { type ClosableHost, createHostAfter } from "../host/closable-host.ts";
 import type { DirectoryOpening, SessionDirectories } from "../host/directories.ts";
+import type { Toast } from "../host/host.ts";
 import { createSessionAborter } from "../host/sessions.ts";
+import type { Interface } from "../host/this-process.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { createEventBus } from "../platform/listeners.ts";
@@ -22,17 +27,66 @@ import {
 import { createDescendantWork, createObservedAnswers } from "../runtime/observed-runs.ts";
 import { createProgressLog, createUsageReader } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
-import type { Store } from "../store/store.ts";
+import type { Retention, Store } from "../store/store.ts";
+import type { TaskBudget } from "../text/limit-text.ts";
+import type { NoticeStyle } from "../text/notice-text.ts";
+import type { SchemaRules } from "../typed-results/typed-results.ts";
 import { createTypedResults, type JsonSchemas } from "../typed-results/typed-results.ts";
+import type { WorktreeOptions } from "../worktrees/worktrees.ts";
 import { createWorktrees, type Worktrees } from "../worktrees/worktrees.ts";
 import { createNoticeRepair } from "./delivery/notice-repair.ts";
 import { createGates } from "./effects/gates.ts";
-import type { EngineOptions } from "./engine-options.ts";
-import { createBusyBatches, createTurns } from "./launch/batches.ts";
+import type { ForkLimits } from "./launch/fork-plan.ts";
 import { createLaunchesUnderWay, createOrphanedLaunches } from "./launch/pending-launches.ts";
+import { createTurns } from "./launch/turns.ts";
 import { createToolCallLog } from "./limits/loops.ts";
 import { createSlots } from "./limits/slots.ts";
 import { createWaits } from "./operations/wait.ts";
+
+/** The options of the plugin that an engine needs. */
+export interface EngineOptions {
+  /** How many tasks deep a task may launch tasks. */
+  maxDepth: number;
+  timeouts: {
+    /** Milliseconds of silence after which a running task is stale. */
+    stale: number;
+    /** Milliseconds that a run may take; undefined: any time. */
+    run: number | undefined;
+  };
+  /** What a task may use, its descendants included, and how many tasks a parent session may have. */
+  budget: TaskBudget & { tasksPerParent: number };
+  loop: {
+    /** How often in a row a task may call one tool with the same arguments: at this number its run ends. */
+    repeat: number;
+    /** Tools that only read tasks: calls of them do not count. */
+    readingTools: readonly string[];
+  };
+  concurrency: Concurrency;
+  notice: NoticeStyle;
+  fork: ForkLimits;
+  recovery: Recovery;
+  /** When results wake the agent of the parent session, where a launch does not say it. */
+  wake: Wake;
+  /** Which models go on, by agent and in order, when a model is refused, and after how many milliseconds of refusals for now. */
+  fallback: Omit<Fallback, "models"> & { agents: Readonly<Record<string, ModelRef[]>> };
+  /** Which commands check the answers of agents, by agent. */
+  gate: Omit<Gate, "command"> & { agents: Readonly<Record<string, string>> };
+  /** Which schemas the results of which agents must fit. */
+  schema: SchemaRules;
+  /** Which ended tasks are kept. */
+  retention: Retention;
+  worktree: WorktreeOptions;
+  attention: {
+    /** Milliseconds after which a request that nobody answers is rejected; undefined: never. */
+    timeout: number | undefined;
+    /** How this plugin's command is called in a terminal. */
+    command: string;
+    /** Through what people see the sessions of this process. */
+    seenThrough: Interface;
+  };
+  /** True where nobody can answer for a session that is no child of the one in view, as in `opencode run`. */
+  isHeadless: boolean;
+}
 
 /** What an engine is put together from. */
 export interface EngineParts {
@@ -106,6 +160,11 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     ...{ host, opening, store, clock, ids, log, options, directory, sessionDirectories, isServed, bus, runtime },
     /** Aborts a session, as often as it takes. Resolves when the host has confirmed that, or was asked in vain. */
     abort,
+    /** Shows a toast, or logs that it could not be shown. */
+    toast: async (toast: Toast): Promise<void> => {
+      const shown = await host.toast(toast);
+      if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
+    },
     /** Undefined where this server is in no fleet. */
     fleet,
     /** What is asked of this server's runs on others; undefined where it is in no fleet. */
@@ -126,7 +185,6 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     gates: createGates(parts.runCommand),
     typedResults: createTypedResults(options.schema, parts.loadJsonSchemas),
     slots: createSlots({ store, clock, log, runtime, bus }, options.concurrency),
-    batches: createBusyBatches(store, options.isHeadless),
     waits: createWaits(runtime, store, clock),
     launches: createLaunchesUnderWay(),
     orphanedLaunches: createOrphanedLaunches(host, store, clock, log),

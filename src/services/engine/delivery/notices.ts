@@ -88,11 +88,10 @@ const REASON_CHARS = 160;
 
 /** Shows the person a toast that results wait, and for what: nothing else would show it. */
 export const reportSetAside = async (
-  { host, log }: EngineContext,
+  { toast }: EngineContext,
   { ends, why }: Extract<Effect, { type: "reportSetAside" }>,
 ): Promise<undefined> => {
-  const shown = await host.toast({ message: setAsideToast(ends, why), variant: TOAST_VARIANTS[worstOutcome(ends)] });
-  if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
+  await toast({ message: setAsideToast(ends, why), variant: TOAST_VARIANTS[worstOutcome(ends)] });
 };
 
 /**
@@ -100,7 +99,7 @@ export const reportSetAside = async (
  * work then, and their results are kept.
  */
 export const reportUndelivered = async (
-  { host, store, log }: EngineContext,
+  { toast, store, log }: EngineContext,
   { parentSessionID, runs, reason }: Extract<Effect, { type: "noticeRejected" }>,
 ): Promise<undefined> => {
   const taskIds = runs.map(({ taskId }) => taskId);
@@ -110,8 +109,7 @@ export const reportUndelivered = async (
   const tasks = others.length === 0 ? `task ${name}` : `task ${name} and ${others.length} more`;
   const kept = others.length === 0 ? "its result is" : "their results are";
   const message = `The agent could not be notified that ${tasks} ended; ${kept} kept. OpenCode said: ${truncateLine(reason, REASON_CHARS)}`;
-  const shown = await host.toast({ message, variant: "error" });
-  if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
+  await toast({ message, variant: "error" });
 };
 
 // A notice of many results takes at most half of what its reader's window has free: more would make OpenCode sum the conversation up.

@@ -1,5 +1,6 @@
 import type { HostSession, SetAside } from "../../../machines/host-events.ts";
 import type { NoticePrompt, OutboxEvent, Sender } from "../../../machines/outbox/events.ts";
+import { hasEnded, type TaskEntry } from "../../../task.ts";
 import type { HostFailure, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound, whySetAside } from "../../host/sessions.ts";
 import { sleep } from "../../platform/clock.ts";
@@ -43,6 +44,31 @@ const compose = (
   return prompt;
 };
 
+/**
+ * Returns those of a parent's batches of which no task is at work, in whatever process, and none is being launched. In
+ * `opencode run`, which ends with its agent's answer, nothing is worth waiting for, so that is all of them.
+ */
+export const endedBatches = (
+  { store, launches, options }: Pick<EngineContext, "store" | "launches"> & { options: { isHeadless: boolean } },
+  parentSessionID: string,
+  batchIds: string[],
+): string[] => {
+  /**
+   * True for a task whose end will come by itself and is worth waiting for: not for one that nobody supervises or whose
+   * record is damaged, nor for one that waits for a person or has been silent for too long.
+   */
+  const isAtWork = (entry: TaskEntry): boolean => {
+    if (hasEnded(entry)) return false;
+    const task = store.get(entry.sessionID)?.task;
+    return task !== undefined && task.attention === undefined && store.isAttended(entry.sessionID);
+  };
+  if (options.isHeadless) return batchIds;
+  const launching = new Set(launches.of(parentSessionID).map(({ batchId }) => batchId));
+  return batchIds.filter(
+    (batchId) => !launching.has(batchId) && !store.list({ parentSessionID, batchId }).some(isAtWork),
+  );
+};
+
 /** Creates the handlers of the effects that the outbox of a parent asks for. */
 export const createOutboxEffects = (
   ctx: EngineContext,
@@ -57,7 +83,7 @@ export const createOutboxEffects = (
   | "reportSetAside"
   | "noticeRejected"
 > => {
-  const { host, clock, log, bus, runtime, reads, worktrees, batches } = ctx;
+  const { host, clock, bus, runtime, reads, worktrees } = ctx;
   const earlierOf = createEarlierMessages();
 
   /** The event for a parent that was not found; undefined for any other failure. */
@@ -171,7 +197,7 @@ export const createOutboxEffects = (
       perform: ({ parentSessionID, batchIds }) => ({
         type: "BATCHES_CHECKED",
         at: clock.now(),
-        ended: batches.ended(parentSessionID, batchIds),
+        ended: endedBatches(ctx, parentSessionID, batchIds),
       }),
     },
     readParent: {
@@ -214,10 +240,7 @@ export const createOutboxEffects = (
     showToasts: {
       perform: async ({ toasts }) => {
         await sleep(clock, TOAST_DELAY_MS);
-        for (const toast of toasts) {
-          const shown = await host.toast(toast);
-          if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
-        }
+        for (const toast of toasts) await ctx.toast(toast);
         return undefined;
       },
     },

@@ -12,47 +12,44 @@ import type { PendingLaunch, Store } from "../../store/store.ts";
  */
 const MOST_AT_A_TIME = 100;
 
-/** Creates the record of launches that have not led to a task yet. */
+/** A launch that has not led to a task yet. */
+interface LaunchUnderWay {
+  parentSessionID: string;
+  /** The batch that its task joins; undefined until that is decided. */
+  batchId?: string;
+  /** Aborted when the launch is cancelled. */
+  signal: AbortSignal;
+  cancel(): void;
+}
+
+/** Creates the record of launches that have not led to a task yet: an agent may begin many at once. */
 export const createLaunchesUnderWay = () => {
-  /** Launches whose worktree is being made, or whose session is being created. */
-  const pending = new Set<{ parentSessionID: string; abort: AbortController }>();
-
-  /** How many launches of each session are under way: an agent may begin many at once. */
-  const counts = new Map<string, number>();
-
-  const cancel = (isMeant: (parentSessionID: string) => boolean) => {
-    for (const { parentSessionID, abort } of pending) if (isMeant(parentSessionID)) abort.abort();
-  };
-
-  const countOf = (parentSessionID: string): number => counts.get(parentSessionID) ?? 0;
-
+  const launches = new Set<LaunchUnderWay>();
+  const of = (parentSessionID: string) => [...launches].filter((launch) => launch.parentSessionID === parentSessionID);
   return {
-    /** Returns how many launches of a session are under way. */
-    countOf,
+    /** Returns the launches of a session. */
+    of,
     /** Counts a launch until `work` is done. */
-    counting: async <T>(parentSessionID: string, work: () => Promise<T>): Promise<T> => {
-      counts.set(parentSessionID, countOf(parentSessionID) + 1);
-      try {
-        return await work();
-      } finally {
-        if (countOf(parentSessionID) > 1) counts.set(parentSessionID, countOf(parentSessionID) - 1);
-        else counts.delete(parentSessionID);
-      }
-    },
-    /** Adds a launch that can be cancelled until `end` is called. `signal` is aborted when it is cancelled. */
-    begin: (parentSessionID: string): { signal: AbortSignal; end(): void } => {
-      const launch = { parentSessionID, abort: new AbortController() };
-      pending.add(launch);
-      return { signal: launch.abort.signal, end: () => void pending.delete(launch) };
+    during: async <T>(parentSessionID: string, work: (launch: LaunchUnderWay) => Promise<T>): Promise<T> => {
+      const abort = new AbortController();
+      const launch: LaunchUnderWay = { parentSessionID, signal: abort.signal, cancel: () => abort.abort() };
+      launches.add(launch);
+      return work(launch).finally(() => launches.delete(launch));
     },
     /** Runs the creation of a session when few enough others are under way. */
     inTurn: atMost(MOST_AT_A_TIME),
-    /** Cancels launches of a session that was stopped or deleted. */
-    cancel: (parentSessionID: string) => cancel((id) => id === parentSessionID),
+    /** Cancels the launches of a session that was stopped or deleted. */
+    cancel: (parentSessionID: string) => {
+      for (const launch of of(parentSessionID)) launch.cancel();
+    },
     /** Cancels all launches. */
-    stop: () => cancel(() => true),
+    stop: () => {
+      for (const launch of launches) launch.cancel();
+    },
   };
 };
+
+export type LaunchesUnderWay = ReturnType<typeof createLaunchesUnderWay>;
 
 /** Returns the metadata by which a session that was created for a launch is found again. */
 export const launchMetadata = (parentSessionID: string, launch: string): Record<string, unknown> => ({

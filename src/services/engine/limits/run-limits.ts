@@ -13,7 +13,7 @@ import { createBudgetTree } from "./budget-tree.ts";
 import { createEndlessSteps, type ToolCallLog } from "./loops.ts";
 
 /** Starts ending runs beyond a budget, runs in a loop, and turns that would never end. */
-export const createBudgets = (ctx: EngineContext) => {
+export const createRunLimits = (ctx: EngineContext) => {
   const { runtime, clock, bus, store, progress, toolCalls, ancestorTask, abort } = ctx;
   const { budget } = ctx.options;
   const { repeat } = ctx.options.loop;
@@ -88,7 +88,7 @@ export const createBudgets = (ctx: EngineContext) => {
   };
 };
 
-export type Budgets = ReturnType<typeof createBudgets>;
+export type RunLimits = ReturnType<typeof createRunLimits>;
 
 const end = async (ctx: EngineContext, taskId: string, error: TaskError, mayEnd: () => boolean): Promise<void> => {
   const { runtime, clock, log } = ctx;

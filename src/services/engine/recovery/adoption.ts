@@ -170,9 +170,7 @@ export const startAdoption = (
     );
     if (interrupted.length === 0 || isHeadless) return;
     const lostRequests = interrupted.flatMap(({ snapshot }) => snapshot.context.userRequests.map(({ what }) => what));
-    const message = takeoverToast(interrupted.length, lostRequests);
-    const shown = await host.toast({ message, variant: "info" });
-    if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
+    await ctx.toast({ message: takeoverToast(interrupted.length, lostRequests), variant: "info" });
   };
 
   let hasAdopted = false;

@@ -2,6 +2,7 @@ import { type RepeatOptions, repeat } from "../../platform/clock.ts";
 import { HEARTBEAT_MS } from "../../store/ownership.ts";
 import type { Retention } from "../../store/store.ts";
 import type { EngineContext } from "../context.ts";
+import type { SessionNotes } from "../delivery/session-notes.ts";
 import { stalenessCheck } from "../delivery/stale-tasks.ts";
 import { endOverdueRuns } from "../limits/run-limits.ts";
 
@@ -27,7 +28,11 @@ const SWEEP_PAUSE_MS = 100;
  * Starts everything that recurs, but for the heartbeat, which belongs to adoption. A portion of work that throws is logged
  * and tried again at its next turn. Returns how to stop it all.
  */
-export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => void): (() => void) => {
+export const startHousekeeping = (
+  ctx: EngineContext,
+  notes: SessionNotes,
+  runRemoteCommands: () => void,
+): (() => void) => {
   const { runtime, host, store, progress, clock, log, descendantWork, worktrees, directory, options } = ctx;
   const { run: runLimit } = options.timeouts;
 
@@ -74,7 +79,7 @@ export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => v
   const recurring: RepeatOptions[] = [
     ...runTime,
     { every: IDLE_POLL_INTERVAL_MS, work: pollIdleSessions, fault: "the idle poll failed" },
-    stalenessCheck(ctx),
+    stalenessCheck(ctx, notes),
     {
       every: PROGRESS_STORE_INTERVAL_MS,
       work: () => {
