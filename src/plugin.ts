@@ -300,28 +300,13 @@ const enterFleet = (
 };
 
 const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => ({
-  maxDepth: options.maxDepth,
-  timeouts: { stale: options.timeouts.stale, run: options.timeouts.run },
-  budget: {
-    toolCalls: options.budget.toolCalls,
-    tokens: options.budget.tokens,
-    cost: options.budget.cost,
-    tasksPerParent: options.budget.tasksPerParent,
-  },
+  ...options,
   loop: { ...options.loop, readingTools: readingTools(options.toolsets, options.prefix) },
-  concurrency: options.concurrency,
-  fork: options.fork,
   attention: {
-    timeout: options.attention.timeout,
+    ...options.attention,
     command: shellCommand(fileURLToPath(built("cli.js"))),
     seenThrough: interfaceOf(),
   },
-  recovery: options.recovery,
-  wake: options.wake,
-  fallback: options.fallback,
-  gate: options.gate,
-  schema: options.schema,
-  retention: options.retention,
   worktree: {
     root: worktreesFolder(dataFolder()),
     agents: options.worktree.agents,

@@ -377,8 +377,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "an end counts as delivered before the host has stored the answer that reports it",
     file: "src/tools/elisha/elisha-toolset.ts",
-    code: "taskIds: [taskId], sessionID, callID, signal",
-    mistake: "taskIds: [taskId], sessionID, callID: undefined, signal",
+    code: "sessionID, callID, signal: abort, timeoutMs }",
+    mistake: "sessionID, callID: undefined, signal: abort, timeoutMs }",
   },
   {
     name: "a subtask goes on though the turn that waited for it was aborted",

@@ -1,7 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Recovery } from "../../machines/task/events.ts";
-import type { Concurrency } from "../../machines/task/slot-queue.ts";
-import type { Fallback, Gate, ModelRef, Wake } from "../../task.ts";
+import type { Options } from "../../options.ts";
 import type { Fleet } from "../fleet/create-fleet.ts";
 import { type ClosableHost, createHostAfter } from "../host/closable-host.ts";
 import type { DirectoryOpening, SessionDirectories } from "../host/directories.ts";
@@ -27,63 +25,32 @@ import {
 import { createDescendantWork, createObservedAnswers } from "../runtime/observed-runs.ts";
 import { createProgressLog, createUsageReader } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
-import type { Retention, Store } from "../store/store.ts";
-import type { TaskBudget } from "../text/limit-text.ts";
+import type { Store } from "../store/store.ts";
 import type { NoticeStyle } from "../text/notice-text.ts";
-import type { SchemaRules } from "../typed-results/typed-results.ts";
 import { createTypedResults, type JsonSchemas } from "../typed-results/typed-results.ts";
 import type { WorktreeOptions } from "../worktrees/worktrees.ts";
 import { createWorktrees, type Worktrees } from "../worktrees/worktrees.ts";
 import { createNoticeRepair } from "./delivery/notice-repair.ts";
 import { createGates } from "./effects/gates.ts";
-import type { ForkLimits } from "./launch/fork-plan.ts";
 import { createLaunchesUnderWay, createOrphanedLaunches } from "./launch/pending-launches.ts";
 import { createTurns } from "./launch/turns.ts";
 import { createToolCallLog } from "./limits/loops.ts";
 import { createSlots } from "./limits/slots.ts";
 import { createWaits } from "./operations/wait.ts";
 
-/** The options of the plugin that an engine needs. */
-export interface EngineOptions {
-  /** How many tasks deep a task may launch tasks. */
-  maxDepth: number;
-  timeouts: {
-    /** Milliseconds of silence after which a running task is stale. */
-    stale: number;
-    /** Milliseconds that a run may take; undefined: any time. */
-    run: number | undefined;
-  };
-  /** What a task may use, its descendants included, and how many tasks a parent session may have. */
-  budget: TaskBudget & { tasksPerParent: number };
-  loop: {
-    /** How often in a row a task may call one tool with the same arguments: at this number its run ends. */
-    repeat: number;
-    /** Tools that only read tasks: calls of them do not count. */
-    readingTools: readonly string[];
-  };
-  concurrency: Concurrency;
+/** The options of the plugin that an engine needs, and what follows from others. */
+export interface EngineOptions
+  extends Pick<
+    Options,
+    "maxDepth" | "budget" | "concurrency" | "fork" | "recovery" | "wake" | "fallback" | "gate" | "schema" | "retention"
+  > {
+  timeouts: Omit<Options["timeouts"], "takeover">;
+  /** `readingTools` only read tasks: calls of them do not count. */
+  loop: Options["loop"] & { readingTools: readonly string[] };
   notice: NoticeStyle;
-  fork: ForkLimits;
-  recovery: Recovery;
-  /** When results wake the agent of the parent session, where a launch does not say it. */
-  wake: Wake;
-  /** Which models go on, by agent and in order, when a model is refused, and after how many milliseconds of refusals for now. */
-  fallback: Omit<Fallback, "models"> & { agents: Readonly<Record<string, ModelRef[]>> };
-  /** Which commands check the answers of agents, by agent. */
-  gate: Omit<Gate, "command"> & { agents: Readonly<Record<string, string>> };
-  /** Which schemas the results of which agents must fit. */
-  schema: SchemaRules;
-  /** Which ended tasks are kept. */
-  retention: Retention;
   worktree: WorktreeOptions;
-  attention: {
-    /** Milliseconds after which a request that nobody answers is rejected; undefined: never. */
-    timeout: number | undefined;
-    /** How this plugin's command is called in a terminal. */
-    command: string;
-    /** Through what people see the sessions of this process. */
-    seenThrough: Interface;
-  };
+  /** How this plugin's command is called in a terminal, and through what people see the sessions of this process. */
+  attention: Options["attention"] & { command: string; seenThrough: Interface };
   /** True where nobody can answer for a session that is no child of the one in view, as in `opencode run`. */
   isHeadless: boolean;
 }

@@ -133,7 +133,7 @@ const waitForResult = async (
   const outcome = await engine.wait({ taskIds: [taskId], sessionID, callID, signal: abort, timeoutMs });
   if (outcome === "stopped") throw shutdownError([taskId]);
   if (outcome === "elsewhere") throw elsewhereError();
-  return outcome === "timedOut" ? currentResult(engine, taskId, timeoutMs) : currentResult(engine, taskId);
+  return currentResult(engine, taskId, outcome === "timedOut" ? timeoutMs : undefined);
 };
 
 /**
