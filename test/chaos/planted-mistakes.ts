@@ -210,14 +210,14 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a run is timed out while a tool runs",
     file: "src/services/engine/limits/run-limits.ts",
-    code: "userRequests.length > 0 || toolCalls.isToolRunning(facts.sessionID)",
+    code: "userRequests.length > 0 || isToolRunning(facts.sessionID)",
     mistake: "userRequests.length > 0",
   },
   {
     name: "a run is timed out while a person is waited for",
     file: "src/services/engine/limits/run-limits.ts",
-    code: "userRequests.length > 0 || toolCalls.isToolRunning(facts.sessionID)",
-    mistake: "toolCalls.isToolRunning(facts.sessionID)",
+    code: "userRequests.length > 0 || isToolRunning(facts.sessionID)",
+    mistake: "isToolRunning(facts.sessionID)",
   },
   {
     name: "a run is timed out though a tool began while its last words were read",

@@ -22,7 +22,7 @@ import {
   createSessionTree,
   createSessionWaits,
 } from "../runtime/known-sessions.ts";
-import { createDescendantWork, createObservedAnswers } from "../runtime/observed-runs.ts";
+import { createDescendantWork, createObservedAnswers, createTurns } from "../runtime/observed-runs.ts";
 import { createProgressLog, createUsageReader } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
@@ -33,8 +33,6 @@ import { createWorktrees, type Worktrees } from "../worktrees/worktrees.ts";
 import { createNoticeRepair } from "./delivery/notice-repair.ts";
 import { createGates } from "./effects/gates.ts";
 import { createLaunchesUnderWay, createOrphanedLaunches } from "./launch/pending-launches.ts";
-import { createTurns } from "./launch/turns.ts";
-import { createToolCallLog } from "./limits/loops.ts";
 import { createSlots } from "./limits/slots.ts";
 import { createWaits } from "./operations/wait.ts";
 
@@ -148,15 +146,12 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     turns: createTurns(host, log),
     noticeRepair: createNoticeRepair(),
     lostSessions: createLostSessions(abort, sessionTree.ancestors),
-    toolCalls: createToolCallLog(options.loop.readingTools),
     gates: createGates(parts.runCommand),
     typedResults: createTypedResults(options.schema, parts.loadJsonSchemas),
     slots: createSlots({ store, clock, log, runtime, bus }, options.concurrency),
     waits: createWaits(runtime, store, clock),
     launches: createLaunchesUnderWay(),
     orphanedLaunches: createOrphanedLaunches(host, store, clock, log),
-    /** Tasks beyond a limit whose last words are being read. */
-    endingRuns: new Set<string>(),
     /** Aborted when this process stops the engine. */
     stopping: new AbortController(),
   };

@@ -99,7 +99,7 @@ export const createEngine = (parts: EngineParts) => {
   });
   const ofPersons = { ...operations, answer: userRequests.answer };
   const runCommands = () => runRemoteCommands(ctx, ofPersons);
-  const stopHousekeeping = startHousekeeping(ctx, notes, runCommands);
+  const stopHousekeeping = startHousekeeping(ctx, { notes, runLimits, runCommands });
 
   subscribeReactions(ctx, userRequests);
   const onHostEvent = createHostEventRouter(ctx, { runLimits, overlaps, adoption, reminders, userRequests });

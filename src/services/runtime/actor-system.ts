@@ -1,9 +1,10 @@
 import {
-  type ActorRefFrom,
   type AnyActorRef,
   createActor,
+  type EventObject,
   enqueueActions,
   type InspectionEvent,
+  type MachineContext,
   sendParent,
   sendTo,
   stopChild,
@@ -22,7 +23,7 @@ import type { TaskContext, TaskEffect, TaskEvent } from "../../machines/task/eve
 import { type TaskSnapshot, taskMachine } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
-import { createDeadlines } from "./deadlines.ts";
+import { createDeadlines, createTaskIndex } from "./chart-index.ts";
 
 /** What the charts did since the last `drain`. */
 export interface Transitions {
@@ -133,12 +134,9 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
   /** Queues the notices of these tasks anew, except those that are known to be delivered. */
   const queueNoticesAgain = (snapshots: TaskSnapshot[]) => {
     for (const { context, value } of snapshots) {
-      if (value.notice === "none" || value.notice === "held" || !context.lastRunResult) continue;
-      supervisor.ref.send({
-        type: "EFFECT",
-        at: clock.now(),
-        effect: { type: "queueNotice", end: context.lastRunResult },
-      });
+      const end = context.lastRunResult;
+      if (value.notice === "none" || value.notice === "held" || !end) continue;
+      supervisor.ref.send({ type: "EFFECT", at: clock.now(), effect: { type: "queueNotice", end } });
     }
   };
 
@@ -171,7 +169,8 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     supervisor.ref.send(event);
     if (supervisor.ref.getSnapshot().status === "error") replaceSupervisor();
     if (event.type === "RESTORE") recordFirst(event.snapshot.context.facts.sessionID);
-    if (event.type === "LAUNCH") transitions.launched.push(...[recordFirst(event.task.facts.sessionID) ?? []].flat());
+    const launched = event.type === "LAUNCH" ? recordFirst(event.task.facts.sessionID) : undefined;
+    if (launched) transitions.launched.push(launched);
   };
 
   return {
@@ -189,8 +188,8 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
       effects = [];
       return taken;
     },
-    /** The snapshots of live tasks by id. */
-    tasks,
+    /** The live tasks. */
+    live,
     /** The snapshots of outboxes that have taken a step, by parent session id. */
     outboxes,
     /** The deadlines of live tasks by id, and of outboxes by parent session id. */
@@ -198,12 +197,6 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     /** True for the session of a live task and for a parent that has an outbox. */
     supervises: (sessionID: string): boolean =>
       tasks.has(sessionID) || hasId(supervisor.ref.getSnapshot().context.outboxes, sessionID),
-    /** Returns the live tasks of a parent session. */
-    tasksOf: live.of,
-    hasTasksOf: live.hasTasksOf,
-    awaitsTasks: live.awaitsTasks,
-    awaitedBy: live.awaitedBy,
-    active: live.active,
     /** Stops the actor of a task. */
     reapTask: (taskId: string) => {
       forgetTask(taskId);
@@ -240,57 +233,32 @@ interface SupervisorObserver {
   onOutboxStep(snapshot: OutboxSnapshot): void;
   /** An actor threw, and was removed. */
   onFailure(failed: FailedActor): void;
-  /** Receives everything that XState observes of the supervisor and its actors. Absent: it makes no observations. */
-  inspect?: ((observation: InspectionEvent) => void) | undefined;
+  inspect?: Inspect | undefined;
 }
 
 /** Makes a machine report each step of its actors: XState's own observers are given snapshots without their events. */
-const reportSteps = <Snapshot extends { status: string }, Event, Scope>(
-  machine: { transition(before: Snapshot, event: Event, scope: Scope): Snapshot },
+const reportingSteps = <Machine, Snapshot extends { status: string }, Event, Scope>(
+  machine: Machine & { transition(before: Snapshot, event: Event, scope: Scope): Snapshot },
   onStep: (snapshot: Snapshot, event: Event) => void,
-) => {
+): Machine => {
   const take = machine.transition.bind(machine);
   machine.transition = (before, event, scope) => {
     const after = take(before, event, scope);
     if (after !== before && after.status === "active") onStep(after, event);
     return after;
   };
-};
-
-/** Returns the chart of a task whose actors send their effects to the supervisor. */
-const taskOf = (observer: SupervisorObserver) => {
-  const machine = taskMachine.provide({
-    actions: {
-      emitEffect: sendParent<TaskContext, TaskEvent, TaskEffect, SupervisorEvent, TaskEvent>(({ event }, effect) => ({
-        type: "EFFECT",
-        at: event.at,
-        effect,
-      })),
-    },
-  });
-  reportSteps(machine, observer.onTaskStep);
   return machine;
 };
 
-/** Returns the chart of an outbox whose actors send their effects to the supervisor. */
-const outboxOf = (observer: SupervisorObserver) => {
-  const machine = outboxMachine.provide({
-    actions: {
-      emitEffect: sendParent<OutboxContext, OutboxEvent, OutboxEffect, SupervisorEvent, OutboxEvent>(
-        ({ event }, effect) => ({ type: "EFFECT", at: event.at, effect }),
-      ),
-    },
-  });
-  reportSteps(machine, observer.onOutboxStep);
-  return machine;
-};
-
-/** A supervisor that was not started yet. */
-interface Supervisor {
-  ref: ActorRefFrom<typeof supervisorMachine>;
-  /** The actors that it has, by id: a task's id, or `outboxId` of a parent. */
-  actors: ReadonlyMap<string, AnyActorRef>;
-}
+/** The action by which an actor sends an effect to the supervisor. */
+const sendEffect = <
+  Context extends MachineContext,
+  Event extends EventObject & { at: number },
+  AnyEffect extends TaskEffect | OutboxEffect,
+>() =>
+  sendParent<Context, Event, AnyEffect, SupervisorEvent, Event>(({ event: { at } }, effect) => ({
+    ...{ type: "EFFECT", at, effect },
+  }));
 
 /**
  * Creates a supervisor that starts and stops actors, and sends them events. They are its children in all that XState does for
@@ -299,10 +267,16 @@ interface Supervisor {
  * supervisor ends once for each child, which took 6.7 s with 1,000 of them (measured). So they do not end with it, but are let
  * go: having no timers, promises or subscriptions, they act only on the supervisor's events.
  */
-export const createSupervisor = (observer: SupervisorObserver): Supervisor => {
-  const { inspect } = observer;
-  const task = taskOf(observer);
-  const outbox = outboxOf(observer);
+export const createSupervisor = ({ onEffect, onTaskStep, onOutboxStep, onFailure, inspect }: SupervisorObserver) => {
+  const task = reportingSteps(
+    taskMachine.provide({ actions: { emitEffect: sendEffect<TaskContext, TaskEvent, TaskEffect>() } }),
+    onTaskStep,
+  );
+  const outbox = reportingSteps(
+    outboxMachine.provide({ actions: { emitEffect: sendEffect<OutboxContext, OutboxEvent, OutboxEffect>() } }),
+    onOutboxStep,
+  );
+  /** By id: a task's id, or `outboxId` of a parent. */
   const actors = new Map<string, AnyActorRef>();
 
   const actorOf = (id: string): AnyActorRef => {
@@ -313,8 +287,8 @@ export const createSupervisor = (observer: SupervisorObserver): Supervisor => {
 
   const machine = supervisorMachine.provide({
     actions: {
-      perform: (_, effect) => observer.onEffect(effect),
-      reportFailure: (_, failed) => observer.onFailure(failed),
+      perform: (_, effect) => onEffect(effect),
+      reportFailure: (_, failed) => onFailure(failed),
       // As XState's own spawning does, these create the actor while the action is resolved, and start it as an action.
       startTask: enqueueActions(({ self, enqueue }, input: TaskActorInput) => {
         const { sessionID: id } = input.facts;
@@ -343,66 +317,9 @@ export const createSupervisor = (observer: SupervisorObserver): Supervisor => {
       }),
     },
   });
-  return { ref: createActor(machine, inspect ? { inspect } : {}), actors };
-};
-
-/** Creates sets of task ids by what the tasks have in common. */
-const createGroups = () => {
-  const groups = new Map<string, Set<string>>();
   return {
-    add: (key: string | undefined, taskId: string) => {
-      if (key !== undefined) groups.set(key, (groups.get(key) ?? new Set()).add(taskId));
-    },
-    remove: (key: string | undefined, taskId: string) => {
-      const group = key === undefined ? undefined : groups.get(key);
-      if (key !== undefined && group?.delete(taskId) && group.size === 0) groups.delete(key);
-    },
-    has: (key: string) => groups.has(key),
-    of: (key: string): Iterable<string> => groups.get(key) ?? [],
-  };
-};
-
-/**
- * Creates the list of the snapshots of live tasks, and of whose tasks they are. Every question and every change takes the same
- * time, however many others live.
- */
-export const createTaskIndex = () => {
-  const snapshots = new Map<string, TaskSnapshot>();
-  const ofParentSession = createGroups();
-  const ofParentTask = createGroups();
-  const active = new Set<string>();
-
-  const snapshotsOf = (taskIds: Iterable<string>) => [...taskIds].flatMap((taskId) => snapshots.get(taskId) ?? []);
-
-  return {
-    /** The newest snapshots by task id. */
-    snapshots,
-    /** Adds a task, or its newer snapshot. */
-    set: (snapshot: TaskSnapshot) => {
-      const { sessionID, parentSessionID, parentTaskId } = snapshot.context.facts;
-      ofParentSession.add(parentSessionID, sessionID);
-      ofParentTask.add(parentTaskId, sessionID);
-      snapshots.set(sessionID, snapshot);
-      if (snapshot.value.run === "queued" && snapshot.value.attention === "none") active.delete(sessionID);
-      else active.add(sessionID);
-    },
-    delete: (taskId: string) => {
-      const facts = snapshots.get(taskId)?.context.facts;
-      ofParentSession.remove(facts?.parentSessionID, taskId);
-      ofParentTask.remove(facts?.parentTaskId, taskId);
-      active.delete(taskId);
-      snapshots.delete(taskId);
-    },
-    /** Returns those that do more than wait for a slot: few, however many wait. */
-    active: (): TaskSnapshot[] => snapshotsOf(active),
-    /** Returns the live tasks of a parent session. */
-    of: (parentSessionID: string): TaskSnapshot[] => snapshotsOf(ofParentSession.of(parentSessionID)),
-    /** Returns the live tasks that were launched by this session, or by a descendant session of this task. */
-    awaitedBy: (sessionID: string): TaskSnapshot[] =>
-      snapshotsOf(new Set([...ofParentSession.of(sessionID), ...ofParentTask.of(sessionID)])),
-    /** True while a live task belongs to this parent session. */
-    hasTasksOf: ofParentSession.has,
-    /** True while a live task was launched by this session, or by a descendant session of this task. */
-    awaitsTasks: (sessionID: string): boolean => ofParentSession.has(sessionID) || ofParentTask.has(sessionID),
+    /** Not started yet. */
+    ref: createActor(machine, inspect ? { inspect } : {}),
+    actors: actors as ReadonlyMap<string, AnyActorRef>,
   };
 };

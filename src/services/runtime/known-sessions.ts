@@ -1,16 +1,17 @@
 import { backoff } from "../../machines/chart.ts";
 import type { HostEvent, HostSession } from "../../machines/host-events.ts";
 import { LOOK_BACKOFF } from "../../machines/outbox/setup.ts";
+import { TASK_LIMITS } from "../../machines/task/setup.ts";
 import type { Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
 import { shareCalls } from "../platform/concurrency.ts";
 import { remember } from "../platform/remember.ts";
 import type { Store } from "../store/store.ts";
 import type { HostReads } from "./host-reads.ts";
 import type { ProgressLog } from "./progress.ts";
 
-// What is known of sessions, whether they have a task or not: how the host described them last, and what launched them.
+// Sessions, whether they have a task or not: how the host described them last, what launched them, and what waits for them.
 
 /** Number of sessions of which all is remembered, those that changed last: about 1 MB. */
 const MAX_OBSERVED = 1_000;
@@ -131,8 +132,6 @@ export const createAncestorTask = (
   };
 };
 
-// What waits for a session: for an event of it, or until it has stopped.
-
 /** What of a session is waited for: that it becomes idle, or that anything of it changes, an idle one included. */
 type Awaited = "idle" | "change";
 
@@ -230,4 +229,20 @@ export const untilNothingIsTakenBack = (
   const { observedSessions, store } = sources;
   const observed = store.isAlone() ? observedSessions.sessionOf(sessionID) : undefined;
   return observed && !observed.isReverted ? undefined : wait(sources, sessionID, isWanted);
+};
+
+/**
+ * Stops what a prompt begins here, though another process took its task over, or removed it, while the prompt was on its
+ * way: the work would be done twice. The session begins to work a moment after the host has taken the prompt.
+ */
+export const stopWhile = async (
+  host: Pick<Host, "abort">,
+  clock: Clock,
+  sessionID: string,
+  isLost: () => boolean,
+): Promise<void> => {
+  for (let attempt = 0; attempt < TASK_LIMITS.stopAttempts && isLost(); attempt += 1) {
+    await host.abort(sessionID);
+    await sleep(clock, TASK_LIMITS.stopAgainAfter);
+  }
 };

@@ -181,7 +181,7 @@ const batches: Entry[] = [
   }),
   ...lines(TASKS, "Batch Task Management", "Group related tasks", {
     "they share the same batchId for correlation": planted(
-      "src/services/engine/launch/turns.ts",
+      "src/services/runtime/observed-runs.ts",
       'return turn.replace(/^msg_/, "batch_");',
       "return turn.replace(/^msg_/, `batch_${Math.random()}`);",
     ),

@@ -5,11 +5,11 @@ import type { HostFailure, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound, whySetAside } from "../../host/sessions.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { EffectHandlers, EffectOf } from "../../runtime/effects.ts";
+import { stopWhile } from "../../runtime/known-sessions.ts";
 import { createEarlierMessages, isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../../runtime/run-outcome.ts";
 import { worktreeLine, worktreeReport } from "../../text/worktree-text.ts";
 import type { EngineContext } from "../context.ts";
 import { composeNotice, reportSetAside, reportUndelivered, roomIn } from "../delivery/notices.ts";
-import { stopWhile } from "../operations/cancel.ts";
 
 /**
  * Milliseconds from the host's acceptance of a notice to its toast. Before that the host stores the notice and prepares

@@ -4,7 +4,7 @@ import { besideText, isStop, type ResultSchema, type RunAnswer, type TaskError }
 import type { HostFailure, HostMessage, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound } from "../../host/sessions.ts";
 import { type EffectHandlers, type EffectOf, endRun } from "../../runtime/effects.ts";
-import { untilNothingIsTakenBack } from "../../runtime/known-sessions.ts";
+import { stopWhile, untilNothingIsTakenBack } from "../../runtime/known-sessions.ts";
 import {
   createEarlierMessages,
   determineRunOutcome,
@@ -14,7 +14,7 @@ import {
 } from "../../runtime/run-outcome.ts";
 import { misfitError, misfitPrompt, promptWithSchema } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
-import { notStopped, stopSession, stopWhile } from "../operations/cancel.ts";
+import { notStopped, stopSession } from "../operations/cancel.ts";
 
 /**
  * How many messages are read when the newest ones hold no text, no answer or no finished step: an agent that takes more

@@ -3,7 +3,7 @@ import { TASK_LIMITS } from "../../../machines/task/setup.ts";
 import { hasEnded, type Task, type TaskError } from "../../../task.ts";
 import type { Host, HostFailure, HostResult } from "../../host/host.ts";
 import { firstFailure, okIfNotFound } from "../../host/sessions.ts";
-import { type Clock, sleep } from "../../platform/clock.ts";
+import { sleep } from "../../platform/clock.ts";
 import type { EngineContext } from "../context.ts";
 import type { CancelResult, KeptTask } from "../requests.ts";
 import { getTask } from "./read-task.ts";
@@ -200,20 +200,4 @@ export const stopSession = async (
   const isRunning = busy.ok && sessions.some((session) => busy.value.has(session));
   if (!failure && !isRunning) return { type: "STOPPED", at };
   return { type: "NOT_STOPPED", at, error: notStopped(failure) };
-};
-
-/**
- * Stops what a prompt begins here, though another process took its task over, or removed it, while the prompt was on its
- * way: the work would be done twice. The session begins to work a moment after the host has taken the prompt.
- */
-export const stopWhile = async (
-  host: Pick<Host, "abort">,
-  clock: Clock,
-  sessionID: string,
-  isLost: () => boolean,
-): Promise<void> => {
-  for (let attempt = 0; attempt < TASK_LIMITS.stopAttempts && isLost(); attempt += 1) {
-    await host.abort(sessionID);
-    await sleep(clock, TASK_LIMITS.stopAgainAfter);
-  }
 };

@@ -4,7 +4,7 @@ import type { Retention } from "../../store/store.ts";
 import type { EngineContext } from "../context.ts";
 import type { SessionNotes } from "../delivery/session-notes.ts";
 import { stalenessCheck } from "../delivery/stale-tasks.ts";
-import { endOverdueRuns } from "../limits/run-limits.ts";
+import type { RunLimits } from "../limits/run-limits.ts";
 
 /** Interval (ms) of the idle poll: long, for it only makes up for events that never came. */
 const IDLE_POLL_INTERVAL_MS = 5_000;
@@ -30,8 +30,7 @@ const SWEEP_PAUSE_MS = 100;
  */
 export const startHousekeeping = (
   ctx: EngineContext,
-  notes: SessionNotes,
-  runRemoteCommands: () => void,
+  { notes, runLimits, runCommands }: { notes: SessionNotes; runLimits: RunLimits; runCommands(): void },
 ): (() => void) => {
   const { runtime, host, store, progress, clock, log, descendantWork, worktrees, directory, options } = ctx;
   const { run: runLimit } = options.timeouts;
@@ -63,7 +62,7 @@ export const startHousekeeping = (
       : [
           {
             every: Math.min(RUN_TIME_INTERVAL_MS, runLimit / 4),
-            work: () => endOverdueRuns(ctx, runLimit),
+            work: runLimits.endOverdueRuns,
             fault: "the time of runs could not be checked",
           },
         ];
@@ -90,7 +89,7 @@ export const startHousekeeping = (
     },
     {
       every: COMMANDS_POLL_INTERVAL_MS,
-      work: runRemoteCommands,
+      work: runCommands,
       fault: "the commands of other processes could not be read",
     },
     {
