@@ -169,8 +169,14 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/machines/task/setup.ts",
-    code: "blockedCalls: ({ context: { blockedCalls = [] }, event }) => {",
-    mutation: 'blockedCalls: ({ context: { blockedCalls = ["Stryker was here"] }, event }) => {',
+    code: 'blockedCalls: given("CALL_RETURNED", ({ context: { blockedCalls = [] }, event }) =>',
+    mutation: 'blockedCalls: given("CALL_RETURNED", ({ context: { blockedCalls = ["Stryker was here"] }, event }) =>',
+    reason: "Where the list is used it is there: the default is for the compiler.",
+  },
+  {
+    file: "src/machines/task/setup.ts",
+    code: 'blockedCalls: given("OWN_TASK_ENDED", ({ context: { blockedCalls = [] }, event }) =>',
+    mutation: 'blockedCalls: given("OWN_TASK_ENDED", ({ context: { blockedCalls = ["Stryker was here"] }, event }) =>',
     reason: "Where the list is used it is there: the default is for the compiler.",
   },
   {
@@ -213,8 +219,8 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/machines/task/setup.ts",
-    code: "isBlockedCall: ({ context: { blockedCalls = [] }, event }) => {",
-    mutation: 'isBlockedCall: ({ context: { blockedCalls = ["Stryker was here"] }, event }) => {',
+    code: 'isBlockedCall: given("CALL_RETURNED", ({ context: { blockedCalls = [] }, event }) =>',
+    mutation: 'isBlockedCall: given("CALL_RETURNED", ({ context: { blockedCalls = ["Stryker was here"] }, event }) =>',
     reason: "A text has no call: it is no blocked one.",
   },
   {
@@ -225,8 +231,8 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/machines/task/setup.ts",
-    code: 'return context.userRequests.find(({ id }) => id !== event.id)?.kind === "question";',
-    mutation: 'return context.userRequests.find(({ id }) => id !== event.id).kind === "question";',
+    code: '({ context, event }) => context.userRequests.find(({ id }) => id !== event.id)?.kind === "question",',
+    mutation: '({ context, event }) => context.userRequests.find(({ id }) => id !== event.id).kind === "question",',
     reason: "It is asked only where there is another request.",
   },
   {

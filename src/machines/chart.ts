@@ -1,5 +1,6 @@
-// What an event means is written once, beside its type, and put on each transition from there: the pictures and the API
-// show it.
+// What all charts have in common, and what is said of any of them.
+import { assertEvent, type EventObject } from "xstate";
+
 type Transition = string | { target?: string; description?: string };
 
 interface State {
@@ -25,8 +26,8 @@ const withMeanings = (meanings: Record<string, string>, state: State): State => 
 });
 
 /**
- * Returns the chart with a description at each transition: first the meaning of its event, which is the same in every
- * state, then the transition's own description. Nothing else changes.
+ * Returns the chart with a description at each transition: first the meaning of its event, which is written once, beside its
+ * type, then the transition's own description. The pictures and the API show it. Nothing else changes.
  */
 export const withEventDescriptions = <const Chart>(meanings: Record<string, string>, chart: Chart): Chart =>
   withMeanings(meanings, chart as State) as Chart;
@@ -47,3 +48,18 @@ export const statePaths = (value: StateValue | undefined): string[] => {
 /** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
 export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>
   Math.min(first * 2 ** (tries - 1), longest);
+
+/**
+ * Returns what a chart wraps functions of its actions and guards in that read an event of one type, or of a few: they are
+ * used with no other.
+ */
+export const readingEvents =
+  <Context, Event extends EventObject>() =>
+  <const Type extends Event["type"], Result>(
+    types: Type | readonly Type[],
+    read: (args: { context: Context; event: Extract<Event, { type: Type }> }) => Result,
+  ) =>
+  ({ context, event }: { context: Context; event: Event }): Result => {
+    assertEvent(event as EventObject, types);
+    return read({ context, event: event as Extract<Event, { type: Type }> });
+  };

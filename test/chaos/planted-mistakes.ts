@@ -59,8 +59,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a notice becomes due when one of several waiting calls is aborted",
     file: "src/machines/task/setup.ts",
-    code: "return context.waiters.every((call) => call === event.call);",
-    mistake: "return true;",
+    code: "context.waiters.every((call) => call === event.call)",
+    mistake: "true",
   },
   {
     name: "an end that a closed outbox is given is kept",
@@ -395,8 +395,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a gate that failed counts as passed",
     file: "src/machines/task/setup.ts",
-    code: "return event.end.exit === 0;",
-    mistake: "return true;",
+    code: "({ event }) => event.end.exit === 0)",
+    mistake: "() => true)",
   },
   {
     name: "a gate that failed is not tried again",
@@ -413,8 +413,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "an answer that does not fit its schema counts",
     file: "src/machines/task/setup.ts",
-    code: "return event.misfit !== undefined;",
-    mistake: "return event.misfit === null;",
+    code: "event.misfit !== undefined)",
+    mistake: "event.misfit === null)",
   },
   {
     name: "an answer that does not fit its schema is given back once too often",

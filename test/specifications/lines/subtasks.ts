@@ -50,11 +50,7 @@ const endNotSeen = planted(
   "const unsubscribe = () => undefined;",
 );
 const notAsked = planted(VIEW, "attention: attentionOf(context),", "");
-const unanswered = planted(
-  SETUP,
-  "return context.userRequests.filter(({ id }) => id !== event.id);",
-  "return context.userRequests;",
-);
+const unanswered = planted(SETUP, "context.userRequests.filter(({ id }) => id !== event.id),", "context.userRequests,");
 
 const PROMPT = "const sent = await host.prompt(schema ? withSchema(prompt, schema) : prompt);";
 const RESULT_OF = "const ended = { taskId: task.sessionID, agentId: task.agent, subTaskStatus: STATUS[task.status] };";
