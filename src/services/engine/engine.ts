@@ -89,13 +89,10 @@ export const createEngine = (parts: EngineParts) => {
   });
 
   // What makes up for crashes and missed events.
-  const adoption = startAdoption(ctx, {
-    remind: reminders.remind,
-    onHeartbeat: () => {
-      waits.recheckAll();
-      orphanedLaunches.recheck();
-      worker?.takeOver();
-    },
+  const adoption = startAdoption(ctx, reminders, () => {
+    waits.recheckAll();
+    orphanedLaunches.recheck();
+    worker?.takeOver();
   });
   const ofPersons = { ...operations, answer: userRequests.answer };
   const runCommands = () => runRemoteCommands(ctx, ofPersons);

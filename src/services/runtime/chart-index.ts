@@ -56,7 +56,7 @@ export const createAlarm = (
 ) => {
   let isStopped = false;
   /** What the timer is set to. */
-  let ringsAt = NEVER;
+  let firesAt = NEVER;
   let callOff: () => void = () => undefined;
   let seenAt = clock.now();
 
@@ -77,9 +77,9 @@ export const createAlarm = (
     ];
   };
 
-  const ring = () => {
-    const now = look(Math.max(seenAt, ringsAt));
-    ringsAt = NEVER;
+  const onTimer = () => {
+    const now = look(Math.max(seenAt, firesAt));
+    firesAt = NEVER;
     onDue(ticksDue(now));
   };
 
@@ -88,10 +88,10 @@ export const createAlarm = (
     set: () => {
       const now = look();
       const next = Math.min(tasks.earliest() ?? NEVER, outboxes.earliest() ?? NEVER);
-      if (isStopped || next === ringsAt) return;
+      if (isStopped || next === firesAt) return;
       callOff();
-      ringsAt = next;
-      if (next !== NEVER) callOff = clock.after(Math.max(0, next - now), ring);
+      firesAt = next;
+      if (next !== NEVER) callOff = clock.after(Math.max(0, next - now), onTimer);
     },
     stop: () => {
       isStopped = true;

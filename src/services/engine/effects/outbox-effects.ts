@@ -103,7 +103,7 @@ export const createOutboxEffects = (
   });
 
   /** A parent that seems to be set aside may have been used again while the host answered: its newest state counts. */
-  const standing = async (parent: HostSession): Promise<HostResult<SetAside | undefined>> => {
+  const whySetAsideNow = async (parent: HostSession): Promise<HostResult<SetAside | undefined>> => {
     const why = await whySetAside(host, parent);
     if (!why.ok || why.value === undefined) return why;
     const newest = await reads.session(parent.id);
@@ -120,7 +120,7 @@ export const createOutboxEffects = (
     // The host answers a call after most of what ends at that moment, so that one notice delivers it all.
     const mayGather = runtime.hasRunningTasks(parentSessionID);
     const parent = await (mayGather || wasRefused ? host : reads).session(parentSessionID);
-    const why = parent.ok ? await standing(parent.value) : parent;
+    const why = parent.ok ? await whySetAsideNow(parent.value) : parent;
     if (parent.ok && why.ok) {
       const sender = await senderOf(parent.value, wasRefused);
       // Of what has ended in the meantime, too.

@@ -79,11 +79,12 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
   >();
   /** Number of calls without an id so far. Each gets a different one, so that ending one wait does not end another. */
   let unnamedCalls = 0;
+  /** The open waits, with the session whose call each is, if it is one's. */
   const waits = new Set<{
-    stop(): void;
+    taskIds: readonly string[];
+    caller: string | undefined;
     recheck(): void;
-    isFor(taskIds: ReadonlySet<string>): boolean;
-    letGo(): void;
+    finish(outcome: WaitOutcome): void;
   }>();
   let stopped = false;
 
@@ -124,23 +125,15 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
       const recheck = () => {
         for (const taskId of [...remaining]) check(taskId);
       };
-      const wait = {
-        stop: () => finish("stopped"),
-        recheck,
-        isFor: (lost: ReadonlySet<string>) =>
-          caller !== undefined && (lost.has(caller) || taskIds.some((taskId) => lost.has(taskId))),
-        letGo: () => finish("elsewhere"),
-      };
+      const wait = { taskIds, caller, recheck, finish };
       // Subscribes before checking, so that no end is missed in between.
       const unsubscribe = runtime.subscribe((task: Task) => check(task.sessionID));
-      const cancelTimeout =
-        timeoutMs === undefined
-          ? () => undefined
-          : clock.after(timeoutMs, () => {
-              // First drops the tasks that this process lost while it was suspended.
-              runtime.renewLease();
-              finish("timedOut");
-            });
+      const onTimeout = () => {
+        // First drops the tasks that this process lost while it was suspended.
+        runtime.renewLease();
+        finish("timedOut");
+      };
+      const cancelTimeout = timeoutMs === undefined ? () => undefined : clock.after(timeoutMs, onTimeout);
       signal.addEventListener("abort", abort);
       waits.add(wait);
       runtime.renewLease();
@@ -225,7 +218,7 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
       else if (delivered.length > 0) awaitStoredOutput(sessionID, callID, delivered);
       return outcome;
     },
-    waitForEnd: (options: WaitOptions): Promise<WaitOutcome> => waitForEnd(options),
+    waitForEnd: (options: WaitOptions) => waitForEnd(options),
     /** Re-checks every open wait. A task owned by another process ends without an event in this one. */
     recheckAll: () => {
       for (const { recheck } of [...waits]) recheck();
@@ -244,7 +237,9 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
     /** Ends the waits of calls for tasks which another process has taken over, or whose own session is such a task. */
     onTasksLost: (taskIds: readonly string[]) => {
       const lost = new Set(taskIds);
-      for (const wait of [...waits]) if (wait.isFor(lost)) wait.letGo();
+      for (const { taskIds: waitedFor, caller, finish } of [...waits]) {
+        if (caller !== undefined && [caller, ...waitedFor].some((id) => lost.has(id))) finish("elsewhere");
+      }
       for (const output of unstoredOutputs.values()) output.isRecalled ||= output.taskIds.some((id) => lost.has(id));
     },
     /** Handles an event of the host, which may say whether the output of a call was stored in the conversation. */
@@ -255,7 +250,7 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
     /** Ends all waits and their timers; later waits end at once. */
     stop: () => {
       stopped = true;
-      for (const { stop } of [...waits]) stop();
+      for (const { finish } of [...waits]) finish("stopped");
       // The tasks know which calls waited, so the next process can ask the host whether their output was stored.
       for (const { cancelTimeout } of unstoredOutputs.values()) cancelTimeout();
     },
