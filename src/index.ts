@@ -1,23 +1,17 @@
+// OpenCode opens a directory only when all plugins have started, so it is given no more than the hooks at first
+// (docs/decisions/138-a-start-loads-only-the-hooks.md). In a task's worktree the plugin has no engine
+// (docs/decisions/243-one-engine-per-project.md).
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config, Hooks, Plugin, PluginInput } from "@opencode-ai/plugin";
-import type { PluginHooks, ProxyTools } from "./plugin.ts";
-import {
-  createDirectoryOpenings,
-  createReadDirectories,
-  type OpenedDirectory,
-  showsWork,
-} from "./services/host/directories.ts";
+import type { PluginHooks } from "./plugin.ts";
+import { createDirectoryOpenings, createReadDirectories, showsWork } from "./services/host/directories.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
 import { errorMessage } from "./services/platform/log.ts";
 import { dataFolder } from "./services/platform/private-files.ts";
 import { projectOf, worktreesFolder } from "./services/worktrees/folders.ts";
-import { createPluginInstances, type PluginInstances } from "./services/worktrees/plugin-instances.ts";
-
-// OpenCode opens a directory only when all plugins have started, so it is given no more than the hooks at first
-// (docs/decisions/138-a-start-loads-only-the-hooks.md). In a task's worktree the plugin has no engine
-// (docs/decisions/243-one-engine-per-project.md).
+import { createPluginInstances } from "./services/worktrees/plugin-instances.ts";
 
 const SERVICE = "opencode-taskchart";
 
@@ -43,12 +37,7 @@ const instances = createPluginInstances<PluginHooks, Parameters<PluginHooks["eve
 /** Starts the plugin for one directory: a task's worktree, or any other. */
 const server: Plugin = async (input, given) => {
   const project = projectOf(worktreesFolder(dataFolder()), input.directory);
-  if (project === undefined) return startInProject(input, given);
-  const opened = readDirectories.open(input.directory);
-  return startWorktreeProxy({
-    ...{ input, given, project, instances, opened },
-    createTools: (wanted) => loadPlugin().createProxyTools(wanted),
-  });
+  return project === undefined ? startInProject(input, given) : startInWorktree(input, given, project);
 };
 
 /**
@@ -116,12 +105,8 @@ const startInProject: Plugin = async (input, given) => {
       config = configured;
     },
     event: take,
-    // Only once the code is loaded: no task is at work before.
-    "tool.execute.before": async (...args) => plugin?.["tool.execute.before"](...args),
-    "tool.execute.after": async (...args) => plugin?.["tool.execute.after"](...args),
-    "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
-    "experimental.chat.messages.transform": async (...args) =>
-      started()?.["experimental.chat.messages.transform"](...args),
+    // Tool calls only once the code is loaded: no task is at work before.
+    ...passedOn(() => plugin, started),
     dispose: async () => {
       leave();
       cancelTimer();
@@ -134,25 +119,29 @@ const startInProject: Plugin = async (input, given) => {
   };
 };
 
-/** Shows errors to a person. */
-interface ErrorToasts {
-  show(message: string): void;
-  /** Takes the type of an event of OpenCode: one of a session says that the interface is in use. */
-  onEvent(type: string): void;
-}
+/** Passes on what a hook is called with, where there is a plugin to take it. */
+const passedOn = (running: () => PluginHooks | undefined, started: () => PluginHooks | undefined) =>
+  ({
+    "tool.execute.before": async (...args) => running()?.["tool.execute.before"](...args),
+    "tool.execute.after": async (...args) => running()?.["tool.execute.after"](...args),
+    "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
+    "experimental.chat.messages.transform": async (...args) =>
+      started()?.["experimental.chat.messages.transform"](...args),
+  }) satisfies Hooks;
 
 /**
  * Creates what shows errors with `toast`. An interface that is starting may not listen yet, and misses what is shown then
  * (seen on a busy machine): the errors of a start are shown when the first session is used.
  */
-const createErrorToasts = (toast: (message: string) => void): ErrorToasts => {
+const createErrorToasts = (toast: (message: string) => void) => {
   let early: string[] | undefined = [];
   return {
-    show: (message) => {
+    show: (message: string): void => {
       if (early) early.push(message);
       else toast(message);
     },
-    onEvent: (type) => {
+    /** Takes the type of an event of OpenCode: one of a session says that the interface is in use. */
+    onEvent: (type: string): void => {
       if (!early || !type.startsWith("session.")) return;
       for (const message of early) toast(message);
       early = undefined;
@@ -173,33 +162,18 @@ const setup = (context: unknown): void => {
   if (typeof context === "object" && context !== null && "session" in context) throw new Error(REFUSAL);
 };
 
-// A session's events, hooks and tools reach only the plugin of its own directory, and a project has one engine
-// (docs/decisions/243-one-engine-per-project.md).
-
-/** Where a worktree's proxy passes everything on to. */
-interface ProxiedPlugin {
-  input: PluginInput;
-  /** The options as they stand in the worktree's configuration. */
-  given: unknown;
-  /** The project directory, whose engine supervises the worktree's tasks. */
-  project: string;
-  instances: PluginInstances<PluginHooks, Parameters<PluginHooks["event"]>[0]>;
-  /** Knows whether the worktree was opened only to read something of it. */
-  opened: OpenedDirectory;
-  /** Creates the tools that agents in the worktree get. */
-  createTools(wanted: ProxyTools): PluginHooks["tool"];
-}
-
 /**
  * Starts the plugin in a task's worktree as a proxy of the plugin in the project directory: a project has one engine, which
- * supervises all its tasks (docs/decisions/243-one-engine-per-project.md).
+ * supervises all its tasks (docs/decisions/243-one-engine-per-project.md). A session's events, hooks and tools reach only the
+ * plugin of its own directory.
  */
-const startWorktreeProxy = ({ input, given, project, instances, opened, createTools }: ProxiedPlugin): Hooks => {
-  const leave = instances.serve(input.directory);
+const startInWorktree = ({ client, directory }: PluginInput, given: unknown, project: string): Hooks => {
+  const opened = readDirectories.open(directory);
+  const leave = instances.serve(directory);
   let config: Config | undefined;
   // Where OpenCode opens the worktree first. Not awaited: OpenCode waits for this instance meanwhile.
   const openProject = () => {
-    if (!instances.of(project)) input.client.project.current({ query: { directory: project } }).catch(() => undefined);
+    if (!instances.of(project)) client.project.current({ query: { directory: project } }).catch(() => undefined);
   };
   if (!opened.isOnlyRead()) openProject();
   const work = () => {
@@ -212,7 +186,7 @@ const startWorktreeProxy = ({ input, given, project, instances, opened, createTo
     get tool() {
       work();
       const plugin = async () => (await instances.whenOpen(project)).started();
-      return createTools({ given, project, plugin, configuredAgents: () => config?.agent });
+      return loadPlugin().createProxyTools({ given, project, plugin, configuredAgents: () => config?.agent });
     },
     config: async (configured) => {
       config = configured;
@@ -221,11 +195,7 @@ const startWorktreeProxy = ({ input, given, project, instances, opened, createTo
       if (showsWork(event.event.type)) work();
       if (!opened.isOnlyRead()) await instances.send(project, event);
     },
-    "tool.execute.before": async (...args) => started()?.["tool.execute.before"](...args),
-    "tool.execute.after": async (...args) => started()?.["tool.execute.after"](...args),
-    "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
-    "experimental.chat.messages.transform": async (...args) =>
-      started()?.["experimental.chat.messages.transform"](...args),
+    ...passedOn(started, started),
     dispose: async () => {
       opened.close();
       leave();

@@ -1,9 +1,8 @@
-import type { HostEvent } from "../../machines/host-events.ts";
-import type { Clock } from "../platform/clock.ts";
-
 // The directories that sessions of this process use: those of tasks' worktrees
 // (docs/decisions/243-one-engine-per-project.md), and those that are opened only to be read, which get no engine
 // (docs/decisions/262-reading-a-directory-starts-no-engine.md).
+import type { HostEvent } from "../../machines/host-events.ts";
+import type { Clock } from "../platform/clock.ts";
 
 /**
  * The directories, beside the plugin's own, in which sessions of tasks work: in worktrees. The host says of one directory at

@@ -1,3 +1,4 @@
+// Sessions, whether they have a task or not: how the host described them last, what launched them, and what waits for them.
 import { backoff } from "../../machines/chart.ts";
 import type { HostEvent, HostSession } from "../../machines/host-events.ts";
 import { LOOK_BACKOFF } from "../../machines/outbox/setup.ts";
@@ -10,8 +11,6 @@ import { remember } from "../platform/remember.ts";
 import type { Store } from "../store/store.ts";
 import type { HostReads } from "./host-reads.ts";
 import type { ProgressLog } from "./progress.ts";
-
-// Sessions, whether they have a task or not: how the host described them last, what launched them, and what waits for them.
 
 /** Number of sessions of which all is remembered, those that changed last: about 1 MB. */
 const MAX_OBSERVED = 1_000;

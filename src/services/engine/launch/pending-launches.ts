@@ -49,8 +49,6 @@ export const createLaunchesUnderWay = () => {
   };
 };
 
-export type LaunchesUnderWay = ReturnType<typeof createLaunchesUnderWay>;
-
 /** Returns the metadata by which a session that was created for a launch is found again. */
 export const launchMetadata = (parentSessionID: string, launch: string): Record<string, unknown> => ({
   taskchart: { parentSessionID, launch },
