@@ -40,9 +40,6 @@ const WORK = /^(session|message|permission|question|todo|command|pty)\./;
 /** True for an event of the host that shows that somebody works in its directory, and does not only read. */
 export const showsWork = (eventType: string): boolean => WORK.test(eventType);
 
-/** A directory that OpenCode has opened in this process, until it closes it. */
-export type OpenedDirectory = ReturnType<ReadDirectories["open"]>;
-
 /**
  * The directories that are opened in this process only to read something of them. OpenCode opens a directory for any call
  * that is about a session of it; but a process that only reads there takes over none of its tasks, and supervises nothing.
