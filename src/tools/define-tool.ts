@@ -89,31 +89,24 @@ export const defineTool = <S extends Shape>(
   },
 });
 
+/** Returns the tools with each call made by another function. */
+const wrapped = (tools: Record<string, Tool>, wrap: (tool: Tool) => Tool["execute"]): Record<string, Tool> =>
+  Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, { ...tool, execute: wrap(tool) }]));
+
 /** Returns the tools with each call waiting for `ready` first. */
 export const afterReady = (ready: () => Promise<void>, tools: Record<string, Tool>): Record<string, Tool> =>
-  Object.fromEntries(
-    Object.entries(tools).map(([name, definition]) => [
-      name,
-      {
-        ...definition,
-        execute: async (args, context) => {
-          await ready();
-          return definition.execute(args, context);
-        },
-      } satisfies Tool,
-    ]),
-  );
+  wrapped(tools, ({ execute }) => async (args, context) => {
+    await ready();
+    return execute(args, context);
+  });
 
 /** Returns the tools with each call made for another directory than the session's own. */
 export const inDirectory = (directory: string, tools: Record<string, Tool>): Record<string, Tool> =>
-  Object.fromEntries(
-    Object.entries(tools).map(([name, definition]) => [
-      name,
-      {
-        ...definition,
-        execute: (args, context) => definition.execute(args, { ...context, directory }),
-      } satisfies Tool,
-    ]),
+  wrapped(
+    tools,
+    ({ execute }) =>
+      (args, context) =>
+        execute(args, { ...context, directory }),
   );
 
 /**

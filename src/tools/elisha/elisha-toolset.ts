@@ -97,9 +97,10 @@ const notCancelled = (task: Task, reason: string): TaskResult => {
   return { ...result, error: task.error ? `${reason} Its error: ${quoteError(task.error)}` : reason };
 };
 
-/** Describes a call that failed. */
-const failedResult = (reason: string): TaskResult => ({
+/** Describes a call that failed: that of a task, or one that names a task which the calling session does not have. */
+const failedResult = (reason: string, taskId?: string): TaskResult => ({
   status: "failed",
+  ...(taskId === undefined ? {} : { task_id: taskId }),
   error: reason,
   code: "SESSION_ERROR",
 });
@@ -109,14 +110,6 @@ const agentNotFound = (agent: string): TaskResult => ({
   status: "failed",
   error: `Agent(${agent}) not found or not active.`,
   code: "AGENT_NOT_FOUND",
-});
-
-/** Describes a task that the calling session does not have. */
-const unknownTask = (taskId: string, reason: string): TaskResult => ({
-  status: "failed",
-  task_id: taskId,
-  error: reason,
-  code: "SESSION_ERROR",
 });
 
 /**
@@ -142,7 +135,7 @@ const waitForResult = async (
  */
 const currentResult = (engine: ToolDeps["engine"], taskId: string, waitedMs?: number): TaskResult => {
   const task = engine.get(taskId);
-  if (!task) return unknownTask(taskId, `Task ${taskId} was removed meanwhile.`);
+  if (!task) return failedResult(`Task ${taskId} was removed meanwhile.`, taskId);
   if (hasEnded(task)) engine.markRetrieved(task);
   return waitedMs === undefined ? resultOf(task) : timedOut(task, duration(waitedMs));
 };
@@ -218,7 +211,7 @@ const outputTool = (deps: ToolDeps): Tool =>
         return refusal(`timeout is ${timeout}, but must be 0 or more milliseconds.`);
       }
       const found = deps.engine.find(context.sessionID, task_id);
-      if (!found.ok) return elishaOutput(unknownTask(task_id, found.reason));
+      if (!found.ok) return elishaOutput(failedResult(found.reason, task_id));
       const taskId = found.value.sessionID;
       return elishaOutput(
         wait ? await waitForResult(deps, taskId, timeout, context) : currentResult(deps.engine, taskId),
@@ -237,7 +230,7 @@ const cancelTool = ({ engine }: ToolDeps): Tool =>
       refuse: refusal,
       execute: async ({ task_id }, { sessionID, callID, abort }) => {
         const found = engine.find(sessionID, task_id);
-        if (!found.ok) return elishaOutput(unknownTask(task_id, found.reason));
+        if (!found.ok) return elishaOutput(failedResult(found.reason, task_id));
         const taskId = found.value.sessionID;
         // A task that refuses goes on: this answer does not report its end.
         const answered = new AbortController();
@@ -247,7 +240,7 @@ const cancelTool = ({ engine }: ToolDeps): Tool =>
           engine.cancel([taskId]).finally(() => answered.abort()),
         ]);
         if (outcome === "stopped") throw shutdownError([taskId]);
-        if (!cancelled) return elishaOutput(unknownTask(taskId, `Task ${taskId} was removed meanwhile.`));
+        if (!cancelled) return elishaOutput(failedResult(`Task ${taskId} was removed meanwhile.`, taskId));
         const { task, refused } = cancelled;
         // What refuses since another process has it goes on there.
         if (outcome === "elsewhere" && refused === undefined) throw elsewhereError();

@@ -62,27 +62,6 @@ interface EndedCall {
   mayAdd: boolean;
 }
 
-/** A task of this process whose run has not ended. */
-interface TaskAtWork {
-  sessionID: string;
-  parentSessionID: string;
-  /** When its run began, epoch milliseconds. */
-  startedAt: number;
-}
-
-/** Counts keys. */
-const createKeyCounts = () => {
-  const counts = new Map<string, number>();
-  return {
-    has: (key: string) => counts.has(key),
-    change: (key: string, by: 1 | -1) => {
-      const count = (counts.get(key) ?? 0) + by;
-      if (count > 0) counts.set(key, count);
-      else counts.delete(key);
-    },
-  };
-};
-
 /** Lines that are kept for a session whose tool calls cannot say them. */
 const MAX_KEPT = 50;
 
@@ -104,11 +83,11 @@ export const createOverlaps = (ctx: EngineContext) => {
 
   /** The tasks at work, each with its ancestors. */
   const tasksAtWork = new Map<string, readonly string[]>();
-  /** Those tasks, and their ancestors: what others do with files concerns nobody. */
-  const concerned = createKeyCounts();
+  /** True for those tasks and their ancestors: what others do with files concerns nobody. */
+  const isConcerned = (sessionID: string) => [...tasksAtWork.values()].some((chain) => chain.includes(sessionID));
 
   /** Returns a task of this process whose run has not ended. */
-  const atWork = (taskId: string): TaskAtWork | undefined => {
+  const atWork = (taskId: string) => {
     const context = runtime.snapshotOf(taskId)?.context;
     if (!context || context.completedAt !== undefined) return undefined;
     return { sessionID: taskId, parentSessionID: context.facts.parentSessionID, startedAt: context.run.startedAt };
@@ -117,10 +96,7 @@ export const createOverlaps = (ctx: EngineContext) => {
 
   /** Notes whether a task is at work. */
   const follow = (taskId: string) => {
-    const sessions = atWork(taskId) ? ancestors(taskId) : [];
-    for (const sessionID of tasksAtWork.get(taskId) ?? []) concerned.change(sessionID, -1);
-    for (const sessionID of sessions) concerned.change(sessionID, 1);
-    if (sessions.length > 0) tasksAtWork.set(taskId, sessions);
+    if (atWork(taskId)) tasksAtWork.set(taskId, ancestors(taskId));
     else tasksAtWork.delete(taskId);
   };
 
@@ -128,7 +104,7 @@ export const createOverlaps = (ctx: EngineContext) => {
     if (tasksAtWork.size === 0) {
       ledger.clear();
       commandsSince.clear();
-    } else if (!concerned.has(sessionID)) {
+    } else if (!isConcerned(sessionID)) {
       ledger.forget(sessionID);
       commandsSince.delete(sessionID);
     }
@@ -147,7 +123,7 @@ export const createOverlaps = (ctx: EngineContext) => {
     kept.set(sessionID, [...(kept.get(sessionID) ?? []), ...lines].slice(-MAX_KEPT));
 
   /** Notes an overlap with a task's run. Returns whether it is new. */
-  const add = ({ sessionID }: TaskAtWork, overlap: Overlap): boolean => {
+  const add = ({ sessionID }: { sessionID: string }, overlap: Overlap): boolean => {
     if (!progress.addOverlap(sessionID, overlap)) return false;
     storeProgress(sessionID);
     const changed = get(sessionID);
@@ -242,7 +218,7 @@ export const createOverlaps = (ctx: EngineContext) => {
     /** Handles a call that has ended. Returns what is to be added to its output for its agent; undefined where nothing is. */
     onToolCallEnded: ({ sessionID, effect, mayAdd }: EndedCall): OwnText | undefined => {
       const user = ancestorTask(sessionID) ?? sessionID;
-      if (concerned.has(user)) for (const [path, did] of usesOf(effect)) use(user, path, did);
+      if (isConcerned(user)) for (const [path, did] of usesOf(effect)) use(user, path, did);
       const lines = takeLines(user);
       if (lines.length === 0) return undefined;
       if (mayAdd) return overlapWarning(lines, { get, launcher: get(user)?.parentSessionID });
@@ -253,7 +229,7 @@ export const createOverlaps = (ctx: EngineContext) => {
     onHostEvent: (event: HostEvent) => {
       if (event.type === "toolCall" && event.tool === "bash" && event.stage === "begun") {
         const user = ancestorTask(event.sessionID) ?? event.sessionID;
-        if (!commandsSince.has(user) && concerned.has(user)) commandsSince.set(user, clock.now());
+        if (!commandsSince.has(user) && isConcerned(user)) commandsSince.set(user, clock.now());
       }
       if (event.type !== "filesChanged") return;
       const user = ancestorTask(event.sessionID) ?? event.sessionID;
