@@ -4,59 +4,52 @@ import type { NoticePrompt } from "../../../machines/outbox/events.ts";
 import type { Effect } from "../../../machines/supervisor/events.ts";
 import type { RunResult } from "../../../machines/task/events.ts";
 import { addUp, countTasks, type TaskEntry } from "../../../task.ts";
-import type { Ids } from "../../platform/ids.ts";
 import { truncateLine } from "../../platform/plain-text.ts";
-import type { UsageReader } from "../../runtime/progress.ts";
 import { NEWEST_MESSAGES } from "../../runtime/run-outcome.ts";
-import type { Store } from "../../store/store.ts";
-import {
-  besideResult,
-  type NoticedRun,
-  type NoticeStyle,
-  noticeOf,
-  setAsideToast,
-  toastOf,
-  worstOutcome,
-} from "../../text/notice-text.ts";
+import { besideResult, noticeOf, setAsideToast, toastOf, worstOutcome } from "../../text/notice-text.ts";
+import { worktreeLine, worktreeReport } from "../../text/worktree-text.ts";
 import type { EngineContext } from "../context.ts";
 
 const TOAST_VARIANTS = { completed: "success", error: "error", cancelled: "info" } as const;
 
-/** What was observed of a run that has ended, of those of one task the newest. */
-export interface Observed {
-  of(end: RunResult): Pick<NoticedRun, "receipt" | "worktree">;
-  /** The files that it shared with other agents. They are asked for once, when the prompt is to say them. */
-  takeOverlaps(end: RunResult): NoticedRun["overlaps"];
-}
+/** Returns what a notice says of what a task changed in its worktree; undefined where it has none of its own. */
+const worktreeOf = ({ store, worktrees }: EngineContext, taskId: string) => {
+  const task = store.get(taskId)?.task;
+  if (!task?.worktree || task.worktree.isShared) return undefined;
+  const changes = worktrees.changesOf(task);
+  return { visible: worktreeLine(taskId, changes), hidden: worktreeReport(task, changes) };
+};
 
 /**
  * Composes one prompt from the queued results, in the order in which the runs ended, or from the first of them where its
  * reader has no room for all. It has a visible part for each, and a hidden one for all, since the host stores parts one after
  * the other, at 3 to 4 ms each (measured), before the parent's turn.
  * @param queue results of tasks that all have the same parent; none of them can be resumed before it is delivered
+ * @param room as for `fitResults`
  */
-export const composeNotice = (
-  queue: RunResult[],
-  store: Store,
-  ids: Ids,
-  style: NoticeStyle & { room?: number | undefined },
-  usageReader: UsageReader,
-  observed: Observed,
-): NoticePrompt => {
+export const composeNotice = (ctx: EngineContext, queue: RunResult[], room: number | undefined): NoticePrompt => {
+  const { store, ids, runtime, progress, usageReader } = ctx;
+  const style = ctx.options.notice;
   const due = queue.toSorted((a, b) => a.endedAt - b.endedAt);
   const mayCut = style.tools.output !== undefined;
   // Without a tool to read the rest of a result, the notice carries as much of it as a prompt may have.
   const limit = mayCut ? style.maxResultChars : MAX_CHARS;
   const siblings = store.list({ parentSessionID: due[0]?.parentSessionID ?? "" });
   const batches = Map.groupBy(siblings, ({ batchId }) => batchId);
-  const all = due.map((end) => ({ end, batch: countTasks(batches.get(end.batchId) ?? []), ...observed.of(end) }));
+  const all = due.map((end) => ({
+    ...{ end, batch: countTasks(batches.get(end.batchId) ?? []) },
+    ...{ receipt: runtime.receiptOf(end.taskId), worktree: worktreeOf(ctx, end.taskId) },
+  }));
   const reported = all.map((ended) => {
     const { result, earlierText = "" } = ended.end;
-    return { result: result || earlierText, beside: style.room === undefined ? "" : besideResult(ended, style) };
+    return { result: result || earlierText, beside: room === undefined ? "" : besideResult(ended, style) };
   });
-  const { count, maxResultChars } = fitResults(reported, { limit, room: style.room, mayCut });
+  const { count, maxResultChars } = fitResults(reported, { limit, room, mayCut });
   const results = due.slice(0, count);
-  const ends = all.slice(0, count).map((ended) => ({ ...ended, overlaps: observed.takeOverlaps(ended.end) }));
+  // Taken once: only those that the prompt says.
+  const ends = all
+    .slice(0, count)
+    .map((ended) => ({ ...ended, overlaps: progress.takeUntold(ended.end.taskId, "caller") }));
   const usageOf = usageReader.usageOf(siblings);
   const sumOf = (tasks: readonly TaskEntry[]) => addUp(tasks.map(usageOf));
   const delivered = new Set(results.map(({ taskId }) => taskId));

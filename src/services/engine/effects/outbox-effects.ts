@@ -7,7 +7,6 @@ import { sleep } from "../../platform/clock.ts";
 import type { EffectHandlers, EffectOf } from "../../runtime/effects.ts";
 import { stopWhile } from "../../runtime/known-sessions.ts";
 import { createEarlierMessages, isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../../runtime/run-outcome.ts";
-import { worktreeLine, worktreeReport } from "../../text/worktree-text.ts";
 import type { EngineContext } from "../context.ts";
 import { composeNotice, reportSetAside, reportUndelivered, roomIn } from "../delivery/notices.ts";
 
@@ -22,24 +21,14 @@ const compose = (
   ctx: EngineContext,
   { parentSessionID, queue, room }: EffectOf<"composeNotice">,
 ): NoticePrompt | undefined => {
-  const { store, ids, options, runtime, usageReader, progress, worktrees, noticeRepair } = ctx;
-  const taskOf = (taskId: string) => store.get(taskId)?.task;
+  const { store, worktrees, noticeRepair } = ctx;
   // One that ended at the last moment is left for the next prompt.
   const ready = queue.filter(({ taskId }) => {
-    const task = taskOf(taskId);
+    const task = store.get(taskId)?.task;
     return !task || !worktrees.isCounting(task);
   });
   if (ready.length === 0) return undefined;
-  const worktreeOf = (taskId: string) => {
-    const task = taskOf(taskId);
-    if (!task?.worktree || task.worktree.isShared) return undefined;
-    const changes = worktrees.changesOf(task);
-    return { visible: worktreeLine(taskId, changes), hidden: worktreeReport(task, changes) };
-  };
-  const prompt = composeNotice(ready, store, ids, { ...options.notice, room }, usageReader, {
-    of: ({ taskId }) => ({ receipt: runtime.receiptOf(taskId), worktree: worktreeOf(taskId) }),
-    takeOverlaps: ({ taskId }) => progress.takeUntold(taskId, "caller"),
-  });
+  const prompt = composeNotice(ctx, ready, room);
   noticeRepair.expect(parentSessionID, prompt);
   return prompt;
 };
