@@ -14,6 +14,7 @@ import { createIds } from "../src/services/platform/ids.ts";
 import { createProgressLog, createUsageReader } from "../src/services/runtime/progress.ts";
 import { openStore } from "../src/services/store/open-store.ts";
 import { tasksNames } from "../src/tools/tasks/tasks-toolset.ts";
+import { createTestContext } from "../test/fakes/context.ts";
 import { createStage, PARENT, type Stage } from "../test/fakes/stage.ts";
 import { settled } from "../test/fakes/virtual-clock.ts";
 import { ownerOf } from "../test/services/store/owners.ts";
@@ -83,6 +84,7 @@ interface Call {
   isLong?: boolean;
 }
 
+const context = createTestContext();
 const noProgressLog = createProgressLog();
 
 const style = { tools: tasksNames("asyncagents"), maxResultChars: 10_000, development: false };
@@ -154,11 +156,12 @@ const CALLS: Readonly<Record<string, Call>> = {
   },
   read_subtask: { before: makeUnread, make: ({ stage }, id) => stage.call("read_subtask", { taskId: id }) },
   "a notice is composed": {
-    make: ({ stage: { store, clock } }, id) =>
-      composeNotice([endOf(id, clock.now())], store, createIds(clock), style, createUsageReader(store, noProgressLog), {
-        of: () => ({}),
-        takeOverlaps: () => undefined,
-      }),
+    make: ({ stage: { store, clock } }, id) => {
+      const usageReader = createUsageReader(store, noProgressLog);
+      const options = { ...context.options, notice: style };
+      const ctx = { ...context, store, options, ids: createIds(clock), usageReader };
+      return composeNotice(ctx, [endOf(id, clock.now())], undefined);
+    },
   },
   "a reminder is written": { make: ({ stage }) => stage.engine.reminderFor(PARENT) },
 };

@@ -4,18 +4,14 @@
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Config, Plugin } from "@opencode-ai/plugin";
-import { createErrorToasts } from "./error-toasts.ts";
-import { setup } from "./opencode-2.ts";
+import type { Config, Hooks, Plugin, PluginInput } from "@opencode-ai/plugin";
 import type { PluginHooks } from "./plugin.ts";
-import { createDirectoryOpenings } from "./services/engine/recovery/reopened-directories.ts";
-import { createReadDirectories, showsWork } from "./services/host/directories.ts";
+import { createDirectoryOpenings, createReadDirectories, showsWork } from "./services/host/directories.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
 import { errorMessage } from "./services/platform/log.ts";
 import { dataFolder } from "./services/platform/private-files.ts";
 import { projectOf, worktreesFolder } from "./services/worktrees/folders.ts";
 import { createPluginInstances } from "./services/worktrees/plugin-instances.ts";
-import { startWorktreeProxy } from "./worktree-proxy.ts";
 
 const SERVICE = "opencode-taskchart";
 
@@ -41,12 +37,7 @@ const instances = createPluginInstances<PluginHooks, Parameters<PluginHooks["eve
 /** Starts the plugin for one directory: a task's worktree, or any other. */
 const server: Plugin = async (input, given) => {
   const project = projectOf(worktreesFolder(dataFolder()), input.directory);
-  if (project === undefined) return startInProject(input, given);
-  const opened = readDirectories.open(input.directory);
-  return startWorktreeProxy({
-    ...{ input, given, project, instances, opened },
-    createTools: (wanted) => loadPlugin().createProxyTools(wanted),
-  });
+  return project === undefined ? startInProject(input, given) : startInWorktree(input, given, project);
 };
 
 /**
@@ -114,12 +105,8 @@ const startInProject: Plugin = async (input, given) => {
       config = configured;
     },
     event: take,
-    // Only once the code is loaded: no task is at work before.
-    "tool.execute.before": async (...args) => plugin?.["tool.execute.before"](...args),
-    "tool.execute.after": async (...args) => plugin?.["tool.execute.after"](...args),
-    "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
-    "experimental.chat.messages.transform": async (...args) =>
-      started()?.["experimental.chat.messages.transform"](...args),
+    // Tool calls only once the code is loaded: no task is at work before.
+    ...passedOn(() => plugin, started),
     dispose: async () => {
       leave();
       cancelTimer();
@@ -128,6 +115,90 @@ const startInProject: Plugin = async (input, given) => {
       opened.close();
       if (plugin) await plugin.dispose();
       else if (!wasOnlyRead) opening.close();
+    },
+  };
+};
+
+/** Passes on what a hook is called with, where there is a plugin to take it. */
+const passedOn = (running: () => PluginHooks | undefined, started: () => PluginHooks | undefined) =>
+  ({
+    "tool.execute.before": async (...args) => running()?.["tool.execute.before"](...args),
+    "tool.execute.after": async (...args) => running()?.["tool.execute.after"](...args),
+    "experimental.session.compacting": async (...args) => started()?.["experimental.session.compacting"](...args),
+    "experimental.chat.messages.transform": async (...args) =>
+      started()?.["experimental.chat.messages.transform"](...args),
+  }) satisfies Hooks;
+
+/**
+ * Creates what shows errors with `toast`. An interface that is starting may not listen yet, and misses what is shown then
+ * (seen on a busy machine): the errors of a start are shown when the first session is used.
+ */
+const createErrorToasts = (toast: (message: string) => void) => {
+  let early: string[] | undefined = [];
+  return {
+    show: (message: string): void => {
+      if (early) early.push(message);
+      else toast(message);
+    },
+    /** Takes the type of an event of OpenCode: one of a session says that the interface is in use. */
+    onEvent: (type: string): void => {
+      if (!early || !type.startsWith("session.")) return;
+      for (const message of early) toast(message);
+      early = undefined;
+    },
+  };
+};
+
+const REFUSAL =
+  "opencode-taskchart works with OpenCode 1 (1.18.29 or newer), and not with OpenCode 2 yet: it does nothing here. OpenCode itself is not affected.";
+
+/**
+ * What OpenCode 2 calls where OpenCode 1 calls `server`. Without it, OpenCode 2 would refuse the plugin for the form of its
+ * module, which tells nobody what to do. OpenCode 1 calls it as well, from a second core (seen in 1.18.33): that passes no
+ * `session`.
+ * @throws Error in OpenCode 2, which disables this plugin alone and logs the message (seen in a build of August 2026)
+ */
+const setup = (context: unknown): void => {
+  if (typeof context === "object" && context !== null && "session" in context) throw new Error(REFUSAL);
+};
+
+/**
+ * Starts the plugin in a task's worktree as a proxy of the plugin in the project directory: a project has one engine, which
+ * supervises all its tasks (docs/decisions/243-one-engine-per-project.md). A session's events, hooks and tools reach only the
+ * plugin of its own directory.
+ */
+const startInWorktree = ({ client, directory }: PluginInput, given: unknown, project: string): Hooks => {
+  const opened = readDirectories.open(directory);
+  const leave = instances.serve(directory);
+  let config: Config | undefined;
+  // Where OpenCode opens the worktree first. Not awaited: OpenCode waits for this instance meanwhile.
+  const openProject = () => {
+    if (!instances.of(project)) client.project.current({ query: { directory: project } }).catch(() => undefined);
+  };
+  if (!opened.isOnlyRead()) openProject();
+  const work = () => {
+    if (opened.isOnlyRead()) openProject();
+    opened.use();
+  };
+  const started = () => instances.of(project)?.started();
+  return {
+    // OpenCode reads this only once, perhaps before the project directory is open: then each call waits for that.
+    get tool() {
+      work();
+      const plugin = async () => (await instances.whenOpen(project)).started();
+      return loadPlugin().createProxyTools({ given, project, plugin, configuredAgents: () => config?.agent });
+    },
+    config: async (configured) => {
+      config = configured;
+    },
+    event: async (event) => {
+      if (showsWork(event.event.type)) work();
+      if (!opened.isOnlyRead()) await instances.send(project, event);
+    },
+    ...passedOn(started, started),
+    dispose: async () => {
+      opened.close();
+      leave();
     },
   };
 };

@@ -3,15 +3,14 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Hooks, PluginInput } from "@opencode-ai/plugin";
+import type { Hooks, PluginInput, ToolDefinition } from "@opencode-ai/plugin";
 import manifest from "../package.json" with { type: "json" };
-import { toOpencodeTools } from "./opencode-tools.ts";
 import { type Options, optionsError, readOptions } from "./options.ts";
+import type { EngineOptions } from "./services/engine/context.ts";
 import { createEngine, type Engine } from "./services/engine/engine.ts";
-import type { EngineOptions } from "./services/engine/engine-options.ts";
-import type { DirectoryOpening } from "./services/engine/recovery/reopened-directories.ts";
 import type { Fleet } from "./services/fleet/create-fleet.ts";
 import { createClosableHost, createOpencodeLog } from "./services/host/closable-host.ts";
+import type { DirectoryOpening } from "./services/host/directories.ts";
 import { createSessionDirectories, type ReadDirectories } from "./services/host/directories.ts";
 import { completedCallEffect, type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
@@ -30,7 +29,7 @@ import { thisProcess } from "./services/store/ownership.ts";
 import { WORKED_ON_ELSEWHERE } from "./services/text/reminder-text.ts";
 import { shellCommand } from "./services/text/request-text.ts";
 import { worktreesFolder } from "./services/worktrees/folders.ts";
-import { afterReady, inDirectory } from "./tools/define-tool.ts";
+import { afterReady, type CallContext, inDirectory, type Tool } from "./tools/define-tool.ts";
 import { answersInJson, createPluginTools, readingTools, toolNames } from "./tools/plugin-tools.ts";
 
 const SERVICE = "opencode-taskchart";
@@ -301,28 +300,13 @@ const enterFleet = (
 };
 
 const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => ({
-  maxDepth: options.maxDepth,
-  timeouts: { stale: options.timeouts.stale, run: options.timeouts.run },
-  budget: {
-    toolCalls: options.budget.toolCalls,
-    tokens: options.budget.tokens,
-    cost: options.budget.cost,
-    tasksPerParent: options.budget.tasksPerParent,
-  },
+  ...options,
   loop: { ...options.loop, readingTools: readingTools(options.toolsets, options.prefix) },
-  concurrency: options.concurrency,
-  fork: options.fork,
   attention: {
-    timeout: options.attention.timeout,
+    ...options.attention,
     command: shellCommand(fileURLToPath(built("cli.js"))),
     seenThrough: interfaceOf(),
   },
-  recovery: options.recovery,
-  wake: options.wake,
-  fallback: options.fallback,
-  gate: options.gate,
-  schema: options.schema,
-  retention: options.retention,
   worktree: {
     root: worktreesFolder(dataFolder()),
     agents: options.worktree.agents,
@@ -345,3 +329,15 @@ const showingErrors = (log: Log, showError: (message: string) => void): Log => (
     showError(message);
   },
 });
+
+/**
+ * Turns tools into those of OpenCode 1. Its types lack two things that it passes to a call (seen in 1.18.33): the id of the
+ * call, and whether the user named an agent in the prompt.
+ */
+export const toOpencodeTools = (tools: Record<string, Tool>): Record<string, ToolDefinition> =>
+  Object.fromEntries(
+    Object.entries(tools).map(([name, { description, args, execute }]) => [
+      name,
+      { description, args, execute: (sent, context) => execute(sent, context as CallContext) } satisfies ToolDefinition,
+    ]),
+  );

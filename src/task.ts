@@ -16,8 +16,6 @@ export type ModelRef = z.infer<typeof launch.ModelRefSchema>;
 export type ModelRefusal = NonNullable<TaskError["refusal"]>;
 /** A model that refused a run for which there are others. */
 export type RefusedModel = z.infer<typeof task.RefusedModelSchema>;
-/** What a run does when its model is refused: it goes on with the first of these that has not refused it. */
-export type Fallback = z.infer<typeof launch.FallbackSchema>;
 /** Why a run ended in `error`. */
 export type TaskError = z.infer<typeof task.TaskErrorSchema>;
 /** What holds a task up: a user request, or silence. */

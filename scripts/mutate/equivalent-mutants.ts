@@ -62,25 +62,25 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "A function that returns nothing returns undefined.",
   },
   {
-    file: "src/machines/supervisor/sorted-ids.ts",
+    file: "src/machines/supervisor/machine.ts",
     code: 'if ((ids[middle] ?? "") < id) from = middle + 1;',
     mutation: 'if ((ids[middle] ?? "Stryker was here!") < id) from = middle + 1;',
     reason: "The middle of a list is in the list; the default is for the compiler.",
   },
   {
-    file: "src/machines/supervisor/actors.ts",
+    file: "src/services/runtime/actor-system.ts",
     code: "value && context",
     mutation: "value || context",
     reason: "A stored snapshot has both, a launch neither.",
   },
   {
-    file: "src/machines/supervisor/actors.ts",
+    file: "src/services/runtime/actor-system.ts",
     code: "if (!actor) throw new Error(`The supervisor has no actor ${id}: it must be started before events are sent to it.`);",
     mutation: "if (!actor) throw new Error(``);",
     reason: "An actor is listed when it is started: only a fault in this file leads there.",
   },
   {
-    file: "src/machines/supervisor/actors.ts",
+    file: "src/services/runtime/actor-system.ts",
     code: "if (!actor) throw new Error(`The supervisor has no actor ${id}: it must be started before events are sent to it.`);",
     mutation:
       "if (false) throw new Error(`The supervisor has no actor ${id}: it must be started before events are sent to it.`);",
@@ -169,8 +169,14 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/machines/task/setup.ts",
-    code: "blockedCalls: ({ context: { blockedCalls = [] }, event }) => {",
-    mutation: 'blockedCalls: ({ context: { blockedCalls = ["Stryker was here"] }, event }) => {',
+    code: 'blockedCalls: given("CALL_RETURNED", ({ context: { blockedCalls = [] }, event }) =>',
+    mutation: 'blockedCalls: given("CALL_RETURNED", ({ context: { blockedCalls = ["Stryker was here"] }, event }) =>',
+    reason: "Where the list is used it is there: the default is for the compiler.",
+  },
+  {
+    file: "src/machines/task/setup.ts",
+    code: 'blockedCalls: given("OWN_TASK_ENDED", ({ context: { blockedCalls = [] }, event }) =>',
+    mutation: 'blockedCalls: given("OWN_TASK_ENDED", ({ context: { blockedCalls = ["Stryker was here"] }, event }) =>',
     reason: "Where the list is used it is there: the default is for the compiler.",
   },
   {
@@ -213,8 +219,8 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/machines/task/setup.ts",
-    code: "isBlockedCall: ({ context: { blockedCalls = [] }, event }) => {",
-    mutation: 'isBlockedCall: ({ context: { blockedCalls = ["Stryker was here"] }, event }) => {',
+    code: 'isBlockedCall: given("CALL_RETURNED", ({ context: { blockedCalls = [] }, event }) =>',
+    mutation: 'isBlockedCall: given("CALL_RETURNED", ({ context: { blockedCalls = ["Stryker was here"] }, event }) =>',
     reason: "A text has no call: it is no blocked one.",
   },
   {
@@ -225,8 +231,8 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/machines/task/setup.ts",
-    code: 'return context.userRequests.find(({ id }) => id !== event.id)?.kind === "question";',
-    mutation: 'return context.userRequests.find(({ id }) => id !== event.id).kind === "question";',
+    code: '({ context, event }) => context.userRequests.find(({ id }) => id !== event.id)?.kind === "question",',
+    mutation: '({ context, event }) => context.userRequests.find(({ id }) => id !== event.id).kind === "question",',
     reason: "It is asked only where there is another request.",
   },
   {
@@ -254,7 +260,7 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "A provider without a name is one that nobody asks for.",
   },
   {
-    file: "src/machines/task/queue-walk.ts",
+    file: "src/machines/task/slot-queue.ts",
     code: 'const { provider = "" } = run;',
     mutation: 'const { provider = "Stryker was here!" } = run;',
     reason: "No provider has that name either.",
@@ -399,7 +405,7 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "All share one call, under whatever name.",
   },
   {
-    file: "src/services/runtime/descendant-work.ts",
+    file: "src/services/runtime/observed-runs.ts",
     code: 'const stage = busy.has(event.effect.sessionID) ? "working" : "begun";',
     mutation: 'const stage = busy.has(event.effect.sessionID) ? "working" : "";',
     reason: "That a subagent has begun is what none of the other stages says: nothing asks for it.",

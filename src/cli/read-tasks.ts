@@ -4,7 +4,7 @@
 import type { ApiResult } from "../client/api-result.ts";
 import type { ApiTask, TaskListQuery } from "../client/api-types.ts";
 import type { StatusApiClient } from "../client/status-api-client.ts";
-import { statePaths } from "../machines/state-paths.ts";
+import { statePaths } from "../machines/chart.ts";
 import { allowedEvents } from "../machines/task/machine.ts";
 import { toTask } from "../machines/task/view.ts";
 import type { JournalReader } from "../services/store/sqlite/journal-reader.ts";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { EngineOptions } from "../../src/services/engine/engine-options.ts";
+import type { EngineOptions } from "../../src/services/engine/context.ts";
 import type { Retention } from "../../src/services/store/store.ts";
 import type { Limits as SlotLimits } from "../model/capacity-reference.ts";
 import type { GateEnding } from "./gates.ts";

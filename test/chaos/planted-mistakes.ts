@@ -59,8 +59,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a notice becomes due when one of several waiting calls is aborted",
     file: "src/machines/task/setup.ts",
-    code: "return context.waiters.every((call) => call === event.call);",
-    mistake: "return true;",
+    code: "context.waiters.every((call) => call === event.call)",
+    mistake: "true",
   },
   {
     name: "an end that a closed outbox is given is kept",
@@ -94,7 +94,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a budget does not count tasks below that have ended",
-    file: "src/services/engine/limits/budgets.ts",
+    file: "src/services/engine/limits/run-limits.ts",
     code: "store.list({ parentTaskId }).map(({ sessionID }) => sessionID)",
     mistake:
       "store.list({ parentTaskId }).filter(({ runEndedAt }) => runEndedAt === undefined).map(({ sessionID }) => sessionID)",
@@ -197,7 +197,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a loop is cut off one call too late",
-    file: "src/services/engine/limits/budgets.ts",
+    file: "src/services/engine/limits/run-limits.ts",
     code: "repeated.times >= repeat",
     mistake: "repeated.times > repeat",
   },
@@ -209,31 +209,31 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a run is timed out while a tool runs",
-    file: "src/services/engine/limits/end-run.ts",
-    code: "userRequests.length > 0 || toolCalls.isToolRunning(facts.sessionID)",
+    file: "src/services/engine/limits/run-limits.ts",
+    code: "userRequests.length > 0 || isToolRunning(facts.sessionID)",
     mistake: "userRequests.length > 0",
   },
   {
     name: "a run is timed out while a person is waited for",
-    file: "src/services/engine/limits/end-run.ts",
-    code: "userRequests.length > 0 || toolCalls.isToolRunning(facts.sessionID)",
-    mistake: "toolCalls.isToolRunning(facts.sessionID)",
+    file: "src/services/engine/limits/run-limits.ts",
+    code: "userRequests.length > 0 || isToolRunning(facts.sessionID)",
+    mistake: "isToolRunning(facts.sessionID)",
   },
   {
     name: "a run is timed out though a tool began while its last words were read",
-    file: "src/services/engine/limits/end-run.ts",
+    file: "src/services/engine/limits/run-limits.ts",
     code: " || !mayEnd()",
     mistake: "",
   },
   {
     name: "time in the queue counts as time of the run",
-    file: "src/services/engine/limits/end-run.ts",
+    file: "src/services/engine/limits/run-limits.ts",
     code: "queuedUntil ?? run.startedAt",
     mistake: "run.startedAt",
   },
   {
     name: "no run is timed out",
-    file: "src/services/engine/limits/end-run.ts",
+    file: "src/services/engine/limits/run-limits.ts",
     code: "taken > limit",
     mistake: "taken > limit + 1e9",
   },
@@ -305,7 +305,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "the silence while the machine slept counts",
     file: "src/services/engine/delivery/stale-tasks.ts",
-    code: "if (now - staleness.checkedAt > 2 * staleness.every) staleness.awakeSince = now;",
+    code: "if (at - checkedAt > 2 * every) awakeSince = at;",
     mistake: "",
   },
   {
@@ -317,13 +317,13 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "two answers to one request both count",
     file: "src/services/engine/delivery/user-requests.ts",
-    code: "    if (isClosed) return fail(",
-    mistake: "    if (false) return fail(",
+    code: "if (isClosed) return fail(",
+    mistake: "if (false) return fail(",
   },
   {
     name: "an answer that does not belong to the question is taken",
     file: "src/services/engine/delivery/user-requests.ts",
-    code: "    if (problem) return fail(problem);\n",
+    code: "if (problem) return fail(problem);\n",
     mistake: "",
   },
   {
@@ -334,7 +334,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "nobody is reminded after a summary",
-    file: "src/services/engine/host-event-router.ts",
+    file: "src/services/engine/reactions.ts",
     code: 'on(["compacted"], ({ sessionID }) => reminders.remind(sessionID));',
     mistake: "",
   },
@@ -353,8 +353,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a request that nobody answers stays open",
     file: "src/services/engine/delivery/user-requests.ts",
-    code: "if (timeout !== undefined) open.cancelTimeout",
-    mistake: "if (false) open.cancelTimeout",
+    code: "if (timeout !== undefined) open.cancels",
+    mistake: "if (false) open.cancels",
   },
   {
     name: "a question waits for a person where there is none",
@@ -376,9 +376,9 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "an end counts as delivered before the host has stored the answer that reports it",
-    file: "src/tools/elisha/elisha-result.ts",
-    code: "taskIds: [taskId], sessionID, callID, signal",
-    mistake: "taskIds: [taskId], sessionID, callID: undefined, signal",
+    file: "src/tools/elisha/elisha-toolset.ts",
+    code: "sessionID, callID, signal: abort, timeoutMs }",
+    mistake: "sessionID, callID: undefined, signal: abort, timeoutMs }",
   },
   {
     name: "a subtask goes on though the turn that waited for it was aborted",
@@ -395,8 +395,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a gate that failed counts as passed",
     file: "src/machines/task/setup.ts",
-    code: "return event.end.exit === 0;",
-    mistake: "return true;",
+    code: "({ event }) => event.end.exit === 0)",
+    mistake: "() => true)",
   },
   {
     name: "a gate that failed is not tried again",
@@ -413,8 +413,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "an answer that does not fit its schema counts",
     file: "src/machines/task/setup.ts",
-    code: "return event.misfit !== undefined;",
-    mistake: "return event.misfit === null;",
+    code: "event.misfit !== undefined)",
+    mistake: "event.misfit === null)",
   },
   {
     name: "an answer that does not fit its schema is given back once too often",

@@ -1,8 +1,7 @@
 import { readOptions } from "../../src/options.ts";
 import { createContext, type EngineContext } from "../../src/services/engine/context.ts";
-import { createDirectoryOpenings } from "../../src/services/engine/recovery/reopened-directories.ts";
 import { createClosableHost } from "../../src/services/host/closable-host.ts";
-import { createSessionDirectories } from "../../src/services/host/directories.ts";
+import { createDirectoryOpenings, createSessionDirectories } from "../../src/services/host/directories.ts";
 import type { Host } from "../../src/services/host/host.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import { createIds } from "../../src/services/platform/ids.ts";

@@ -1,5 +1,11 @@
-import { lanesOf, walkQueue } from "../../src/machines/task/queue-walk.ts";
-import { inQueueOrder, type LimitedRequest, laneOf, type QueuedRun } from "../../src/machines/task/slot-queue.ts";
+import {
+  inQueueOrder,
+  type LimitedRequest,
+  laneOf,
+  lanesOf,
+  type QueuedRun,
+  walkQueue,
+} from "../../src/machines/task/slot-queue.ts";
 import type { QueuePlace } from "../../src/task.ts";
 
 /** A run that holds a slot, or waits for one, of any process. `limits` concern only those that wait. */

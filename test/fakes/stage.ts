@@ -1,12 +1,15 @@
 import type { Concurrency } from "../../src/machines/task/slot-queue.ts";
 import { readOptions, type Toolset } from "../../src/options.ts";
+import type { EngineOptions } from "../../src/services/engine/context.ts";
 import { createEngine, type Engine } from "../../src/services/engine/engine.ts";
-import type { EngineOptions } from "../../src/services/engine/engine-options.ts";
 import type { ForkLimits } from "../../src/services/engine/launch/fork-plan.ts";
-import { createDirectoryOpenings } from "../../src/services/engine/recovery/reopened-directories.ts";
 import { createFleet } from "../../src/services/fleet/create-fleet.ts";
 import { createClosableHost } from "../../src/services/host/closable-host.ts";
-import { createSessionDirectories, type SessionDirectories } from "../../src/services/host/directories.ts";
+import {
+  createDirectoryOpenings,
+  createSessionDirectories,
+  type SessionDirectories,
+} from "../../src/services/host/directories.ts";
 import type { Interface } from "../../src/services/host/this-process.ts";
 import { createIds, type Ids } from "../../src/services/platform/ids.ts";
 import type { Log } from "../../src/services/platform/log.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withEventDescriptions } from "../../src/machines/event-descriptions.ts";
+import { withEventDescriptions } from "../../src/machines/chart.ts";
 
 test("each transition says what its event means, and then what it itself does", () => {
   const chart = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { statePaths } from "../../src/machines/state-paths.ts";
+import { statePaths } from "../../src/machines/chart.ts";
 
 test("the innermost states of a chart are paths", () => {
   expect(statePaths("idle")).toEqual(["idle"]);

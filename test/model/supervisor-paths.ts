@@ -1,8 +1,7 @@
 import type { SnapshotFrom } from "xstate";
 import { getShortestPaths, getSimplePaths } from "xstate/graph";
 import type { SupervisorEvent } from "../../src/machines/supervisor/events.ts";
-import { supervisorMachine } from "../../src/machines/supervisor/machine.ts";
-import { hasId } from "../../src/machines/supervisor/sorted-ids.ts";
+import { hasId, supervisorMachine } from "../../src/machines/supervisor/machine.ts";
 import { initialSnapshot } from "../../src/machines/task/machine.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
-import { supervisorMachine } from "../../src/machines/supervisor/machine.ts";
-import { withId } from "../../src/machines/supervisor/sorted-ids.ts";
+import { supervisorMachine, withId } from "../../src/machines/supervisor/machine.ts";
 import { createSupervisorDriver } from "./supervisor-driver.ts";
 import {
   FIRST,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TaskResult } from "../../src/tools/elisha/elisha-result.ts";
+import { TaskResult } from "../../src/tools/elisha/elisha-toolset.ts";
 import { createDisk } from "../fakes/disk.ts";
 import { refused, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../fakes/stage.ts";

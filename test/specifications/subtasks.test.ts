@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
-import { SubtaskResult } from "../../src/tools/subtasks/subtask-result.ts";
+import { SubtaskResult } from "../../src/tools/subtasks/subtasks-toolset.ts";
 import { createDisk } from "../fakes/disk.ts";
 import { unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../fakes/stage.ts";

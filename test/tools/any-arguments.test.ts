@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { TaskResult } from "../../src/tools/elisha/elisha-result.ts";
-import { SubtaskResult } from "../../src/tools/subtasks/subtask-result.ts";
+import { TaskResult } from "../../src/tools/elisha/elisha-toolset.ts";
+import { SubtaskResult } from "../../src/tools/subtasks/subtasks-toolset.ts";
 import { createStage, type Stage } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { watched } from "../fakes/watched.ts";

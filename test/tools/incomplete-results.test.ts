@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { resultOf } from "../../src/tools/elisha/elisha-result.ts";
-import { endedResult, isEnded } from "../../src/tools/subtasks/subtask-result.ts";
+import { resultOf } from "../../src/tools/elisha/elisha-toolset.ts";
+import { endedResult, isEnded } from "../../src/tools/subtasks/subtasks-toolset.ts";
 import { createStage } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 

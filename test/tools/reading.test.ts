@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { composeNotice } from "../../src/services/engine/delivery/notices.ts";
-import { createIds } from "../../src/services/platform/ids.ts";
 import { createProgressLog, createUsageReader } from "../../src/services/runtime/progress.ts";
 import type { Database } from "../../src/services/store/sqlite/driver.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { ensureSchema } from "../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import { tasksNames } from "../../src/tools/tasks/tasks-toolset.ts";
+import { createTestContext } from "../fakes/context.ts";
 import { createStage, PARENT } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { ownerOf } from "../services/store/owners.ts";
@@ -77,15 +77,15 @@ const READS: Readonly<Record<string, (stage: Session["stage"]) => unknown>> = {
   "the output of the toolset elisha": ({ call }) => call("elisha_task_output", { task_id: "ses_101_x" }),
   "the rest of a subtask's answer": ({ call }) => call("read_subtask", { taskId: "ses_101_x" }),
   "a reminder": ({ engine }) => engine.reminderFor(PARENT),
-  "a notice": ({ store, clock }) =>
-    composeNotice(
-      [end],
-      store,
-      createIds(clock),
-      { tools: tasksNames("asyncagents"), maxResultChars: 1_000, development: false },
-      createUsageReader(store, createProgressLog()),
-      { of: () => ({}), takeOverlaps: () => undefined },
-    ),
+  "a notice": ({ store }) => {
+    const context = createTestContext();
+    const notice = { tools: tasksNames("asyncagents"), maxResultChars: 1_000, development: false };
+    const usageReader = createUsageReader(store, createProgressLog());
+    // The record of each task is read beside that, for its worktree.
+    const withoutRecords = { ...store, get: () => undefined };
+    const ctx = { ...context, store: withoutRecords, options: { ...context.options, notice }, usageReader };
+    return composeNotice(ctx, [end], undefined);
+  },
 };
 
 /** Once per 32 launches the texts that are searched are brought up to date, a bounded number of them. */

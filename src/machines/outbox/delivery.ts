@@ -1,7 +1,7 @@
 // A notice counts as delivered when the parent's model was certainly shown it. The order of message ids alone does not show
 // that (docs/decisions/015-when-a-notice-counts-as-delivered.md).
 import { and, assign, enqueueActions, not, stateIn } from "xstate";
-import { backoff } from "../backoff.ts";
+import { backoff } from "../chart.ts";
 import {
   acknowledge,
   askBatches,

@@ -1,7 +1,7 @@
 // "One prompt at a time" and "what is due together goes together" are facts about a parent, not about a task: so each
 // parent session has an outbox (docs/decisions/001-an-outbox-for-each-parent.md).
 import { assign, type SnapshotFrom } from "xstate";
-import { withEventDescriptions } from "../event-descriptions.ts";
+import { withEventDescriptions } from "../chart.ts";
 import { delivery } from "./delivery.ts";
 import { type NoticePrompt, outboxEventDescriptions } from "./events.ts";
 import { FRESH_ATTEMPTS, OUTBOX_LIMITS, outboxSetup } from "./setup.ts";

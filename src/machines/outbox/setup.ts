@@ -1,5 +1,5 @@
 import { assertEvent, assign, setup } from "xstate";
-import { backoff } from "../backoff.ts";
+import { backoff, readingEvents } from "../chart.ts";
 import type { RunResult } from "../task/events.ts";
 import type { NoticePrompt, OutboxContext, OutboxEffect, OutboxEvent } from "./events.ts";
 
@@ -63,6 +63,9 @@ export const isMuch = (queue: readonly RunResult[]): boolean =>
 export const carries = ({ runs }: NoticePrompt, end: RunResult): boolean =>
   runs.some(({ taskId, run }) => taskId === end.taskId && run === end.run);
 
+/** Wraps what reads an event of one type, or of a few. */
+const given = readingEvents<OutboxContext, OutboxEvent>();
+
 /** The outbox chart's types, and the guards and actions that it names. */
 export const outboxSetup = setup({
   types: {
@@ -76,16 +79,10 @@ export const outboxSetup = setup({
     setDeadline: assign({ nextDeadline: ({ event }, delay: number) => event.at + delay }),
     clearDeadline: assign({ nextDeadline: undefined }),
     enqueue: assign({
-      queue: ({ context, event }) => {
-        assertEvent(event, "NOTICE_DUE");
-        return [...context.queue, event.end];
-      },
+      queue: given("NOTICE_DUE", ({ context, event }) => [...context.queue, event.end]),
     }),
     adoptPrompts: assign({
-      adoptedPrompts: ({ context, event }) => {
-        assertEvent(event, "ADOPTED");
-        return [...context.adoptedPrompts, ...event.prompts];
-      },
+      adoptedPrompts: given("ADOPTED", ({ context, event }) => [...context.adoptedPrompts, ...event.prompts]),
     }),
     startAfresh: assign(FRESH_ATTEMPTS),
     takeAdoptedPrompt: assign({
@@ -95,28 +92,25 @@ export const outboxSetup = setup({
     }),
     /** Applies to the results that are queued now: later ones are asked about anew. */
     markEnded: assign({
-      queue: ({ context, event }) => {
-        assertEvent(event, "BATCHES_CHECKED");
-        return context.queue.map((end) => (event.ended.includes(end.batchId) ? { ...end, wake: "each" } : end));
-      },
+      queue: given("BATCHES_CHECKED", ({ context, event }) =>
+        context.queue.map((end) => (event.ended.includes(end.batchId) ? { ...end, wake: "each" } : end)),
+      ),
     }),
     withdraw: assign({
-      queue: ({ context, event }) => {
-        assertEvent(event, "WITHDRAW");
-        return context.queue.filter(({ taskId, run }) => taskId !== event.taskId || run !== event.run);
-      },
+      queue: given("WITHDRAW", ({ context, event }) =>
+        context.queue.filter(({ taskId, run }) => taskId !== event.taskId || run !== event.run),
+      ),
     }),
   },
   guards: {
     hasQueued: ({ context }) => context.queue.length > 0,
     /** A task that was taken over queues its notice again, which may be here already. */
-    isNew: ({ context, event }) => {
-      assertEvent(event, "NOTICE_DUE");
-      return (
+    isNew: given(
+      "NOTICE_DUE",
+      ({ context, event }) =>
         [context.prompt, ...context.adoptedPrompts].every((prompt) => !prompt || !carries(prompt, event.end)) &&
-        context.queue.every(({ taskId, run }) => taskId !== event.end.taskId || run !== event.end.run)
-      );
-    },
+        context.queue.every(({ taskId, run }) => taskId !== event.end.taskId || run !== event.end.run),
+    ),
     /**
      * True when a queued result wakes the parent: that of a task which wakes it each time, an error, or the last one of a batch.
      * Whatever else is queued goes into the same prompt.
@@ -126,57 +120,41 @@ export const outboxSetup = setup({
     wakesSinceStop: ({ context: { queue, stoppedAt = Number.NEGATIVE_INFINITY } }) =>
       queue.some((end) => wakes(end) && end.endedAt >= stoppedAt),
     /** So much came to be owed while the parent was read that its room has to be known. */
-    lacksRoom: ({ context: { queue }, event }) => {
-      assertEvent(event, "PARENT_READ");
-      return event.room === undefined && isMuch(queue);
-    },
-    isSetAside: ({ event }) => {
-      assertEvent(event, "PARENT_READ");
-      return event.setAside !== undefined;
-    },
+    lacksRoom: given("PARENT_READ", ({ context: { queue }, event }) => event.room === undefined && isMuch(queue)),
+    isSetAside: given("PARENT_READ", ({ event }) => event.setAside !== undefined),
     /**
      * What was stopped before this process sent the prompt says nothing: OpenCode may have been ending then. Nor does it
      * where the host reported a fault, which leaves the same message behind as a person who stops the turn.
      */
-    stopped: ({ context: { sentAt, refusal }, event }) => {
-      assertEvent(event, "CHECKED");
-      return event.standing === "stopped" && sentAt !== undefined && !refusal?.fault;
-    },
+    stopped: given(
+      "CHECKED",
+      ({ context: { sentAt, refusal }, event }) =>
+        event.standing === "stopped" && sentAt !== undefined && !refusal?.fault,
+    ),
     hasAdopted: ({ context }) => context.adoptedPrompts.length > 0,
     due: ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
     parentReady: ({ context: { parentReadyAt = Number.POSITIVE_INFINITY }, event }) => event.at >= parentReadyAt,
     hasPrompt: ({ context }) => context.prompt !== undefined,
     /** Runs are ending one after the other: the next one may be about to. */
-    moreMayEnd: ({ context, event }) => {
-      assertEvent(event, "PARENT_READ");
-      return (
-        event.othersRun && context.queue.length > context.queuedBefore && context.readsAgain < OUTBOX_LIMITS.readsAgain
-      );
-    },
+    moreMayEnd: given(
+      "PARENT_READ",
+      ({ context, event }) =>
+        event.othersRun && context.queue.length > context.queuedBefore && context.readsAgain < OUTBOX_LIMITS.readsAgain,
+    ),
     /**
      * The parent's model has read our prompt when it answers it; or when it answers a newer one in a message that began
      * after ours was stored, since message ids ascend and every step sees all messages.
      */
-    answersPrompt: ({ context: { prompt, storedAt = Number.POSITIVE_INFINITY }, event }) => {
-      assertEvent(event, "PARENT_ANSWERED");
+    answersPrompt: given("PARENT_ANSWERED", ({ context: { prompt, storedAt = Number.POSITIVE_INFINITY }, event }) => {
       if (!prompt) return false;
       if (event.promptID === prompt.messageID) return true;
       return event.promptID > prompt.messageID && event.createdAt >= storedAt;
-    },
+    }),
     /** A late answer may concern a prompt that is acknowledged already, while the next one is under way. */
     isCurrentPrompt: ({ context, event }) => "messageID" in event && event.messageID === context.prompt?.messageID,
-    answered: ({ event }) => {
-      assertEvent(event, "CHECKED");
-      return event.standing === "answered";
-    },
-    pending: ({ event }) => {
-      assertEvent(event, "CHECKED");
-      return event.standing === "pending";
-    },
-    retryable: ({ event }) => {
-      assertEvent(event, "SEND_REFUSED");
-      return event.retryable;
-    },
+    answered: given("CHECKED", ({ event }) => event.standing === "answered"),
+    pending: given("CHECKED", ({ event }) => event.standing === "pending"),
+    retryable: given("SEND_REFUSED", ({ event }) => event.retryable),
     refused: ({ context }) => context.refusal !== undefined,
     refusalsLeft: ({ context }) => context.refusals + 1 < OUTBOX_LIMITS.refusals,
   },
@@ -187,14 +165,8 @@ export const countAttempt = outboxSetup.assign({
 });
 
 export const recordSender = outboxSetup.assign({
-  room: ({ event }) => {
-    assertEvent(event, "PARENT_READ");
-    return event.room;
-  },
-  sender: ({ event }) => {
-    assertEvent(event, "PARENT_READ");
-    return event.sender;
-  },
+  room: given("PARENT_READ", ({ event }) => event.room),
+  sender: given("PARENT_READ", ({ event }) => event.sender),
 });
 
 /** Requests, the first time, that the person be notified: what is owed waits until the parent is used again. */
@@ -219,10 +191,7 @@ export const recordSent = outboxSetup.assign({
 });
 
 export const recordStopped = outboxSetup.assign({
-  stoppedAt: ({ event }) => {
-    assertEvent(event, "CHECKED");
-    return event.stoppedAt;
-  },
+  stoppedAt: given("CHECKED", ({ event }) => event.stoppedAt),
 });
 
 /** Requests which batches of the queued results have no running task any more. */
@@ -232,10 +201,7 @@ export const askBatches = outboxSetup.enqueueActions(({ context: { parentSession
 });
 
 export const recordStored = outboxSetup.assign({
-  storedAt: ({ event }) => {
-    assertEvent(event, "CHECKED");
-    return event.storedAt;
-  },
+  storedAt: given("CHECKED", ({ event }) => event.storedAt),
 });
 
 export const showToasts = outboxSetup.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
@@ -254,11 +220,10 @@ export const countRefusal = outboxSetup.assign({ refusals: ({ context }) => cont
 
 /** The first error names the cause; later ones are its consequences. */
 export const recordRefusal = outboxSetup.assign({
-  refusal: ({ context, event }) => {
-    assertEvent(event, ["PARENT_ERROR", "PARENT_NOT_FOUND"]);
+  refusal: given(["PARENT_ERROR", "PARENT_NOT_FOUND"], ({ context, event }) => {
     const fault = event.type === "PARENT_ERROR" ? event.fault : undefined;
     return context.refusal ?? { message: event.message ?? "an error", ...(fault ? { fault } : {}) };
-  },
+  }),
 });
 
 export const giveUp = outboxSetup.enqueueActions(

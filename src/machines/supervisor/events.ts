@@ -2,7 +2,6 @@ import type { HostEvent } from "../host-events.ts";
 import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../outbox/events.ts";
 import type { TaskEffect, TaskEvent, TaskInput } from "../task/events.ts";
 import type { StoredSnapshot } from "../task/machine.ts";
-import type { SortedIds } from "./sorted-ids.ts";
 
 /** What tasks and outboxes want of each other: the supervisor passes it on itself. */
 type ForwardedEffect =
@@ -49,14 +48,6 @@ export const supervisorEventDescriptions: Record<SupervisorEvent["type"] | "xsta
   CLOSE: "The plugin is disposed of.",
   "xstate.error.actor.*": "An actor threw: it is removed, so that it does not take its siblings down.",
 };
-
-/** The actors that the supervisor has. */
-export interface SupervisorContext {
-  /** The ids of live tasks. */
-  tasks: SortedIds;
-  /** The parent sessions that have an outbox. */
-  outboxes: SortedIds;
-}
 
 /** Translates a host event for the task that runs in its session; undefined when it means nothing to it. */
 export const toTaskEvent = (event: HostEvent, at: number): TaskEvent | undefined => {

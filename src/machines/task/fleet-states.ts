@@ -2,7 +2,7 @@
 // recorded in the run's log, and never what runs there (docs/decisions/253-fleets-claim-runs-in-logs.md).
 import { and, assign } from "xstate";
 import type { TaskError } from "../../task.ts";
-import { backoff } from "../backoff.ts";
+import { backoff } from "../chart.ts";
 import {
   closeRun,
   deleted,

@@ -1,4 +1,4 @@
-import { and, assertEvent } from "xstate";
+import { and } from "xstate";
 import type { TaskError } from "../../task.ts";
 import type { TaskContext, TaskEffect } from "./events.ts";
 import {
@@ -10,7 +10,7 @@ import {
   SESSION_DELETED,
   stoppedAtLimit,
 } from "./run-transitions.ts";
-import { isSameClaim, keptAnswer, taskSetup } from "./setup.ts";
+import { given, isSameClaim, keptAnswer, taskSetup } from "./setup.ts";
 
 /*
  * Actions and transitions that the states of a run in the fleet share.
@@ -39,30 +39,32 @@ export const requestRemoteStop = ofRun("requestRemoteStop");
 export const closeRun = ofRun("closeRun");
 
 /** Records how the run ended, as its server reports it. The clocks of servers differ: a run ends while it is under way. */
-const recordRemoteEnd = taskSetup.assign(({ context: { run, remote }, event }) => {
-  assertEvent(event, "REMOTE_ENDED");
-  const { at, completedAt, outcome, error, receipt, worktree } = event;
-  const cause = outcome === "error" ? (error ?? UNEXPLAINED) : error;
-  return {
-    completedAt: Math.min(at, Math.max(completedAt, run.startedAt)),
-    ...keptAnswer(event),
-    error: outcome === "completed" ? undefined : cause,
-    receipt: receipt && { ...receipt, run: run.index },
-    remote: remote && { ...remote, worktree: worktree ?? remote.worktree },
-  };
-});
+const recordRemoteEnd = taskSetup.assign(
+  given("REMOTE_ENDED", ({ context: { run, remote }, event }) => {
+    const { at, completedAt, outcome, error, receipt, worktree } = event;
+    const cause = outcome === "error" ? (error ?? UNEXPLAINED) : error;
+    return {
+      completedAt: Math.min(at, Math.max(completedAt, run.startedAt)),
+      ...keptAnswer(event),
+      error: outcome === "completed" ? undefined : cause,
+      receipt: receipt && { ...receipt, run: run.index },
+      remote: remote && { ...remote, worktree: worktree ?? remote.worktree },
+    };
+  }),
+);
 
 /** Records the same of a run that was stopped at a limit. What it said is taken from the report only where it is not known here. */
-const recordRemoteStop = taskSetup.assign(({ context, event }) => {
-  assertEvent(event, "REMOTE_ENDED");
-  const { result, receipt, worktree } = event;
-  const { remote, run } = context;
-  return {
-    result: context.result ?? result,
-    receipt: receipt && { ...receipt, run: run.index },
-    remote: remote && { ...remote, worktree: worktree ?? remote.worktree },
-  };
-});
+const recordRemoteStop = taskSetup.assign(
+  given("REMOTE_ENDED", ({ context, event }) => {
+    const { result, receipt, worktree } = event;
+    const { remote, run } = context;
+    return {
+      result: context.result ?? result,
+      receipt: receipt && { ...receipt, run: run.index },
+      remote: remote && { ...remote, worktree: worktree ?? remote.worktree },
+    };
+  }),
+);
 
 const end = ["recordEnd", recordRemoteEnd] as const;
 
@@ -134,18 +136,19 @@ export const notTaken = [
 ] as const;
 
 /** Another server begins the run anew, or the first one does. Its time counts from then on. */
-const recordClaim = taskSetup.assign(({ context: { remote }, event }) => {
-  assertEvent(event, "REMOTE_CLAIMED");
-  const { at, claim, server, replaces } = event;
-  const begun = { claim: replaces ?? claim, server };
-  const known = remote?.attempts ?? [];
-  // A broker that was set back gives the place of a claim to that of another server.
-  const isCounted = known.some(
-    (one) => isSameClaim(one.claim, begun.claim) && (replaces || one.server.id === server.id),
-  );
-  const attempts = isCounted ? known : [...known, begun];
-  return { remote: { ...remote, claim, server, attempts }, queuedUntil: at };
-});
+const recordClaim = taskSetup.assign(
+  given("REMOTE_CLAIMED", ({ context: { remote }, event }) => {
+    const { at, claim, server, replaces } = event;
+    const begun = { claim: replaces ?? claim, server };
+    const known = remote?.attempts ?? [];
+    // A broker that was set back gives the place of a claim to that of another server.
+    const isCounted = known.some(
+      (one) => isSameClaim(one.claim, begun.claim) && (replaces || one.server.id === server.id),
+    );
+    const attempts = isCounted ? known : [...known, begun];
+    return { remote: { ...remote, claim, server, attempts }, queuedUntil: at };
+  }),
+);
 
 /** A server claims the run. */
 export const onClaim = (target: "claimed" | "requestingStop") =>

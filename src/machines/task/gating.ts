@@ -1,10 +1,10 @@
 // The failure of a gate is given to the agent as an instruction, so that it is sent again, answered and recovered as every
 // instruction is (docs/decisions/238-a-gate-is-a-state.md).
-import { and, assertEvent, assign, enqueueActions } from "xstate";
+import { and, assign, enqueueActions } from "xstate";
 import { type TaskError, workDirectory } from "../../task.ts";
 import type { GateEnd, TaskContext } from "./events.ts";
 import { endCompleted, endFailed, seenAtWork, steerAgainLater } from "./run-transitions.ts";
-import { keptAnswer, taskSetup } from "./setup.ts";
+import { given, keptAnswer, taskSetup } from "./setup.ts";
 
 /** Characters of the command's output that the error of a run quotes. */
 const OUTPUT_CHARS = 500;
@@ -27,10 +27,11 @@ const gateError = ({ facts, gate }: TaskContext, end: GateEnd): TaskError => {
 
 /** Records how the command ended. */
 const recordGateEnd = taskSetup.assign({
-  gate: ({ context: { gate }, event }) => {
-    assertEvent(event, "GATE_ENDED");
-    return gate && { ...gate, failures: gate.failures + (event.end.exit === 0 ? 0 : 1), last: event.end };
-  },
+  gate: given(
+    "GATE_ENDED",
+    ({ context: { gate }, event }) =>
+      gate && { ...gate, failures: gate.failures + (event.end.exit === 0 ? 0 : 1), last: event.end },
+  ),
 });
 
 /** The answer that was checked, as the context keeps it. */
@@ -48,12 +49,11 @@ export const gating = taskSetup.createStateConfig({
       ...{ sendAttempts: 1, failedChecks: 0, missingSince: undefined, hostError: undefined },
       nextDeadline: undefined,
       misfits: undefined,
-      gate: ({ context: { gate }, event }) => {
-        assertEvent(event, "CHECKED_ANSWERED");
+      gate: given("CHECKED_ANSWERED", ({ context: { gate }, event }) => {
         const { result: answer, incomplete, earlierText } = event;
         const { runs = 0, failures = 0 } = gate ?? {};
         return { runs: runs + 1, failures, answer, incomplete, earlierText, last: undefined };
-      },
+      }),
     }),
     enqueueActions(({ context: { facts, gate: state }, enqueue }) => {
       const { gate, sessionID: taskId } = facts;
@@ -89,11 +89,10 @@ export const gating = taskSetup.createStateConfig({
           assign({
             sendAttempts: 0,
             failedChecks: 0,
-            storedInstruction: ({ event }) => {
-              assertEvent(event, "GATE_ENDED");
+            storedInstruction: given("GATE_ENDED", ({ event }) => {
               const { messageID, partID, prompt } = event;
               return { messageID, partID, prompt };
-            },
+            }),
           }),
         ],
       },
@@ -102,10 +101,12 @@ export const gating = taskSetup.createStateConfig({
         target: "#idle",
         description: "It failed as often as it may be tried. The answer is kept.",
         actions: [
-          assign(({ context, event }) => {
-            assertEvent(event, "GATE_ENDED");
-            return { error: gateError(context, event.end), ...gatedAnswer(context) };
-          }),
+          assign(
+            given("GATE_ENDED", ({ context, event }) => ({
+              error: gateError(context, event.end),
+              ...gatedAnswer(context),
+            })),
+          ),
           recordGateEnd,
           "recordEnd",
           endFailed,

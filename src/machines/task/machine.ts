@@ -2,7 +2,7 @@
 // notice says how one run ended.
 import { and, assign, initialTransition, not, type SnapshotFrom, stateIn } from "xstate";
 import type { TaskStatus } from "../../task.ts";
-import { withEventDescriptions } from "../event-descriptions.ts";
+import { withEventDescriptions } from "../chart.ts";
 import { attention } from "./attention.ts";
 import { type TaskEvent, type TaskInput, taskEventDescriptions } from "./events.ts";
 import { notice } from "./notice.ts";

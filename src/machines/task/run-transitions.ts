@@ -1,10 +1,10 @@
 import { and, assertEvent, not } from "xstate";
 import type { GateResult } from "../../receipt.ts";
 import { type ResultSchema, type TaskError, workDirectory } from "../../task.ts";
-import { backoff } from "../backoff.ts";
+import { backoff } from "../chart.ts";
 import type { Misfit, Prompt, ReceiptRequest, RunResult, TaskContext, TaskEvent } from "./events.ts";
 import { runResult } from "./run-result.ts";
-import { mayNotCheck, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
+import { given, mayNotCheck, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
 import { slotRequestOf } from "./slot.ts";
 
 /*
@@ -184,10 +184,7 @@ export const complete = [
     description: "It does not fit once more. The answer is kept.",
     actions: [
       "recordEnd",
-      taskSetup.assign(({ event }) => {
-        assertEvent(event, "CHECKED_ANSWERED");
-        return { error: event.misfit?.error };
-      }),
+      taskSetup.assign(given("CHECKED_ANSWERED", ({ event }) => ({ error: event.misfit?.error }))),
       "recordAnswer",
       endFailed,
     ],

@@ -1,7 +1,7 @@
 // A run is a region of its own, so that each of its states is there once, for launches and for resumes. A cancel is one of
 // these states, because OpenCode has to confirm it (docs/decisions/006-a-cancel-is-confirmed.md).
-import { and, assertEvent, assign, not, stateIn } from "xstate";
-import { backoff } from "../backoff.ts";
+import { and, assign, not, stateIn } from "xstate";
+import { backoff } from "../chart.ts";
 import { isRefusedTooLong } from "./fallback.ts";
 import { fleet } from "./fleet-states.ts";
 import { gating } from "./gating.ts";
@@ -33,15 +33,14 @@ import {
   stillAtWork,
   writeReceipt,
 } from "./run-transitions.ts";
-import { isAnswerChecked, TASK_LIMITS, taskSetup, wasSent } from "./setup.ts";
+import { given, isAnswerChecked, TASK_LIMITS, taskSetup, wasSent } from "./setup.ts";
 import { changingModel, stopping } from "./stopping.ts";
 
 const AFTER_ACCEPTANCE = "The host is asked once it has accepted the prompt.";
 
 /** What was under way in the process that has ended is no more. */
-const adopt = taskSetup.assign(({ event }) => {
-  assertEvent(event, "ADOPTED");
-  return {
+const adopt = taskSetup.assign(
+  given("ADOPTED", ({ event }) => ({
     recovery: event.recovery,
     waitingSince: event.at,
     hostError: undefined,
@@ -50,8 +49,8 @@ const adopt = taskSetup.assign(({ event }) => {
     missingSince: undefined,
     blockedCalls: undefined,
     retry: undefined,
-  };
-});
+  })),
+);
 
 const CHECK_AGAIN = "It is asked again after a pause.";
 

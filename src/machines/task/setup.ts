@@ -1,5 +1,6 @@
-import { and, assertEvent, assign, not, or, setup, stateIn } from "xstate";
+import { and, assign, not, or, setup, stateIn } from "xstate";
 import { type Claim, isStop, type RunAnswer, type TaskError, type WaitsFor } from "../../task.ts";
+import { readingEvents } from "../chart.ts";
 import { ABORTED } from "../host-events.ts";
 import type { Instruction, Prompt, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./fallback.ts";
@@ -126,6 +127,9 @@ export const isSameClaim = (one: Claim | undefined, other: Claim | undefined): b
 /** The events that end the wait of a tool call for a task. */
 const WAIT_ENDS = ["WAIT_ABANDONED", "WAIT_DELIVERED"] as const;
 
+/** Wraps what reads an event of one type, or of a few. */
+export const given = readingEvents<TaskContext, TaskEvent>();
+
 /** The task chart's types, and every guard and action that it names. */
 export const taskSetup = setup({
   types: {
@@ -156,11 +160,10 @@ export const taskSetup = setup({
       waitingSince: undefined,
     }),
     recordRetry: assign({
-      retry: ({ context: { retry }, event }) => {
-        assertEvent(event, "HOST_RETRYING");
+      retry: given("HOST_RETRYING", ({ context: { retry }, event }) => {
         const { at, attempt, message, until } = event;
         return { attempt, message, until, since: (attempt > 1 && retry?.since) || at };
-      },
+      }),
     }),
     forgetRetry: assign({ retry: undefined }),
     /** The model that was asked joins those that refused the run, with what the provider said last. */
@@ -172,31 +175,25 @@ export const taskSetup = setup({
     }),
     /** Where others refused it before, the last one joins them. */
     recordLastRefusal: assign({
-      refusedModels: ({ context, event }) => {
-        assertEvent(event, "CHECKED_FAILED");
-        return context.refusedModels && event.error.refusal
+      refusedModels: given("CHECKED_FAILED", ({ context, event }) =>
+        context.refusedModels && event.error.refusal
           ? refusedModelsWith(context, event.error.message, event.model)
-          : context.refusedModels;
-      },
+          : context.refusedModels,
+      ),
     }),
     beginWait: assign({ waitingSince: ({ event }) => event.at }),
     recordNotFound: assign({ missingSince: ({ context, event }) => context.missingSince ?? event.at }),
     recordError: assign({ error: (_, error: TaskError) => error }),
     /** What the child said so far becomes the result. It may have said something in an earlier run only: that is no part of it. */
-    recordLimit: assign(({ event }) => {
-      assertEvent(event, "LIMIT_EXCEEDED");
-      return { limitError: event.error, ...keptAnswer({ result: event.said }) };
-    }),
+    recordLimit: assign(
+      given("LIMIT_EXCEEDED", ({ event }) => ({ limitError: event.error, ...keptAnswer({ result: event.said }) })),
+    ),
     /** The answer becomes the result, of which it may be known that it is not whole. */
-    recordAnswer: assign(({ event }) => {
-      assertEvent(event, "CHECKED_ANSWERED");
-      return keptAnswer(event);
-    }),
+    recordAnswer: assign(given("CHECKED_ANSWERED", ({ event }) => keptAnswer(event))),
     /** Where the answer itself is what failed, what was said of it becomes the result; otherwise that of the run before is kept. */
-    recordSaid: assign(({ event }) => {
-      assertEvent(event, "CHECKED_FAILED");
-      return isStop(event.error) ? keptAnswer({ result: event.said }) : {};
-    }),
+    recordSaid: assign(
+      given("CHECKED_FAILED", ({ event }) => (isStop(event.error) ? keptAnswer({ result: event.said }) : {})),
+    ),
     /** The run was interrupted, and goes on. */
     countInterruption: assign(({ context, event }) => ({
       failedChecks: 0,
@@ -205,24 +202,17 @@ export const taskSetup = setup({
       lastStepAt: newestStepAt(context, event),
     })),
     recordReceipt: assign({
-      receipt: ({ event }) => {
-        assertEvent(event, "RECEIPT_WRITTEN");
-        return event.receipt;
-      },
+      receipt: given("RECEIPT_WRITTEN", ({ event }) => event.receipt),
       isReceiptIncomplete: undefined,
     }),
     recordRunResult: assign({
-      lastRunResult: ({ context, event }) => {
-        assertEvent(event, "RUN_ENDED");
-        return runResult(context, event.outcome);
-      },
+      lastRunResult: given("RUN_ENDED", ({ context, event }) => runResult(context, event.outcome)),
     }),
     addInstruction: assign({
-      instructions: ({ context: { instructions = [] }, event }) => {
-        assertEvent(event, "STEER");
+      instructions: given("STEER", ({ context: { instructions = [] }, event }) => {
         const { messageID, partID, prompt } = event;
         return [...instructions, { messageID, partID, prompt }];
-      },
+      }),
     }),
     /** Takes the oldest instruction off the list: the host has it. */
     recordStored: assign(({ context: { instructions = [] } }) => ({
@@ -232,73 +222,51 @@ export const taskSetup = setup({
     })),
     dropInstructions: assign({ instructions: undefined, steerAttempts: undefined }),
     addUserRequest: assign({
-      userRequests: ({ context, event }) => {
-        assertEvent(event, "REQUEST_ASKED");
-        return [...context.userRequests, event.request];
-      },
+      userRequests: given("REQUEST_ASKED", ({ context, event }) => [...context.userRequests, event.request]),
       lostRequests: undefined,
       redoesStep: undefined,
       // A child that asks is at work. One whose request is rejected may stop, and must be sent its prompt again.
       sendAttempts: ({ context }) => Math.min(context.sendAttempts, 1),
     }),
     removeUserRequest: assign({
-      userRequests: ({ context, event }) => {
-        assertEvent(event, "REQUEST_ANSWERED");
-        return context.userRequests.filter(({ id }) => id !== event.id);
-      },
+      userRequests: given("REQUEST_ANSWERED", ({ context, event }) =>
+        context.userRequests.filter(({ id }) => id !== event.id),
+      ),
     }),
     addBlockedCall: assign({
-      blockedCalls: ({ context: { blockedCalls = [] }, event }) => {
-        assertEvent(event, "CALL_BLOCKED");
+      blockedCalls: given("CALL_BLOCKED", ({ context: { blockedCalls = [] }, event }) => {
         const { call: blocked, taskIds, at } = event;
         return [...blockedCalls.filter(({ call }) => call !== blocked), { call: blocked, taskIds, since: at }];
-      },
+      }),
     }),
     removeBlockedCall: assign({
-      blockedCalls: ({ context: { blockedCalls = [] }, event }) => {
-        assertEvent(event, "CALL_RETURNED");
-        return orUndefined(blockedCalls.filter(({ call }) => call !== event.call));
-      },
+      blockedCalls: given("CALL_RETURNED", ({ context: { blockedCalls = [] }, event }) =>
+        orUndefined(blockedCalls.filter(({ call }) => call !== event.call)),
+      ),
     }),
     removeBlockingTask: assign({
-      blockedCalls: ({ context: { blockedCalls = [] }, event }) => {
-        assertEvent(event, "OWN_TASK_ENDED");
-        return orUndefined(
+      blockedCalls: given("OWN_TASK_ENDED", ({ context: { blockedCalls = [] }, event }) =>
+        orUndefined(
           blockedCalls
             .map((call) => ({ ...call, taskIds: call.taskIds.filter((taskId) => taskId !== event.taskId) }))
             .filter(({ taskIds }) => taskIds.length > 0),
-        );
-      },
+        ),
+      ),
     }),
     addWaiter: assign({
-      waiters: ({ context, event }) => {
-        assertEvent(event, "WAIT_BEGAN");
-        return [...context.waiters, event.call];
-      },
+      waiters: given("WAIT_BEGAN", ({ context, event }) => [...context.waiters, event.call]),
     }),
     removeWaiter: assign({
-      waiters: ({ context, event }) => {
-        assertEvent(event, WAIT_ENDS);
-        return context.waiters.filter((call) => call !== event.call);
-      },
+      waiters: given(WAIT_ENDS, ({ context, event }) => context.waiters.filter((call) => call !== event.call)),
     }),
   },
   guards: {
     due: ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
     idleHinted: ({ context }) => context.idleHinted,
     live: ({ context }) => context.completedAt === undefined,
-    isCompleted: ({ event }) => {
-      assertEvent(event, "RUN_ENDED");
-      return event.outcome === "completed";
-    },
-    isFailed: ({ event }) => {
-      assertEvent(event, "RUN_ENDED");
-      return event.outcome === "error";
-    },
-    retryable: ({ event }) => {
-      assertEvent(event, "PROMPT_REFUSED");
-      return event.retryable;
-    },
+    isCompleted: given("RUN_ENDED", ({ event }) => event.outcome === "completed"),
+    isFailed: given("RUN_ENDED", ({ event }) => event.outcome === "error"),
+    retryable: given("PROMPT_REFUSED", ({ event }) => event.retryable),
     /** False from an interruption until the run is sent again. */
     wasSentSinceFault: ({ context }) => context.sendAttempts > 0,
     sendAttemptsLeft: ({ context }) => context.sendAttempts < TASK_LIMITS.sendAttempts,
@@ -310,121 +278,85 @@ export const taskSetup = setup({
     goesOn: ({ context }) => goesOn(context),
     hasRetry: ({ context }) => context.retry !== undefined,
     isRefusedForNow: ({ context, event }) => isRefusedForNow(context, event.at),
-    isRefused: ({ context, event }) => {
-      assertEvent(event, "CHECKED_FAILED");
-      return event.error.refusal !== undefined && nextModelWithout(context, event.model) !== undefined;
-    },
+    isRefused: given(
+      "CHECKED_FAILED",
+      ({ context, event }) => event.error.refusal !== undefined && nextModelWithout(context, event.model) !== undefined,
+    ),
     isToContinue: ({ context }) => context.recovery === "continue",
-    isAbort: ({ event }) => {
-      assertEvent(event, "HOST_ERROR");
-      return event.error.name === ABORTED;
-    },
+    isAbort: given("HOST_ERROR", ({ event }) => event.error.name === ABORTED),
     isRefusedTooLong: ({ context }) => isRefusedTooLong(context),
-    isBlockedCall: ({ context: { blockedCalls = [] }, event }) => {
-      assertEvent(event, "CALL_RETURNED");
-      return blockedCalls.some(({ call }) => call === event.call);
-    },
-    blockedByTask: ({ context: { blockedCalls = [] }, event }) => {
-      assertEvent(event, "OWN_TASK_ENDED");
-      return blockedCalls.some(({ taskIds }) => taskIds.includes(event.taskId));
-    },
-    isMisfit: ({ event }) => {
-      assertEvent(event, "CHECKED_ANSWERED");
-      return event.misfit !== undefined;
-    },
+    isBlockedCall: given("CALL_RETURNED", ({ context: { blockedCalls = [] }, event }) =>
+      blockedCalls.some(({ call }) => call === event.call),
+    ),
+    blockedByTask: given("OWN_TASK_ENDED", ({ context: { blockedCalls = [] }, event }) =>
+      blockedCalls.some(({ taskIds }) => taskIds.includes(event.taskId)),
+    ),
+    isMisfit: given("CHECKED_ANSWERED", ({ event }) => event.misfit !== undefined),
     /** The process ended as often as it may while this answer was checked: the check is not begun again. */
     mayNotCheck: ({ context }) => mayNotCheck(context),
     hasSchema: ({ context }) => context.facts.schema !== undefined,
     mayRepair: ({ context: { misfits = 0 } }) => misfits < TASK_LIMITS.repairs,
     hasGate: ({ context }) => context.facts.gate !== undefined,
-    isCurrentGate: ({ context, event }) => {
-      assertEvent(event, "GATE_ENDED");
-      return event.gateRun === context.gate?.runs;
-    },
-    hasPassed: ({ event }) => {
-      assertEvent(event, "GATE_ENDED");
-      return event.end.exit === 0;
-    },
-    mayTryGateAgain: ({ context: { facts, gate }, event }) => {
-      assertEvent(event, "GATE_ENDED");
-      return event.end.end !== "notRun" && (gate?.failures ?? 0) < (facts.gate?.tries ?? 0);
-    },
+    isCurrentGate: given("GATE_ENDED", ({ context, event }) => event.gateRun === context.gate?.runs),
+    hasPassed: given("GATE_ENDED", ({ event }) => event.end.exit === 0),
+    mayTryGateAgain: given(
+      "GATE_ENDED",
+      ({ context: { facts, gate }, event }) =>
+        event.end.end !== "notRun" && (gate?.failures ?? 0) < (facts.gate?.tries ?? 0),
+    ),
     isForFleet: ({ context: { facts, run, remote } }) =>
       facts.fleet !== undefined && (run.index === 0 || remote !== undefined),
     isLaunch: ({ context: { run } }) => run.index === 0,
     /** No server has claimed the run. */
     isUnclaimed: and([stateIn("#fleet"), not(stateIn("#claimed"))]),
-    isNewClaim: ({ context: { remote }, event }) => {
-      assertEvent(event, "REMOTE_CLAIMED");
-      return event.isNewestForgotten === true || isNewer(event.claim, remote?.claim);
-    },
-    isNewestClaim: ({ context: { remote }, event }) => {
-      assertEvent(event, ["REMOTE_ENDED", "REMOTE_HELD"]);
-      return remote !== undefined && remote.attempts.length > 0 && isSameClaim(event.claim, remote.claim);
-    },
-    isRemotelyCompleted: ({ event }) => {
-      assertEvent(event, "REMOTE_ENDED");
-      return event.outcome === "completed";
-    },
-    isRemotelyFailed: ({ event }) => {
-      assertEvent(event, "REMOTE_ENDED");
-      return event.outcome === "error";
-    },
-    mayEnqueueAgain: ({ event }) => {
-      assertEvent(event, "JOB_REFUSED");
-      return event.retryable;
-    },
+    isNewClaim: given(
+      "REMOTE_CLAIMED",
+      ({ context: { remote }, event }) => event.isNewestForgotten === true || isNewer(event.claim, remote?.claim),
+    ),
+    isNewestClaim: given(
+      ["REMOTE_ENDED", "REMOTE_HELD"],
+      ({ context: { remote }, event }) =>
+        remote !== undefined && remote.attempts.length > 0 && isSameClaim(event.claim, remote.claim),
+    ),
+    isRemotelyCompleted: given("REMOTE_ENDED", ({ event }) => event.outcome === "completed"),
+    isRemotelyFailed: given("REMOTE_ENDED", ({ event }) => event.outcome === "error"),
+    mayEnqueueAgain: given("JOB_REFUSED", ({ event }) => event.retryable),
     mayBeginAgain: ({ context: { facts, remote } }) => (remote?.attempts.length ?? 0) < (facts.fleet?.attempts ?? 0),
     hasReceipt: ({ context }) => context.receipt !== undefined,
-    isReceiptOfRun: ({ context, event }) => {
-      assertEvent(event, "RECEIPT_WRITTEN");
-      return context.receipt === undefined && event.receipt.run === context.run.index;
-    },
+    isReceiptOfRun: given(
+      "RECEIPT_WRITTEN",
+      ({ context, event }) => context.receipt === undefined && event.receipt.run === context.run.index,
+    ),
     lacksReceipt: ({ context }) => context.completedAt !== undefined && context.receipt === undefined,
     isReceiptIncomplete: ({ context }) => context.isReceiptIncomplete === true,
     waitedFor: ({ context }) => context.waiters.length > 0,
-    isWaiter: ({ context, event }) => {
-      assertEvent(event, WAIT_ENDS);
-      return context.waiters.includes(event.call);
-    },
-    isOnlyWaiter: ({ context, event }) => {
-      assertEvent(event, WAIT_ENDS);
-      return context.waiters.every((call) => call === event.call);
-    },
+    isWaiter: given(WAIT_ENDS, ({ context, event }) => context.waiters.includes(event.call)),
+    isOnlyWaiter: given(WAIT_ENDS, ({ context, event }) => context.waiters.every((call) => call === event.call)),
     mayContinue: ({ context, event }) => context.recovery === "continue" && mayBeInterrupted(context, event),
     mayBeInterrupted: ({ context, event }) => mayBeInterrupted(context, event),
-    noNoticePending: ({ event }) => {
-      assertEvent(event, "ADOPTED");
-      return !event.isNoticePending;
-    },
-    newRequest: ({ context, event }) => {
-      assertEvent(event, "REQUEST_ASKED");
-      return context.userRequests.every(({ id }) => id !== event.request.id);
-    },
-    isQuestion: ({ event }) => {
-      assertEvent(event, "REQUEST_ASKED");
-      return event.request.kind === "question";
-    },
+    noNoticePending: given("ADOPTED", ({ event }) => !event.isNoticePending),
+    newRequest: given("REQUEST_ASKED", ({ context, event }) =>
+      context.userRequests.every(({ id }) => id !== event.request.id),
+    ),
+    isQuestion: given("REQUEST_ASKED", ({ event }) => event.request.kind === "question"),
     isSteered: ({ context }) => context.instructions !== undefined,
     isOldestInstruction: ({ context, event }) =>
       "messageID" in event && context.instructions?.[0]?.messageID === event.messageID,
     moreInstructions: ({ context: { instructions = [] } }) => instructions.length > 1,
-    maySteerAgain: ({ context: { steerAttempts = 0 }, event }) => {
-      assertEvent(event, "STEERING_REFUSED");
-      return event.retryable && steerAttempts + 1 < TASK_LIMITS.sendAttempts;
-    },
-    openRequest: ({ context, event }) => {
-      assertEvent(event, "REQUEST_ANSWERED");
-      return context.userRequests.some(({ id }) => id === event.id);
-    },
-    onlyRequest: ({ context, event }) => {
-      assertEvent(event, "REQUEST_ANSWERED");
-      return context.userRequests.every(({ id }) => id === event.id);
-    },
-    questionNext: ({ context, event }) => {
-      assertEvent(event, "REQUEST_ANSWERED");
-      return context.userRequests.find(({ id }) => id !== event.id)?.kind === "question";
-    },
+    maySteerAgain: given(
+      "STEERING_REFUSED",
+      ({ context: { steerAttempts = 0 }, event }) => event.retryable && steerAttempts + 1 < TASK_LIMITS.sendAttempts,
+    ),
+    openRequest: given("REQUEST_ANSWERED", ({ context, event }) =>
+      context.userRequests.some(({ id }) => id === event.id),
+    ),
+    onlyRequest: given("REQUEST_ANSWERED", ({ context, event }) =>
+      context.userRequests.every(({ id }) => id === event.id),
+    ),
+    questionNext: given(
+      "REQUEST_ANSWERED",
+      ({ context, event }) => context.userRequests.find(({ id }) => id !== event.id)?.kind === "question",
+    ),
   },
 });
 

@@ -1,6 +1,6 @@
 // A turn is ended before its run is over, or goes on with another model: a prompt that was accepted may arrive after the
 // abort, so the host has to confirm the stop (docs/decisions/006-a-cancel-is-confirmed.md).
-import { assertEvent, assign, enqueueActions } from "xstate";
+import { assign, enqueueActions } from "xstate";
 import { nextModel } from "./fallback.ts";
 import {
   cancelled,
@@ -11,7 +11,7 @@ import {
   recordEventError,
   stoppedAtLimit,
 } from "./run-transitions.ts";
-import { TASK_LIMITS, taskSetup } from "./setup.ts";
+import { given, TASK_LIMITS, taskSetup } from "./setup.ts";
 
 /** State of the region `run`: it was cancelled or is beyond a limit, and is aborted until the host confirms that it has stopped. */
 export const stopping = taskSetup.createStateConfig({
@@ -74,10 +74,7 @@ export const changingModel = taskSetup.createStateConfig({
         MODEL_CHANGED: {
           target: "settling",
           actions: assign({
-            model: ({ event }) => {
-              assertEvent(event, "MODEL_CHANGED");
-              return event.model;
-            },
+            model: given("MODEL_CHANGED", ({ event }) => event.model),
             hostError: undefined,
             sendAttempts: 0,
             failedChecks: 0,

@@ -7,25 +7,15 @@ import { run } from "./run.ts";
 /** Epoch milliseconds since which a run waits for that. Where the chart has kept no time: since the run began. */
 const waitsSince = (what: WaitsFor, context: TaskContext): number => {
   const { run, queuedUntil, userRequests, blockedCalls, missingSince, abortedAt, retry, waitingSince } = context;
-  const since: Record<WaitsFor, number | undefined> = {
-    slot: waitingSince,
-    acceptance: waitingSince,
-    retry: waitingSince,
+  const since: Partial<Record<WaitsFor, number | undefined>> = {
     agent: queuedUntil,
     provider: retry?.since,
-    model: waitingSince,
-    check: waitingSince,
-    gate: waitingSince,
     session: missingSince,
     abort: abortedAt,
-    recovery: waitingSince,
-    stop: waitingSince,
-    fleet: waitingSince,
-    server: waitingSince,
     person: userRequests[0]?.since,
     tasks: blockedCalls ? blockedCalls[0]?.since : waitingSince,
   };
-  return since[what] ?? run.startedAt;
+  return (what in since ? since[what] : waitingSince) ?? run.startedAt;
 };
 
 /** What the chart says of a state and of those within it. */

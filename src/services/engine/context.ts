@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
+import type { Options } from "../../options.ts";
 import type { Fleet } from "../fleet/create-fleet.ts";
 import { type ClosableHost, createHostAfter } from "../host/closable-host.ts";
-import type { SessionDirectories } from "../host/directories.ts";
+import type { DirectoryOpening, SessionDirectories } from "../host/directories.ts";
+import type { Toast } from "../host/host.ts";
 import { createSessionAborter } from "../host/sessions.ts";
+import type { Interface } from "../host/this-process.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import { createEventBus } from "../platform/listeners.ts";
@@ -10,28 +13,45 @@ import type { Log } from "../platform/log.ts";
 import type { RunCommand } from "../platform/shell-command.ts";
 import { createReceipts } from "../receipts/receipts.ts";
 import type { Inspect } from "../runtime/actor-system.ts";
-import { createDescendantWork } from "../runtime/descendant-work.ts";
-import type { Effects } from "../runtime/effects.ts";
-import type { EngineEvents } from "../runtime/engine-events.ts";
+import type { Effects, EngineEvents } from "../runtime/effects.ts";
 import { createHostReads } from "../runtime/host-reads.ts";
-import { createAncestorTask, createObservedSessions, createSessionTree } from "../runtime/known-sessions.ts";
-import { createObservedAnswers } from "../runtime/observed-answers.ts";
+import {
+  createAncestorTask,
+  createLostSessions,
+  createObservedSessions,
+  createSessionTree,
+  createSessionWaits,
+} from "../runtime/known-sessions.ts";
+import { createDescendantWork, createObservedAnswers, createTurns } from "../runtime/observed-runs.ts";
 import { createProgressLog, createUsageReader } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
-import { createLostSessions, createSessionWaits } from "../runtime/session-waits.ts";
 import type { Store } from "../store/store.ts";
+import type { NoticeStyle } from "../text/notice-text.ts";
 import { createTypedResults, type JsonSchemas } from "../typed-results/typed-results.ts";
+import type { WorktreeOptions } from "../worktrees/worktrees.ts";
 import { createWorktrees, type Worktrees } from "../worktrees/worktrees.ts";
 import { createNoticeRepair } from "./delivery/notice-repair.ts";
 import { createGates } from "./effects/gates.ts";
-import type { EngineOptions } from "./engine-options.ts";
-import { createBusyBatches, createTurns } from "./launch/batches.ts";
-import { createLaunchesUnderWay } from "./launch/launches-under-way.ts";
-import { createOrphanedLaunches } from "./launch/orphaned-launches.ts";
-import { createToolCallLog } from "./limits/loops.ts";
+import { createLaunchesUnderWay, createOrphanedLaunches } from "./launch/pending-launches.ts";
 import { createSlots } from "./limits/slots.ts";
 import { createWaits } from "./operations/wait.ts";
-import type { DirectoryOpening } from "./recovery/reopened-directories.ts";
+
+/** The options of the plugin that an engine needs, and what follows from others. */
+export interface EngineOptions
+  extends Pick<
+    Options,
+    "maxDepth" | "budget" | "concurrency" | "fork" | "recovery" | "wake" | "fallback" | "gate" | "schema" | "retention"
+  > {
+  timeouts: Omit<Options["timeouts"], "takeover">;
+  /** `readingTools` only read tasks: calls of them do not count. */
+  loop: Options["loop"] & { readingTools: readonly string[] };
+  notice: NoticeStyle;
+  worktree: WorktreeOptions;
+  /** How this plugin's command is called in a terminal, and through what people see the sessions of this process. */
+  attention: Options["attention"] & { command: string; seenThrough: Interface };
+  /** True where nobody can answer for a session that is no child of the one in view, as in `opencode run`. */
+  isHeadless: boolean;
+}
 
 /** What an engine is put together from. */
 export interface EngineParts {
@@ -105,6 +125,11 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     ...{ host, opening, store, clock, ids, log, options, directory, sessionDirectories, isServed, bus, runtime },
     /** Aborts a session, as often as it takes. Resolves when the host has confirmed that, or was asked in vain. */
     abort,
+    /** Shows a toast, or logs that it could not be shown. */
+    toast: async (toast: Toast): Promise<void> => {
+      const shown = await host.toast(toast);
+      if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
+    },
     /** Undefined where this server is in no fleet. */
     fleet,
     /** What is asked of this server's runs on others; undefined where it is in no fleet. */
@@ -121,16 +146,12 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     turns: createTurns(host, log),
     noticeRepair: createNoticeRepair(),
     lostSessions: createLostSessions(abort, sessionTree.ancestors),
-    toolCalls: createToolCallLog(options.loop.readingTools),
     gates: createGates(parts.runCommand),
     typedResults: createTypedResults(options.schema, parts.loadJsonSchemas),
     slots: createSlots({ store, clock, log, runtime, bus }, options.concurrency),
-    batches: createBusyBatches(store, options.isHeadless),
     waits: createWaits(runtime, store, clock),
     launches: createLaunchesUnderWay(),
     orphanedLaunches: createOrphanedLaunches(host, store, clock, log),
-    /** Tasks beyond a limit whose last words are being read. */
-    endingRuns: new Set<string>(),
     /** Aborted when this process stops the engine. */
     stopping: new AbortController(),
   };

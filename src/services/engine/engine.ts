@@ -4,26 +4,30 @@ import type { UserReply } from "../../user-request.ts";
 import type { ModelMessage } from "../host/host.ts";
 import { errorMessage } from "../platform/log.ts";
 import type { Effects } from "../runtime/effects.ts";
-import type { RemoteCommand } from "../store/store.ts";
-import { createContext, type EngineContext, type EngineParts } from "./context.ts";
-import { createReminders, reminderFor } from "./delivery/reminders.ts";
-import { createSessionNotes } from "./delivery/session-notes.ts";
-import { notifyOfStaleTasks } from "./delivery/stale-tasks.ts";
+import type { RemoteCommand, TaskFilter } from "../store/store.ts";
+import type { TranscriptOptions } from "../text/transcript.ts";
+import { createContext, type EngineParts } from "./context.ts";
+import { createReminders, createSessionNotes, reminderFor } from "./delivery/session-notes.ts";
 import { createUserRequests } from "./delivery/user-requests.ts";
 import { createEffects } from "./effects/effects.ts";
-import { createHostEventRouter } from "./host-event-router.ts";
 import { launch } from "./launch/launch.ts";
-import { createBudgets } from "./limits/budgets.ts";
+import { createRunLimits } from "./limits/run-limits.ts";
 import { cancel, cancelSilently, clear } from "./operations/cancel.ts";
-import { tasksOfOriginal } from "./operations/copied-calls.ts";
-import { findTask, getTask, listTasks, readLastWords, readTranscript } from "./operations/read-task.ts";
+import {
+  findTask,
+  getTask,
+  listTasks,
+  readLastWords,
+  readTranscript,
+  tasksOfOriginal,
+} from "./operations/read-task.ts";
 import { executeCommand, runRemoteCommands } from "./operations/remote-commands.ts";
-import { resume } from "./operations/resume.ts";
-import { steer } from "./operations/steer.ts";
+import { resume, steer } from "./operations/resume.ts";
 import { createOverlaps } from "./overlaps/overlaps.ts";
-import { subscribeReactions } from "./reactions.ts";
+import { createHostEventRouter, subscribeReactions } from "./reactions.ts";
 import { startAdoption } from "./recovery/adoption.ts";
 import { startHousekeeping } from "./recovery/housekeeping.ts";
+import type { LaunchRequest, ResumeRequest, SteerRequest } from "./requests.ts";
 
 /** Runs all functions, even if some throw. @throws what the first one threw that failed */
 const runEach = (works: (() => void)[]): void => {
@@ -36,35 +40,6 @@ const runEach = (works: (() => void)[]): void => {
     }
   });
   if (faults.length > 0) throw faults[0];
-};
-
-type Operation = (ctx: EngineContext, ...args: never[]) => unknown;
-
-/** Operations as callers have them, who need not name the context. */
-type Bound<Operations> = {
-  [Name in keyof Operations]: Operations[Name] extends (ctx: never, ...args: infer Args) => infer Result
-    ? (...args: Args) => Result
-    : never;
-};
-
-const bind = <Operations extends Record<string, Operation>>(ctx: EngineContext, operations: Operations) =>
-  Object.fromEntries(
-    Object.entries(operations).map(([name, operation]) => [name, (...args: never[]) => operation(ctx, ...args)]),
-  ) as Bound<Operations>;
-
-/** What tools and the status API may ask of tasks. */
-const operations = {
-  launch,
-  resume,
-  steer,
-  cancel,
-  tasksOfOriginal,
-  get: getTask,
-  list: listTasks,
-  find: findTask,
-  transcript: readTranscript,
-  lastWords: readLastWords,
-  reminderFor,
 };
 
 /**
@@ -81,12 +56,24 @@ export const createEngine = (parts: EngineParts) => {
   const ctx = createContext(parts, table);
   const effects = createEffects(ctx);
   const { host, opening, store, clock, log, runtime, progress, remoteRuns, waits, launches, orphanedLaunches } = ctx;
-  const engine = bind(ctx, operations);
+  /** What tools and the status API may ask of tasks. */
+  const operations = {
+    launch: (request: LaunchRequest) => launch(ctx, request),
+    resume: (request: ResumeRequest) => resume(ctx, request),
+    steer: (request: SteerRequest) => steer(ctx, request),
+    cancel: (taskIds: string[]) => cancel(ctx, taskIds),
+    get: (taskId: string) => getTask(ctx, taskId),
+    list: (filter: TaskFilter) => listTasks(ctx, filter),
+    find: (parentSessionID: string, idOrPrefix: string) => findTask(ctx, parentSessionID, idOrPrefix),
+    transcript: (taskId: string, wanted: TranscriptOptions) => readTranscript(ctx, taskId, wanted),
+    lastWords: (sessionID: string) => readLastWords(ctx, sessionID),
+    tasksOfOriginal: (sessionID: string) => tasksOfOriginal(ctx, sessionID),
+    reminderFor: (sessionID: string) => reminderFor(ctx, sessionID),
+  };
 
-  const budgets = createBudgets(ctx);
+  const runLimits = createRunLimits(ctx);
   const notes = createSessionNotes(ctx);
   const reminders = createReminders(ctx, notes);
-  const stopNotifyingOfStaleTasks = notifyOfStaleTasks(ctx, notes);
   const hostOfRequests = remoteRuns?.withReplies(host) ?? host;
   const userRequests = createUserRequests({ ...ctx, host: hostOfRequests }, notes);
   const overlaps = createOverlaps(ctx);
@@ -94,7 +81,7 @@ export const createEngine = (parts: EngineParts) => {
   // What works for other servers.
   const worker = ctx.fleet?.createWorker({
     ...{ host, reads: ctx.reads, runtime, store, progress, directory: ctx.directory },
-    ...{ launch: engine.launch, resume: engine.resume, cancel: engine.cancel, answer: userRequests.answer },
+    ...{ ...operations, answer: userRequests.answer },
     untilEnded: (taskId) =>
       waits.waitForEnd({ taskIds: [taskId], signal: new AbortController().signal, timeoutMs: undefined }),
     patchOf: ctx.worktrees.patchOf,
@@ -102,23 +89,20 @@ export const createEngine = (parts: EngineParts) => {
   });
 
   // What makes up for crashes and missed events.
-  const adoption = startAdoption(ctx, {
-    remind: reminders.remind,
-    onHeartbeat: () => {
-      waits.recheckAll();
-      orphanedLaunches.recheck();
-      worker?.takeOver();
-    },
+  const adoption = startAdoption(ctx, reminders, () => {
+    waits.recheckAll();
+    orphanedLaunches.recheck();
+    worker?.takeOver();
   });
-  const ofPersons = { ...engine, answer: userRequests.answer };
+  const ofPersons = { ...operations, answer: userRequests.answer };
   const runCommands = () => runRemoteCommands(ctx, ofPersons);
-  const stopHousekeeping = startHousekeeping(ctx, runCommands);
+  const stopHousekeeping = startHousekeeping(ctx, { notes, runLimits, runCommands });
 
   subscribeReactions(ctx, userRequests);
-  const onHostEvent = createHostEventRouter(ctx, { budgets, overlaps, adoption, reminders, userRequests });
+  const onHostEvent = createHostEventRouter(ctx, { runLimits, overlaps, adoption, reminders, userRequests });
 
   return {
-    ...engine,
+    ...operations,
     /** Returns a function that returns what a task and its descendants used. */
     usageOf: ctx.usageReader.usageOf,
     /** Reads conversations that other servers have; undefined where this one is in no fleet. */
@@ -178,9 +162,8 @@ export const createEngine = (parts: EngineParts) => {
         opening.close,
         launches.stop,
         userRequests.stop,
-        budgets.stop,
+        runLimits.stop,
         ctx.gates.stopAll,
-        stopNotifyingOfStaleTasks,
         notes.stop,
         ctx.sessionWaits.stop,
         () => {

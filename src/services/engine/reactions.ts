@@ -1,12 +1,95 @@
+// What follows from what: which parts take which event of the host, and what one part does when another announces something.
+import type { HostEvent } from "../../machines/host-events.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import type { EngineContext } from "./context.ts";
+import type { Reminders } from "./delivery/session-notes.ts";
 import type { UserRequests } from "./delivery/user-requests.ts";
+import type { RunLimits } from "./limits/run-limits.ts";
 import { cancelChildren, clear } from "./operations/cancel.ts";
+import type { Overlaps } from "./overlaps/overlaps.ts";
+import type { Adoption } from "./recovery/adoption.ts";
+
+type EventOf<Type extends HostEvent["type"]> = Extract<HostEvent, { type: Type }>;
+
+/**
+ * Creates the function that passes each event of the host to the parts that take its type, in the order in which they
+ * are listed here. The receivers are kept by type, because text events come by the thousand. `at` is epoch milliseconds.
+ */
+export const createHostEventRouter = (
+  ctx: EngineContext,
+  {
+    runLimits,
+    overlaps,
+    adoption,
+    reminders,
+    userRequests,
+  }: { runLimits: RunLimits; overlaps: Overlaps; adoption: Adoption; reminders: Reminders; userRequests: UserRequests },
+): ((event: HostEvent) => void) => {
+  const { runtime, bus, clock, progress, observedAnswers, observedSessions, descendantWork, turns, waits } = ctx;
+  const { ancestorTask, opening, sessionWaits, sessionTree } = ctx;
+
+  const routes = new Map<HostEvent["type"], ((event: never, at: number) => void)[]>();
+  const on = <Type extends HostEvent["type"]>(
+    types: readonly Type[],
+    take: (event: NoInfer<EventOf<Type>>, at: number) => void,
+  ) => {
+    for (const type of types) routes.set(type, [...(routes.get(type) ?? []), take]);
+  };
+
+  /** Counts what is done for a task. What a person does in its session once its run has ended is no part of the task. */
+  const count = (event: HostEvent, at: number, taskId = event.sessionID) => {
+    if (runtime.snapshotOf(taskId)?.context.completedAt === undefined) progress.onHostEvent(event, at, taskId);
+  };
+
+  // First the parts that only observe: the effects of the charts' next steps read what these have recorded.
+  on(["busy", "retrying", "idle", "message", "text", "toolCall"], (event) => {
+    const task = runtime.snapshotOf(event.sessionID);
+    if (task && task.context.completedAt === undefined) observedAnswers.onHostEvent(event);
+  });
+  on(["session", "deleted"], observedSessions.onHostEvent);
+  on(["busy", "retrying", "idle", "deleted", "message", "toolCall"], descendantWork.onHostEvent);
+  on(["message", "deleted"], turns.onHostEvent);
+  // A tool call whose output is stored has delivered its results, for which no notice is due any more.
+  on(["toolCall"], waits.onHostEvent);
+  // What is used counts towards the budgets once progress has it.
+  on(["toolCall", "step", "message", "idle", "deleted"], runLimits.onHostEvent);
+  on(["toolCall", "step", "filesChanged"], (event, at) => {
+    const taskId = ancestorTask(event.sessionID);
+    if (taskId === undefined) return;
+    count(event, at, taskId);
+    runLimits.onUsed(taskId);
+  });
+  on(["toolCall", "filesChanged"], overlaps.onHostEvent);
+  // Whether the process stays decides whether adoption may begin.
+  if (!opening.isProcessStaying()) on(["busy", "retrying", "idle", "deleted"], opening.onHostEvent);
+  if (ctx.options.isHeadless) on(["busy", "retrying"], ({ sessionID }) => adoption.onSessionBusy(sessionID));
+
+  const ofCharts = ["busy", "retrying", "answering", "idle", "error", "deleted", "session", "message"] as const;
+  on([...ofCharts, "asked", "replied"], (event, at) => {
+    if (runtime.concerns(event)) runtime.dispatch({ type: "HOST", at, event });
+  });
+
+  // Then what is done for agents and people, which depends on the charts' new states.
+  on(["compacted"], ({ sessionID }) => reminders.remind(sessionID));
+  on(["idle", "session"], sessionWaits.onHostEvent);
+  on(["session", "deleted"], sessionTree.onHostEvent);
+  on(["asked", "replied", "idle", "deleted"], userRequests.onHostEvent);
+  // Last, when all others have taken the event, the tasks of the session are removed.
+  on(["deleted"], ({ sessionID }) => bus.emit("sessionDeleted", { sessionID }));
+
+  const receive = (event: HostEvent): void => {
+    runtime.renewLease();
+    const at = clock.now();
+    count(event, at);
+    for (const take of routes.get(event.type) ?? []) take(event as never, at);
+  };
+  bus.on("missedHostEvent", receive);
+  return receive;
+};
 
 /**
  * Subscribes the reactions that cross from one part of the engine to another. The steps of a reaction run in the order in
- * which they are listed here. Of the listeners to `taskChanged`, the handling of user requests comes before these reactions, and
- * waits and the status API, which subscribe later, come after them.
+ * which they are listed here. Waits and the status API, which subscribe to `taskChanged` later, come after them.
  */
 export const subscribeReactions = (ctx: EngineContext, userRequests: Pick<UserRequests, "releaseTasks">): void => {
   const { bus, runtime, store, log, launches, noticeRepair, observedAnswers } = ctx;
@@ -16,6 +99,7 @@ export const subscribeReactions = (ctx: EngineContext, userRequests: Pick<UserRe
 
   const onRunEnded = (task: Task): void | Promise<void> => {
     const { sessionID, status } = task;
+    userRequests.releaseTasks([sessionID]);
     worktrees.onRunEnded(task);
     observedAnswers.forget(sessionID);
     if (status === "completed") return;

@@ -3,7 +3,7 @@ import type { TaskContext, UserRequest } from "../../machines/task/events.ts";
 import { isAtRest } from "../../machines/task/machine.ts";
 import { type ClaimedJob, hasEnded, type ModelRef, type Task, type TaskStatus } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
-import { FLEET_WAITER } from "../engine/operations/waiters.ts";
+import { FLEET_WAITER } from "../engine/operations/wait.ts";
 import type { Launched, LaunchRequest, ResumeRequest } from "../engine/requests.ts";
 import type { Host } from "../host/host.ts";
 import { errorMessage } from "../platform/log.ts";

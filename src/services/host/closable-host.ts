@@ -1,5 +1,3 @@
-// OpenCode opens a directory for any call that names it, even `app.log`. So all calls go through one place that is closed
-// first.
 import type { PluginInput } from "@opencode-ai/plugin";
 import type { Log } from "../platform/log.ts";
 import type { Host, HostFailure } from "./host.ts";
@@ -16,6 +14,16 @@ const CLOSED: HostFailure = {
   message: "OpenCode has closed this directory, so the plugin does not call it any more",
 };
 
+/** Wraps a host: what `instead` returns, if anything, is the answer to a call, which is then not made. */
+const wrapped = (host: Host, instead: () => unknown, controls: object = {}): Host =>
+  new Proxy(host, {
+    get: (target, name, receiver) => {
+      if (Object.hasOwn(controls, name)) return Reflect.get(controls, name);
+      const call: unknown = Reflect.get(target, name, receiver);
+      return typeof call === "function" ? (...args: unknown[]) => instead() ?? call.apply(target, args) : call;
+    },
+  });
+
 /**
  * Wraps a host so that it can be closed. OpenCode opens a directory for any call that names it, so a call made after
  * OpenCode closed the directory would start everything there again, perhaps in a process that is ending.
@@ -28,32 +36,15 @@ export const createClosableHost = (host: Host): ClosableHost => {
     },
     isClosed: () => closed,
   };
-  return new Proxy(host, {
-    get: (target, name, receiver) => {
-      if (Object.hasOwn(controls, name)) return Reflect.get(controls, name);
-      const call: unknown = Reflect.get(target, name, receiver);
-      if (typeof call !== "function") return call;
-      return (...args: unknown[]) =>
-        closed ? Promise.resolve({ ok: false, failure: CLOSED }) : call.apply(target, args);
-    },
-  }) as ClosableHost;
+  const refusal = () => (closed ? Promise.resolve({ ok: false, failure: CLOSED }) : undefined);
+  return wrapped(host, refusal, controls) as ClosableHost;
 };
 
 /**
  * Wraps a host so that `before` is called before each call of it: whatever a process does first after it was suspended, the
  * host is asked nothing before that.
  */
-export const createHostAfter = (host: Host, before: () => void): Host =>
-  new Proxy(host, {
-    get: (target, name, receiver) => {
-      const call: unknown = Reflect.get(target, name, receiver);
-      if (typeof call !== "function") return call;
-      return (...args: unknown[]) => {
-        before();
-        return call.apply(target, args);
-      };
-    },
-  });
+export const createHostAfter = (host: Host, before: () => void): Host => wrapped(host, before);
 
 /**
  * Writes to OpenCode's log, under the name of a service. A line that cannot be written is dropped: a log that fails must

@@ -1,6 +1,7 @@
 // The directories that sessions of this process use: those of tasks' worktrees
 // (docs/decisions/243-one-engine-per-project.md), and those that are opened only to be read, which get no engine
 // (docs/decisions/262-reading-a-directory-starts-no-engine.md).
+import type { HostEvent } from "../../machines/host-events.ts";
 import type { Clock } from "../platform/clock.ts";
 
 /**
@@ -38,9 +39,6 @@ const WORK = /^(session|message|permission|question|todo|command|pty)\./;
 
 /** True for an event of the host that shows that somebody works in its directory, and does not only read. */
 export const showsWork = (eventType: string): boolean => WORK.test(eventType);
-
-/** A directory that OpenCode has opened in this process, until it closes it. */
-export type OpenedDirectory = ReturnType<ReadDirectories["open"]>;
 
 /**
  * The directories that are opened in this process only to read something of them. OpenCode opens a directory for any call
@@ -119,3 +117,74 @@ export const createReadDirectories = (clock: Clock) => {
     },
   };
 };
+
+// An interface that is quit opens its directory again in its last second: what was taken over then would end with it.
+
+/**
+ * Milliseconds after which a directory that was closed and opened again shows that the process stays. OpenCode ends at the
+ * latest 5 s after its interface was quit (read in 1.18.33); this is three times that, for a busy machine.
+ */
+export const QUIT_TIMEOUT_MS = 15_000;
+
+/**
+ * Milliseconds for which a session has to be busy to show the same. A process that ends aborts its sessions, which may
+ * report once more that they are busy, but are idle within a tenth of this time (measured).
+ */
+export const AT_WORK_MS = 2_000;
+
+/** Creates the memory of closed directories, one for the process. */
+export const createDirectoryOpenings = (clock: Clock) => {
+  const closedAt = new Map<string, number>();
+  return {
+    open: (directory: string) => {
+      const left = (closedAt.get(directory) ?? Number.NEGATIVE_INFINITY) + QUIT_TIMEOUT_MS - clock.now();
+      let isStaying = left <= 0;
+      let waiting: (() => void)[] = [];
+      /** Cancels the timer of each session that is busy. */
+      const busyTimers = new Map<string, () => void>();
+      const cancelTimer = (sessionID: string) => {
+        busyTimers.get(sessionID)?.();
+        busyTimers.delete(sessionID);
+      };
+      const cancelAllTimers = () => {
+        cancelQuitTimer();
+        for (const sessionID of [...busyTimers.keys()]) cancelTimer(sessionID);
+      };
+      const onStaying = () => {
+        cancelAllTimers();
+        isStaying = true;
+        for (const then of waiting.splice(0)) then();
+      };
+      const cancelQuitTimer = isStaying ? () => undefined : clock.after(left, onStaying);
+      return {
+        /**
+         * False while the process may be ending: the directory was closed a moment ago, and opened again. An interface that is
+         * quit does that: it reloads what it shows when the directory is closed, and so opens it again in its last second.
+         */
+        isProcessStaying: () => isStaying,
+        /** Calls `then` once the process is known to stay; at once where that is known already. Never after `close`. */
+        whenProcessStays: (then: () => void): void => {
+          if (isStaying) then();
+          else waiting.push(then);
+        },
+        /** Handles an event of the host: a session that stays busy shows that the process stays. */
+        onHostEvent: (event: HostEvent): void => {
+          if (isStaying) return;
+          if ((event.type === "busy" || event.type === "retrying") && !busyTimers.has(event.sessionID)) {
+            busyTimers.set(event.sessionID, clock.after(AT_WORK_MS, onStaying));
+          }
+          if (event.type === "idle" || event.type === "deleted") cancelTimer(event.sessionID);
+        },
+        /** To be called when OpenCode closes the directory. */
+        close: (): void => {
+          cancelAllTimers();
+          waiting = [];
+          closedAt.set(directory, clock.now());
+        },
+      };
+    },
+  };
+};
+
+/** A directory that OpenCode has open in this process, from one opening to the next close. */
+export type DirectoryOpening = ReturnType<ReturnType<typeof createDirectoryOpenings>["open"]>;

@@ -3,8 +3,7 @@ import type { Event, Message, Part, ToolPart } from "@opencode-ai/sdk/v2/client"
 import { z } from "zod";
 import type { FileWrite, HostEvent, ToolCallEffect } from "../../machines/host-events.ts";
 import type { UserQuestion } from "../../user-request.ts";
-import { readModelError } from "./model-refusal.ts";
-import { isOwnText, readMessage, toHostSession, toolCallStage } from "./opencode-messages.ts";
+import { isOwnText, readMessage, readModelError, toHostSession, toolCallStage } from "./opencode-messages.ts";
 
 /*
  * What OpenCode's own tools report of a call that has ended, beside their output. Read with care: tools of plugins may have

@@ -79,10 +79,15 @@ const failureOf = (error: unknown, status: number | undefined): HostFailure => (
   ...readError(error),
 });
 
+/** The options of a call of the SDK. */
+export interface CallOptions {
+  signal: AbortSignal;
+}
+
 /** Calls the SDK and returns a result: an `{ error }` response, an exception and a timeout all become failures. */
-export const callSdk = async <T>(
-  call: (signal: AbortSignal) => Promise<SdkResponse<T>>,
-  timeoutMs = CALL_TIMEOUT_MS,
+const callSdk = async <T>(
+  call: (options: CallOptions) => Promise<SdkResponse<T>>,
+  timeoutMs: number,
 ): Promise<HostResult<T | undefined>> => {
   const timeout = new AbortController();
   const timedOut = Promise.withResolvers<never>();
@@ -91,7 +96,7 @@ export const callSdk = async <T>(
     timeout.abort();
   });
   try {
-    const { data, error, response } = await Promise.race([call(timeout.signal), timedOut.promise]);
+    const { data, error, response } = await Promise.race([call({ signal: timeout.signal }), timedOut.promise]);
     if (error === undefined) return { ok: true, value: data };
     return { ok: false, failure: failureOf(error, response?.status) };
   } catch (error) {
@@ -102,8 +107,21 @@ export const callSdk = async <T>(
   }
 };
 
-/** Converts the value of a success. A success without a value becomes a failure. */
-export const mapResult = <T, U>(result: HostResult<T | undefined>, to: (value: T) => U): HostResult<U> => {
+/** Makes a call of the SDK whose answer does not matter. */
+export const perform = async (
+  call: (options: CallOptions) => Promise<SdkResponse<unknown>>,
+): Promise<HostResult<void>> => {
+  const result = await callSdk(call, CALL_TIMEOUT_MS);
+  return result.ok ? { ok: true, value: undefined } : result;
+};
+
+/** Makes a call of the SDK, and converts what it answers. An empty answer is a failure. */
+export const read = async <T, U>(
+  call: (options: CallOptions) => Promise<SdkResponse<T>>,
+  to: (value: T) => U,
+  timeoutMs = CALL_TIMEOUT_MS,
+): Promise<HostResult<U>> => {
+  const result = await callSdk(call, timeoutMs);
   if (!result.ok) return result;
   if (result.value !== undefined) return { ok: true, value: to(result.value) };
   return {
@@ -111,10 +129,6 @@ export const mapResult = <T, U>(result: HostResult<T | undefined>, to: (value: T
     failure: { kind: "unavailable", name: "EmptyResponse", message: "OpenCode sent an empty response" },
   };
 };
-
-/** Drops the value of a success. */
-export const withoutValue = (result: HostResult<unknown>): HostResult<void> =>
-  result.ok ? { ok: true, value: undefined } : result;
 
 /**
  * Creates a client of the whole API. OpenCode hands plugins an older client, which lacks permissions and questions and

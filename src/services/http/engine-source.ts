@@ -1,5 +1,5 @@
+import { statePaths } from "../../machines/chart.ts";
 import { chartsAsJson } from "../../machines/chart-json.ts";
-import { statePaths } from "../../machines/state-paths.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { addUp, entryOf, type FleetServer, hasEnded, type Task, type Usage } from "../../task.ts";

@@ -1,4 +1,4 @@
-import { type StateValue, statePaths } from "../../machines/state-paths.ts";
+import { type StateValue, statePaths } from "../../machines/chart.ts";
 import { parentOfOutbox } from "../../machines/supervisor/machine.ts";
 import type { Inspect, InspectedRef, InspectionEvent } from "../runtime/actor-system.ts";
 import { type InspectedActor, type InspectorStep, MAX_STEPS } from "./protocol.ts";

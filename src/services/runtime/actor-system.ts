@@ -1,15 +1,29 @@
-import type { AnyActorRef, InspectionEvent } from "xstate";
-import { isIdle, type OutboxSnapshot } from "../../machines/outbox/machine.ts";
-import { createSupervisor } from "../../machines/supervisor/actors.ts";
+import {
+  type AnyActorRef,
+  createActor,
+  type EventObject,
+  enqueueActions,
+  type InspectionEvent,
+  type MachineContext,
+  sendParent,
+  sendTo,
+  stopChild,
+} from "xstate";
+import type { OutboxContext, OutboxEffect, OutboxEvent } from "../../machines/outbox/events.ts";
+import { isIdle, type OutboxSnapshot, outboxMachine } from "../../machines/outbox/machine.ts";
 import type { Effect, FailedActor, SupervisorEvent } from "../../machines/supervisor/events.ts";
-import { parentOfOutbox } from "../../machines/supervisor/machine.ts";
-import { hasId } from "../../machines/supervisor/sorted-ids.ts";
-import type { TaskEvent } from "../../machines/task/events.ts";
-import type { TaskSnapshot } from "../../machines/task/machine.ts";
+import {
+  hasId,
+  outboxId,
+  parentOfOutbox,
+  supervisorMachine,
+  type TaskActorInput,
+} from "../../machines/supervisor/machine.ts";
+import type { TaskContext, TaskEffect, TaskEvent } from "../../machines/task/events.ts";
+import { type TaskSnapshot, taskMachine } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
-import { createDeadlines } from "./deadlines.ts";
-import { createTaskIndex } from "./task-index.ts";
+import { createDeadlines, createTaskIndex } from "./chart-index.ts";
 
 /** What the charts did since the last `drain`. */
 export interface Transitions {
@@ -120,12 +134,9 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
   /** Queues the notices of these tasks anew, except those that are known to be delivered. */
   const queueNoticesAgain = (snapshots: TaskSnapshot[]) => {
     for (const { context, value } of snapshots) {
-      if (value.notice === "none" || value.notice === "held" || !context.lastRunResult) continue;
-      supervisor.ref.send({
-        type: "EFFECT",
-        at: clock.now(),
-        effect: { type: "queueNotice", end: context.lastRunResult },
-      });
+      const end = context.lastRunResult;
+      if (value.notice === "none" || value.notice === "held" || !end) continue;
+      supervisor.ref.send({ type: "EFFECT", at: clock.now(), effect: { type: "queueNotice", end } });
     }
   };
 
@@ -158,7 +169,8 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     supervisor.ref.send(event);
     if (supervisor.ref.getSnapshot().status === "error") replaceSupervisor();
     if (event.type === "RESTORE") recordFirst(event.snapshot.context.facts.sessionID);
-    if (event.type === "LAUNCH") transitions.launched.push(...[recordFirst(event.task.facts.sessionID) ?? []].flat());
+    const launched = event.type === "LAUNCH" ? recordFirst(event.task.facts.sessionID) : undefined;
+    if (launched) transitions.launched.push(launched);
   };
 
   return {
@@ -176,8 +188,8 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
       effects = [];
       return taken;
     },
-    /** The snapshots of live tasks by id. */
-    tasks,
+    /** The live tasks. */
+    live,
     /** The snapshots of outboxes that have taken a step, by parent session id. */
     outboxes,
     /** The deadlines of live tasks by id, and of outboxes by parent session id. */
@@ -185,12 +197,6 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     /** True for the session of a live task and for a parent that has an outbox. */
     supervises: (sessionID: string): boolean =>
       tasks.has(sessionID) || hasId(supervisor.ref.getSnapshot().context.outboxes, sessionID),
-    /** Returns the live tasks of a parent session. */
-    tasksOf: live.of,
-    hasTasksOf: live.hasTasksOf,
-    awaitsTasks: live.awaitsTasks,
-    awaitedBy: live.awaitedBy,
-    active: live.active,
     /** Stops the actor of a task. */
     reapTask: (taskId: string) => {
       forgetTask(taskId);
@@ -215,5 +221,105 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     },
     /** Closes the supervisor and lets go of all actors: nothing reaches them any more, so nothing comes from them. */
     stop: () => feed({ type: "CLOSE" }),
+  };
+};
+
+/** Receives what a supervisor and its actors do. */
+interface SupervisorObserver {
+  /** An effect is for the services. */
+  onEffect(effect: Effect): void;
+  /** A task or an outbox took a step. A refused event is no step; nor is the stop of the actor, which is XState's own. */
+  onTaskStep(snapshot: TaskSnapshot, event: TaskEvent): void;
+  onOutboxStep(snapshot: OutboxSnapshot): void;
+  /** An actor threw, and was removed. */
+  onFailure(failed: FailedActor): void;
+  inspect?: Inspect | undefined;
+}
+
+/** Makes a machine report each step of its actors: XState's own observers are given snapshots without their events. */
+const reportingSteps = <Machine, Snapshot extends { status: string }, Event, Scope>(
+  machine: Machine & { transition(before: Snapshot, event: Event, scope: Scope): Snapshot },
+  onStep: (snapshot: Snapshot, event: Event) => void,
+): Machine => {
+  const take = machine.transition.bind(machine);
+  machine.transition = (before, event, scope) => {
+    const after = take(before, event, scope);
+    if (after !== before && after.status === "active") onStep(after, event);
+    return after;
+  };
+  return machine;
+};
+
+/** The action by which an actor sends an effect to the supervisor. */
+const sendEffect = <
+  Context extends MachineContext,
+  Event extends EventObject & { at: number },
+  AnyEffect extends TaskEffect | OutboxEffect,
+>() =>
+  sendParent<Context, Event, AnyEffect, SupervisorEvent, Event>(({ event: { at } }, effect) => ({
+    ...{ type: "EFFECT", at, effect },
+  }));
+
+/**
+ * Creates a supervisor that starts and stops actors, and sends them events. They are its children in all that XState does for
+ * children: they share its system and its observer, send it their effects, and it learns when one throws. Only they are not
+ * listed in its snapshot, where `spawnChild` puts children: XState copies that list for each spawn and each stop, and when the
+ * supervisor ends once for each child, which took 6.7 s with 1,000 of them (measured). So they do not end with it, but are let
+ * go: having no timers, promises or subscriptions, they act only on the supervisor's events.
+ */
+export const createSupervisor = ({ onEffect, onTaskStep, onOutboxStep, onFailure, inspect }: SupervisorObserver) => {
+  const task = reportingSteps(
+    taskMachine.provide({ actions: { emitEffect: sendEffect<TaskContext, TaskEvent, TaskEffect>() } }),
+    onTaskStep,
+  );
+  const outbox = reportingSteps(
+    outboxMachine.provide({ actions: { emitEffect: sendEffect<OutboxContext, OutboxEvent, OutboxEffect>() } }),
+    onOutboxStep,
+  );
+  /** By id: a task's id, or `outboxId` of a parent. */
+  const actors = new Map<string, AnyActorRef>();
+
+  const actorOf = (id: string): AnyActorRef => {
+    const actor = actors.get(id);
+    if (!actor) throw new Error(`The supervisor has no actor ${id}: it must be started before events are sent to it.`);
+    return actor;
+  };
+
+  const machine = supervisorMachine.provide({
+    actions: {
+      perform: (_, effect) => onEffect(effect),
+      reportFailure: (_, failed) => onFailure(failed),
+      // As XState's own spawning does, these create the actor while the action is resolved, and start it as an action.
+      startTask: enqueueActions(({ self, enqueue }, input: TaskActorInput) => {
+        const { sessionID: id } = input.facts;
+        const { value, context } = input;
+        // A restored actor begins with its stored snapshot, which takes no step and has no effects.
+        const restored = value && context ? { snapshot: task.resolveState({ value, context }) } : {};
+        const actor = createActor(task, { parent: self, id, src: "task", input, ...restored });
+        actors.set(id, actor);
+        enqueue(() => void actor.start());
+      }),
+      startOutbox: enqueueActions(({ self, enqueue }, input: { parentSessionID: string }) => {
+        const id = outboxId(input.parentSessionID);
+        const actor = createActor(outbox, { parent: self, id, src: "outbox", input });
+        actors.set(id, actor);
+        enqueue(() => void actor.start());
+      }),
+      tell: sendTo(
+        (_, { id }) => actorOf(id),
+        (_, { event }) => event,
+      ),
+      // By its id where there is no such actor: XState then stops nothing.
+      stop: stopChild((_, { id }) => {
+        const actor = actors.get(id) ?? id;
+        actors.delete(id);
+        return actor;
+      }),
+    },
+  });
+  return {
+    /** Not started yet. */
+    ref: createActor(machine, inspect ? { inspect } : {}),
+    actors: actors as ReadonlyMap<string, AnyActorRef>,
   };
 };

@@ -1,10 +1,15 @@
-// What is known of sessions, whether they have a task or not: how the host described them last, and what launched them.
+// Sessions, whether they have a task or not: how the host described them last, what launched them, and what waits for them.
+import { backoff } from "../../machines/chart.ts";
 import type { HostEvent, HostSession } from "../../machines/host-events.ts";
+import { LOOK_BACKOFF } from "../../machines/outbox/setup.ts";
+import { TASK_LIMITS } from "../../machines/task/setup.ts";
 import type { Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
 import { shareCalls } from "../platform/concurrency.ts";
 import { remember } from "../platform/remember.ts";
 import type { Store } from "../store/store.ts";
+import type { HostReads } from "./host-reads.ts";
 import type { ProgressLog } from "./progress.ts";
 
 /** Number of sessions of which all is remembered, those that changed last: about 1 MB. */
@@ -24,7 +29,7 @@ export const createObservedSessions = () => {
   };
 };
 
-export type ObservedSessions = ReturnType<typeof createObservedSessions>;
+type ObservedSessions = ReturnType<typeof createObservedSessions>;
 
 /** `parentID` is undefined for a session without a parent. `isNew`: it is a child that this process saw being created. */
 interface KnownSession {
@@ -124,4 +129,119 @@ export const createAncestorTask = (
     }
     return undefined;
   };
+};
+
+/** What of a session is waited for: that it becomes idle, or that anything of it changes, an idle one included. */
+type Awaited = "idle" | "change";
+
+/** Creates what lets work that concerns a session wait for events of it, instead of asking the host again and again. */
+export const createSessionWaits = (clock: Clock) => {
+  const waitsBySession = new Map<string, Set<{ what: Awaited; end(): void }>>();
+
+  const endWaits = (sessionID: string, hasHappened: (what: Awaited) => boolean) => {
+    for (const { what, end } of [...(waitsBySession.get(sessionID) ?? [])]) if (hasHappened(what)) end();
+  };
+
+  return {
+    /** Resolves at the next such event of the session, but after `ms` milliseconds at the latest, or when this process stops. */
+    until: (sessionID: string, what: Awaited, ms: number): Promise<void> =>
+      new Promise<void>((resolve) => {
+        const waits = waitsBySession.get(sessionID) ?? new Set();
+        waitsBySession.set(sessionID, waits);
+        const end = () => {
+          cancelTimeout();
+          waits.delete(wait);
+          if (waits.size === 0) waitsBySession.delete(sessionID);
+          resolve();
+        };
+        const wait = { what, end };
+        waits.add(wait);
+        const cancelTimeout = clock.after(ms, end);
+      }),
+    onHostEvent: ({ type, sessionID }: HostEvent) => {
+      if (type === "idle") endWaits(sessionID, () => true);
+      if (type === "session") endWaits(sessionID, (what) => what === "change");
+    },
+    stop: () => {
+      for (const sessionID of [...waitsBySession.keys()]) endWaits(sessionID, () => true);
+    },
+  };
+};
+
+type SessionWaits = ReturnType<typeof createSessionWaits>;
+
+/**
+ * Creates the register of sessions of tasks that another process works on now. What they still do in this one is stopped, and
+ * delayed until then.
+ * @param abort aborts a session, as often as it takes
+ * @param ancestors returns a session and its ancestors
+ */
+export const createLostSessions = (
+  abort: (sessionID: string) => Promise<void>,
+  ancestors: (sessionID: string) => string[],
+) => {
+  const stopping = new Map<string, Promise<void>>();
+  return {
+    /** Aborts a session. Resolves when the host has confirmed that, or was asked in vain as often as it is. */
+    stop: (sessionID: string): Promise<void> => {
+      const stopped = abort(sessionID).finally(() => {
+        if (stopping.get(sessionID) === stopped) stopping.delete(sessionID);
+      });
+      stopping.set(sessionID, stopped);
+      return stopped;
+    },
+    /** Resolves when a session that is being stopped, or an ancestor that is, has stopped; undefined for any other. */
+    untilStopped: (sessionID: string): Promise<void> | undefined => {
+      if (stopping.size === 0) return undefined;
+      const lost = ancestors(sessionID).find((id) => stopping.has(id));
+      return lost === undefined ? undefined : stopping.get(lost);
+    },
+  };
+};
+
+/** What shows whether something in a session is taken back, and that no other process is alive whose events this one misses. */
+interface Sources {
+  reads: Pick<HostReads, "session">;
+  observedSessions: Pick<ObservedSessions, "sessionOf">;
+  store: Pick<Store, "isAlone">;
+  sessionWaits: Pick<SessionWaits, "until">;
+}
+
+const wait = async ({ reads, sessionWaits }: Sources, sessionID: string, isWanted: () => boolean): Promise<void> => {
+  for (let looks = 1; isWanted(); looks += 1) {
+    const session = await reads.session(sessionID);
+    if (!session.ok || !session.value.isReverted) return;
+    await sessionWaits.until(sessionID, "change", backoff(looks, LOOK_BACKOFF));
+  }
+};
+
+/**
+ * Resolves once nothing that a person took back is left in a session: a prompt would delete it for good. Also resolves when
+ * `isWanted` no longer holds, or when the host cannot read the session. Returns undefined where nothing stands in
+ * the way.
+ */
+export const untilNothingIsTakenBack = (
+  sources: Sources,
+  sessionID: string,
+  isWanted: () => boolean,
+): Promise<void> | undefined => {
+  const { observedSessions, store } = sources;
+  const observed = store.isAlone() ? observedSessions.sessionOf(sessionID) : undefined;
+  return observed && !observed.isReverted ? undefined : wait(sources, sessionID, isWanted);
+};
+
+/**
+ * Stops what a prompt begins here, though another process took its task over, or removed it, while the prompt was on its
+ * way: the work would be done twice. The session begins to work a moment after the host has taken the prompt.
+ */
+export const stopWhile = async (
+  host: Pick<Host, "abort">,
+  clock: Clock,
+  sessionID: string,
+  isLost: () => boolean,
+): Promise<void> => {
+  for (let attempt = 0; attempt < TASK_LIMITS.stopAttempts && isLost(); attempt += 1) {
+    await host.abort(sessionID);
+    await sleep(clock, TASK_LIMITS.stopAgainAfter);
+  }
 };

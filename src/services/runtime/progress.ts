@@ -151,5 +151,3 @@ export const createUsageReader = (store: Pick<Store, "below">, progress: Pick<Pr
     ): ((task: CountedTask) => Usage) => usageWith(descendants, ownUsageOf),
   };
 };
-
-export type UsageReader = ReturnType<typeof createUsageReader>;

@@ -21,9 +21,9 @@ import { errorMessage, type Log } from "../platform/log.ts";
 import { LEASE_MS } from "../store/ownership.ts";
 import type { PendingPrompts, Store, TaskRecord } from "../store/store.ts";
 import { type Inspect, startActorSystem, type Transitions } from "./actor-system.ts";
-import { createAlarm } from "./deadlines.ts";
+import { createAlarm } from "./chart-index.ts";
+import type { EngineBus } from "./effects.ts";
 import { type Effects, supervisionFailed } from "./effects.ts";
-import type { EngineBus } from "./engine-events.ts";
 import type { ProgressLog } from "./progress.ts";
 
 /**
@@ -51,7 +51,8 @@ export const createRuntime = ({
   inspect?: Inspect | undefined;
 }) => {
   const actors = startActorSystem(clock, log, inspect);
-  const { tasks, outboxes } = actors;
+  const { live, outboxes } = actors;
+  const tasks = live.snapshots;
   /** The pending prompts of each parent, as they are stored. */
   const storedPrompts = new Map<string, NoticePrompt[]>();
   let isFlushing = false;
@@ -123,7 +124,7 @@ export const createRuntime = ({
 
   const reapOutbox = (parentSessionID: string) => {
     const outbox = outboxes.get(parentSessionID);
-    if ((outbox && !isIdle(outbox)) || actors.hasTasksOf(parentSessionID)) return;
+    if ((outbox && !isIdle(outbox)) || live.hasTasksOf(parentSessionID)) return;
     actors.reapOutbox(parentSessionID);
   };
 
@@ -337,9 +338,9 @@ export const createRuntime = ({
     snapshotOf: (taskId: string): TaskSnapshot | undefined => tasks.get(taskId),
     liveTasks: (): TaskSnapshot[] => [...tasks.values()],
     /** Returns the live tasks that do more than wait for a slot: few, however many wait. */
-    activeTasks: actors.active,
+    activeTasks: live.active,
     /** Returns the live tasks of a parent session. */
-    liveTasksOf: actors.tasksOf,
+    liveTasksOf: live.of,
     /** False for an event of the host that no task and no outbox could do anything with: most are of that kind. */
     concerns: ({ type, sessionID }: HostEvent): boolean => {
       if (type === "error" || type === "deleted") return actors.supervises(sessionID);
@@ -369,11 +370,11 @@ export const createRuntime = ({
       return task === undefined || !hasEnded(task);
     },
     /** True while tasks that this session launched, or a descendant session of it, run, or their results are not delivered. */
-    awaitsTasks: actors.awaitsTasks,
+    awaitsTasks: live.awaitsTasks,
     /** True while runs of such tasks are under way. */
-    awaitsRuns: (sessionID: string): boolean => actors.awaitedBy(sessionID).some(isRunning),
+    awaitsRuns: (sessionID: string): boolean => live.awaitedBy(sessionID).some(isRunning),
     /** True while runs of this parent's tasks are under way. */
-    hasRunningTasks: (parentSessionID: string): boolean => actors.tasksOf(parentSessionID).some(isRunning),
+    hasRunningTasks: (parentSessionID: string): boolean => live.of(parentSessionID).some(isRunning),
     /** Returns the run whose prompt the task is sending, by the id of its first message. */
     runBeingSent: (taskId: string): string | undefined => askTask(taskId, runBeingSent),
     /** Returns the instruction that the task is sending, by its message's id. */

@@ -2,7 +2,7 @@ import type { BudgetedUsage, TaskError } from "../../task.ts";
 import { dollars, duration } from "./amounts.ts";
 
 /** What a task may use, its subtasks included; undefined: without a limit. Cost in US dollars. */
-export type TaskBudget = { [Kind in keyof BudgetedUsage]: number | undefined };
+type TaskBudget = { [Kind in keyof BudgetedUsage]?: number | undefined };
 
 /** What a task has used, and the number of its subtasks, whose usage is included. */
 type Used = BudgetedUsage & { tasks: number };

@@ -11,10 +11,7 @@ interface PluginInstance<Hooks, Event> {
 /** Events that are kept for a project without an instance. Where there are more, its engine finds by asking what it missed. */
 const MAX_KEPT = 1_000;
 
-/** The instances of the plugin in this process by project, and the worktrees that are served. */
-export type PluginInstances<Hooks, Event> = ReturnType<typeof createPluginInstances<Hooks, Event>>;
-
-/** Creates the register of the plugin's instances, one for the process. */
+/** Creates the register of the plugin's instances by project, and of the worktrees that are served: one for the process. */
 export const createPluginInstances = <Hooks, Event>() => {
   type Instance = PluginInstance<Hooks, Event>;
   const instances = new Map<string, Instance>();

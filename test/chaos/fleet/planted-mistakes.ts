@@ -32,8 +32,8 @@ export const fleetMistakes: readonly PlantedMistake[] = [
     mistake: "isInFleet(snapshot);",
     also: {
       file: "src/machines/task/setup.ts",
-      code: "return remote !== undefined && remote.attempts.length > 0 && isSameClaim",
-      mistake: "return remote !== undefined && isSameClaim",
+      code: "remote !== undefined && remote.attempts.length > 0 && isSameClaim",
+      mistake: "remote !== undefined && isSameClaim",
     },
   },
   {

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import type { HostEvent, MessageInfo } from "../../../src/machines/host-events.ts";
 import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import type { OutboxSnapshot } from "../../../src/machines/outbox/machine.ts";
-import { createSupervisor } from "../../../src/machines/supervisor/actors.ts";
 import type { Effect, FailedActor } from "../../../src/machines/supervisor/events.ts";
 import { outboxId } from "../../../src/machines/supervisor/machine.ts";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { lifecyclePath, type TaskSnapshot } from "../../../src/machines/task/machine.ts";
 import { slotOf } from "../../../src/machines/task/slot.ts";
+import { createSupervisor } from "../../../src/services/runtime/actor-system.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 import { promptOf } from "../outbox/driven-outbox.ts";
 

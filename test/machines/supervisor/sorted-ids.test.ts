@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hasId, type SortedIds, withId, withoutId } from "../../../src/machines/supervisor/sorted-ids.ts";
+import { hasId, type SortedIds, withId, withoutId } from "../../../src/machines/supervisor/machine.ts";
 import { seed } from "../../seed.ts";
 
 const changes = fc.array(fc.record({ id: fc.string({ maxLength: 3 }), add: fc.boolean() }), { maxLength: 60 });

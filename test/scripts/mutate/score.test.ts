@@ -5,7 +5,7 @@ import { equivalentMutants } from "../../../scripts/mutate/equivalent-mutants.ts
 import type { MeasuredFiles } from "../../../scripts/mutate/measured.ts";
 import { resultsOf, scoreOf, shareOf } from "../../../scripts/mutate/score.ts";
 
-const FILE = "src/machines/backoff.ts";
+const FILE = "src/machines/chart.ts";
 
 /** A mutant of the file's third line. */
 const mutant = (status: MutantResult["status"], replacement = "0"): MutantResult => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { AT_WORK_MS, QUIT_TIMEOUT_MS } from "../../../src/services/engine/recovery/reopened-directories.ts";
+import { AT_WORK_MS, QUIT_TIMEOUT_MS } from "../../../src/services/host/directories.ts";
 import { HEARTBEAT_MS } from "../../../src/services/store/ownership.ts";
 import { createDurableStage } from "../../fakes/durable-stage.ts";
 import { PARENT, type Stage } from "../../fakes/stage.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readModelError } from "../../../src/services/host/model-refusal.ts";
+import { readModelError } from "../../../src/services/host/opencode-messages.ts";
 
 const api = (statusCode: number | undefined, message = "no", isRetryable = false) => ({
   name: "APIError",

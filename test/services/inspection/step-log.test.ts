@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { statePaths } from "../../../src/machines/state-paths.ts";
+import { statePaths } from "../../../src/machines/chart.ts";
 import { MAX_STEPS } from "../../../src/services/inspection/protocol.ts";
 import { createStepLog, eventName, type StepLog } from "../../../src/services/inspection/xstate-observer.ts";
 

@@ -138,7 +138,7 @@ test("a supervisor that breaks is replaced: its tasks go on, and their ends are 
   expect(actors.outboxes.get("ses_parent2")).toBeUndefined();
   expect(actors.outboxes.get(PARENT)?.context).toMatchObject({ prompt: undefined, queue: [{ taskId: "ses_1" }] });
   task({ type: "RESULT_READ", at: START + 1 });
-  expect(actors.tasks.get("ses_1")?.context).toMatchObject({ result: "12", resultRetrievedAt: START + 1 });
+  expect(actors.live.snapshots.get("ses_1")?.context).toMatchObject({ result: "12", resultRetrievedAt: START + 1 });
 });
 
 test("a task that lives already is not launched a second time", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SupervisorEvent } from "../../../src/machines/supervisor/events.ts";
-import { createAlarm, createDeadlines } from "../../../src/services/runtime/deadlines.ts";
+import { createAlarm, createDeadlines } from "../../../src/services/runtime/chart-index.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
 const HOUR = 3_600_000;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { createDeadlines } from "../../../src/services/runtime/deadlines.ts";
+import { createDeadlines } from "../../../src/services/runtime/chart-index.ts";
 import { seed } from "../../seed.ts";
 
 test("the earliest deadline is that of all that are set, however they were moved and removed", () => {

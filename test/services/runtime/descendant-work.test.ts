@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { HostEvent } from "../../../src/machines/host-events.ts";
 import { createIds } from "../../../src/services/platform/ids.ts";
-import { createDescendantWork } from "../../../src/services/runtime/descendant-work.ts";
+import { createDescendantWork } from "../../../src/services/runtime/observed-runs.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
 /** Milliseconds that the host may take to begin a subagent, or to give its result to its caller. */

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import type { Effect } from "../../../src/machines/supervisor/events.ts";
 import { createEventBus } from "../../../src/services/platform/listeners.ts";
-import type { Effects } from "../../../src/services/runtime/effects.ts";
-import type { EngineEvents } from "../../../src/services/runtime/engine-events.ts";
+import type { Effects, EngineEvents } from "../../../src/services/runtime/effects.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../fakes/disk.ts";

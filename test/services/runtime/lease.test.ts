@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { createEventBus } from "../../../src/services/platform/listeners.ts";
-import type { EngineEvents } from "../../../src/services/runtime/engine-events.ts";
+import type { EngineEvents } from "../../../src/services/runtime/effects.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { LEASE_MS } from "../../../src/services/store/ownership.ts";

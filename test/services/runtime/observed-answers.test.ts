@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { MessageInfo } from "../../../src/machines/host-events.ts";
-import { createObservedAnswers } from "../../../src/services/runtime/observed-answers.ts";
+import { createObservedAnswers } from "../../../src/services/runtime/observed-runs.ts";
 
 const SESSION = "ses_1";
 const answer: MessageInfo = {

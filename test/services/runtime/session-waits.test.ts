@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { HostEvent } from "../../../src/machines/host-events.ts";
-import { createLostSessions, createSessionWaits } from "../../../src/services/runtime/session-waits.ts";
+import { createLostSessions, createSessionWaits } from "../../../src/services/runtime/known-sessions.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
 const setUp = () => {

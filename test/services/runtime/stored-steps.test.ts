@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { createEventBus } from "../../../src/services/platform/listeners.ts";
-import type { EngineEvents } from "../../../src/services/runtime/engine-events.ts";
+import type { EngineEvents } from "../../../src/services/runtime/effects.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import type { Change } from "../../../src/services/store/store.ts";

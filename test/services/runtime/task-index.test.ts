@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { transition } from "xstate";
 import { initialSnapshot, type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
-import { createTaskIndex } from "../../../src/services/runtime/task-index.ts";
+import { createTaskIndex } from "../../../src/services/runtime/chart-index.ts";
 import { taskInput } from "../../fakes/task-input.ts";
 
 const snapshotOf = (id: string, facts: Parameters<typeof taskInput>[1]) =>

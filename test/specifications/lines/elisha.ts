@@ -3,7 +3,7 @@ import { type Entry, lines, type Planted, planted, seenBy, type Unplanted, unpla
 /* What elisha-task-domain says: three tools that answer in JSON, and a reminder after a compaction. */
 
 const TOOLSET = "src/tools/elisha/elisha-toolset.ts";
-const RESULT = "src/tools/elisha/elisha-result.ts";
+const RESULT = "src/tools/elisha/elisha-toolset.ts";
 
 const of = (requirement: string, texts: Record<string, Planted | Unplanted | readonly Planted[]>) =>
   lines(["elisha-task-domain"], requirement, undefined, texts);
@@ -41,7 +41,7 @@ export const ofElisha: readonly Entry[] = [
   ...of("setupTaskHooks", {
     "The task hook injects `<task-context>` guidance after session compaction to remind agents about active tasks.": [
       planted(
-        "src/services/engine/host-event-router.ts",
+        "src/services/engine/reactions.ts",
         'on(["compacted"], ({ sessionID }) => reminders.remind(sessionID));',
         "",
         REMINDED,
@@ -157,13 +157,13 @@ export const ofElisha: readonly Entry[] = [
       "OpenCode stores what a plugin sends as messages of the user: there is no role to choose.",
     ),
     "content: injectedContent": planted(
-      "src/services/engine/delivery/reminders.ts",
+      "src/services/engine/delivery/session-notes.ts",
       "({ text, synthetic: true } as const)",
       '({ text: "" as typeof text, synthetic: true } as const)',
       `setupTaskHooks › ${REMINDED}`,
     ),
     "synthetic: true": planted(
-      "src/services/engine/delivery/reminders.ts",
+      "src/services/engine/delivery/session-notes.ts",
       "({ text, synthetic: true } as const)",
       "({ text, ignored: true } as const)",
       SYNTHETIC,

@@ -3,7 +3,7 @@ import { type Entry, lines, planted, seenBy } from "./entry.ts";
 
 /* What the specifications say of forks: what a child inherits of its parent's conversation, and what it is told of that. */
 
-const SESSION = "src/services/engine/launch/fork-session.ts";
+const SESSION = "src/services/engine/launch/create-session.ts";
 const PLAN = "src/services/engine/launch/fork-plan.ts";
 const TRANSCRIPT = "src/services/text/transcript.ts";
 const TOOLS = "src/tools/tasks/tasks-toolset.ts";

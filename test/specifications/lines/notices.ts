@@ -41,8 +41,8 @@ const RESUME_FAILED = '({ outcome, run }) => outcome === "error" && run > 0';
 /** `Task Progress` counts all tasks of the session. */
 const countsSession = planted(
   COMPOSED,
-  "batch: countTasks(batches.get(end.batchId) ?? []), ",
-  "batch: countTasks(siblings), ",
+  "batch: countTasks(batches.get(end.batchId) ?? [])",
+  "batch: countTasks(siblings)",
 );
 
 /** It counts how many tasks there are, and not how many have ended. */

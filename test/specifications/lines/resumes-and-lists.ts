@@ -8,7 +8,7 @@ import { cutNotice } from "./notices.ts";
 const RESUME = "src/services/engine/operations/resume.ts";
 const LIFECYCLE = "src/machines/task/machine.ts";
 const TOOLS = "src/tools/tasks/tasks-toolset.ts";
-const READ = "src/tools/tasks/read.ts";
+const READ = "src/tools/tasks/tasks-toolset.ts";
 const FORMAT = "src/tools/tasks/format.ts";
 
 const neverCompletes = planted(

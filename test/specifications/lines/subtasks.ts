@@ -3,7 +3,7 @@ import { type Entry, lines, type Planted, planted, seenBy, type Unplanted, unpla
 /* What subagents-and-subtasks says: one tool for each agent, which waits for its subtask. */
 
 const TOOLSET = "src/tools/subtasks/subtasks-toolset.ts";
-const RESULT = "src/tools/subtasks/subtask-result.ts";
+const RESULT = "src/tools/subtasks/subtasks-toolset.ts";
 const VIEW = "src/machines/task/view.ts";
 const SETUP = "src/machines/task/setup.ts";
 const WAIT = "src/services/engine/operations/wait.ts";
@@ -50,11 +50,7 @@ const endNotSeen = planted(
   "const unsubscribe = () => undefined;",
 );
 const notAsked = planted(VIEW, "attention: attentionOf(context),", "");
-const unanswered = planted(
-  SETUP,
-  "return context.userRequests.filter(({ id }) => id !== event.id);",
-  "return context.userRequests;",
-);
+const unanswered = planted(SETUP, "context.userRequests.filter(({ id }) => id !== event.id),", "context.userRequests,");
 
 const PROMPT = "const sent = await host.prompt(schema ? withSchema(prompt, schema) : prompt);";
 const RESULT_OF = "const ended = { taskId: task.sessionID, agentId: task.agent, subTaskStatus: STATUS[task.status] };";
@@ -289,7 +285,7 @@ export const ofSubtasks: readonly Entry[] = [
   ...of("Runtime Manager Requirement (Resuming Child on UIP)", {
     "For `createSubAgent` to block through UIP and still make progress, the process must be running a `RuntimeManager` subscription so that `UserInteractionResponded` events are routed to the correct child runtime.":
       planted(
-        "src/services/engine/host-event-router.ts",
+        "src/services/engine/reactions.ts",
         'if (runtime.concerns(event)) runtime.dispatch({ type: "HOST", at, event });',
         "",
         "a tool call is enough: no event has come and no timer has fired before it",

@@ -12,7 +12,7 @@ const LAUNCH = "src/services/engine/launch/launch.ts";
 const LIFECYCLE = "src/machines/task/machine.ts";
 const VIEW = "src/machines/task/view.ts";
 const TOOLS = "src/tools/tasks/tasks-toolset.ts";
-const READ = "src/tools/tasks/read.ts";
+const READ = "src/tools/tasks/tasks-toolset.ts";
 const FORMAT = "src/tools/tasks/format.ts";
 const PROGRESS = "src/services/runtime/progress.ts";
 
@@ -84,7 +84,7 @@ const status: Entry[] = [
   ...lines(TASKS, "Task Status Management", "Cancel running tasks", {
     'task status changes to "cancelled"': planted(LIFECYCLE, '{ target: "cancelled" },', '{ target: "error" },'),
     "any ongoing execution is terminated gracefully": planted(
-      "src/services/engine/operations/stop-session.ts",
+      "src/services/engine/operations/cancel.ts",
       "const { sessions, results } = await abortAll(host, taskId);",
       'if (taskId) return { type: "STOPPED", at: clock.now() }; const { sessions, results } = await abortAll(host, taskId);',
     ),
@@ -181,7 +181,7 @@ const batches: Entry[] = [
   }),
   ...lines(TASKS, "Batch Task Management", "Group related tasks", {
     "they share the same batchId for correlation": planted(
-      "src/services/engine/launch/batches.ts",
+      "src/services/runtime/observed-runs.ts",
       'return turn.replace(/^msg_/, "batch_");',
       "return turn.replace(/^msg_/, `batch_${Math.random()}`);",
     ),
@@ -206,7 +206,7 @@ const detection: Entry[] = [
     "The system SHALL use `session.idle` events as the primary mechanism for detecting task completion, with polling as a fallback.":
       [
         planted(
-          "src/services/engine/host-event-router.ts",
+          "src/services/engine/reactions.ts",
           '"answering", "idle", "error", "deleted", "session", "message"] as const',
           '"answering", "error", "deleted", "session", "message"] as const',
           "Detect completion via event",

@@ -2,9 +2,9 @@ import type { OutboxEvent } from "../../../machines/outbox/events.ts";
 import type { Effect, SupervisorEvent } from "../../../machines/supervisor/events.ts";
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { Effects } from "../../runtime/effects.ts";
+import { type EffectHandlers, type EffectOf, endRun } from "../../runtime/effects.ts";
 import { gatePrompt } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
-import { type EffectHandlers, type EffectOf, endRun } from "./effect-handler.ts";
 import { createOutboxEffects } from "./outbox-effects.ts";
 import { createTaskEffects } from "./task-effects.ts";
 

@@ -1,15 +1,14 @@
 import type { HostSession, SetAside } from "../../../machines/host-events.ts";
 import type { NoticePrompt, OutboxEvent, Sender } from "../../../machines/outbox/events.ts";
+import { hasEnded, type TaskEntry } from "../../../task.ts";
 import type { HostFailure, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound, whySetAside } from "../../host/sessions.ts";
 import { sleep } from "../../platform/clock.ts";
+import type { EffectHandlers, EffectOf } from "../../runtime/effects.ts";
+import { stopWhile } from "../../runtime/known-sessions.ts";
 import { createEarlierMessages, isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../../runtime/run-outcome.ts";
-import { worktreeLine, worktreeReport } from "../../text/worktree-text.ts";
 import type { EngineContext } from "../context.ts";
-import { roomIn } from "../delivery/fit-results.ts";
-import { composeNotice, reportSetAside, reportUndelivered } from "../delivery/notices.ts";
-import { stopWhile } from "../operations/stop-session.ts";
-import type { EffectHandlers, EffectOf } from "./effect-handler.ts";
+import { composeNotice, reportSetAside, reportUndelivered, roomIn } from "../delivery/notices.ts";
 
 /**
  * Milliseconds from the host's acceptance of a notice to its toast. Before that the host stores the notice and prepares
@@ -22,26 +21,41 @@ const compose = (
   ctx: EngineContext,
   { parentSessionID, queue, room }: EffectOf<"composeNotice">,
 ): NoticePrompt | undefined => {
-  const { store, ids, options, runtime, usageReader, progress, worktrees, noticeRepair } = ctx;
-  const taskOf = (taskId: string) => store.get(taskId)?.task;
+  const { store, worktrees, noticeRepair } = ctx;
   // One that ended at the last moment is left for the next prompt.
   const ready = queue.filter(({ taskId }) => {
-    const task = taskOf(taskId);
+    const task = store.get(taskId)?.task;
     return !task || !worktrees.isCounting(task);
   });
   if (ready.length === 0) return undefined;
-  const worktreeOf = (taskId: string) => {
-    const task = taskOf(taskId);
-    if (!task?.worktree || task.worktree.isShared) return undefined;
-    const changes = worktrees.changesOf(task);
-    return { visible: worktreeLine(taskId, changes), hidden: worktreeReport(task, changes) };
-  };
-  const prompt = composeNotice(ready, store, ids, { ...options.notice, room }, usageReader, {
-    of: ({ taskId }) => ({ receipt: runtime.receiptOf(taskId), worktree: worktreeOf(taskId) }),
-    takeOverlaps: ({ taskId }) => progress.takeUntold(taskId, "caller"),
-  });
+  const prompt = composeNotice(ctx, ready, room);
   noticeRepair.expect(parentSessionID, prompt);
   return prompt;
+};
+
+/**
+ * Returns those of a parent's batches of which no task is at work, in whatever process, and none is being launched. In
+ * `opencode run`, which ends with its agent's answer, nothing is worth waiting for, so that is all of them.
+ */
+export const endedBatches = (
+  { store, launches, options }: Pick<EngineContext, "store" | "launches"> & { options: { isHeadless: boolean } },
+  parentSessionID: string,
+  batchIds: string[],
+): string[] => {
+  /**
+   * True for a task whose end will come by itself and is worth waiting for: not for one that nobody supervises or whose
+   * record is damaged, nor for one that waits for a person or has been silent for too long.
+   */
+  const isAtWork = (entry: TaskEntry): boolean => {
+    if (hasEnded(entry)) return false;
+    const task = store.get(entry.sessionID)?.task;
+    return task !== undefined && task.attention === undefined && store.isAttended(entry.sessionID);
+  };
+  if (options.isHeadless) return batchIds;
+  const launching = new Set(launches.of(parentSessionID).map(({ batchId }) => batchId));
+  return batchIds.filter(
+    (batchId) => !launching.has(batchId) && !store.list({ parentSessionID, batchId }).some(isAtWork),
+  );
 };
 
 /** Creates the handlers of the effects that the outbox of a parent asks for. */
@@ -58,7 +72,7 @@ export const createOutboxEffects = (
   | "reportSetAside"
   | "noticeRejected"
 > => {
-  const { host, clock, log, bus, runtime, reads, worktrees, batches } = ctx;
+  const { host, clock, bus, runtime, reads, worktrees } = ctx;
   const earlierOf = createEarlierMessages();
 
   /** The event for a parent that was not found; undefined for any other failure. */
@@ -78,7 +92,7 @@ export const createOutboxEffects = (
   });
 
   /** A parent that seems to be set aside may have been used again while the host answered: its newest state counts. */
-  const standing = async (parent: HostSession): Promise<HostResult<SetAside | undefined>> => {
+  const whySetAsideNow = async (parent: HostSession): Promise<HostResult<SetAside | undefined>> => {
     const why = await whySetAside(host, parent);
     if (!why.ok || why.value === undefined) return why;
     const newest = await reads.session(parent.id);
@@ -95,7 +109,7 @@ export const createOutboxEffects = (
     // The host answers a call after most of what ends at that moment, so that one notice delivers it all.
     const mayGather = runtime.hasRunningTasks(parentSessionID);
     const parent = await (mayGather || wasRefused ? host : reads).session(parentSessionID);
-    const why = parent.ok ? await standing(parent.value) : parent;
+    const why = parent.ok ? await whySetAsideNow(parent.value) : parent;
     if (parent.ok && why.ok) {
       const sender = await senderOf(parent.value, wasRefused);
       // Of what has ended in the meantime, too.
@@ -172,7 +186,7 @@ export const createOutboxEffects = (
       perform: ({ parentSessionID, batchIds }) => ({
         type: "BATCHES_CHECKED",
         at: clock.now(),
-        ended: batches.ended(parentSessionID, batchIds),
+        ended: endedBatches(ctx, parentSessionID, batchIds),
       }),
     },
     readParent: {
@@ -215,10 +229,7 @@ export const createOutboxEffects = (
     showToasts: {
       perform: async ({ toasts }) => {
         await sleep(clock, TOAST_DELAY_MS);
-        for (const toast of toasts) {
-          const shown = await host.toast(toast);
-          if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
-        }
+        for (const toast of toasts) await ctx.toast(toast);
         return undefined;
       },
     },

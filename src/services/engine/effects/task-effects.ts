@@ -3,6 +3,8 @@ import type { Misfit, Prompt, TaskEvent } from "../../../machines/task/events.ts
 import { besideText, isStop, type ResultSchema, type RunAnswer, type TaskError } from "../../../task.ts";
 import type { HostFailure, HostMessage, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound } from "../../host/sessions.ts";
+import { type EffectHandlers, type EffectOf, endRun } from "../../runtime/effects.ts";
+import { stopWhile, untilNothingIsTakenBack } from "../../runtime/known-sessions.ts";
 import {
   createEarlierMessages,
   determineRunOutcome,
@@ -12,9 +14,7 @@ import {
 } from "../../runtime/run-outcome.ts";
 import { misfitError, misfitPrompt, promptWithSchema } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
-import { notStopped, stopSession, stopWhile } from "../operations/stop-session.ts";
-import { type EffectHandlers, type EffectOf, endRun } from "./effect-handler.ts";
-import { untilNothingIsTakenBack } from "./taken-back.ts";
+import { notStopped, stopSession } from "../operations/cancel.ts";
 
 /**
  * How many messages are read when the newest ones hold no text, no answer or no finished step: an agent that takes more
@@ -32,7 +32,11 @@ const isConclusive = (outcome: RunOutcome): boolean => {
   return outcome.is === "failed" && !isStop(outcome.error);
 };
 
-const toTaskError = ({ name, message }: HostFailure): TaskError => ({ name, kind: "host", message });
+const toTaskError = ({ name, message }: Pick<HostFailure, "name" | "message">): TaskError => ({
+  name,
+  kind: "host",
+  message,
+});
 
 /** Returns the prompt with what its answer must be. */
 const withSchema = (prompt: Prompt, schema: ResultSchema): Prompt => ({
@@ -82,7 +86,7 @@ export const createTaskEffects = (
     // Whatever the host answers: it knows nothing of a worktree that is gone.
     const obstacle = task && worktrees.obstacleTo(task);
     if (obstacle !== undefined) {
-      const error = { name: "WorktreeGone", kind: "host", message: obstacle } as const;
+      const error = toTaskError({ name: "WorktreeGone", message: obstacle });
       return { type: "PROMPT_REFUSED", at: clock.now(), error, retryable: false };
     }
     const run = runtime.runBeingSent(taskId);
@@ -112,12 +116,8 @@ export const createTaskEffects = (
     const stored = prompt.ok ? await host.storeMessage(instruction) : prompt;
     const at = clock.now();
     if (stored.ok) return { type: "STEERING_STORED", at, messageID };
-    const { kind, name, message } = stored.failure;
-    const error = {
-      name,
-      kind: "host",
-      message: `An instruction could not be given to the agent: ${message}`,
-    } as const;
+    const { kind, name, message: reason } = stored.failure;
+    const error = toTaskError({ name, message: `An instruction could not be given to the agent: ${reason}` });
     return { type: "STEERING_REFUSED", at, messageID, error, retryable: kind !== "refused" };
   };
 
@@ -197,7 +197,7 @@ export const createTaskEffects = (
   };
 
   /** Replaces the answer by its JSON, or adds what of it does not fit. */
-  const judged = async (event: TaskEvent, schema: ResultSchema | undefined): Promise<TaskEvent> => {
+  const checkedBySchema = async (event: TaskEvent, schema: ResultSchema | undefined): Promise<TaskEvent> => {
     if (event.type !== "CHECKED_ANSWERED" || !schema) return event;
     const read = await typedResults.read(schema, event.result);
     if ("json" in read) return { ...event, result: read.json };
@@ -227,45 +227,32 @@ export const createTaskEffects = (
     const outcome = read.value;
     if (outcome.is === "answered") {
       const event = answered(effect, outcome, awaitedTasks || runtime.awaitsTasks(taskId));
-      return judged(event, effect.schema);
+      return checkedBySchema(event, effect.schema);
     }
     const at = clock.now();
     const lastStepAt = "lastStepAt" in outcome ? outcome.lastStepAt : undefined;
+    const unanswered = { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt } as const;
     switch (outcome.is) {
       case "busy":
         return { type: "CHECKED_BUSY", at, checkId };
-      case "failed":
-        return {
-          type: "CHECKED_FAILED",
-          at,
-          checkId,
-          completedAt: outcome.completedAt ?? at,
-          error: outcome.error,
-          ...(outcome.model ? { model: outcome.model } : {}),
-          ...(outcome.said === undefined ? {} : { said: outcome.said }),
-        };
+      case "failed": {
+        const { completedAt = at, error, model, said } = outcome;
+        const known = { ...(model ? { model } : {}), ...(said === undefined ? {} : { said }) };
+        return { type: "CHECKED_FAILED", at, checkId, completedAt, error, ...known };
+      }
       case "faulted":
-        // Until the continued run has begun, the host still shows the earlier fault.
-        return outcome.completedAt !== undefined && outcome.completedAt === abortedAt
-          ? { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt }
-          : {
-              type: "CHECKED_HOST_FAULT",
-              at,
-              checkId,
-              error: outcome.error,
-              completedAt: outcome.completedAt,
-              lastStepAt,
-            };
-      case "aborted":
+      case "aborted": {
+        const { completedAt } = outcome;
         // Until the continued run has begun, the host still shows the earlier interruption.
-        if (outcome.completedAt !== undefined && outcome.completedAt === abortedAt) {
-          return { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt };
-        }
-        return { type: "CHECKED_ABORTED", at, checkId, completedAt: outcome.completedAt ?? at, lastStepAt };
+        if (completedAt !== undefined && completedAt === abortedAt) return unanswered;
+        return outcome.is === "faulted"
+          ? { type: "CHECKED_HOST_FAULT", at, checkId, error: outcome.error, completedAt, lastStepAt }
+          : { type: "CHECKED_ABORTED", at, checkId, completedAt: completedAt ?? at, lastStepAt };
+      }
       case "unseen":
         return { type: "CHECKED_UNSEEN", at, checkId, lastStepAt };
       case "unanswered":
-        return { type: "CHECKED_UNANSWERED", at, checkId, lastStepAt };
+        return unanswered;
     }
   };
 

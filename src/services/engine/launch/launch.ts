@@ -1,10 +1,9 @@
-import type { FleetOffer, Worktree } from "../../../task.ts";
+import type { FleetOffer, TaskFacts, Worktree } from "../../../task.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
 import { tooManyTasks } from "../../text/limit-text.ts";
 import type { EngineContext } from "../context.ts";
 import { getTask } from "../operations/read-task.ts";
 import type { Launched, LaunchPlan, LaunchRequest } from "../requests.ts";
-import { fallbackOf, gateOf } from "./agent-rules.ts";
 import { type CreatedSession, createTaskSession } from "./create-session.ts";
 import { planLaunch } from "./launch-plan.ts";
 
@@ -55,6 +54,17 @@ const sessionFor = async (
     : fail(NOT_SERVED);
 };
 
+/** Returns what the options say of tasks of that agent: its gate, and other models. */
+const rulesOf = (agent: string, { gate, fallback }: EngineContext["options"]): Pick<TaskFacts, "gate" | "fallback"> => {
+  const { agents: commands, tries, timeout } = gate;
+  const command = Object.hasOwn(commands, agent) ? commands[agent] : undefined;
+  const models = Object.hasOwn(fallback.agents, agent) ? fallback.agents[agent] : undefined;
+  return {
+    ...(models ? { fallback: { models, after: fallback.after } } : {}),
+    ...(command === undefined ? {} : { gate: { command, tries, timeout } }),
+  };
+};
+
 /** Starts the task in its session. */
 const begin = (
   ctx: EngineContext,
@@ -99,8 +109,7 @@ const begin = (
         ...(worktree ? { worktree } : {}),
         ...(offer.ok && offer.value ? { fleet: offer.value } : {}),
         ...(job ? { job: job.run } : {}),
-        ...fallbackOf(agent, options.fallback),
-        ...gateOf(agent, options.gate),
+        ...rulesOf(agent, options),
         ...(schema ? { schema } : {}),
       },
       run: { index: 0, messageID, partID: ids.parts(1)[0] ?? "", prompt, startedAt: at },
@@ -114,21 +123,21 @@ const begin = (
 };
 
 /** Makes the worktree and the session of a task, and starts it there. */
-const carryOut = async (ctx: EngineContext, request: LaunchRequest, plan: LaunchPlan): Promise<Outcome<Launched>> => {
+const carryOut = async (
+  ctx: EngineContext,
+  request: LaunchRequest,
+  plan: LaunchPlan,
+  cancelled: AbortSignal,
+): Promise<Outcome<Launched>> => {
   if (request.signal.aborted) return fail("The turn was aborted; nothing was launched.");
-  const pending = ctx.launches.begin(request.parentSessionID);
-  const signal = AbortSignal.any([request.signal, pending.signal]);
+  const signal = AbortSignal.any([request.signal, cancelled]);
   const placed = await worktreeFor(ctx, request, plan, signal);
-  if (!placed.ok) {
-    pending.end();
-    return placed;
-  }
+  if (!placed.ok) return placed;
   const worktree = placed.value;
   const offer: Outcome<FleetOffer | undefined> = ctx.fleet
     ? await ctx.fleet.offerFor(ctx.options.gate.agents, request, plan)
     : { ok: true, value: undefined };
   const created = await sessionFor(ctx, request, plan, worktree, signal);
-  pending.end();
   const launched = created.ok ? begin(ctx, request, plan, { worktree, offer }, created.value) : created;
   if (!launched.ok && worktree && !worktree.isShared) await ctx.worktrees.remove(worktree.id);
   return launched;
@@ -139,16 +148,16 @@ const carryOut = async (ctx: EngineContext, request: LaunchRequest, plan: Launch
  * @throws whatever `permit` throws
  */
 export const launch = async (ctx: EngineContext, request: LaunchRequest): Promise<Outcome<Launched>> => {
-  const { store, launches, batches, options } = ctx;
+  const { store, launches, options } = ctx;
   const { parentSessionID, job } = request;
   const { tasksPerParent } = options.budget;
   // Before anything else, since a person may be asked for a permission. Tasks of another server are all of one session.
-  if (!job && store.countOf(parentSessionID) + launches.countOf(parentSessionID) >= tasksPerParent)
+  if (!job && store.countOf(parentSessionID) + launches.of(parentSessionID).length >= tasksPerParent)
     return fail(tooManyTasks(tasksPerParent));
-  return launches.counting(parentSessionID, async () => {
+  return launches.during(parentSessionID, async (underWay) => {
     const plan = await planLaunch(ctx, request);
     if (!plan.ok) return plan;
-    const endLaunch = batches.beginLaunch(parentSessionID, plan.value.batchId);
-    return carryOut(ctx, { ...request, agent: plan.value.agent }, plan.value).finally(endLaunch);
+    underWay.batchId = plan.value.batchId;
+    return carryOut(ctx, { ...request, agent: plan.value.agent }, plan.value, underWay.signal);
   });
 };

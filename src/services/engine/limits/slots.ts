@@ -3,7 +3,7 @@ import { slotOf } from "../../../machines/task/slot.ts";
 import { type Concurrency, limitsFor } from "../../../machines/task/slot-queue.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
-import type { EngineBus } from "../../runtime/engine-events.ts";
+import type { EngineBus } from "../../runtime/effects.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Store } from "../../store/store.ts";
 

@@ -2,10 +2,11 @@ import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { ModelRef, Task } from "../../../task.ts";
 import { errorMessage } from "../../platform/log.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
+import { instructionText } from "../../text/child-prompts.ts";
 import { modelName } from "../../text/model-and-server.ts";
 import { nameOf, own, quoteLine } from "../../text/own-text.ts";
 import type { EngineContext } from "../context.ts";
-import type { ResumeRequest } from "../requests.ts";
+import type { ResumeRequest, SteerRequest } from "../requests.ts";
 import { findTask, getTask } from "./read-task.ts";
 
 /** Returns the model that a task was launched with, and that its next run begins with: the first that a run was refused by. */
@@ -87,6 +88,30 @@ export const resume = async (ctx: EngineContext, request: ResumeRequest): Promis
   progress.begin(sessionID, clock.now(), counted);
   if (found.value.worktree && !found.value.server) sessionDirectories.enter(sessionID, found.value.worktree.directory);
   runtime.send(sessionID, resumeEvent(ctx, request));
+  const task = getTask(ctx, sessionID);
+  return task ? { ok: true, value: task } : fail(`Task ${sessionID} was cleared.`);
+};
+
+/**
+ * Gives a running task a further instruction, which its agent sees at its next step. Returns once the instruction is stored
+ * with the task; from then on it is sent until it is in the child's conversation. A failure says why it was not taken.
+ */
+export const steer = (ctx: EngineContext, { parentSessionID, taskId, prompt, from }: SteerRequest): Outcome<Task> => {
+  const { runtime, clock, ids } = ctx;
+  const found = findTask(ctx, parentSessionID, taskId);
+  if (!found.ok) return found;
+  if (prompt.trim() === "") return fail("The prompt is empty: say what the agent should take into account.");
+  const { sessionID } = found.value;
+  const event: TaskEvent = {
+    type: "STEER",
+    at: clock.now(),
+    messageID: ids.message(),
+    partID: ids.parts(1)[0] ?? "",
+    prompt: instructionText(prompt, from),
+  };
+  const refusal = runtime.refusalReason(sessionID, event);
+  if (refusal !== undefined) return fail(`Task ${sessionID} cannot be steered: it ${refusal}.`);
+  runtime.send(sessionID, event);
   const task = getTask(ctx, sessionID);
   return task ? { ok: true, value: task } : fail(`Task ${sessionID} was cleared.`);
 };

@@ -5,8 +5,23 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Store } from "../../store/store.ts";
 
+/** The waiter of a task that is being cleared, in place of a tool call's id. */
+export const CLEAR_WAITER = "clearing";
+
+/** The waiter of a task that runs for another server, in place of a tool call's id: that server is given the result. */
+export const FLEET_WAITER = "fleet";
+
+/**
+ * The waiter of a task whose caller's turn was aborted, in place of a tool call's id. The caller's session knows that the
+ * task ends, even if this process exits before that.
+ */
+export const ABORT_WAITER = "aborted";
+
+/** True for an ended task that is no news to a session whose turn was aborted: it was cancelled, and nothing else happened. */
+export const isKnownAfterAbort = ({ status, error }: Task): boolean => status === "cancelled" && !error;
+
 /** Which tasks to wait for, and how long. */
-export interface WaitOptions {
+interface WaitOptions {
   taskIds: string[];
   /** Ends the wait when the caller's turn is aborted. */
   signal: AbortSignal;
@@ -15,7 +30,7 @@ export interface WaitOptions {
 }
 
 /** A wait by a tool call whose output delivers the results to its session. */
-export interface WaitRequest extends WaitOptions {
+interface WaitRequest extends WaitOptions {
   /** The session whose tool call waits. */
   sessionID: string;
   /** The id of that tool call, unique within its session only; undefined when the host did not give one. */
@@ -26,7 +41,7 @@ export interface WaitRequest extends WaitOptions {
  * Why a wait ended. `aborted`: the caller's turn was aborted; `stopped`: this process stops all its waits; `elsewhere`: one
  * of the tasks ended in another process, or was taken over by it. Then this call delivers nothing, and notices deliver all.
  */
-export type WaitOutcome = "ended" | "timedOut" | "aborted" | "stopped" | "elsewhere";
+type WaitOutcome = "ended" | "timedOut" | "aborted" | "stopped" | "elsewhere";
 
 /**
  * Milliseconds that the host may take to store the output of a call that has returned (measured: under 50). After that, the
@@ -64,11 +79,12 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
   >();
   /** Number of calls without an id so far. Each gets a different one, so that ending one wait does not end another. */
   let unnamedCalls = 0;
+  /** The open waits, with the session whose call each is, if it is one's. */
   const waits = new Set<{
-    stop(): void;
+    taskIds: readonly string[];
+    caller: string | undefined;
     recheck(): void;
-    isFor(taskIds: ReadonlySet<string>): boolean;
-    letGo(): void;
+    finish(outcome: WaitOutcome): void;
   }>();
   let stopped = false;
 
@@ -109,23 +125,15 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
       const recheck = () => {
         for (const taskId of [...remaining]) check(taskId);
       };
-      const wait = {
-        stop: () => finish("stopped"),
-        recheck,
-        isFor: (lost: ReadonlySet<string>) =>
-          caller !== undefined && (lost.has(caller) || taskIds.some((taskId) => lost.has(taskId))),
-        letGo: () => finish("elsewhere"),
-      };
+      const wait = { taskIds, caller, recheck, finish };
       // Subscribes before checking, so that no end is missed in between.
       const unsubscribe = runtime.subscribe((task: Task) => check(task.sessionID));
-      const cancelTimeout =
-        timeoutMs === undefined
-          ? () => undefined
-          : clock.after(timeoutMs, () => {
-              // First drops the tasks that this process lost while it was suspended.
-              runtime.renewLease();
-              finish("timedOut");
-            });
+      const onTimeout = () => {
+        // First drops the tasks that this process lost while it was suspended.
+        runtime.renewLease();
+        finish("timedOut");
+      };
+      const cancelTimeout = timeoutMs === undefined ? () => undefined : clock.after(timeoutMs, onTimeout);
       signal.addEventListener("abort", abort);
       waits.add(wait);
       runtime.renewLease();
@@ -210,7 +218,7 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
       else if (delivered.length > 0) awaitStoredOutput(sessionID, callID, delivered);
       return outcome;
     },
-    waitForEnd: (options: WaitOptions): Promise<WaitOutcome> => waitForEnd(options),
+    waitForEnd: (options: WaitOptions) => waitForEnd(options),
     /** Re-checks every open wait. A task owned by another process ends without an event in this one. */
     recheckAll: () => {
       for (const { recheck } of [...waits]) recheck();
@@ -229,7 +237,9 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
     /** Ends the waits of calls for tasks which another process has taken over, or whose own session is such a task. */
     onTasksLost: (taskIds: readonly string[]) => {
       const lost = new Set(taskIds);
-      for (const wait of [...waits]) if (wait.isFor(lost)) wait.letGo();
+      for (const { taskIds: waitedFor, caller, finish } of [...waits]) {
+        if (caller !== undefined && [caller, ...waitedFor].some((id) => lost.has(id))) finish("elsewhere");
+      }
       for (const output of unstoredOutputs.values()) output.isRecalled ||= output.taskIds.some((id) => lost.has(id));
     },
     /** Handles an event of the host, which may say whether the output of a call was stored in the conversation. */
@@ -240,7 +250,7 @@ export const createWaits = (runtime: Runtime, store: Store, clock: Clock) => {
     /** Ends all waits and their timers; later waits end at once. */
     stop: () => {
       stopped = true;
-      for (const { stop } of [...waits]) stop();
+      for (const { finish } of [...waits]) finish("stopped");
       // The tasks know which calls waited, so the next process can ask the host whether their output was stored.
       for (const { cancelTimeout } of unstoredOutputs.values()) cancelTimeout();
     },

@@ -4,37 +4,63 @@ import { type OverlapLine, overlapWarning } from "../../text/overlap-text.ts";
 import type { OwnText } from "../../text/own-text.ts";
 import type { EngineContext } from "../context.ts";
 import { getTask } from "../operations/read-task.ts";
-import { createFileLedger, type FileUse } from "./file-ledger.ts";
+
+/** What an agent did with a file. */
+type FileUse = "read" | "wrote";
+
+/** A use of a file by another agent: a write, where it both read and wrote the file. */
+interface OtherUse {
+  sessionID: string;
+  did: FileUse;
+  /** When it last used the file, epoch milliseconds. */
+  at: number;
+}
+
+/**
+ * Creates a ledger of which sessions have used which files. It grows by one small entry for each file that a session uses, until
+ * that is forgotten.
+ */
+const createFileLedger = () => {
+  const uses = new Map<string, Map<string, Omit<OtherUse, "sessionID">>>();
+  const lastWrites = new Map<string, { sessionID: string; at: number }>();
+
+  return {
+    /** Notes that a session used a file at `at`, epoch milliseconds. */
+    note: (sessionID: string, path: string, did: FileUse, at: number) => {
+      const own = uses.get(sessionID) ?? new Map<string, Omit<OtherUse, "sessionID">>();
+      uses.set(sessionID, own);
+      own.set(path, { did: own.get(path)?.did === "wrote" ? "wrote" : did, at });
+      if (did === "wrote") lastWrites.set(path, { sessionID, at });
+    },
+    /** Returns what the other sessions did with a file. */
+    othersOf: (sessionID: string, path: string): OtherUse[] =>
+      [...uses].flatMap(([other, files]) => {
+        const use = other === sessionID ? undefined : files.get(path);
+        return use ? { sessionID: other, ...use } : [];
+      }),
+    /** True if another session's tool was the last one that wrote a file, at `since` or later. It may be forgotten since. */
+    wasWrittenByOther: (sessionID: string, path: string, since: number): boolean => {
+      const last = lastWrites.get(path);
+      return last !== undefined && last.sessionID !== sessionID && last.at >= since;
+    },
+    /** Forgets what a session did, but for its being the last to write a file. */
+    forget: (sessionID: string) => void uses.delete(sessionID),
+    /** Forgets everything. */
+    clear: () => {
+      uses.clear();
+      lastWrites.clear();
+    },
+  };
+};
 
 /** A tool call that has ended. */
-export interface EndedCall {
+interface EndedCall {
   sessionID: string;
   /** What it did; undefined where that is not known. */
   effect: ToolCallEffect | undefined;
   /** False where nothing may be added to its output: it is read by a program. */
   mayAdd: boolean;
 }
-
-/** A task of this process whose run has not ended. */
-interface TaskAtWork {
-  sessionID: string;
-  parentSessionID: string;
-  /** When its run began, epoch milliseconds. */
-  startedAt: number;
-}
-
-/** Counts keys. */
-const createKeyCounts = () => {
-  const counts = new Map<string, number>();
-  return {
-    has: (key: string) => counts.has(key),
-    change: (key: string, by: 1 | -1) => {
-      const count = (counts.get(key) ?? 0) + by;
-      if (count > 0) counts.set(key, count);
-      else counts.delete(key);
-    },
-  };
-};
 
 /** Lines that are kept for a session whose tool calls cannot say them. */
 const MAX_KEPT = 50;
@@ -57,11 +83,11 @@ export const createOverlaps = (ctx: EngineContext) => {
 
   /** The tasks at work, each with its ancestors. */
   const tasksAtWork = new Map<string, readonly string[]>();
-  /** Those tasks, and their ancestors: what others do with files concerns nobody. */
-  const concerned = createKeyCounts();
+  /** True for those tasks and their ancestors: what others do with files concerns nobody. */
+  const isConcerned = (sessionID: string) => [...tasksAtWork.values()].some((chain) => chain.includes(sessionID));
 
   /** Returns a task of this process whose run has not ended. */
-  const atWork = (taskId: string): TaskAtWork | undefined => {
+  const atWork = (taskId: string) => {
     const context = runtime.snapshotOf(taskId)?.context;
     if (!context || context.completedAt !== undefined) return undefined;
     return { sessionID: taskId, parentSessionID: context.facts.parentSessionID, startedAt: context.run.startedAt };
@@ -70,10 +96,7 @@ export const createOverlaps = (ctx: EngineContext) => {
 
   /** Notes whether a task is at work. */
   const follow = (taskId: string) => {
-    const sessions = atWork(taskId) ? ancestors(taskId) : [];
-    for (const sessionID of tasksAtWork.get(taskId) ?? []) concerned.change(sessionID, -1);
-    for (const sessionID of sessions) concerned.change(sessionID, 1);
-    if (sessions.length > 0) tasksAtWork.set(taskId, sessions);
+    if (atWork(taskId)) tasksAtWork.set(taskId, ancestors(taskId));
     else tasksAtWork.delete(taskId);
   };
 
@@ -81,7 +104,7 @@ export const createOverlaps = (ctx: EngineContext) => {
     if (tasksAtWork.size === 0) {
       ledger.clear();
       commandsSince.clear();
-    } else if (!concerned.has(sessionID)) {
+    } else if (!isConcerned(sessionID)) {
       ledger.forget(sessionID);
       commandsSince.delete(sessionID);
     }
@@ -100,7 +123,7 @@ export const createOverlaps = (ctx: EngineContext) => {
     kept.set(sessionID, [...(kept.get(sessionID) ?? []), ...lines].slice(-MAX_KEPT));
 
   /** Notes an overlap with a task's run. Returns whether it is new. */
-  const add = ({ sessionID }: TaskAtWork, overlap: Overlap): boolean => {
+  const add = ({ sessionID }: { sessionID: string }, overlap: Overlap): boolean => {
     if (!progress.addOverlap(sessionID, overlap)) return false;
     storeProgress(sessionID);
     const changed = get(sessionID);
@@ -195,7 +218,7 @@ export const createOverlaps = (ctx: EngineContext) => {
     /** Handles a call that has ended. Returns what is to be added to its output for its agent; undefined where nothing is. */
     onToolCallEnded: ({ sessionID, effect, mayAdd }: EndedCall): OwnText | undefined => {
       const user = ancestorTask(sessionID) ?? sessionID;
-      if (concerned.has(user)) for (const [path, did] of usesOf(effect)) use(user, path, did);
+      if (isConcerned(user)) for (const [path, did] of usesOf(effect)) use(user, path, did);
       const lines = takeLines(user);
       if (lines.length === 0) return undefined;
       if (mayAdd) return overlapWarning(lines, { get, launcher: get(user)?.parentSessionID });
@@ -206,7 +229,7 @@ export const createOverlaps = (ctx: EngineContext) => {
     onHostEvent: (event: HostEvent) => {
       if (event.type === "toolCall" && event.tool === "bash" && event.stage === "begun") {
         const user = ancestorTask(event.sessionID) ?? event.sessionID;
-        if (!commandsSince.has(user) && concerned.has(user)) commandsSince.set(user, clock.now());
+        if (!commandsSince.has(user) && isConcerned(user)) commandsSince.set(user, clock.now());
       }
       if (event.type !== "filesChanged") return;
       const user = ancestorTask(event.sessionID) ?? event.sessionID;

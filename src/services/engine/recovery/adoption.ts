@@ -7,8 +7,9 @@ import { HEARTBEAT_MS } from "../../store/ownership.ts";
 import type { AbandonedWork, TaskRecord } from "../../store/store.ts";
 import { takeoverToast } from "../../text/reminder-text.ts";
 import type { EngineContext } from "../context.ts";
+import type { Reminders } from "../delivery/session-notes.ts";
 import { cancelChildren, untilEnded } from "../operations/cancel.ts";
-import { ABORT_WAITER, CLEAR_WAITER, FLEET_WAITER, isKnownAfterAbort } from "../operations/waiters.ts";
+import { ABORT_WAITER, CLEAR_WAITER, FLEET_WAITER, isKnownAfterAbort } from "../operations/wait.ts";
 
 /** Milliseconds from the start to the first adoption: not at once, for the host waits for its plugins while it starts. */
 const FIRST_ADOPTION_MS = 50;
@@ -28,33 +29,11 @@ const isCall = (waiter: string): boolean => !NO_CALLS.includes(waiter);
 /**
  * Starts the heartbeat, which shows other processes that this one lives, and takes over the tasks of processes that do not live
  * any more. In `opencode run`, which ends with its agent's first answer, only those of sessions that work in this process.
+ * @param onHeartbeat called after each heartbeat
  */
-export const startAdoption = (
-  ctx: EngineContext,
-  {
-    remind,
-    onHeartbeat,
-  }: {
-    /** Reminds the agent of a session of its tasks. */
-    remind(sessionID: string): void;
-    /** Called after each heartbeat. */
-    onHeartbeat(): void;
-  },
-) => {
-  const {
-    store,
-    runtime,
-    host,
-    clock,
-    log,
-    progress,
-    receipts,
-    noticeRepair,
-    sessionTree,
-    worktrees,
-    sessionDirectories,
-  } = ctx;
-  const { opening, orphanedLaunches } = ctx;
+export const startAdoption = (ctx: EngineContext, { remind }: Pick<Reminders, "remind">, onHeartbeat: () => void) => {
+  const { store, runtime, host, clock, log, progress, receipts, noticeRepair, sessionTree, worktrees } = ctx;
+  const { opening, orphanedLaunches, sessionDirectories } = ctx;
   const { isHeadless, recovery } = ctx.options;
   /** Sessions that have worked in this process; kept where only their tasks are adopted. */
   const sessionsHere = new Set<string>();
@@ -170,9 +149,7 @@ export const startAdoption = (
     );
     if (interrupted.length === 0 || isHeadless) return;
     const lostRequests = interrupted.flatMap(({ snapshot }) => snapshot.context.userRequests.map(({ what }) => what));
-    const message = takeoverToast(interrupted.length, lostRequests);
-    const shown = await host.toast({ message, variant: "info" });
-    if (!shown.ok) log.info("a toast could not be shown", { reason: shown.failure.message });
+    await ctx.toast({ message: takeoverToast(interrupted.length, lostRequests), variant: "info" });
   };
 
   let hasAdopted = false;

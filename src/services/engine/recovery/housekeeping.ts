@@ -2,8 +2,9 @@ import { type RepeatOptions, repeat } from "../../platform/clock.ts";
 import { HEARTBEAT_MS } from "../../store/ownership.ts";
 import type { Retention } from "../../store/store.ts";
 import type { EngineContext } from "../context.ts";
+import type { SessionNotes } from "../delivery/session-notes.ts";
 import { stalenessCheck } from "../delivery/stale-tasks.ts";
-import { endOverdueRuns } from "../limits/end-run.ts";
+import type { RunLimits } from "../limits/run-limits.ts";
 
 /** Interval (ms) of the idle poll: long, for it only makes up for events that never came. */
 const IDLE_POLL_INTERVAL_MS = 5_000;
@@ -27,7 +28,10 @@ const SWEEP_PAUSE_MS = 100;
  * Starts everything that recurs, but for the heartbeat, which belongs to adoption. A portion of work that throws is logged
  * and tried again at its next turn. Returns how to stop it all.
  */
-export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => void): (() => void) => {
+export const startHousekeeping = (
+  ctx: EngineContext,
+  { notes, runLimits, runCommands }: { notes: SessionNotes; runLimits: RunLimits; runCommands(): void },
+): (() => void) => {
   const { runtime, host, store, progress, clock, log, descendantWork, worktrees, directory, options } = ctx;
   const { run: runLimit } = options.timeouts;
 
@@ -58,7 +62,7 @@ export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => v
       : [
           {
             every: Math.min(RUN_TIME_INTERVAL_MS, runLimit / 4),
-            work: () => endOverdueRuns(ctx, runLimit),
+            work: runLimits.endOverdueRuns,
             fault: "the time of runs could not be checked",
           },
         ];
@@ -74,7 +78,7 @@ export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => v
   const recurring: RepeatOptions[] = [
     ...runTime,
     { every: IDLE_POLL_INTERVAL_MS, work: pollIdleSessions, fault: "the idle poll failed" },
-    stalenessCheck(ctx),
+    stalenessCheck(ctx, notes),
     {
       every: PROGRESS_STORE_INTERVAL_MS,
       work: () => {
@@ -85,7 +89,7 @@ export const startHousekeeping = (ctx: EngineContext, runRemoteCommands: () => v
     },
     {
       every: COMMANDS_POLL_INTERVAL_MS,
-      work: runRemoteCommands,
+      work: runCommands,
       fault: "the commands of other processes could not be read",
     },
     {

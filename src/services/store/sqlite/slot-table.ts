@@ -1,6 +1,14 @@
-import { type Lane, lanesOf, type QueueWalk, walkQueue } from "../../../machines/task/queue-walk.ts";
 import { retriesAtOf, slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
-import { type LimitedRequest, laneOf, type QueuedRun, type RunsAtWork } from "../../../machines/task/slot-queue.ts";
+import {
+  type Lane,
+  type LimitedRequest,
+  laneOf,
+  lanesOf,
+  type QueuedRun,
+  type QueueWalk,
+  type RunsAtWork,
+  walkQueue,
+} from "../../../machines/task/slot-queue.ts";
 import type { QueuePlace } from "../../../task.ts";
 import type { Owner } from "../ownership.ts";
 import type { TaskRecord } from "../store.ts";

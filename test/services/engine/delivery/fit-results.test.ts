@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { estimateTokenCount } from "tokenx";
 import { expect, test } from "vitest";
-import { type Fit, fitResults } from "../../../../src/services/engine/delivery/fit-results.ts";
+import { type Fit, fitResults } from "../../../../src/services/engine/delivery/notices.ts";
 
 const ENGLISH = "The agent has counted all files of the project, and found twelve of them in three folders. ";
 const CHINESE = "代理已统计项目中的所有文件，并在三个文件夹中找到十二个。";

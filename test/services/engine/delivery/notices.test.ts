@@ -1,11 +1,8 @@
 import { expect, test } from "vitest";
 import type { RunResult } from "../../../../src/machines/task/events.ts";
-import { composeNotice, type Observed } from "../../../../src/services/engine/delivery/notices.ts";
-import { createIds } from "../../../../src/services/platform/ids.ts";
-import { createProgressLog, createUsageReader } from "../../../../src/services/runtime/progress.ts";
+import { composeNotice } from "../../../../src/services/engine/delivery/notices.ts";
 import { toolNames } from "../../../../src/tools/plugin-tools.ts";
-import { createMemory } from "../../../fakes/disk.ts";
-import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
+import { createTestContext } from "../../../fakes/context.ts";
 
 const end = (taskId: string, endedAt: number): RunResult => ({
   taskId,
@@ -19,18 +16,17 @@ const end = (taskId: string, endedAt: number): RunResult => ({
   result: "12",
 });
 
-const UNOBSERVED: Observed = { of: () => ({}), takeOverlaps: () => undefined };
-
-const compose = (
-  queue: RunResult[],
-  limits: { maxResultChars: number; room?: number },
-  observed: Observed = UNOBSERVED,
-) => {
-  const style = { tools: toolNames(["tasks"], "asyncagents"), development: false, ...limits };
-  const clock = createVirtualClock();
-  const store = createMemory().boot(clock);
-  const usage = createUsageReader(store, createProgressLog());
-  return composeNotice(queue, store, createIds(clock), style, usage, observed);
+const compose = (queue: RunResult[], limits: { maxResultChars: number; room?: number }, asked: string[] = []) => {
+  const context = createTestContext();
+  const { room, maxResultChars } = limits;
+  const notice = { tools: toolNames(["tasks"], "asyncagents"), development: false, maxResultChars };
+  const takeUntold = (taskId: string) => {
+    asked.push(taskId);
+    return [];
+  };
+  const { options, progress } = context;
+  const watched = { ...context, options: { ...options, notice }, progress: { ...progress, takeUntold } };
+  return composeNotice(watched, queue, room);
 };
 
 test("a prompt lists results in the order in which the runs ended, whatever their order in the queue", () => {
@@ -60,11 +56,7 @@ test("what an agent wrote before a last message without text takes as much of th
 test("the files that a run shared with others are asked for when the prompt is about it, and not before", () => {
   const asked: string[] = [];
   const queue = Array.from({ length: 60 }, (_, at) => end(`ses_${at}`, at));
-  const takeOverlaps = ({ taskId }: RunResult) => {
-    asked.push(taskId);
-    return undefined;
-  };
-  const { runs } = compose(queue, { maxResultChars: 20_000, room: 0 }, { of: () => ({}), takeOverlaps });
+  const { runs } = compose(queue, { maxResultChars: 20_000, room: 0 }, asked);
   expect(runs.length).toBeLessThan(60);
   expect(asked).toEqual(runs.map(({ taskId }) => taskId));
 });

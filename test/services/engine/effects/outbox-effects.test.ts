@@ -17,6 +17,7 @@ const setUp = (untilNoticeReady: () => Promise<void> | undefined = () => undefin
   const deleted: string[] = [];
   const known: string[] = [];
   const context = createTestContext({ host, clock, log });
+  const launch = { parentSessionID: PARENT, signal: new AbortController().signal, cancel: () => undefined };
   context.bus.on("sessionDeleted", ({ sessionID }) => void deleted.push(sessionID));
   const effects = createEffects({
     ...context,
@@ -30,7 +31,7 @@ const setUp = (untilNoticeReady: () => Promise<void> | undefined = () => undefin
       },
     },
     worktrees: { ...context.worktrees, untilCounted: untilNoticeReady },
-    batches: { ...context.batches, ended: (_, ids) => ids.filter((id) => id === "batch_ended") },
+    launches: { ...context.launches, of: () => [{ ...launch, batchId: "batch_2" }] },
   });
   return { clock, host, log, effects, deleted, known };
 };

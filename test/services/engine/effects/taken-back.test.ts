@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { LOOK_BACKOFF } from "../../../../src/machines/outbox/setup.ts";
-import { untilNothingIsTakenBack } from "../../../../src/services/engine/effects/taken-back.ts";
-import { createSessionWaits } from "../../../../src/services/runtime/session-waits.ts";
+import { createSessionWaits, untilNothingIsTakenBack } from "../../../../src/services/runtime/known-sessions.ts";
 import { createFakeHost, unavailable } from "../../../fakes/fake-host.ts";
 import { createVirtualClock, settled } from "../../../fakes/virtual-clock.ts";
 

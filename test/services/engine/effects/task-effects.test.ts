@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ABORTED } from "../../../../src/machines/host-events.ts";
 import { TASK_LIMITS } from "../../../../src/machines/task/setup.ts";
-import type { EffectOf } from "../../../../src/services/engine/effects/effect-handler.ts";
 import { createEffects } from "../../../../src/services/engine/effects/effects.ts";
 import type { HostMessage } from "../../../../src/services/host/host.ts";
+import type { EffectOf } from "../../../../src/services/runtime/effects.ts";
 import { NEWEST_MESSAGES } from "../../../../src/services/runtime/run-outcome.ts";
 import { createTestContext } from "../../../fakes/context.ts";
 import { createFakeHost, missing, refused, unavailable } from "../../../fakes/fake-host.ts";

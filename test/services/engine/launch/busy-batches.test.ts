@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createBusyBatches } from "../../../../src/services/engine/launch/batches.ts";
+import { endedBatches } from "../../../../src/services/engine/effects/outbox-effects.ts";
+import { createLaunchesUnderWay } from "../../../../src/services/engine/launch/pending-launches.ts";
 import { createMemory } from "../../../fakes/disk.ts";
 import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
 import { type ScriptedTask, START, scriptTask } from "../../store/scripted-task.ts";
@@ -10,12 +11,13 @@ const setUp = (isHeadless = false) => {
   const memory = createMemory();
   memory.keepAlive();
   const store = memory.boot(createVirtualClock(START));
-  const batches = createBusyBatches(store, isHeadless);
+  const launches = createLaunchesUnderWay();
   const [first, second] = [scriptTask("ses_1"), scriptTask("ses_2")];
   for (const task of [first, second]) store.commit(task.launch());
   const { batchId } = first.record().task;
   const end = (task: ScriptedTask) => store.commit(task.answer());
-  return { store, batches, batchId, first, second, end, ended: () => batches.ended(PARENT, [batchId, "batch_other"]) };
+  const ended = () => endedBatches({ store, launches, options: { isHeadless } }, PARENT, [batchId, "batch_other"]);
+  return { store, launches, batchId, first, second, end, ended };
 };
 
 test("a batch has ended with the last of its tasks, and one without tasks has", () => {
@@ -27,13 +29,21 @@ test("a batch has ended with the last of its tasks, and one without tasks has", 
   expect(ended()).toEqual([batchId, "batch_other"]);
 });
 
-test("a launch that is under way is work of its batch, and of no other parent's batch of that name", () => {
-  const { batches, batchId, first, second, end, ended } = setUp();
+test("a launch that is under way is work of its batch, and of no other parent's batch of that name", async () => {
+  const { launches, batchId, first, second, end, ended } = setUp();
   for (const task of [first, second]) end(task);
-  const stored = batches.beginLaunch(PARENT, batchId);
-  batches.beginLaunch("ses_elsewhere", "batch_other");
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stored = launches.during(PARENT, (launch) => {
+    launch.batchId = batchId;
+    return promise;
+  });
+  void launches.during("ses_elsewhere", async (launch) => {
+    launch.batchId = "batch_other";
+    await promise;
+  });
   expect(ended()).toEqual(["batch_other"]);
-  stored();
+  resolve();
+  await stored;
   expect(ended()).toEqual([batchId, "batch_other"]);
 });
 

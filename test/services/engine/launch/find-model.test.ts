@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findModel, nearestNames } from "../../../../src/services/engine/launch/find-model.ts";
+import { findModel, nearestNames } from "../../../../src/services/engine/launch/launch-plan.ts";
 
 const of = (providerID: string, modelID: string, variants: string[] = []) => ({ providerID, modelID, variants });
 

@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { MessageInfo } from "../../../../src/machines/host-events.ts";
-import { COMPARED_MESSAGES, isForkOfLaunch, mayBeFork } from "../../../../src/services/engine/launch/fork-proof.ts";
+import {
+  COMPARED_MESSAGES,
+  isForkOfLaunch,
+  mayBeFork,
+} from "../../../../src/services/engine/launch/pending-launches.ts";
 
 const LAUNCHED = 1_000_000;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTurns } from "../../../../src/services/engine/launch/batches.ts";
+import { createTurns } from "../../../../src/services/runtime/observed-runs.ts";
 import { createFakeHost, unavailable } from "../../../fakes/fake-host.ts";
 import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { overdueRuns } from "../../../../src/services/engine/limits/end-run.ts";
+import { overdueRuns } from "../../../../src/services/engine/limits/run-limits.ts";
 import { tookTooLong } from "../../../../src/services/text/limit-text.ts";
 import type { TaskError } from "../../../../src/task.ts";
 import { START } from "../../../fakes/task-input.ts";
@@ -8,14 +8,8 @@ import { type DrivenTask, queuedTask } from "../../../machines/task/driven-task.
 const LIMIT = 60_000;
 
 /** The errors with which a check at that time ends the run. */
-const endedAt = (task: DrivenTask, at: number): TaskError[] => {
-  const sources = {
-    runtime: { liveTasks: () => [task.snapshot] },
-    clock: { now: () => at },
-    toolCalls: { isToolRunning: () => false },
-  };
-  return overdueRuns(sources, LIMIT).map(({ taken }) => tookTooLong(taken, LIMIT));
-};
+const endedAt = (task: DrivenTask, at: number): TaskError[] =>
+  overdueRuns([task.snapshot], LIMIT, at, () => false).map(({ taken }) => tookTooLong(taken, LIMIT));
 
 test("time in the queue does not count: a run's time begins with its slot", () => {
   const task = queuedTask();

@@ -1,9 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  AT_WORK_MS,
-  createDirectoryOpenings,
-  QUIT_TIMEOUT_MS,
-} from "../../../../src/services/engine/recovery/reopened-directories.ts";
+import { AT_WORK_MS, createDirectoryOpenings, QUIT_TIMEOUT_MS } from "../../../../src/services/host/directories.ts";
 import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
 
 const FOLDER = "/project";

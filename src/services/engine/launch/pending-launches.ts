@@ -1,8 +1,53 @@
+import type { MessageInfo } from "../../../machines/host-events.ts";
 import type { Host, ListedSession } from "../../host/host.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { atMost } from "../../platform/concurrency.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import type { PendingLaunch, Store } from "../../store/store.ts";
-import { COMPARED_MESSAGES, isForkOfLaunch, mayBeFork } from "./fork-proof.ts";
+
+/**
+ * Sessions that are created at a time. An agent may launch hundreds in one message: where the host is slow, each of those
+ * calls would otherwise spend its time waiting for the others, and be given up. Fewer at a time would mix the first tasks'
+ * work into the launching turn, which makes it longer (a hundred launches by 40 % where 20 were created at a time, measured).
+ */
+const MOST_AT_A_TIME = 100;
+
+/** A launch that has not led to a task yet. */
+interface LaunchUnderWay {
+  parentSessionID: string;
+  /** The batch that its task joins; undefined until that is decided. */
+  batchId?: string;
+  /** Aborted when the launch is cancelled. */
+  signal: AbortSignal;
+  cancel(): void;
+}
+
+/** Creates the record of launches that have not led to a task yet: an agent may begin many at once. */
+export const createLaunchesUnderWay = () => {
+  const launches = new Set<LaunchUnderWay>();
+  const of = (parentSessionID: string) => [...launches].filter((launch) => launch.parentSessionID === parentSessionID);
+  return {
+    /** Returns the launches of a session. */
+    of,
+    /** Counts a launch until `work` is done. */
+    during: async <T>(parentSessionID: string, work: (launch: LaunchUnderWay) => Promise<T>): Promise<T> => {
+      const abort = new AbortController();
+      const launch: LaunchUnderWay = { parentSessionID, signal: abort.signal, cancel: () => abort.abort() };
+      launches.add(launch);
+      return work(launch).finally(() => launches.delete(launch));
+    },
+    /** Runs the creation of a session when few enough others are under way. */
+    inTurn: atMost(MOST_AT_A_TIME),
+    /** Cancels the launches of a session that was stopped or deleted. */
+    cancel: (parentSessionID: string) => {
+      for (const launch of of(parentSessionID)) launch.cancel();
+    },
+    /** Cancels all launches. */
+    stop: () => {
+      for (const launch of launches) launch.cancel();
+    },
+  };
+};
 
 /** Returns the metadata by which a session that was created for a launch is found again. */
 export const launchMetadata = (parentSessionID: string, launch: string): Record<string, unknown> => ({
@@ -178,4 +223,44 @@ export const createOrphanedLaunches = (host: Host, store: Store, clock: Clock, l
       for (const orphan of orphans) if (orphan.dueAt !== undefined && orphan.dueAt <= now) void attempt(orphan);
     },
   };
+};
+
+/** Number of newest messages that are compared between a copy and the conversation that was to be copied. */
+export const COMPARED_MESSAGES = 4;
+
+/** How the title of every fork ends. */
+const COPY_TITLE = / \(fork #\d+\)$/;
+
+/** True for a listed session that may be the copy requested by a launch at that time. */
+export const mayBeFork = ({ parentID, title, createdAt }: ListedSession, launchedAt: number): boolean =>
+  parentID === undefined && createdAt >= launchedAt && COPY_TITLE.test(title);
+
+const isBeingWritten = ({ role, isSummary, createdAt, completedAt }: MessageInfo, at: number): boolean =>
+  role === "assistant" && !isSummary && createdAt < at && (completedAt === undefined || completedAt >= at);
+
+/** Returns the messages before the assistant message that called the launching tool. */
+const messagesToCopy = (parent: MessageInfo[], launchedAt: number): MessageInfo[] => {
+  const launching = parent.findLastIndex((message) => isBeingWritten(message, launchedAt));
+  return parent.slice(0, Math.max(0, launching));
+};
+
+/**
+ * True when the newest messages of a copy prove that a launch requested it and that nobody has used it since.
+ *
+ * A launch copies everything before the assistant message that calls the tool and is still being written. People copy
+ * whole conversations, including that message, or everything before one of their own messages: that is what all
+ * interfaces of OpenCode offer (terminal, web, desktop, ACP, `run --fork`), and a copy made later contains whatever came
+ * before it. So no copy made by a person ends where a launch's copy ends. A copy that is incomplete or has grown proves
+ * nothing.
+ *
+ * `parent` and `copy` are the newest messages of the two sessions, oldest first. Copied messages keep their times.
+ */
+export const isForkOfLaunch = (copy: MessageInfo[], parent: MessageInfo[], launchedAt: number): boolean => {
+  const expected = messagesToCopy(parent, launchedAt).slice(-COMPARED_MESSAGES);
+  const newest = copy.slice(-COMPARED_MESSAGES);
+  return (
+    expected.length > 0 &&
+    expected.length === newest.length &&
+    expected.every(({ role, createdAt }, at) => newest[at]?.role === role && newest[at]?.createdAt === createdAt)
+  );
 };

@@ -1,0 +1,65 @@
+// What all charts have in common, and what is said of any of them.
+import { assertEvent, type EventObject } from "xstate";
+
+type Transition = string | { target?: string; description?: string };
+
+interface State {
+  on?: Record<string, Transition | Transition[]>;
+  states?: Record<string, State>;
+}
+
+const mapped = <Value, Result>(record: Record<string, Value>, change: (value: Value, key: string) => Result) =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
+
+const withMeanings = (meanings: Record<string, string>, state: State): State => ({
+  ...state,
+  ...(state.on && {
+    on: mapped(state.on, (transitions, event) => {
+      const describe = (transition: Transition) => {
+        const own = typeof transition === "string" ? { target: transition } : transition;
+        return { ...own, description: [meanings[event], own.description].filter(Boolean).join(" ") };
+      };
+      return Array.isArray(transitions) ? transitions.map(describe) : describe(transitions);
+    }),
+  }),
+  ...(state.states && { states: mapped(state.states, (inner) => withMeanings(meanings, inner)) }),
+});
+
+/**
+ * Returns the chart with a description at each transition: first the meaning of its event, which is written once, beside its
+ * type, then the transition's own description. The pictures and the API show it. Nothing else changes.
+ */
+export const withEventDescriptions = <const Chart>(meanings: Record<string, string>, chart: Chart): Chart =>
+  withMeanings(meanings, chart as State) as Chart;
+
+/** A machine's state in XState's form: nested by the names of the states. */
+export type StateValue = string | { [name: string]: StateValue | undefined };
+
+/** Returns the innermost states of a state value as dotted paths, such as `run.working`. */
+export const statePaths = (value: StateValue | undefined): string[] => {
+  if (value === undefined) return [];
+  if (typeof value === "string") return [value];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const below = statePaths(inner);
+    return below.length === 0 ? [name] : below.map((path) => `${name}.${path}`);
+  });
+};
+
+/** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
+export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>
+  Math.min(first * 2 ** (tries - 1), longest);
+
+/**
+ * Returns what a chart wraps functions of its actions and guards in that read an event of one type, or of a few: they are
+ * used with no other.
+ */
+export const readingEvents =
+  <Context, Event extends EventObject>() =>
+  <const Type extends Event["type"], Result>(
+    types: Type | readonly Type[],
+    read: (args: { context: Context; event: Extract<Event, { type: Type }> }) => Result,
+  ) =>
+  ({ context, event }: { context: Context; event: Event }): Result => {
+    assertEvent(event as EventObject, types);
+    return read({ context, event: event as Extract<Event, { type: Type }> });
+  };
