@@ -8,9 +8,8 @@ import type { Store } from "../store/store.ts";
 import { nameOf, own, quoteLine } from "../text/own-text.ts";
 import { headOf, isPublished, requireCommit } from "../worktrees/git/commit.ts";
 import { treeAt } from "../worktrees/git/working-tree.ts";
-import type { Broker, BrokerFailure } from "./broker.ts";
+import type { Broker, BrokerFailure, Membership } from "./broker.ts";
 import { limitKey } from "./leases.ts";
-import type { Membership } from "./membership.ts";
 import { type Job, poolOfServer, RESUME_PRIORITY, VERSION } from "./wire-messages.ts";
 
 /*

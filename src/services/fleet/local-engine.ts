@@ -12,15 +12,12 @@ import type { HostReads } from "../runtime/host-reads.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
-import type { Membership } from "./membership.ts";
+import type { Membership } from "./broker.ts";
 import { countSteps } from "./steps.ts";
 import { type Ended, type Job, packPatch, type RunName } from "./wire-messages.ts";
 
 /** What a worker reports of a run that has ended. */
-export type RunReport = Pick<
-  Ended,
-  "outcome" | "completedAt" | "result" | "incomplete" | "earlierText" | "error" | "receipt" | "steps" | "patch"
->;
+export type RunReport = Omit<Ended, "v" | "type" | "at" | "nonce" | "claim">;
 
 /** The engine that works on runs of other servers, as tasks of its own. */
 export interface WorkerEngine {

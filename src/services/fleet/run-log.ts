@@ -1,8 +1,14 @@
-import type { RemoteRun } from "../../machines/task/events.ts";
+import { createHash } from "node:crypto";
+import type { HostEvent } from "../../machines/host-events.ts";
+import type { RemoteRun, UserRequest } from "../../machines/task/events.ts";
 import { isNewer, isSameClaim } from "../../machines/task/setup.ts";
-import type { Claim } from "../../task.ts";
-import type { Broker, PlacedEntry } from "./broker.ts";
-import type { EntryOf, RunName } from "./wire-messages.ts";
+import { isInFleet } from "../../machines/task/slot.ts";
+import { besideText, type Claim, type Worktree } from "../../task.ts";
+import { errorMessage } from "../platform/log.ts";
+import type { Worktrees } from "../worktrees/worktrees.ts";
+import type { Broker, Membership, PlacedEntry } from "./broker.ts";
+import type { StepsTarget } from "./steps.ts";
+import { type Ended, type EntryOf, type RunName, unpackPatch } from "./wire-messages.ts";
 
 /** What the log of a run says. */
 export interface RunLog {
@@ -53,7 +59,7 @@ export const readLog = (entries: readonly PlacedEntry[]): RunLog => {
 };
 
 /** Returns the requests of the agent that nobody has replied to. */
-export const openRequestsIn = ({ asked, replies, ended }: RunLog): RunLog["asked"] =>
+const openRequestsIn = ({ asked, replies, ended }: RunLog): RunLog["asked"] =>
   ended ? [] : asked.filter(({ id }) => replies.every(({ requestId }) => requestId !== id));
 
 /** True where a claim is no longer the one that counts. */
@@ -75,4 +81,89 @@ export const hasForgotten = ({ claims }: RunLog, known: RemoteRun | undefined): 
 export const findLog = async (broker: Broker, name: RunName): Promise<RunLog | undefined> => {
   const read = await broker.read(name);
   return read.is === "read" ? readLog(read.entries) : undefined;
+};
+
+/** What a run on another server is reported to: the engine that launched its task. */
+export interface ReportTarget extends StepsTarget {
+  /** Makes a worktree of what a task changed on another server. */
+  receiveChanges: Worktrees["receive"];
+  /** Takes what happens on another server as if this host had reported it. */
+  onHostEvent(event: HostEvent): void;
+}
+
+/** Names the worktree of what was changed: the same, however often the log is read. */
+const idOfChanges = (taskId: string, { epoch, seq }: Claim): string =>
+  createHash("sha256").update(`${taskId} ${epoch} ${seq}`).digest("hex").slice(0, 8);
+
+/** Makes a worktree of what the agent changed on the other server; undefined where that is nothing, or cannot be applied. */
+const changesIn = async (
+  { log }: Membership,
+  { charts, receiveChanges }: ReportTarget,
+  taskId: string,
+  { patch }: Ended,
+  claim: Claim,
+): Promise<Worktree | undefined> => {
+  const { facts, remote } = charts().snapshotOf(taskId)?.context ?? {};
+  if (patch === undefined || !facts?.fleet) return undefined;
+  const { directory, fleet } = facts;
+  const id = idOfChanges(taskId, claim);
+  const refuse = (reason: string) =>
+    log.error("what a task changed on another server could not be taken over", { taskId, reason });
+  try {
+    const change = { id, task: facts, directory, commit: fleet.commit, before: remote?.worktree };
+    const received = await receiveChanges({ ...change, patch: unpackPatch(patch) });
+    return received.ok ? received.value : void refuse(received.reason);
+  } catch (error) {
+    // What another server sends may be anything.
+    return void refuse(errorMessage(error));
+  }
+};
+
+/** Opens requests that the agent has made there, and closes those that were answered. */
+const reportRequests = ({ charts, onHostEvent }: ReportTarget, taskId: string, open: readonly UserRequest[]): void => {
+  const known = charts().snapshotOf(taskId)?.context.userRequests ?? [];
+  const isIn = (requests: readonly UserRequest[], { id }: UserRequest) => requests.some((one) => one.id === id);
+  for (const request of known.filter((one) => !isIn(open, one))) {
+    onHostEvent({ type: "replied", sessionID: taskId, requestID: request.id });
+  }
+  for (const request of open.filter((one) => !isIn(known, one))) {
+    onHostEvent({ type: "asked", sessionID: taskId, request });
+  }
+};
+
+/** Sends a task's chart the claims of a run's log, the requests, and how the run ended. The chart refuses what it knows already. */
+export const reportRun = async (
+  member: Membership,
+  target: ReportTarget,
+  { task: taskId, run }: RunName,
+  found: RunLog,
+): Promise<void> => {
+  const { clock } = member;
+  const { charts, onSteps } = target;
+  const { claims, ended } = found;
+  const isUnderWay = () => {
+    const snapshot = charts().snapshotOf(taskId);
+    // It may be worked on here by now, or in a later run.
+    return snapshot !== undefined && snapshot.context.run.index === run && isInFleet(snapshot);
+  };
+  if (!isUnderWay()) return;
+  for (const { at, entry } of claims) {
+    const { server, replaces } = entry;
+    const isNewestForgotten = hasForgotten(found, charts().snapshotOf(taskId)?.context.remote);
+    const more = { ...(replaces ? { replaces } : {}), ...(isNewestForgotten ? { isNewestForgotten } : {}) };
+    charts().send(taskId, { type: "REMOTE_CLAIMED", at: clock.now(), claim: at, server, ...more });
+  }
+  reportRequests(target, taskId, openRequestsIn(found));
+  if (!ended) return;
+  if (!ended.claim) return charts().send(taskId, { type: "CLOSED", at: clock.now() });
+  const { claim, outcome, completedAt, result, error, receipt } = ended;
+  const worktree = await changesIn(member, target, taskId, ended, claim);
+  if (!isUnderWay()) return;
+  const at = clock.now();
+  if (ended.steps) onSteps(taskId, ended.steps, Math.min(at, Date.parse(ended.steps.lastUpdate)));
+  charts().send(taskId, {
+    ...{ type: "REMOTE_ENDED", at, claim, outcome, completedAt, result, error, receipt },
+    ...besideText(ended),
+    ...(worktree ? { worktree } : {}),
+  });
 };

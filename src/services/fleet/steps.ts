@@ -7,7 +7,7 @@ import { repeat } from "../platform/clock.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
-import type { Membership } from "./membership.ts";
+import type { Membership } from "./broker.ts";
 import { RunName, readAs, Steps, VERSION } from "./wire-messages.ts";
 
 /*

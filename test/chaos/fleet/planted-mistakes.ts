@@ -27,7 +27,7 @@ export const fleetMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "what is written of a run counts for the next one",
-    file: "src/services/fleet/run-reports.ts",
+    file: "src/services/fleet/run-log.ts",
     code: "snapshot.context.run.index === run && isInFleet(snapshot);",
     mistake: "isInFleet(snapshot);",
     also: {
@@ -291,8 +291,8 @@ export const fleetMistakes: readonly PlantedMistake[] = [
   {
     name: "a slot stays taken when its run is begun",
     file: "src/services/fleet/worker.ts",
-    code: "      taking -= 1;\n      if (isTrue) return;",
-    mistake: "      if (isTrue) return;\n      taking -= 1;",
+    code: "      taking -= 1;\n      if (!isTrue) lookForJobs();",
+    mistake: "      if (isTrue) return;\n      taking -= 1;\n      lookForJobs();",
   },
   {
     name: "a server that starts again renews no permit",
@@ -320,7 +320,7 @@ export const fleetMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "an origin shows for ever what an agent has asked",
-    file: "src/services/fleet/run-reports.ts",
+    file: "src/services/fleet/run-log.ts",
     code: "for (const request of known.filter((one) => !isIn(open, one))) {",
     mistake: 'for (const request of known.filter((one) => !isIn(open, one) && one.id === "")) {',
   },
@@ -363,9 +363,9 @@ export const fleetMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "changes are made a worktree of under another id each time",
-    file: "src/services/fleet/run-reports.ts",
-    code: "id: idOfChanges(taskId, claim),",
-    mistake: "id: idOfChanges(taskId, { ...claim, seq: clock.now() }),",
+    file: "src/services/fleet/run-log.ts",
+    code: "const id = idOfChanges(taskId, claim);",
+    mistake: "const id = idOfChanges(taskId, { ...claim, seq: Math.random() });",
   },
   {
     name: "a server forgets what was changed",

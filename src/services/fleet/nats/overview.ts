@@ -1,9 +1,17 @@
 import type { JetStreamManager } from "@nats-io/jetstream";
 import { readLog } from "../run-log.ts";
 import { Job, type RunName, runLease } from "../wire-messages.ts";
-import { holderIn, json, type ModelLimits, readEntries, readLimits } from "./stored.ts";
 import * as names from "./streams.ts";
-import { type FleetSettings, readSettings, streamInfo } from "./streams.ts";
+import {
+  type FleetSettings,
+  holderIn,
+  json,
+  type ModelLimits,
+  readEntries,
+  readLimits,
+  readSettings,
+  streamInfo,
+} from "./streams.ts";
 
 /** The jobs of a pool. */
 export interface PoolOverview {

@@ -3,6 +3,7 @@
 import type { BigIntStats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { z } from "zod";
 import { REPOSITORY } from "./commit.ts";
 import { byteItems, GitError, git, gitOnObjects, isText, type ObjectsRepository, type WorkingTree } from "./git.ts";
 
@@ -14,19 +15,18 @@ export interface ChangedEntry {
 }
 
 /** What is put in place by one rename: a file, a link, or a folder of new files; or what is taken away. */
-interface Unit {
+export const PlannedUnit = z.object({
   /** From the top of the tree. */
-  path: string;
+  path: z.string(),
   /** What is there before. */
-  had: "nothing" | "file" | "folder";
+  had: z.enum(["nothing", "file", "folder"]),
   /** Something new comes there. */
-  gets: boolean;
-}
-
-/** A unit, and what was there when it was planned, see `contentMark`. */
-export interface PlannedUnit extends Unit {
-  before: string;
-}
+  gets: z.boolean(),
+  /** What was there when it was planned, see `contentMark`. */
+  before: z.string(),
+});
+export type PlannedUnit = z.infer<typeof PlannedUnit>;
+type Unit = Omit<PlannedUnit, "before">;
 
 const ABSENT = "000000";
 

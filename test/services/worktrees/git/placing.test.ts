@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { forgetPlaced, recover } from "../../../../src/services/worktrees/git/placing-journal.ts";
+import { forgetPlaced, recover } from "../../../../src/services/worktrees/git/placing.ts";
 import { newRepository, type Repository, temporaryFolder } from "../../../fakes/repository.ts";
 import { apply, branchOff, type Tree } from "./branch-off.ts";
 import { treeOfFiles } from "./tree-of-files.ts";
