@@ -1,7 +1,4 @@
-import type { Claim, FleetServer } from "../../task.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Log } from "../platform/log.ts";
-import type { Outcome } from "../platform/result.ts";
+import type { Claim } from "../../task.ts";
 import type { Answer, AnswerTo, Presence, Question } from "./questions.ts";
 import type { Entry, Job, RunName } from "./wire-messages.ts";
 
@@ -117,35 +114,4 @@ export interface Broker {
   /** Calls `listener` whenever the broker is reached, the first time and each time after: hints may have been missed. */
   onReached(listener: () => void): () => void;
   close(): Promise<void>;
-}
-
-/** This server's place in a fleet, as the options define it. */
-export interface Membership {
-  broker: Broker;
-  server: FleetServer;
-  /** The project whose servers take each other's jobs. */
-  pool: string;
-  /** The project as people know it. */
-  project: string;
-  /** How many runs of other servers this one works on at once. */
-  work: number;
-  /** The agents whose tasks are for other servers. */
-  offer: readonly string[];
-  /** Of the plugin. */
-  version: string;
-  /** How often a run may be begun. */
-  attempts: number;
-  /** Milliseconds for which a job waits for a worker. */
-  patience: number;
-  /** What is known of commits. */
-  commits: {
-    /** Returns the commit that is checked out in a directory, where others can fetch it; a failure says why they cannot. */
-    published(directory: string): Promise<Outcome<string>>;
-    /** Returns why a commit cannot be had in a directory, where it is fetched if need be; undefined where it can. */
-    obstacle(directory: string, commit: string): Promise<string | undefined>;
-  };
-  clock: Clock;
-  log: Log;
-  /** Returns an id that nothing else has. */
-  newId(): string;
 }

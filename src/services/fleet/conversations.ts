@@ -1,13 +1,12 @@
 import type { Elsewhere } from "../engine/requests.ts";
-import type { Host, HostResult, SpokenMessage, SpokenPart } from "../host/host.ts";
-import type { Log } from "../platform/log.ts";
+import type { HostResult, SpokenMessage, SpokenPart } from "../host/host.ts";
 import { truncate } from "../platform/plain-text.ts";
 import { fail } from "../platform/result.ts";
-import type { Store } from "../store/store.ts";
 import { nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
 import { noSuchMessage, type Passage, passageOf, writePassage } from "../text/transcript.ts";
 import type { Broker, BrokerFailure } from "./broker.ts";
 import { findTaskFor } from "./local-engine.ts";
+import type { Membership, WorkerEngine } from "./member.ts";
 import type { AnswerOf, QuestionOf } from "./questions.ts";
 import { ANSWER_BYTES, CUT, type RunName, VERSION } from "./wire-messages.ts";
 
@@ -50,11 +49,7 @@ export const createRemoteConversations = (broker: Pick<Broker, "ask">, origin: s
 });
 
 /** What the conversations of this server's tasks are read with. */
-export interface ConversationSource {
-  host: Pick<Host, "conversation" | "rawMessages">;
-  store: Pick<Store, "get" | "list">;
-  log: Log;
-}
+type ConversationSource = Pick<WorkerEngine, "host" | "store"> & Pick<Membership, "log">;
 
 /** Reads the session of the task that works for another one; undefined where that is not here. */
 const readFor = async <T>(

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { LaunchPlan, LaunchRequest } from "../engine/requests.ts";
 import { errorMessage } from "../platform/log.ts";
-import type { Membership } from "./broker.ts";
 import { answerConversation, answerMessages, createRemoteConversations } from "./conversations.ts";
 import { createFleetView } from "./fleet-view.ts";
 import { offerFor } from "./jobs.ts";
-import { createLocalEngine, type WorkerEngine } from "./local-engine.ts";
-import { createRemoteRuns, type OriginEngine } from "./origin.ts";
+import { createLocalEngine } from "./local-engine.ts";
+import type { Membership, OriginEngine, WorkerEngine } from "./member.ts";
+import { createRemoteRuns } from "./origin.ts";
 import { type Answer, EVERYBODY, type Presence, type Question } from "./questions.ts";
 import { VERSION } from "./wire-messages.ts";
 import { createWorker } from "./worker.ts";

@@ -7,10 +7,10 @@ import type { Host, HostResult } from "../host/host.ts";
 import { repeat } from "../platform/clock.ts";
 import { createOneAtATime } from "../platform/concurrency.ts";
 import { errorMessage } from "../platform/log.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import type { BrokerFailure, Membership } from "./broker.ts";
-import { type JobSource, jobFor, mayResume } from "./jobs.ts";
-import { findLog, type ReportTarget, type RunLog, reportRun } from "./run-log.ts";
+import type { BrokerFailure } from "./broker.ts";
+import { jobFor, mayResume } from "./jobs.ts";
+import type { Membership, OriginEngine } from "./member.ts";
+import { findLog, type RunLog, reportRun } from "./run-log.ts";
 import { listenToSteps } from "./steps.ts";
 import {
   aboutQueue,
@@ -25,11 +25,6 @@ import {
 
 /** How often an entry is tried to be written where others write as well. */
 const ATTEMPTS = 5;
-
-/** The engine that launches tasks for other servers. */
-export interface OriginEngine extends JobSource, ReportTarget {
-  charts(): Pick<Runtime, "send" | "snapshotOf" | "liveTasks">;
-}
 
 /** True for a task that was meant for other servers, and runs here. */
 const isWorkedOnHere = (snapshot: TaskSnapshot): boolean => {

@@ -1,13 +1,12 @@
+// Reads the log of a run, which alone says what happened to it, and reports that to the chart of its task.
 import { createHash } from "node:crypto";
-import type { HostEvent } from "../../machines/host-events.ts";
 import type { RemoteRun, UserRequest } from "../../machines/task/events.ts";
 import { isNewer, isSameClaim } from "../../machines/task/setup.ts";
 import { isInFleet } from "../../machines/task/slot.ts";
 import { besideText, type Claim, type Worktree } from "../../task.ts";
 import { errorMessage } from "../platform/log.ts";
-import type { Worktrees } from "../worktrees/worktrees.ts";
-import type { Broker, Membership, PlacedEntry } from "./broker.ts";
-import type { StepsTarget } from "./steps.ts";
+import type { Broker, PlacedEntry } from "./broker.ts";
+import type { Membership, OriginEngine } from "./member.ts";
 import { type Ended, type EntryOf, type RunName, unpackPatch } from "./wire-messages.ts";
 
 /** What the log of a run says. */
@@ -83,14 +82,6 @@ export const findLog = async (broker: Broker, name: RunName): Promise<RunLog | u
   return read.is === "read" ? readLog(read.entries) : undefined;
 };
 
-/** What a run on another server is reported to: the engine that launched its task. */
-export interface ReportTarget extends StepsTarget {
-  /** Makes a worktree of what a task changed on another server. */
-  receiveChanges: Worktrees["receive"];
-  /** Takes what happens on another server as if this host had reported it. */
-  onHostEvent(event: HostEvent): void;
-}
-
 /** Names the worktree of what was changed: the same, however often the log is read. */
 const idOfChanges = (taskId: string, { epoch, seq }: Claim): string =>
   createHash("sha256").update(`${taskId} ${epoch} ${seq}`).digest("hex").slice(0, 8);
@@ -98,7 +89,7 @@ const idOfChanges = (taskId: string, { epoch, seq }: Claim): string =>
 /** Makes a worktree of what the agent changed on the other server; undefined where that is nothing, or cannot be applied. */
 const changesIn = async (
   { log }: Membership,
-  { charts, receiveChanges }: ReportTarget,
+  { charts, receiveChanges }: OriginEngine,
   taskId: string,
   { patch }: Ended,
   claim: Claim,
@@ -120,7 +111,7 @@ const changesIn = async (
 };
 
 /** Opens requests that the agent has made there, and closes those that were answered. */
-const reportRequests = ({ charts, onHostEvent }: ReportTarget, taskId: string, open: readonly UserRequest[]): void => {
+const reportRequests = ({ charts, onHostEvent }: OriginEngine, taskId: string, open: readonly UserRequest[]): void => {
   const known = charts().snapshotOf(taskId)?.context.userRequests ?? [];
   const isIn = (requests: readonly UserRequest[], { id }: UserRequest) => requests.some((one) => one.id === id);
   for (const request of known.filter((one) => !isIn(open, one))) {
@@ -134,12 +125,12 @@ const reportRequests = ({ charts, onHostEvent }: ReportTarget, taskId: string, o
 /** Sends a task's chart the claims of a run's log, the requests, and how the run ended. The chart refuses what it knows already. */
 export const reportRun = async (
   member: Membership,
-  target: ReportTarget,
+  engine: OriginEngine,
   { task: taskId, run }: RunName,
   found: RunLog,
 ): Promise<void> => {
   const { clock } = member;
-  const { charts, onSteps } = target;
+  const { charts, onSteps } = engine;
   const { claims, ended } = found;
   const isUnderWay = () => {
     const snapshot = charts().snapshotOf(taskId);
@@ -153,11 +144,11 @@ export const reportRun = async (
     const more = { ...(replaces ? { replaces } : {}), ...(isNewestForgotten ? { isNewestForgotten } : {}) };
     charts().send(taskId, { type: "REMOTE_CLAIMED", at: clock.now(), claim: at, server, ...more });
   }
-  reportRequests(target, taskId, openRequestsIn(found));
+  reportRequests(engine, taskId, openRequestsIn(found));
   if (!ended) return;
   if (!ended.claim) return charts().send(taskId, { type: "CLOSED", at: clock.now() });
   const { claim, outcome, completedAt, result, error, receipt } = ended;
-  const worktree = await changesIn(member, target, taskId, ended, claim);
+  const worktree = await changesIn(member, engine, taskId, ended, claim);
   if (!isUnderWay()) return;
   const at = clock.now();
   if (ended.steps) onSteps(taskId, ended.steps, Math.min(at, Date.parse(ended.steps.lastUpdate)));

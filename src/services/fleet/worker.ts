@@ -1,9 +1,10 @@
 import type { Claim, ClaimedJob, TaskError } from "../../task.ts";
 import { repeat } from "../platform/clock.ts";
 import { errorMessage } from "../platform/log.ts";
-import type { Delivery, Membership, Queue } from "./broker.ts";
+import type { Delivery, Queue } from "./broker.ts";
 import { type HeldLease, heldLease, limitKey, PERMIT_TOPIC, takePermit } from "./leases.ts";
 import type { LocalEngine, RunReport } from "./local-engine.ts";
+import type { Membership } from "./member.ts";
 import { type MonitoringWorker, monitorRun, SEND_AGAIN_AFTER, type Taken, writeReport } from "./monitored-run.ts";
 import { findLog, type RunLog } from "./run-log.ts";
 import {

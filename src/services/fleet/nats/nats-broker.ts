@@ -12,7 +12,7 @@ import {
   type Queue,
 } from "../broker.ts";
 import { type AnswerTo, EVERYBODY, type Presence, type Question, readAnswer, readQuestion } from "../questions.ts";
-import { Job, VERSION } from "../wire-messages.ts";
+import { Job, readAs, VERSION } from "../wire-messages.ts";
 import {
   ANSWER_WITHIN,
   type BrokerAddress,
@@ -22,7 +22,7 @@ import {
   reasonOf,
 } from "./nats-connection.ts";
 import * as names from "./streams.ts";
-import { holderIn, json, publishAfter, readEntries, readLimits } from "./streams.ts";
+import { holderIn, publishAfter, readEntries, readLimits } from "./streams.ts";
 
 /** The milliseconds of a lease until the broker has said how many they are. */
 const USUAL_LEASE = 60_000;
@@ -132,7 +132,7 @@ export const createNatsBroker = (address: BrokerAddress, name: string, clock: Cl
   const take = async (reached: Reached, queue: Queue) => {
     const message = await pull(reached, queue);
     if (!message?.reply) return { is: "taken", delivery: undefined } as const;
-    const job = Job.safeParse(json(message.data)).data;
+    const job = readAs(Job, message.string());
     if (job) return { is: "taken", delivery: deliveryOf(reached, message.reply, job) } as const;
     log.error("a job of the fleet cannot be read by this version", { subject: message.subject });
     reached.nc.publish(message.reply, `-NAK ${JSON.stringify({ delay: nanos(UNREADABLE_BACK_AFTER) })}`);

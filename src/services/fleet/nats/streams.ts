@@ -1,3 +1,5 @@
+// What a fleet has in NATS: its streams, the subjects of their messages, by which rights are granted, and how those messages are
+// read and written.
 import {
   JetStreamApiError,
   type JetStreamClient,
@@ -8,12 +10,9 @@ import {
   type StreamInfoRequestOptions,
 } from "@nats-io/jetstream";
 import { millis, nanos } from "@nats-io/transport-node";
+import { z } from "zod";
 import type { PlacedEntry, Queue } from "../broker.ts";
-import { Entry, Limits, type RunName, VERSION } from "../wire-messages.ts";
-
-/*
- * The names of what a fleet has in NATS: its streams, and the subjects of their messages. Rights are granted by these.
- */
+import { Entry, Limits, type RunName, readAs, VERSION } from "../wire-messages.ts";
 
 /** The jobs that wait for a worker, and those that one has taken and not done. */
 export const JOBS = "TASKCHART_JOBS";
@@ -184,15 +183,6 @@ export const setUpFleet = async (jsm: JetStreamManager, settings: FleetSettings)
   return made;
 };
 
-/** Reads a message as JSON; undefined where it is none. */
-export const json = (bytes: Uint8Array): unknown => {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
-};
-
 /** The code of the answer to a message that another one came before. */
 const WRONG_LAST_SEQUENCE = 10_071;
 
@@ -216,8 +206,11 @@ export const publishAfter = async (
   }
 };
 
+/** What a lease says. */
+const LeaseMessage = z.object({ holder: z.string() });
+
 /** Returns the id of the server that has a lease; empty where the message does not say it. */
-export const holderIn = ({ data }: StoredMsg): string => (json(data) as { holder?: string } | undefined)?.holder ?? "";
+export const holderIn = (lease: StoredMsg): string => readAs(LeaseMessage, lease.string())?.holder ?? "";
 
 /** Reads the log of a run, oldest entry first. `epoch` is when the logs were set up. @throws Error with the broker's reason */
 export const readEntries = async (jsm: JetStreamManager, epoch: number, log: RunName): Promise<PlacedEntry[]> => {
@@ -226,7 +219,7 @@ export const readEntries = async (jsm: JetStreamManager, epoch: number, log: Run
   for (let seq = 1; ; ) {
     const found: StoredMsg | null = await jsm.streams.getMessage(RUNS, { seq, next_by_subj: subject } as never);
     if (!found) return entries;
-    entries.push({ at: { epoch, seq: found.seq }, entry: Entry.safeParse(json(found.data)).data });
+    entries.push({ at: { epoch, seq: found.seq }, entry: readAs(Entry, found.string()) });
     seq = found.seq + 1;
   }
 };
@@ -249,7 +242,7 @@ export interface StoredLimits {
 export const readLimits = async (jsm: JetStreamManager): Promise<StoredLimits | undefined> => {
   const found = await jsm.streams.getMessage(LIMITS, { last_by_subj: LIMITS_SUBJECT });
   if (!found) return { models: {}, drained: [], seq: 0 };
-  const { data } = Limits.safeParse(json(found.data));
+  const data = readAs(Limits, found.string());
   return data && { models: data.models, drained: data.drained ?? [], seq: found.seq };
 };
 

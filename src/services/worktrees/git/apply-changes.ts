@@ -2,19 +2,10 @@
 // (docs/decisions/245-a-person-applies-changes.md).
 import { join } from "node:path";
 import type { ChangedFile } from "../../../task.ts";
-import { changesBetween, patchedTree } from "./commit.ts";
-import {
-  byteItems,
-  GitError,
-  git,
-  gitOnObjects,
-  items,
-  lineOf,
-  type ObjectsRepository,
-  type WorkingTree,
-} from "./git.ts";
+import { changesBetween, entriesBetween, patchedTree } from "./commit.ts";
+import { GitError, git, gitOnObjects, items, lineOf, type ObjectsRepository, type WorkingTree } from "./git.ts";
 import { forgetPlaced, type Placement, place } from "./placing.ts";
-import { entriesBetween } from "./placing-plan.ts";
+import { placeableBetween } from "./placing-plan.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import { treeAt, withObjects, withTemporaryFolder } from "./working-tree.ts";
 
@@ -67,12 +58,6 @@ const commitOf = async (
   return lineOf(await gitOnObjects(objects, ["commit-tree", `${commit}^{tree}`, ...parentArguments, "-m", "A side"]));
 };
 
-/** Lists the paths at which a tree has another object than a commit. Bytes, one character each. */
-const differing = async (objects: ObjectsRepository, commit: string, tree: string): Promise<string[]> =>
-  byteItems(
-    await gitOnObjects(objects, ["diff-tree", "-r", "-z", "--name-only", "--no-renames", `${commit}^{tree}`, tree]),
-  );
-
 /** Files that the merge made of both sides, though their attribute `merge` forbids that it is done by lines. */
 const againstAttributes = async (
   objects: ObjectsRepository,
@@ -80,7 +65,9 @@ const againstAttributes = async (
   sides: readonly [string, string],
   tree: string,
 ): Promise<Conflict[]> => {
-  const [one, other] = await Promise.all(sides.map(async (side) => new Set(await differing(objects, side, tree))));
+  const differing = async (side: string) =>
+    new Set((await entriesBetween(objects, side, tree)).map(({ path }) => path));
+  const [one, other] = await Promise.all(sides.map(differing));
   const made = [...(one ?? [])].filter((path) => other?.has(path));
   if (made.length === 0) return [];
   const answers = items(await git(ours, ["check-attr", "-z", "--stdin", "merge"], { input: made }));
@@ -147,7 +134,7 @@ const onSnapshot = <T>(
       const index = join(folder, "index");
       const { commit } = await takeSnapshot(tree, index);
       return work(objects, commit, async (to, files) => {
-        const entries = await entriesBetween(objects, commit, to);
+        const entries = await placeableBetween(objects, commit, to);
         await place({ tree, entries, to, index, files, ...placing });
       });
     }),

@@ -275,7 +275,7 @@ const INVISIBLE = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 const GIT_FOLDER = /^(?:\.git|git~1)[ .]*(?:[:\\].*)?$/i;
 
 /** Reads a path that is written as bytes, one character each. */
-const textOf = (bytes: string): string => Buffer.from(bytes, "latin1").toString();
+export const textOf = (bytes: string): string => Buffer.from(bytes, "latin1").toString();
 
 /**
  * Returns the part of a path up to the folder or file whose name git takes into no tree, such as `.GIT`; undefined where

@@ -4,15 +4,8 @@ import type { BigIntStats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { REPOSITORY } from "./commit.ts";
-import { byteItems, GitError, git, gitOnObjects, isText, type ObjectsRepository, type WorkingTree } from "./git.ts";
-
-/** A file that is to change: its mode and object in each of two trees. */
-export interface ChangedEntry {
-  path: string;
-  from: { mode: string; object: string } | undefined;
-  to: { mode: string; object: string } | undefined;
-}
+import { type ChangedEntry, entriesBetween, REPOSITORY } from "./commit.ts";
+import { byteItems, GitError, git, isText, type ObjectsRepository, textOf, type WorkingTree } from "./git.ts";
 
 /** What is put in place by one rename: a file, a link, or a folder of new files; or what is taken away. */
 export const PlannedUnit = z.object({
@@ -28,8 +21,6 @@ export const PlannedUnit = z.object({
 export type PlannedUnit = z.infer<typeof PlannedUnit>;
 type Unit = Omit<PlannedUnit, "before">;
 
-const ABSENT = "000000";
-
 /** Paths that a refusal names. */
 const NAMED = 3;
 
@@ -41,27 +32,21 @@ const refuse = (paths: readonly string[], reason: string): void => {
 };
 
 /** Lists the files that differ between two trees. @throws GitError that names those which cannot be put into a tree of files */
-export const entriesBetween = async (objects: ObjectsRepository, from: string, to: string): Promise<ChangedEntry[]> => {
-  const raw = byteItems(
-    await gitOnObjects(objects, ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to]),
-  );
-  const paths = raw.filter((_, index) => index % 2 === 1);
-  const unreadable = paths.filter((path) => !isText(path)).map((path) => JSON.stringify(path));
+export const placeableBetween = async (
+  objects: ObjectsRepository,
+  from: string,
+  to: string,
+): Promise<ChangedEntry[]> => {
+  const entries = await entriesBetween(objects, from, to);
+  const unreadable = entries.flatMap(({ path }) => (isText(path) ? [] : JSON.stringify(path)));
   refuse(unreadable, "names of files that are no UTF-8 text cannot be applied");
-  const entries = paths.map((path, index): ChangedEntry => {
-    const [oldMode = "", mode = "", oldObject = "", object = ""] = (raw[2 * index] ?? "").slice(1).split(" ");
-    return {
-      path: Buffer.from(path, "latin1").toString(),
-      from: oldMode === ABSENT ? undefined : { mode: oldMode, object: oldObject },
-      to: mode === ABSENT ? undefined : { mode, object },
-    };
-  });
-  const repositories = entries.filter(({ from: old, to: now }) => old?.mode === REPOSITORY || now?.mode === REPOSITORY);
+  const named = entries.map((entry) => ({ ...entry, path: textOf(entry.path) }));
+  const repositories = named.filter(({ from: old, to: now }) => old?.mode === REPOSITORY || now?.mode === REPOSITORY);
   refuse(
     repositories.map(({ path }) => path),
     "repositories in the tree cannot be changed",
   );
-  return entries;
+  return named;
 };
 
 /** What is known of a file without following links; undefined where there is none. */

@@ -24,17 +24,10 @@ import type { ChangedFile } from "../../../task.ts";
 import { ChangedFileSchema } from "../../../worktree-changes.ts";
 import { errorMessage } from "../../platform/log.ts";
 import { writeWhole } from "../../platform/private-files.ts";
+import type { ChangedEntry } from "./commit.ts";
 import { filtered, filtersOf, withoutFilters, writeFiltered } from "./filters.ts";
 import { GitError, git, type WorkingTree } from "./git.ts";
-import {
-  type ChangedEntry,
-  contentMark,
-  factsOf,
-  markOf,
-  PlannedUnit,
-  planUnits,
-  requireOneDisk,
-} from "./placing-plan.ts";
+import { contentMark, factsOf, markOf, PlannedUnit, planUnits, requireOneDisk } from "./placing-plan.ts";
 
 /** What is to be put into a tree of files. */
 export interface Placement {
