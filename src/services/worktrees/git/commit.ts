@@ -131,8 +131,7 @@ export const writePatch = async (objects: ObjectsRepository, from: string, to: s
 
 /** Returns the tree that a patch makes of a commit. @throws GitError where it does not fit */
 export const patchedTree = async (objects: ObjectsRepository, commit: string, patch: string): Promise<string> => {
-  const env = { GIT_INDEX_FILE: `${objects.gitDir}/patched` };
-  await gitOnObjects(objects, ["read-tree", commit], { env });
-  await gitOnObjects(objects, ["apply", "--cached", "-p1", "--whitespace=nowarn", patch], { env });
-  return (await gitOnObjects(objects, ["write-tree"], { env })).stdout.toString().trim();
+  await gitOnObjects(objects, ["read-tree", commit]);
+  await gitOnObjects(objects, ["apply", "--cached", "-p1", "--whitespace=nowarn", patch]);
+  return lineOf(await gitOnObjects(objects, ["write-tree"]));
 };

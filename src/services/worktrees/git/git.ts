@@ -28,6 +28,8 @@ export interface WorkingTree {
   objectFormat: string;
   /** Settings that apply to this tree whatever the configuration says, such as `core.ignoreCase=false`. */
   settings: readonly string[];
+  /** The index that is used in place of the tree's own; absent for that. */
+  index?: string;
 }
 
 /** A repository of ours, without files, configuration and attributes of its own, that reads and writes another one's objects. */
@@ -39,8 +41,6 @@ export interface ObjectsRepository {
 
 /** How a git command is run. */
 interface GitOptions {
-  /** Variables beside those of every git command. */
-  env?: Record<string, string>;
   /** Exit codes that are answers, beside 0. Default: none. */
   answers?: readonly number[];
   /** Items for its input, each of which is ended with a zero: bytes, one character each. Or an open file. Default: no input. */
@@ -97,12 +97,12 @@ interface Call {
 const run = (
   { directory, settings, environment }: Call,
   args: readonly string[],
-  { env, answers = [], input, output, timeLimitMs = TIME_LIMIT_MS }: GitOptions,
+  { answers = [], input, output, timeLimitMs = TIME_LIMIT_MS }: GitOptions,
 ): Promise<GitAnswer> =>
   new Promise((resolve, reject) => {
     const child = spawn("git", [...settings, ...args], {
       cwd: directory,
-      env: { ...environment, ...env },
+      env: environment,
       stdio: [typeof input === "object" ? "pipe" : (input ?? "ignore"), output ?? "pipe", "pipe"],
       // In a process group of its own, so that the programs which git has started are stopped with it.
       detached: true,
@@ -155,10 +155,10 @@ const run = (
  * @throws GitError when it cannot be started, takes too long, or ends with a code that is no answer
  */
 export const git = (tree: WorkingTree, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> => {
-  const { top, gitDir, settings } = tree;
+  const { top, gitDir, settings, index } = tree;
   const places = [`--git-dir=${gitDir}`, `--work-tree=${top}`, ...settings.flatMap((setting) => ["-c", setting])];
-  const call = { directory: top, settings: [...settingArguments, ...places], environment: gitEnvironment() };
-  return run(call, args, options);
+  const environment = { ...gitEnvironment(), ...(index === undefined ? {} : { GIT_INDEX_FILE: index }) };
+  return run({ directory: top, settings: [...settingArguments, ...places], environment }, args, options);
 };
 
 /** Has git look for the repository of a person's directory, and asks it there. @throws GitError as `git` does */
@@ -172,11 +172,11 @@ export const gitAt = (directory: string, args: readonly string[]): Promise<GitAn
 export const gitOnObjects = (
   { gitDir, objects }: ObjectsRepository,
   args: readonly string[],
-  { env, ...options }: GitOptions = {},
+  options: GitOptions = {},
 ): Promise<GitAnswer> => {
   const settings = [`--git-dir=${gitDir}`, "-c", "core.attributesFile=/dev/null"];
-  const call = { directory: gitDir, settings, environment: bareEnvironment() };
-  return run(call, args, { ...options, env: { GIT_OBJECT_DIRECTORY: objects, ...env } });
+  const environment = { ...bareEnvironment(), GIT_OBJECT_DIRECTORY: objects };
+  return run({ directory: gitDir, settings, environment }, args, options);
 };
 
 /** Variables that say which repository git works on: a hook or an editor may have set them for another one. */

@@ -165,7 +165,7 @@ export const planUnits = async (
     );
   }
   // Once it is recorded what is there.
-  const modified = byteItems(await git(tree, ["ls-files", "-z", "--modified"], { env: { GIT_INDEX_FILE: index } }));
+  const modified = byteItems(await git({ ...tree, index }, ["ls-files", "-z", "--modified"]));
   const since = modified.map((path) => Buffer.from(path, "latin1").toString()).filter((path) => byPath.get(path)?.from);
   refuse([...new Set(since)], "files were changed in the meantime, so apply again");
   return [...units.values()];

@@ -68,15 +68,15 @@ const makeStaging = async ({ gitDir, top }: WorkingTree): Promise<string> => {
 /** Writes all that is new, as it is to stand in the tree, into the staging folder. @throws GitError */
 const writeNew = async ({ tree, entries, to, filtersIn = tree }: Placement, journal: PlacingJournal): Promise<void> => {
   const folder = freshOf(journal, "");
-  const env = { GIT_INDEX_FILE: join(journal.staging, "index") };
+  const ours = { ...tree, index: join(journal.staging, "index") };
   await mkdir(folder);
-  await git(tree, ["read-tree", to], { env });
+  await git(ours, ["read-tree", to]);
   const written = entries.flatMap(({ path, from, to: now }) => (now ? [{ path, from, now }] : []));
   const filters = await filtersOf(tree);
-  const staged = withoutFilters({ ...tree, top: folder }, filters);
+  const staged = withoutFilters({ ...ours, top: folder }, filters);
   const paths = written.map(({ path }) => Buffer.from(path).toString("latin1"));
-  await git(staged, ["checkout-index", "-z", "--stdin"], { env, input: paths });
-  const toFilter = new Set(await filtered(staged, filters, paths, env));
+  await git(staged, ["checkout-index", "-z", "--stdin"], { input: paths });
+  const toFilter = new Set(await filtered(staged, filters, paths));
   for (const [at, { path, from, now }] of written.entries()) {
     const isFile = now.mode.startsWith("100");
     const place = freshOf(journal, path);
