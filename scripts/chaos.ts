@@ -7,7 +7,7 @@ import { atMost } from "../src/services/platform/concurrency.ts";
 import { type FoundFault, findFaults, runRandomSchedules } from "../test/chaos/chaos.ts";
 import { findFleetFaults, runRandomFleets } from "../test/chaos/fleet/fleet-chaos.ts";
 import { fleetMistakes } from "../test/chaos/fleet/planted-mistakes.ts";
-import { isExpectedAtNight } from "../test/chaos/fleet/seldom.ts";
+import { isExpectedAtNight } from "../test/chaos/fleet/situation-names.ts";
 import { createFleetSituations } from "../test/chaos/fleet/situations.ts";
 import { plantedMistakes } from "../test/chaos/planted-mistakes.ts";
 import { searchForRare } from "../test/chaos/search.ts";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { pathsOf } from "../../src/services/worktrees/folders.ts";
-import { dropWorktree } from "../../src/services/worktrees/make-worktree.ts";
 import { countChanges } from "../../src/services/worktrees/read-changes.ts";
 import { readRecord } from "../../src/services/worktrees/record.ts";
+import { dropWorktree } from "../../src/services/worktrees/remove-worktree.ts";
 import { newRepository } from "../fakes/repository.ts";
 import { makeTaskWorktree } from "../fakes/task-worktree.ts";
 import { PATIENCE_MS } from "../patience.ts";

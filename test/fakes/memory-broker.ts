@@ -17,42 +17,9 @@ import {
 } from "../../src/services/fleet/questions.ts";
 import type { Entry, Job, RunName } from "../../src/services/fleet/wire-messages.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
-import type { Claim } from "../../src/task.ts";
 
 /** The broker of a fleet, in memory. */
-export interface MemoryBroker {
-  connect(): Broker;
-  /** Makes it unreachable. What it has stays. */
-  cutOff(): void;
-  /** Makes it reachable again. */
-  bringBack(): void;
-  /** Sets it up anew, with nothing left of what it had. */
-  wipe(): void;
-  /** Copies all that it has. Returns how to set it back to that: it gives the places of what came since a second time. */
-  copy(): () => void;
-  /** Loses the answers of the next calls of that name, which take effect all the same. */
-  loseAnswer(call: keyof Broker, times?: number): void;
-  /** Loses the next entries of that type on their way: they are in no log, and whoever wrote them is told nothing. */
-  lose(type: Entry["type"], times: number): void;
-  /** How many jobs are queued or taken. */
-  jobs(): number;
-  /** The jobs that are queued or taken, and when each can be taken next, epoch milliseconds. */
-  queue(): { job: Job; from: number }[];
-  /** The names of the leases that somebody has. */
-  leases(): string[];
-  /** Who has a lease; undefined where nobody has. */
-  holderOf(name: string): string | undefined;
-  /** What stands in the log of each run, by the names of runs. */
-  logs(): [name: string, entries: Entry[]][];
-  /** What stands in the log of a run, with its places. */
-  placesIn(log: string): { at: Claim; entry: Entry }[];
-  /** Sets how many tasks of a model may run at once, by `provider/model`. */
-  limit(limits: Readonly<Record<string, number | null>>): void;
-  /** Sets which servers take no more jobs. */
-  drain(servers: readonly string[]): void;
-  /** Loses all jobs, and nothing else. */
-  loseJobs(): void;
-}
+export type MemoryBroker = ReturnType<typeof createMemoryBroker>;
 
 interface Queued {
   job: Job;
@@ -74,7 +41,7 @@ const keyOf = ({ origin, task, run }: RunName): string => `${origin}.${task}.${r
 const placeOf = (job: Job): string => `${job.pool} ${job.priority} ${job.key} ${keyOf(job)}`;
 
 /** Creates a broker whose leases and taken jobs stay for `leaseMs` milliseconds without being renewed. */
-export const createMemoryBroker = (clock: Clock, leaseMs = 60_000): MemoryBroker => {
+export const createMemoryBroker = (clock: Clock, leaseMs = 60_000) => {
   let epoch = clock.now();
   let seq = 0;
   let isAway = false;
@@ -259,11 +226,14 @@ export const createMemoryBroker = (clock: Clock, leaseMs = 60_000): MemoryBroker
   };
   return {
     connect,
-    cutOff: () => {
+    /** Makes it unreachable. What it has stays. */
+    cutOff: (): void => {
       isAway = true;
     },
+    /** Makes it reachable again. */
     bringBack,
-    wipe: () => {
+    /** Sets it up anew, with nothing left of what it had. */
+    wipe: (): void => {
       epoch = Math.max(clock.now(), epoch + 1);
       seq = 0;
       logs = new Map();
@@ -271,28 +241,40 @@ export const createMemoryBroker = (clock: Clock, leaseMs = 60_000): MemoryBroker
       leases = new Map();
       bringBack();
     },
-    copy: () => {
+    /** Copies all that it has. Returns how to set it back to that: it gives the places of what came since a second time. */
+    copy: (): (() => void) => {
       const kept = structuredClone({ seq, logs, jobs, leases });
       return () => {
         ({ seq, logs, jobs, leases } = structuredClone(kept));
         for (const listener of [...onReached]) listener();
       };
     },
-    loseAnswer: (name, times = 1) => lost.set(name, times),
-    lose: (type, times) => lostEntries.set(type, times),
-    jobs: () => jobs.length,
+    /** Loses the answers of the next calls of that name, which take effect all the same. */
+    loseAnswer: (name: keyof Broker, times = 1): void => void lost.set(name, times),
+    /** Loses the next entries of that type on their way: they are in no log, and whoever wrote them is told nothing. */
+    lose: (type: Entry["type"], times: number): void => void lostEntries.set(type, times),
+    /** How many jobs are queued or taken. */
+    jobs: (): number => jobs.length,
+    /** The jobs that are queued or taken, and when each can be taken next, epoch milliseconds. */
     queue: () => jobs.map(({ job, from }) => ({ job, from })),
-    leases: () => [...leases.keys()].filter((name) => leaseOf(name) !== undefined),
-    holderOf: (name) => leaseOf(name)?.holder,
-    logs: () => [...logs].map(([name, entries]) => [name, entries.map(({ entry }) => entry)]),
+    /** The names of the leases that somebody has. */
+    leases: (): string[] => [...leases.keys()].filter((name) => leaseOf(name) !== undefined),
+    /** Who has a lease; undefined where nobody has. */
+    holderOf: (name: string): string | undefined => leaseOf(name)?.holder,
+    /** What stands in the log of each run, by the names of runs. */
+    logs: () => [...logs].map(([name, entries]) => [name, entries.map(({ entry }) => entry)] as const),
+    /** What stands in the log of a run, with its places. */
     placesIn,
-    drain: (servers) => {
+    /** Sets which servers take no more jobs. */
+    drain: (servers: readonly string[]): void => {
       drained = servers;
     },
-    limit: (given) => {
+    /** Sets how many tasks of a model may run at once, by `provider/model`. */
+    limit: (given: Readonly<Record<string, number | null>>): void => {
       limits = given;
     },
-    loseJobs: () => {
+    /** Loses all jobs, and nothing else. */
+    loseJobs: (): void => {
       jobs = [];
     },
   };

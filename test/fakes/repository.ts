@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
-import { withoutLocations } from "../../src/services/worktrees/git/environment.ts";
+import { withoutLocations } from "../../src/services/worktrees/git/git.ts";
 
 /** A git repository in a temporary folder, with what tests do to it. */
 export interface Repository {

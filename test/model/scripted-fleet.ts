@@ -1,6 +1,6 @@
 import type { TaskEvent } from "../../src/machines/task/events.ts";
 import type { Broker } from "../../src/services/fleet/broker.ts";
-import type { Membership } from "../../src/services/fleet/membership.ts";
+import type { Membership } from "../../src/services/fleet/member.ts";
 import { type Job, type RunName, runLease, VERSION } from "../../src/services/fleet/wire-messages.ts";
 import type { Claim, FleetOffer, FleetServer } from "../../src/task.ts";
 import { createMemoryBroker } from "../fakes/memory-broker.ts";

@@ -1,5 +1,5 @@
 import type { JetStreamManager } from "@nats-io/jetstream";
-import { changeLimits, type ModelLimits, readLimits, type StoredLimits } from "../../services/fleet/nats/stored.ts";
+import { changeLimits, type ModelLimits, readLimits, type StoredLimits } from "../../services/fleet/nats/streams.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { CommandError, PROGRAM, printJson } from "../command.ts";

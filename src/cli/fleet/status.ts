@@ -1,5 +1,5 @@
 import { by, isDrainedIn, type ServedProject, servedProjects } from "../../services/fleet/fleet-view.ts";
-import { askPresences } from "../../services/fleet/nats/asking.ts";
+import { askPresences } from "../../services/fleet/nats/nats-broker.ts";
 import { type FleetOverview, readOverview } from "../../services/fleet/nats/overview.ts";
 import type { Presence } from "../../services/fleet/questions.ts";
 import { wrap } from "../../services/platform/columns.ts";

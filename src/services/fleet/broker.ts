@@ -41,7 +41,7 @@ export interface Queue {
 }
 
 /** A lease: its holder, and the place by which it is renewed and released. */
-export interface Lease {
+interface Lease {
   holder: string;
   seq: number;
 }

@@ -1,13 +1,12 @@
 import type { Elsewhere } from "../engine/requests.ts";
-import type { Host, HostResult, SpokenMessage, SpokenPart } from "../host/host.ts";
-import type { Log } from "../platform/log.ts";
+import type { HostResult, SpokenMessage, SpokenPart } from "../host/host.ts";
 import { truncate } from "../platform/plain-text.ts";
 import { fail } from "../platform/result.ts";
-import type { Store } from "../store/store.ts";
 import { nameOf, type OwnText, own, quoteLine } from "../text/own-text.ts";
 import { noSuchMessage, type Passage, passageOf, writePassage } from "../text/transcript.ts";
 import type { Broker, BrokerFailure } from "./broker.ts";
 import { findTaskFor } from "./local-engine.ts";
+import type { Membership, WorkerEngine } from "./member.ts";
 import type { AnswerOf, QuestionOf } from "./questions.ts";
 import { ANSWER_BYTES, CUT, type RunName, VERSION } from "./wire-messages.ts";
 
@@ -50,11 +49,7 @@ export const createRemoteConversations = (broker: Pick<Broker, "ask">, origin: s
 });
 
 /** What the conversations of this server's tasks are read with. */
-export interface ConversationSource {
-  host: Pick<Host, "conversation" | "rawMessages">;
-  store: Pick<Store, "get" | "list">;
-  log: Log;
-}
+type ConversationSource = Pick<WorkerEngine, "host" | "store"> & Pick<Membership, "log">;
 
 /** Reads the session of the task that works for another one; undefined where that is not here. */
 const readFor = async <T>(
@@ -101,9 +96,20 @@ const PARAMS_CHARS = 10_000;
 /** The most characters of a text, at first, in a message that is too large. */
 const MOST_CHARS = 200_000;
 
-const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+/** Returns a value as JSON, with its texts cut after so many characters. */
+const cutTexts = (value: unknown, most: number): string =>
+  JSON.stringify(value, (_, text) =>
+    typeof text === "string" && text.length > most ? `${truncate(text, most)}${CUT}` : text,
+  ) ?? "null";
 
-const cutText = (text: string, most: number): string => (text.length > most ? `${truncate(text, most)}${CUT}` : text);
+/** Returns a message as JSON that fits, its texts cut after at most `most` characters; undefined for one that has very many parts. */
+const textThatFits = (message: unknown, room: number, most: number): string | undefined => {
+  for (let length = most; length > 0; length = Math.floor(length / 2)) {
+    const text = cutTexts(message, length);
+    if (Buffer.byteLength(text) <= room) return text;
+  }
+  return undefined;
+};
 
 const cutParams = (params: unknown): unknown => {
   const short = JSON.stringify(params, (_, value) =>
@@ -119,20 +125,6 @@ const shownPart = (part: SpokenPart, includeToolResults: boolean): SpokenPart =>
     ? part
     : { ...part, params: cutParams(part.params), result: includeToolResults ? part.result : undefined };
 
-const cutPart = (part: SpokenPart, most: number): SpokenPart =>
-  part.kind === "text"
-    ? { ...part, text: cutText(part.text, most) }
-    : { ...part, result: part.result && cutText(part.result, most) };
-
-/** Cuts the texts of a message until it fits. */
-const cutMessage = (message: SpokenMessage): SpokenMessage => {
-  for (let most = MOST_CHARS; most > 0; most = Math.floor(most / 2)) {
-    const cut = { ...message, parts: message.parts.map((part) => cutPart(part, most)) };
-    if (bytesOf(cut) <= ANSWER_BYTES) return cut;
-  }
-  return { ...message, parts: [{ kind: "text", text: CUT.trim() }] };
-};
-
 /**
  * Returns a passage with as many messages as fit into an answer, and at least the first one, whose texts are cut where it does not.
  * The others count among those that are left.
@@ -141,10 +133,12 @@ export const passageToSend = ({ messages, left }: Passage, includeToolResults: b
   const sent: SpokenMessage[] = [];
   let room = ANSWER_BYTES;
   for (const { id, role, parts } of messages) {
-    const message = { id, role, parts: parts.map((part) => shownPart(part, includeToolResults)) };
-    const bytes = bytesOf(message);
+    const message: SpokenMessage = { id, role, parts: parts.map((part) => shownPart(part, includeToolResults)) };
+    const bytes = Buffer.byteLength(JSON.stringify(message));
     if (bytes > room && sent.length > 0) break;
-    sent.push(bytes > room ? cutMessage(message) : message);
+    const cut = bytes > room ? textThatFits(message, room, MOST_CHARS) : undefined;
+    if (cut !== undefined) sent.push(JSON.parse(cut));
+    else sent.push(bytes > room ? { ...message, parts: [{ kind: "text", text: CUT.trim() }] } : message);
     room -= bytes;
   }
   return { messages: sent, left: left + messages.length - sent.length };
@@ -152,20 +146,6 @@ export const passageToSend = ({ messages, left }: Passage, includeToolResults: b
 
 /** The most characters of a text in the host's own form: OpenCode keeps no more of what a tool says. */
 const MOST_RAW_CHARS = 50_000;
-
-const cutTexts = (message: unknown, most: number): string =>
-  JSON.stringify(message, (_, value) =>
-    typeof value === "string" && value.length > most ? `${truncate(value, most)}${CUT}` : value,
-  ) ?? "null";
-
-/** Returns a message as JSON that fits; undefined for one that has very many parts. */
-const textThatFits = (message: unknown, room: number): string | undefined => {
-  for (let most = MOST_RAW_CHARS; most > 0; most = Math.floor(most / 4)) {
-    const text = cutTexts(message, most);
-    if (Buffer.byteLength(text) <= room) return text;
-  }
-  return undefined;
-};
 
 /** Returns a message in the host's own form that says how many are missing. */
 const leftOut = (count: number): unknown => ({
@@ -190,7 +170,7 @@ export const messagesToSend = (messages: readonly unknown[]): unknown[] => {
     const whole = cutTexts(message, MOST_RAW_CHARS);
     const isWhole = Buffer.byteLength(whole) <= room;
     // The newest one is what the person waits for.
-    const text = isWhole ? whole : sent.length === 0 ? textThatFits(message, room) : undefined;
+    const text = isWhole ? whole : sent.length === 0 ? textThatFits(message, room, MOST_RAW_CHARS) : undefined;
     if (text === undefined) break;
     sent.unshift(JSON.parse(text));
     room -= Buffer.byteLength(text);

@@ -1,16 +1,14 @@
 import type { TaskContext } from "../../machines/task/events.ts";
 import type { FleetOffer, FleetServer, Task, TaskFacts } from "../../task.ts";
 import type { LaunchPlan, LaunchRequest } from "../engine/requests.ts";
-import type { Host } from "../host/host.ts";
 import { errorMessage } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
-import type { Store } from "../store/store.ts";
 import { nameOf, own, quoteLine } from "../text/own-text.ts";
 import { headOf, isPublished, requireCommit } from "../worktrees/git/commit.ts";
 import { treeAt } from "../worktrees/git/working-tree.ts";
 import type { Broker, BrokerFailure } from "./broker.ts";
 import { limitKey } from "./leases.ts";
-import type { Membership } from "./membership.ts";
+import type { Membership, OriginEngine } from "./member.ts";
 import { type Job, poolOfServer, RESUME_PRIORITY, VERSION } from "./wire-messages.ts";
 
 /*
@@ -64,16 +62,8 @@ export const offerFor = async (
 /** Maps a task's priority, which is any number, to one of the fleet's three. */
 export const fleetPriority = (priority: number): number => (priority > 0 ? 0 : priority === 0 ? 1 : 2);
 
-/** What jobs are made with: the engine that launched their tasks. */
-export interface JobSource {
-  host: Pick<Host, "session">;
-  store: Pick<Store, "get">;
-  /** Returns the sessions above one, nearest first, that one included. */
-  ancestors(sessionID: string): readonly string[];
-}
-
 /** Returns how deep a task is among tasks that launch tasks, counted from where the first of them was launched. */
-const depthOf = ({ store, ancestors }: JobSource, { parentSessionID }: TaskFacts): number => {
+const depthOf = ({ store, ancestors }: OriginEngine, { parentSessionID }: TaskFacts): number => {
   const above = ancestors(parentSessionID).flatMap((id) => store.get(id)?.task ?? []);
   return above.length + (above.at(-1)?.job?.depth ?? 1);
 };
@@ -81,12 +71,12 @@ const depthOf = ({ store, ancestors }: JobSource, { parentSessionID }: TaskFacts
 /** Returns the newest run of a task as a job for other servers; undefined for a task that was not offered to them. */
 export const jobFor = async (
   { broker, server, project, clock }: Membership,
-  source: JobSource,
+  engine: OriginEngine,
   { facts, run, remote }: TaskContext,
 ): Promise<Job | BrokerFailure | undefined> => {
   const { fleet } = facts;
   if (!fleet) return undefined;
-  const parent = await source.host.session(facts.parentSessionID);
+  const parent = await engine.host.session(facts.parentSessionID);
   if (!parent.ok) return { is: "unavailable", message: parent.failure.message };
   const limits = await broker.limits();
   if (limits.is !== "read") return limits;
@@ -106,7 +96,7 @@ export const jobFor = async (
     denied: parent.value.permission.flatMap(({ action, permission, pattern }) =>
       action === "deny" ? { permission, pattern } : [],
     ),
-    depth: depthOf(source, facts),
+    depth: depthOf(engine, facts),
   };
 };
 

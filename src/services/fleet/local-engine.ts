@@ -4,44 +4,16 @@ import { isAtRest } from "../../machines/task/machine.ts";
 import { type ClaimedJob, hasEnded, type ModelRef, type Task, type TaskStatus } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import { FLEET_WAITER } from "../engine/operations/wait.ts";
-import type { Launched, LaunchRequest, ResumeRequest } from "../engine/requests.ts";
-import type { Host } from "../host/host.ts";
 import { errorMessage } from "../platform/log.ts";
 import { fail, type Outcome } from "../platform/result.ts";
-import type { HostReads } from "../runtime/host-reads.ts";
-import type { ProgressLog } from "../runtime/progress.ts";
-import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
-import type { Membership } from "./membership.ts";
+import { modelName } from "../text/model-and-server.ts";
+import type { Membership, WorkerEngine } from "./member.ts";
 import { countSteps } from "./steps.ts";
 import { type Ended, type Job, packPatch, type RunName } from "./wire-messages.ts";
 
 /** What a worker reports of a run that has ended. */
-export type RunReport = Pick<
-  Ended,
-  "outcome" | "completedAt" | "result" | "incomplete" | "earlierText" | "error" | "receipt" | "steps" | "patch"
->;
-
-/** The engine that works on runs of other servers, as tasks of its own. */
-export interface WorkerEngine {
-  host: Pick<Host, "createSession" | "session" | "sessionsSince" | "conversation" | "rawMessages">;
-  reads: Pick<HostReads, "agents" | "models">;
-  runtime: Pick<Runtime, "send" | "liveTasks" | "snapshotOf" | "subscribe">;
-  store: Pick<Store, "get" | "list" | "below">;
-  progress: Pick<ProgressLog, "of">;
-  directory: string;
-  launch(request: LaunchRequest): Promise<Outcome<Launched>>;
-  resume(request: ResumeRequest): Promise<Outcome<Task>>;
-  cancel(taskIds: string[]): Promise<unknown>;
-  /** Resolves when the task has ended, or another process has taken it over. */
-  untilEnded(taskId: string): Promise<unknown>;
-  /** Passes a person's reply on to the agent of a task. */
-  answer(taskId: string, reply: UserReply): Promise<Outcome<void>>;
-  /** Returns the patch of what a task has changed; undefined where that is nothing. Rejects where it cannot be read. */
-  patchOf(task: Task): Promise<Uint8Array | undefined>;
-  /** Removes the worktree of a task, whose changes the origin server has, until it is resumed. */
-  putWorktreeAway(task: Task): void;
-}
+export type RunReport = Omit<Ended, "v" | "type" | "at" | "nonce" | "claim">;
 
 /** Works on jobs with this server's own engine. */
 export type LocalEngine = ReturnType<typeof createLocalEngine>;
@@ -70,9 +42,6 @@ export const findTaskFor = (
     const job = store.get(sessionID)?.task.job;
     return job?.origin === origin && job.task === task;
   })?.sessionID;
-
-const nameOfModel = ({ providerID, modelID, variant }: ModelRef): string =>
-  `${providerID}/${modelID}${variant === undefined ? "" : `#${variant}`}`;
 
 /** Creates what works on jobs with this server's own engine. */
 export const createLocalEngine = ({ commits, clock, log }: Membership, engine: WorkerEngine) => {
@@ -140,7 +109,7 @@ export const createLocalEngine = ({ commits, clock, log }: Membership, engine: W
       description: job.description,
       prompt: job.prompt,
       agent: job.agent,
-      model: job.model && nameOfModel(job.model),
+      model: job.model && modelName(job.model),
       batchId: batchOf(run),
       wake: undefined,
       parentSessionID: session.value,
@@ -201,7 +170,7 @@ export const createLocalEngine = ({ commits, clock, log }: Membership, engine: W
         const isKnown = ({ providerID, modelID }: ModelRef) =>
           providerID === model.providerID && modelID === model.modelID;
         if (!models.ok) return { reason: models.failure.message, isPassing: true };
-        if (!models.value.some(isKnown)) return lasting(`there is no model ${nameOfModel(model)} here`);
+        if (!models.value.some(isKnown)) return lasting(`there is no model ${modelName(model)} here`);
       }
       const reason = await commits.obstacle(engine.directory, commit);
       return reason === undefined ? undefined : lasting(reason);

@@ -6,7 +6,7 @@ import { errorMessage } from "../platform/log.ts";
 import type { Delivery } from "./broker.ts";
 import type { HeldLease } from "./leases.ts";
 import type { LocalEngine, RunReport } from "./local-engine.ts";
-import type { Membership } from "./membership.ts";
+import type { Membership } from "./member.ts";
 import { findLog, isSuperseded, type RunLog } from "./run-log.ts";
 import { reportSteps } from "./steps.ts";
 import { cutToFit, type EntryOf, originTopic, type RunName, VERSION } from "./wire-messages.ts";

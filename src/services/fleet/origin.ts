@@ -7,16 +7,13 @@ import type { Host, HostResult } from "../host/host.ts";
 import { repeat } from "../platform/clock.ts";
 import { createOneAtATime } from "../platform/concurrency.ts";
 import { errorMessage } from "../platform/log.ts";
-import type { Runtime } from "../runtime/runtime.ts";
 import type { BrokerFailure } from "./broker.ts";
-import { type JobSource, jobFor, mayResume } from "./jobs.ts";
-import type { Membership } from "./membership.ts";
-import { findLog, type RunLog } from "./run-log.ts";
-import { type ReportTarget, reportRun } from "./run-reports.ts";
+import { jobFor, mayResume } from "./jobs.ts";
+import type { Membership, OriginEngine } from "./member.ts";
+import { findLog, type RunLog, reportRun } from "./run-log.ts";
 import { listenToSteps } from "./steps.ts";
 import {
   aboutQueue,
-  type Ended,
   type Job,
   originTopic,
   poolTopic,
@@ -28,11 +25,6 @@ import {
 
 /** How often an entry is tried to be written where others write as well. */
 const ATTEMPTS = 5;
-
-/** The engine that launches tasks for other servers. */
-export interface OriginEngine extends JobSource, ReportTarget {
-  charts(): Pick<Runtime, "send" | "snapshotOf" | "liveTasks">;
-}
 
 /** True for a task that was meant for other servers, and runs here. */
 const isWorkedOnHere = (snapshot: TaskSnapshot): boolean => {
@@ -54,10 +46,10 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
     return context?.run.index === run ? jobFor(member, engine, context) : undefined;
   };
 
-  /** True while the run is under way here. */
-  const isUnderWay = (taskId: string, run: number): boolean => {
-    const snapshot = charts().snapshotOf(taskId);
-    return snapshot !== undefined && snapshot.context.run.index === run && !hasEnded({ status: statusOf(snapshot) });
+  /** Returns the snapshot of a run that is under way, wherever. */
+  const underWay = ({ task, run }: RunName): TaskSnapshot | undefined => {
+    const snapshot = charts().snapshotOf(task);
+    return snapshot?.context.run.index === run && !hasEnded({ status: statusOf(snapshot) }) ? snapshot : undefined;
   };
 
   /** Confirms that how the run ended is stored here, so that the worker may forget it. */
@@ -67,8 +59,8 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
   };
 
   /** True where no worker may begin a run: it is being withdrawn or closed, it has ended here, or it runs here. */
-  const isToBeClosed = ({ task, run }: RunName): boolean => {
-    const snapshot = isUnderWay(task, run) ? charts().snapshotOf(task) : undefined;
+  const isToBeClosed = (name: RunName): boolean => {
+    const snapshot = underWay(name);
     if (!snapshot || !isInFleet(snapshot)) return true;
     return snapshot.matches({ run: { fleet: "withdrawing" } }) || snapshot.matches({ run: { fleet: "closing" } });
   };
@@ -94,14 +86,7 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
       // A worker has begun it: the chart decides what becomes of that.
       if (!isToBeClosed(name)) return false;
       const at = clock.now();
-      const end: Ended & { type: "ended" } = {
-        v: VERSION,
-        type: "ended",
-        at,
-        nonce,
-        outcome: "cancelled",
-        completedAt: at,
-      };
+      const end = { v: VERSION, type: "ended", at, nonce, outcome: "cancelled", completedAt: at } as const;
       const closed = await broker.append(name, end, current.last);
       if (closed.is === "stored") return true;
       if (closed.is !== "conflict") return false;
@@ -128,7 +113,7 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
   const look = async (name: RunName): Promise<RunLog | undefined> => {
     const found = await readAndReport(name);
     if (!found) return undefined;
-    const snapshot = isUnderWay(name.task, name.run) ? charts().snapshotOf(name.task) : undefined;
+    const snapshot = underWay(name);
     if (snapshot) await reportHolder(name, found);
     else await confirm(name, found);
     // It ended here before a worker claimed it, or runs here, because the broker was unreachable.
@@ -272,7 +257,7 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
     close: async (taskId, run) => {
       const name = nameOf(taskId, run);
       const found = await readAndReport(name);
-      if (!found || (isUnderWay(taskId, run) && (await reportHolder(name, found)))) return;
+      if (!found || (underWay(name) && (await reportHolder(name, found)))) return;
       if (await closeLog(name, found)) await readAndReport(name);
     },
   };

@@ -1,8 +1,13 @@
-import type { RemoteRun } from "../../machines/task/events.ts";
+// Reads the log of a run, which alone says what happened to it, and reports that to the chart of its task.
+import { createHash } from "node:crypto";
+import type { RemoteRun, UserRequest } from "../../machines/task/events.ts";
 import { isNewer, isSameClaim } from "../../machines/task/setup.ts";
-import type { Claim } from "../../task.ts";
+import { isInFleet } from "../../machines/task/slot.ts";
+import { besideText, type Claim, type Worktree } from "../../task.ts";
+import { errorMessage } from "../platform/log.ts";
 import type { Broker, PlacedEntry } from "./broker.ts";
-import type { EntryOf, RunName } from "./wire-messages.ts";
+import type { Membership, OriginEngine } from "./member.ts";
+import { type Ended, type EntryOf, type RunName, unpackPatch } from "./wire-messages.ts";
 
 /** What the log of a run says. */
 export interface RunLog {
@@ -53,7 +58,7 @@ export const readLog = (entries: readonly PlacedEntry[]): RunLog => {
 };
 
 /** Returns the requests of the agent that nobody has replied to. */
-export const openRequestsIn = ({ asked, replies, ended }: RunLog): RunLog["asked"] =>
+const openRequestsIn = ({ asked, replies, ended }: RunLog): RunLog["asked"] =>
   ended ? [] : asked.filter(({ id }) => replies.every(({ requestId }) => requestId !== id));
 
 /** True where a claim is no longer the one that counts. */
@@ -75,4 +80,81 @@ export const hasForgotten = ({ claims }: RunLog, known: RemoteRun | undefined): 
 export const findLog = async (broker: Broker, name: RunName): Promise<RunLog | undefined> => {
   const read = await broker.read(name);
   return read.is === "read" ? readLog(read.entries) : undefined;
+};
+
+/** Names the worktree of what was changed: the same, however often the log is read. */
+const idOfChanges = (taskId: string, { epoch, seq }: Claim): string =>
+  createHash("sha256").update(`${taskId} ${epoch} ${seq}`).digest("hex").slice(0, 8);
+
+/** Makes a worktree of what the agent changed on the other server; undefined where that is nothing, or cannot be applied. */
+const changesIn = async (
+  { log }: Membership,
+  { charts, receiveChanges }: OriginEngine,
+  taskId: string,
+  { patch }: Ended,
+  claim: Claim,
+): Promise<Worktree | undefined> => {
+  const { facts, remote } = charts().snapshotOf(taskId)?.context ?? {};
+  if (patch === undefined || !facts?.fleet) return undefined;
+  const { directory, fleet } = facts;
+  const id = idOfChanges(taskId, claim);
+  const refuse = (reason: string) =>
+    log.error("what a task changed on another server could not be taken over", { taskId, reason });
+  try {
+    const change = { id, task: facts, directory, commit: fleet.commit, before: remote?.worktree };
+    const received = await receiveChanges({ ...change, patch: unpackPatch(patch) });
+    return received.ok ? received.value : void refuse(received.reason);
+  } catch (error) {
+    // What another server sends may be anything.
+    return void refuse(errorMessage(error));
+  }
+};
+
+/** Opens requests that the agent has made there, and closes those that were answered. */
+const reportRequests = ({ charts, onHostEvent }: OriginEngine, taskId: string, open: readonly UserRequest[]): void => {
+  const known = charts().snapshotOf(taskId)?.context.userRequests ?? [];
+  const isIn = (requests: readonly UserRequest[], { id }: UserRequest) => requests.some((one) => one.id === id);
+  for (const request of known.filter((one) => !isIn(open, one))) {
+    onHostEvent({ type: "replied", sessionID: taskId, requestID: request.id });
+  }
+  for (const request of open.filter((one) => !isIn(known, one))) {
+    onHostEvent({ type: "asked", sessionID: taskId, request });
+  }
+};
+
+/** Sends a task's chart the claims of a run's log, the requests, and how the run ended. The chart refuses what it knows already. */
+export const reportRun = async (
+  member: Membership,
+  engine: OriginEngine,
+  { task: taskId, run }: RunName,
+  found: RunLog,
+): Promise<void> => {
+  const { clock } = member;
+  const { charts, onSteps } = engine;
+  const { claims, ended } = found;
+  const isUnderWay = () => {
+    const snapshot = charts().snapshotOf(taskId);
+    // It may be worked on here by now, or in a later run.
+    return snapshot !== undefined && snapshot.context.run.index === run && isInFleet(snapshot);
+  };
+  if (!isUnderWay()) return;
+  for (const { at, entry } of claims) {
+    const { server, replaces } = entry;
+    const isNewestForgotten = hasForgotten(found, charts().snapshotOf(taskId)?.context.remote);
+    const more = { ...(replaces ? { replaces } : {}), ...(isNewestForgotten ? { isNewestForgotten } : {}) };
+    charts().send(taskId, { type: "REMOTE_CLAIMED", at: clock.now(), claim: at, server, ...more });
+  }
+  reportRequests(engine, taskId, openRequestsIn(found));
+  if (!ended) return;
+  if (!ended.claim) return charts().send(taskId, { type: "CLOSED", at: clock.now() });
+  const { claim, outcome, completedAt, result, error, receipt } = ended;
+  const worktree = await changesIn(member, engine, taskId, ended, claim);
+  if (!isUnderWay()) return;
+  const at = clock.now();
+  if (ended.steps) onSteps(taskId, ended.steps, Math.min(at, Date.parse(ended.steps.lastUpdate)));
+  charts().send(taskId, {
+    ...{ type: "REMOTE_ENDED", at, claim, outcome, completedAt, result, error, receipt },
+    ...besideText(ended),
+    ...(worktree ? { worktree } : {}),
+  });
 };

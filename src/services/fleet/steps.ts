@@ -5,9 +5,8 @@ import { isInFleet } from "../../machines/task/slot.ts";
 import { addUp, noProgress, type Progress } from "../../task.ts";
 import { repeat } from "../platform/clock.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
-import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
-import type { Membership } from "./membership.ts";
+import type { Membership, OriginEngine } from "./member.ts";
 import { RunName, readAs, Steps, VERSION } from "./wire-messages.ts";
 
 /*
@@ -107,20 +106,13 @@ export const reportSteps = (
   };
 };
 
-/** What reported steps are passed on to: the engine that launched the tasks. */
-export interface StepsTarget {
-  charts(): Pick<Runtime, "send" | "snapshotOf">;
-  /** Takes what was counted of a task by that time, epoch milliseconds, in place of all that was counted before. */
-  onSteps(taskId: string, steps: Steps, at: number): void;
-}
-
 /**
  * Listens to the reports on this server's tasks. Those of the server that claimed the run last count. Returns how to stop.
  * @param onOver called with a run that is worked on, though it is not in the fleet any more
  */
 export const listenToSteps = (
   { broker, server, clock }: Membership,
-  { charts, onSteps }: StepsTarget,
+  { charts, onSteps }: OriginEngine,
   onOver: (name: RunName) => void,
 ): (() => void) =>
   broker.onNotified(stepsTopic(server.id), (payload) => {

@@ -4,7 +4,7 @@ import { errorMessage } from "../platform/log.ts";
 import type { Delivery, Queue } from "./broker.ts";
 import { type HeldLease, heldLease, limitKey, PERMIT_TOPIC, takePermit } from "./leases.ts";
 import type { LocalEngine, RunReport } from "./local-engine.ts";
-import type { Membership } from "./membership.ts";
+import type { Membership } from "./member.ts";
 import { type MonitoringWorker, monitorRun, SEND_AGAIN_AFTER, type Taken, writeReport } from "./monitored-run.ts";
 import { findLog, type RunLog } from "./run-log.ts";
 import {
@@ -86,21 +86,38 @@ export const createWorker = (
     return newest?.entry.nonce === nonce ? newest.at : undefined;
   };
 
+  /** The limits of the fleet, as they were read last. */
+  let limits: Readonly<Record<string, number | null>> = {};
+
+  const permitFor = (key: string, limit: number) => takePermit(broker, key, limit, `${server.id} ${newId()}`);
+
   /**
    * Begins the run of a job, or puts the job back. True where the run is monitored from now on. It may take long: a commit is
    * fetched, a worktree made and prepared.
+   * @param given the permit that was taken before the job was. A job without one needs it all the same where it was queued before
+   * its model was limited
    */
-  const takeUp = async (delivery: Delivery, permit: HeldLease | undefined): Promise<boolean> => {
+  const takeUp = async (delivery: Delivery, given: HeldLease | undefined): Promise<boolean> => {
+    const key = limitKey(delivery.job.model);
+    const limit = given ? null : (limits[key] ?? null);
+    const permit = limit === null ? given : await permitFor(key, limit);
+    if (limit !== null && !permit) {
+      await delivery.requeue(broker.leaseMs / 6);
+      return false;
+    }
     const kept: { renew(): Promise<unknown> }[] = permit ? [delivery, permit] : [delivery];
     const stopRenewing = repeat(clock, log, {
       every: broker.leaseMs / 3,
       work: async () => void (await Promise.all(kept.map((one) => one.renew()))),
       fault: "a job could not be renewed",
     });
+    let isMonitored = false;
     try {
-      return await begin(delivery, permit, (lease) => kept.push(lease));
+      isMonitored = await begin(delivery, permit, (lease) => kept.push(lease));
+      return isMonitored;
     } finally {
       stopRenewing();
+      if (!isMonitored) await permit?.release();
     }
   };
 
@@ -173,50 +190,23 @@ export const createWorker = (
     return "ended";
   };
 
-  /** The limits of the fleet, as they were read last. */
-  let limits: Readonly<Record<string, number | null>> = {};
-
-  /**
-   * Takes up a job of a queue without a limit. It needs a permit all the same where it was queued before its model was limited.
-   */
-  const takeUpFree = async (delivery: Delivery): Promise<boolean> => {
-    const key = limitKey(delivery.job.model);
-    const limit = limits[key] ?? null;
-    if (limit === null) return takeUp(delivery, undefined);
-    const permit = await takePermit(broker, key, limit, `${server.id} ${newId()}`);
-    if (permit === "unavailable" || !permit) {
-      await delivery.requeue(broker.leaseMs / 6);
-      return false;
-    }
-    let isMonitored = false;
-    try {
-      isMonitored = await takeUp(delivery, permit);
-      return isMonitored;
-    } finally {
-      if (!isMonitored) await permit.release();
-    }
-  };
-
   /** Takes the next job of a queue, and begins it in the background. False where there is none, or it may not be taken now. */
   const takeNext = async (queue: Queue, limit: number | null): Promise<boolean> => {
-    const permit = limit === null ? undefined : await takePermit(broker, queue.key, limit, `${server.id} ${newId()}`);
-    if (permit === "unavailable" || (limit !== null && !permit)) return false;
+    const permit = limit === null ? undefined : await permitFor(queue.key, limit);
+    if (limit !== null && !permit) return false;
     const taken = await broker.take(queue);
     if (taken.is !== "taken" || !taken.delivery) {
       await permit?.release();
       return false;
     }
     taking += 1;
-    const { delivery } = taken;
-    const isMonitored = (permit ? takeUp(delivery, permit) : takeUpFree(delivery)).catch((error) => {
+    const isMonitored = takeUp(taken.delivery, permit).catch((error) => {
       log.error("a job could not be taken up", { reason: errorMessage(error) });
       return false;
     });
-    void isMonitored.then(async (isTrue) => {
+    void isMonitored.then((isTrue) => {
       taking -= 1;
-      if (isTrue) return;
-      await permit?.release();
-      lookForJobs();
+      if (!isTrue) lookForJobs();
     });
     return true;
   };

@@ -3,8 +3,8 @@ import { hasEnded, type Task, type WorktreeChanges } from "../../task.ts";
 import type { OneAtATime } from "../platform/concurrency.ts";
 import { errorMessage } from "../platform/log.ts";
 import type { Store } from "../store/store.ts";
-import { isThere, pathsOf } from "./folders.ts";
-import { readChanges, readRecord } from "./record.ts";
+import { isThere, ownWorktreeOf, pathsOf } from "./folders.ts";
+import { isAllInPatch, readChanges, readRecord } from "./record.ts";
 import { dropTree, type WorktreesContext } from "./remove-worktree.ts";
 
 /** A task as far as worktrees are concerned. */
@@ -49,7 +49,7 @@ export const createChangeCounts = (
     const record = readRecord(paths);
     if (record?.base === undefined || record.gone || !isThere(paths))
       throw new Error(`there is no ${paths.tree} any more`);
-    const { countChanges, isAllInPatch } = await import("./read-changes.ts");
+    const { countChanges } = await import("./read-changes.ts");
     const counted = await countChanges(paths, record, { base: record.base, run, now: clock.now() });
     const { files, problem } = counted;
     if (problem !== undefined) log.error("what a task changed could not be counted", { id, reason: problem });
@@ -79,13 +79,11 @@ export const createChangeCounts = (
    * Returns what a task's newest run left changed, or why that could not be counted; undefined where it has no worktree of its
    * own, or that run has not been counted.
    */
-  const changesOf = ({
-    sessionID,
-    worktree,
-    resumeCount,
-  }: Pick<Task, "sessionID" | "worktree" | "resumeCount">): WorktreeChanges | undefined => {
-    if (!worktree || worktree.isShared) return undefined;
-    const paths = pathsOf(root, worktree.id);
+  const changesOf = (task: Pick<Task, "sessionID" | "worktree" | "resumeCount">): WorktreeChanges | undefined => {
+    const id = ownWorktreeOf(task);
+    if (id === undefined) return undefined;
+    const { sessionID, resumeCount } = task;
+    const paths = pathsOf(root, id);
     const changes = [readChanges(paths), uncounted.get(sessionID)].find((one) => one?.run === resumeCount);
     const why = readRecord(paths)?.gone?.why;
     return changes === undefined || why === undefined || why === "clean" ? changes : { ...changes, became: why };
@@ -93,16 +91,17 @@ export const createChangeCounts = (
 
   /** Returns the same, counted once more: the worktree may have been written to since. */
   const countAgain = async (task: Task): Promise<WorktreeChanges | undefined> => {
-    const { worktree } = task;
-    if (!worktree || worktree.isShared || !hasEnded(task)) return undefined;
-    await begin(task, worktree.id);
+    const id = ownWorktreeOf(task);
+    if (id === undefined || !hasEnded(task)) return undefined;
+    await begin(task, id);
     return changesOf(task);
   };
 
   return {
     /** Notes that a run of a task is to be counted when it has ended. */
-    expect: ({ sessionID, parentSessionID, worktree }: TaskInWorktree): void => {
-      if (!worktree || worktree.isShared) return;
+    expect: (task: TaskInWorktree): void => {
+      if (ownWorktreeOf(task) === undefined) return;
+      const { sessionID, parentSessionID } = task;
       expected.set(sessionID, parentSessionID);
       uncounted.delete(sessionID);
     },
@@ -141,18 +140,18 @@ export const createChangeCounts = (
      * Begins the count where nothing has.
      */
     isCounting: (task: Task): boolean => {
-      const { sessionID, worktree } = task;
-      if (!worktree || worktree.isShared || !hasEnded(task) || changesOf(task) !== undefined) return false;
-      if (!underWay.has(sessionID)) void begin(task, worktree.id);
-      const count = underWay.get(sessionID);
+      const id = ownWorktreeOf(task);
+      if (id === undefined || !hasEnded(task) || changesOf(task) !== undefined) return false;
+      if (!underWay.has(task.sessionID)) void begin(task, id);
+      const count = underWay.get(task.sessionID);
       return count !== undefined && isAwaited(count);
     },
     changesOf,
     /** Returns the same, after it has been counted. */
     latestChanges: async (task: Task): Promise<WorktreeChanges | undefined> => {
-      const { worktree } = task;
-      if (!worktree || worktree.isShared || !hasEnded(task)) return undefined;
-      await queues.idle(worktree.id);
+      const id = ownWorktreeOf(task);
+      if (id === undefined || !hasEnded(task)) return undefined;
+      await queues.idle(id);
       return changesOf(task) ?? countAgain(task);
     },
     countAgain,

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
+import type { Task } from "../../task.ts";
 
 /** The files of one worktree, below the plugin's data folder. */
 export interface WorktreePaths {
@@ -15,7 +16,7 @@ export interface WorktreePaths {
   patch: string;
   /** The same of a task that worked on another server, until there is a worktree of it here. */
   received: string;
-  /** What is being applied to a person's tree, see `placing-journal.ts`. It is there while that is under way, and after a crash. */
+  /** What is being applied to a person's tree, see `git/placing.ts`. It is there while that is under way, and after a crash. */
   applying: string;
   /** The same once all of it is applied, until the worktree goes. */
   applied: string;
@@ -38,6 +39,10 @@ export const pathsOf = (root: string, id: string): WorktreePaths => {
     applied: join(folder, "applied.json"),
   };
 };
+
+/** Returns the id of the worktree that was made for a task; undefined where it has none, or shares that of another one. */
+export const ownWorktreeOf = ({ worktree }: Pick<Task, "worktree">): string | undefined =>
+  worktree?.isShared === false ? worktree.id : undefined;
 
 /** The ids of all worktrees of which something is known. */
 export const idsIn = (root: string): string[] => (existsSync(root) ? readdirSync(root) : []);

@@ -8,10 +8,11 @@ import { cutOffSentence } from "../text/worktree-text.ts";
 import { isCutOff, isThere, pathsOf, type WorktreePaths } from "./folders.ts";
 import type { Conflict } from "./git/apply-changes.ts";
 import { GitError } from "./git/git.ts";
-import type { CutOff } from "./git/placing-journal.ts";
+import type { CutOff } from "./git/placing.ts";
 import { lock } from "./lock.ts";
 import type { ReadChanges } from "./read-changes.ts";
 import { isUndecided, readChanges as readCountedChanges, readRecord, type WorktreeRecord } from "./record.ts";
+import { dropWorktree, recoverCutOff } from "./remove-worktree.ts";
 
 /** A task, as far as what it left in its worktree is concerned. */
 type TaskWithWorktree = Pick<Task, "sessionID" | "description" | "directory" | "parentTaskId" | "worktree" | "status">;
@@ -129,9 +130,6 @@ const readOf = async ({ paths, record, base }: LeftWorktree): Promise<ReadChange
   return readChangesIn(paths, record, base);
 };
 
-const recoverIn = async (paths: WorktreePaths): Promise<CutOff | undefined> =>
-  isCutOff(paths) ? (await import("./git/placing-journal.ts")).recover(paths) : undefined;
-
 /**
  * Does `work` while no run can begin in the worktree, after it has finished or undone what was cut off there.
  * @throws NotDone, and what `work` throws
@@ -150,7 +148,7 @@ const useWorktree = async <T>(
     const record = readRecord(paths);
     if (!record || !isUndecided(record) || record.base !== base || record.gone?.why !== found.gone?.why)
       throw new NotDone(`The worktree of task ${named(task)} has changed in the meantime. Look again.`);
-    cutOff = await recoverIn(paths).catch((error) => {
+    cutOff = await recoverCutOff(paths).catch((error) => {
       const reason = toSingleLine(errorMessage(error));
       throw new NotDone(`Applying the changes of task ${named(task)} was cut off, which cannot be undone: ${reason}.`);
     });
@@ -187,7 +185,6 @@ const useAndRemove = (
     if (await isAtWork())
       throw new NotDone(`An agent works in the worktree of task ${named(task)}. Wait for its end, or cancel it.`);
     const { end, ...done } = await work(cutOff);
-    const { dropWorktree } = await import("./make-worktree.ts");
     const stays = await whyItStays(left, isAtWork, end.tree, why === "applied" ? done.leftOut : []);
     try {
       if (stays === undefined)

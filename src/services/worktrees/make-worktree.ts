@@ -4,66 +4,42 @@
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, rename, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
+import type { Worktree } from "../../task.ts";
 import { writeWholeWith } from "../platform/private-files.ts";
-import { type CommandEnd, runShellCommand } from "../platform/shell-command.ts";
-import type { WorktreePaths } from "./folders.ts";
-import { has, patchedTree, repositoriesIn, requireCommit } from "./git/commit.ts";
-import { withoutLocations } from "./git/environment.ts";
-import type { WorkingTree } from "./git/git.ts";
-import { hiddenByTask, leftOutOf } from "./git/left-out.ts";
-import { place } from "./git/placing.ts";
-import { forgetPlaced } from "./git/placing-journal.ts";
-import { entriesBetween } from "./git/placing-plan.ts";
+import { runShellCommand } from "../platform/shell-command.ts";
+import type { TaskInWorktree } from "./change-counts.ts";
+import { pathsOf, type WorktreePaths } from "./folders.ts";
+import { applyPatch } from "./git/apply-changes.ts";
+import { has, repositoriesIn, requireCommit } from "./git/commit.ts";
+import { type WorkingTree, withoutLocations } from "./git/git.ts";
 import { takeSnapshot, takeTaskSnapshot } from "./git/snapshot.ts";
-import {
-  addWorktree,
-  findTree,
-  keepBase,
-  removeWorktree,
-  treeAt,
-  withObjects,
-  withTemporaryFolder,
-} from "./git/working-tree.ts";
-import { treesOf } from "./read-changes.ts";
-import { readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
+import { addWorktree, findTree, keepBase, removeWorktree, treeAt } from "./git/working-tree.ts";
+import { leftOutIn, treesOf } from "./read-changes.ts";
+import { isUndecided, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
+import { dropWorktree, type WorktreesContext, whileLocked } from "./remove-worktree.ts";
 
-/** Milliseconds that the command may take: a large project's packages take minutes. */
+/** Milliseconds that the setup command may take: a large project's packages take minutes. */
 const TIME_LIMIT_MS = 600_000;
 
 /** Characters of its output that an error carries: its end says why it failed. */
 const OUTPUT_CHARS = 500;
 
-/** How a worktree is prepared. */
-interface Setup {
-  /** A shell command from the configuration. */
-  command: string;
-  /** The worktree. */
-  directory: string;
-  /** The top of the tree that it was made from. */
-  source: string;
-  /** Ends the command. */
-  signal: AbortSignal;
-}
-
-/** Why a worktree is not prepared; undefined where it is. */
-const problemOf = ({ end, exit }: CommandEnd, { signal }: Setup): string | undefined => {
-  if (signal.aborted) return "was aborted";
-  if (end === "timedOut") return `took longer than ${TIME_LIMIT_MS / 60_000} minutes`;
-  if (end === "notRun") return "could not be started";
-  return exit === 0 ? undefined : `ended with ${exit}`;
-};
-
 /**
- * Prepares a worktree by a command, with its working directory in the worktree.
+ * Prepares a worktree by the shell command of the configuration, with its working directory in the worktree.
+ * @param source the top of the tree that the worktree was made from
  * @throws Error with the end of its output when it fails
  */
-const runSetup = async (setup: Setup): Promise<void> => {
-  const { command, directory, source, signal } = setup;
+const runSetup = async (command: string, directory: string, source: string, signal: AbortSignal): Promise<void> => {
   const env = { ...withoutLocations(), TASKCHART_SOURCE: source };
-  const ended = await runShellCommand({ command, directory, timeoutMs: TIME_LIMIT_MS, env, signal });
-  const problem = problemOf(ended, setup);
-  if (problem === undefined) return;
-  const words = ended.output.trim().slice(-OUTPUT_CHARS);
+  const { end, exit, output } = await runShellCommand({ command, directory, timeoutMs: TIME_LIMIT_MS, env, signal });
+  if (exit === 0 && !signal.aborted) return;
+  const problems = {
+    timedOut: `took longer than ${TIME_LIMIT_MS / 60_000} minutes`,
+    notRun: "could not be started",
+    exited: `ended with ${exit}`,
+  };
+  const problem = signal.aborted ? "was aborted" : problems[end];
+  const words = output.trim().slice(-OUTPUT_CHARS);
   throw new Error(`its setup command ${problem}${words === "" ? "" : `: ${words}`}`);
 };
 
@@ -87,7 +63,7 @@ const sharePackages = async (source: string, tree: string): Promise<boolean> => 
 };
 
 /** What a worktree is made of. */
-export interface WorktreePlan {
+interface WorktreePlan {
   paths: WorktreePaths;
   /** The directory of a working tree that it is made for. */
   directory: string;
@@ -142,7 +118,7 @@ export const makeWorktree = async (
     // The caller's directory may have nothing but what git ignores.
     await mkdir(join(paths.tree, record.subfolder), { recursive: true });
     const isShared = await sharePackages(source, paths.tree);
-    if (setup !== undefined) await runSetup({ command: setup, directory: paths.tree, source, signal });
+    if (setup !== undefined) await runSetup(setup, paths.tree, source, signal);
     const base = isShared || setup !== undefined ? await prepared(tree, from) : { base: commit };
     const made = await fill({ ...record, ...base });
     writeRecord(paths, made);
@@ -164,70 +140,92 @@ const prepared = async (tree: WorkingTree, source: WorkingTree): Promise<Pick<Wo
   const snapshot = await takeTaskSnapshot(tree, source);
   const { commit: base } = snapshot;
   await keepBase(tree, base);
-  const leftOut = leftOutOf(snapshot, await hiddenByTask(tree, base, [])).map(({ path }) => path);
+  const leftOut = (await leftOutIn(tree, snapshot, base, [])).map(({ path }) => path);
   return leftOut.length === 0 ? { base } : { base, leftOut };
 };
 
-/** Removes a worktree that is there, and notes why. What is known of it stays. */
-export const dropWorktree = async (
+/** Puts into a worktree what a patch says, which is one to the commit that it was made of. @throws GitError where it does not fit */
+const fillFrom = async (patch: string, paths: WorktreePaths, made: WorktreeRecord): Promise<WorktreeRecord> => {
+  const { own, source } = await treesOf(paths, made);
+  await applyPatch(own, patch, { journal: paths, filtersIn: source });
+  return made;
+};
+
+/** True where there is still that commit in the repository that a directory belongs to. */
+const hasCommit = async (directory: string, commit: string | undefined): Promise<boolean> => {
+  const tree = await treeAt(directory).catch(() => undefined);
+  return tree !== undefined && commit !== undefined && has(tree, commit);
+};
+
+/**
+ * Makes a worktree that is gone, or was never whole, again: with the changes that were in it, where nobody has decided about
+ * them. For `whileLocked`.
+ * @throws Error where it cannot be made, or the patch does not fit it; nothing is left of the worktree then
+ */
+export const makeAgain = async (
   paths: WorktreePaths,
   record: WorktreeRecord,
-  gone: NonNullable<WorktreeRecord["gone"]>,
-): Promise<void> => {
-  writeRecord(paths, { ...record, gone });
-  await removeWorktree(await findTree(record.source), paths.tree);
+  { taskId, setup, now, signal }: Pick<WorktreePlan, "taskId" | "setup" | "now" | "signal">,
+): Promise<WorktreeRecord> => {
+  const { source, subfolder, project, base } = record;
+  // Nobody counts what is half made, so its patch stays as it is.
+  const gone = record.gone ?? ({ why: "expired", at: now } as const);
+  const before = { ...record, gone };
+  // A process may have died while it made or removed the worktree, of which git may know though its folder is gone.
+  await dropWorktree(paths, before, gone);
+  const isSent = record.gone?.why === "sent";
+  const hasChanges = isSent || (isUndecided(record) && existsSync(paths.patch));
+  const isFromBase = hasChanges && !isSent && (await hasCommit(source, base));
+  const commit = isFromBase ? base : record.commit;
+  try {
+    return await makeWorktree(
+      { paths, directory: join(source, subfolder), project, commit, before, taskId, setup, now, signal },
+      hasChanges ? (made) => fillFrom(paths.patch, paths, made) : undefined,
+    );
+  } catch (error) {
+    writeRecord(paths, record);
+    throw error;
+  }
 };
 
-/** Applies a patch to a worktree at the commit that it was made of. @throws GitError where it does not fit */
-const applyPatch = async (paths: WorktreePaths, record: WorktreeRecord, patch: string): Promise<void> => {
-  const { own: tree, source: filtersIn } = await treesOf(paths, record);
-  await withTemporaryFolder((folder) =>
-    withObjects(tree, async (objects) => {
-      const index = join(folder, "index");
-      const { commit } = await takeSnapshot(tree, index);
-      const to = await patchedTree(objects, commit, patch);
-      const entries = await entriesBetween(objects, commit, to);
-      await place({ tree, entries, to, index, files: [], journal: paths, filtersIn });
-      forgetPlaced(paths);
-    }),
-  );
-};
+/** What a task changed on another server. */
+export interface ReceivedChanges {
+  /** Names the worktree: the same for the same changes. */
+  id: string;
+  task: TaskInWorktree;
+  /** The directory that it is to stand for. */
+  directory: string;
+  /** What the patch is to be applied to. */
+  commit: string;
+  patch: Uint8Array;
+  /** The worktree that was made of its changes in the run before; undefined where there is none. */
+  before: Worktree | undefined;
+}
 
 /**
- * Makes a worktree again, with the changes that were in it when it was removed.
- * @throws Error where the commit cannot be had, or the patch does not fit it; nothing is left of the worktree then
- */
-export const makeWithChanges = async (plan: WorktreePlan): Promise<WorktreeRecord> => {
-  const { paths } = plan;
-  return makeWorktree(plan, async (made) => {
-    await applyPatch(paths, made, paths.patch);
-    return made;
-  });
-};
-
-/**
- * Makes a worktree of what an agent changed on another server, where `patch` says what that was. Does nothing where that
- * was done before.
- * @param before the record of the worktree that was made of its changes in the run before; undefined where there is none
- * @param whileLocked does what no other process may do to the worktree at the same time
+ * Makes a worktree of what an agent changed on another server, where that was not done before.
  * @throws Error where the commit cannot be had, or the patch does not fit it; the patch is kept then in `paths.received`, if the
  * disk takes it
  */
-export const receiveChanges = async (
-  plan: Omit<WorktreePlan, "setup"> & { commit: string },
-  patch: Uint8Array,
-  before: WorktreeRecord | undefined,
-  whileLocked: <T>(work: () => Promise<T>) => Promise<T>,
+export const makeOfReceived = async (
+  context: Pick<WorktreesContext, "root" | "clock" | "log">,
+  { id, task, directory, commit, patch, before }: ReceivedChanges,
 ): Promise<WorktreeRecord> => {
-  const { paths } = plan;
+  const { root, clock } = context;
+  const paths = pathsOf(root, id);
   const known = readRecord(paths);
   if (known?.base !== undefined && existsSync(paths.patch)) return known;
-  await keepPatch(paths, patch);
-  return whileLocked(async () => {
+  await mkdir(paths.folder, { recursive: true, mode: 0o700 });
+  await writeWholeWith(paths.received, (draft) => writeFile(draft, patch, { mode: 0o600 }));
+  return whileLocked(context, id, async () => {
     if (known) await removeWorktree(await findTree(known.source), paths.tree);
-    return makeWorktree({ ...plan, setup: undefined }, async (made) => {
-      await applyPatch(paths, made, paths.received);
-      const record = await countFromApplied(paths, made, before);
+    const plan = {
+      ...{ paths, directory, project: directory, commit, taskId: task.sessionID, setup: undefined, now: clock.now() },
+      signal: new AbortController().signal,
+    };
+    return makeWorktree(plan, async (made) => {
+      await fillFrom(paths.received, paths, made);
+      const record = await countFromApplied(paths, made, before && readRecord(pathsOf(root, before.id)));
       await rename(paths.received, paths.patch);
       return record;
     });
@@ -249,9 +247,4 @@ const countFromApplied = async (
   if (base === undefined || !(await has(own, base))) return made;
   await keepBase(own, base);
   return { ...made, base };
-};
-
-const keepPatch = async ({ folder, received }: WorktreePaths, patch: Uint8Array): Promise<void> => {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeWholeWith(received, (draft) => writeFile(draft, patch, { mode: 0o600 }));
 };

@@ -64,3 +64,6 @@ export const readChanges = ({ changes }: WorktreePaths): WorktreeChanges | undef
 
 export const writeChanges = ({ changes }: WorktreePaths, value: WorktreeChanges): void =>
   writeWhole(changes, JSON.stringify(value));
+
+/** True where nothing is lost when the worktree goes: all of it was counted, and is in the patch. */
+export const isAllInPatch = ({ problem, leftOut }: WorktreeChanges): boolean => problem === undefined && !leftOut;

@@ -6,9 +6,10 @@ import { hasEnded, type Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
-import { isCutOff, isHalfApplied, isThere, pathsOf } from "./folders.ts";
+import { isCutOff, isHalfApplied, isThere, pathsOf, type WorktreePaths } from "./folders.ts";
+import type { CutOff } from "./git/placing.ts";
 import { isLocked, lock } from "./lock.ts";
-import { readChanges, readRecord, type WorktreeRecord } from "./record.ts";
+import { readChanges, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
 
 /** What the worktrees of an engine are worked on with. */
 export interface WorktreesContext {
@@ -20,33 +21,43 @@ export interface WorktreesContext {
 }
 
 /**
- * Finishes or undoes what a process that has ended was applying of a worktree. The caller has its lock.
+ * Finishes or undoes what a process that has ended was applying of a worktree, whose lock the caller has. Returns what became of
+ * that; undefined where there was nothing.
  * @throws Error where neither can be done
  */
-export const recoverApplying = async (
-  { root, log }: Pick<WorktreesContext, "root" | "log">,
-  id: string,
-): Promise<void> => {
-  const paths = pathsOf(root, id);
-  if (!isCutOff(paths)) return;
-  const journal = await import("./git/placing-journal.ts");
-  const cutOff = await journal.recover(paths);
-  if (cutOff) log.info("applying changes was cut off", { id, ...cutOff, files: cutOff.files.length });
-};
+export const recoverCutOff = async (paths: WorktreePaths): Promise<CutOff | undefined> =>
+  isCutOff(paths) ? (await import("./git/placing.ts")).recover(paths) : undefined;
 
 /**
- * Calls `work` while no other process uses the worktree, after `recoverApplying`.
+ * Calls `work` while no other process uses the worktree, after `recoverCutOff`.
  * @throws Error where that fails, or another process uses it, and what `work` throws
  */
-export const whileLocked = async <T>(context: WorktreesContext, id: string, work: () => Promise<T>): Promise<T> => {
-  const release = lock(pathsOf(context.root, id), context.clock.now());
+export const whileLocked = async <T>(
+  { root, clock, log }: Pick<WorktreesContext, "root" | "clock" | "log">,
+  id: string,
+  work: () => Promise<T>,
+): Promise<T> => {
+  const paths = pathsOf(root, id);
+  const release = lock(paths, clock.now());
   if (!release) throw new Error("its changes are being applied or discarded");
   try {
-    await recoverApplying(context, id);
+    const cutOff = await recoverCutOff(paths);
+    if (cutOff) log.info("applying changes was cut off", { id, ...cutOff, files: cutOff.files.length });
     return await work();
   } finally {
     release();
   }
+};
+
+/** Removes a worktree that is there, and notes why. What is known of it stays. */
+export const dropWorktree = async (
+  paths: WorktreePaths,
+  record: WorktreeRecord,
+  gone: NonNullable<WorktreeRecord["gone"]>,
+): Promise<void> => {
+  writeRecord(paths, { ...record, gone });
+  const { findTree, removeWorktree } = await import("./git/working-tree.ts");
+  await removeWorktree(await findTree(record.source), paths.tree);
 };
 
 /** Removes the tree. The host gives up what it has in memory for it first. */
@@ -59,7 +70,6 @@ const dropLocked = async (
   const paths = pathsOf(root, id);
   const closed = await host.closeDirectory(join(paths.tree, record.subfolder));
   if (!closed.ok) log.info("OpenCode did not close a worktree", { id, reason: closed.failure.message });
-  const { dropWorktree } = await import("./make-worktree.ts");
   await dropWorktree(paths, record, gone);
   await rm(paths.applied, { force: true });
 };

@@ -9,18 +9,11 @@ import { fail, type Outcome } from "../platform/result.ts";
 import type { Store } from "../store/store.ts";
 import { own, quoteLine } from "../text/own-text.ts";
 import { createChangeCounts, type TaskInWorktree } from "./change-counts.ts";
-import { idsIn, isThere, pathsOf, worktreeIdOf } from "./folders.ts";
-import { isLocked, lock } from "./lock.ts";
-import type { WorktreePlan } from "./make-worktree.ts";
-import { isUndecided, readChanges, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
-import {
-  dropTree,
-  recoverApplying,
-  removeAll,
-  type WorktreesContext,
-  whatIsDue,
-  whileLocked,
-} from "./remove-worktree.ts";
+import { idsIn, isThere, ownWorktreeOf, pathsOf, worktreeIdOf } from "./folders.ts";
+import { isLocked } from "./lock.ts";
+import type { ReceivedChanges } from "./make-worktree.ts";
+import { isAllInPatch, isUndecided, readChanges, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
+import { dropTree, removeAll, type WorktreesContext, whatIsDue, whileLocked } from "./remove-worktree.ts";
 
 /** Where worktrees are, and how they are made and kept. */
 export interface WorktreeOptions {
@@ -34,29 +27,11 @@ export interface WorktreeOptions {
   keep: number;
 }
 
-/** What a task changed on another server. */
-interface ReceivedChanges {
-  /** Names the worktree: the same for the same changes. */
-  id: string;
-  task: TaskInWorktree;
-  /** The directory that it is to stand for. */
-  directory: string;
-  /** What the patch is to be applied to. */
-  commit: string;
-  patch: Uint8Array;
-  /** The worktree that was made of its changes in the run before; undefined where there is none. */
-  before: Worktree | undefined;
-}
-
 /** What is asked of the worktrees of an engine's tasks. */
 export type Worktrees = ReturnType<typeof createWorktrees>;
 
-/** True where there is still that commit in the repository that a directory belongs to. */
-const hasCommit = async (directory: string, commit: string | undefined): Promise<boolean> => {
-  const [{ treeAt }, { has }] = await Promise.all([import("./git/working-tree.ts"), import("./git/commit.ts")]);
-  const tree = await treeAt(directory).catch(() => undefined);
-  return tree !== undefined && commit !== undefined && has(tree, commit);
-};
+/** Loads what makes worktrees when a task gets one: most have none. */
+const loadMaking = () => import("./make-worktree.ts");
 
 /** Creates the worktrees of an engine. What is done with one of them is done in turn. */
 export const createWorktrees = ({
@@ -75,51 +50,23 @@ export const createWorktrees = ({
   const queues = createOneAtATime();
   const counts = createChangeCounts(context, queues);
 
-  /** Makes the worktree of that id, or says why there is none. `hasChanges`: with those that are kept of it. */
-  const make = async (
-    id: string,
-    plan: Pick<WorktreePlan, "directory" | "project" | "taskId" | "signal" | "commit" | "before">,
-    hasChanges = false,
-  ): Promise<Outcome<WorktreeRecord>> => {
+  /** Returns a worktree as OpenCode names it, which follows symbolic links. */
+  const worktreeAt = (id: string, { subfolder }: WorktreeRecord): Worktree => ({
+    ...{ id, directory: join(pathsOf(realpathSync(root), id).tree, subfolder), isShared: false },
+  });
+
+  /** Returns what `make` makes from a directory, or says why there is nothing. */
+  const madeFrom = async <T>(directory: string, make: () => Promise<T>): Promise<Outcome<T>> => {
     try {
       makePrivateFolder(root);
-      const whole = { ...plan, paths: pathsOf(root, id), setup, now: clock.now() };
-      // Loaded when a task gets a worktree: most have none.
-      const { makeWorktree } = await import("./make-worktree.ts");
-      if (!hasChanges) return { ok: true, value: await makeWorktree(whole) };
-      const { makeWithChanges } = await import("./make-worktree.ts");
-      return { ok: true, value: await makeWithChanges(whole) };
+      return { ok: true, value: await make() };
     } catch (error) {
-      return fail(own`No worktree could be made from ${quoteLine(plan.directory)}: ${quoteLine(errorMessage(error))}.`);
+      return fail(own`No worktree could be made from ${quoteLine(directory)}: ${quoteLine(errorMessage(error))}.`);
     }
   };
 
-  /** Makes the worktree of a task again, where it is gone. The caller has its lock. */
-  const makeAgain = async (
-    id: string,
-    sessionID: string,
-    record: WorktreeRecord,
-    signal: AbortSignal,
-  ): Promise<Outcome<void>> => {
-    const paths = pathsOf(root, id);
-    const { dropWorktree } = await import("./make-worktree.ts");
-    // Nobody counts what is half made, so its patch stays as it is.
-    const gone = record.gone ?? ({ why: "expired", at: clock.now() } as const);
-    const before = { ...record, gone };
-    // A process may have died while it made or removed the worktree, of which git may know though its folder is gone.
-    await recoverApplying(context, id);
-    await dropWorktree(paths, before, gone);
-    const directory = join(record.source, record.subfolder);
-    // What nobody has decided about must not get lost: the agent goes on with it.
-    const hasChanges = record.gone?.why === "sent" || (isUndecided(record) && existsSync(paths.patch));
-    const isFromBase = hasChanges && record.gone?.why !== "sent" && (await hasCommit(record.source, record.base));
-    const commit = isFromBase ? record.base : record.commit;
-    const plan = { directory, project: record.project, taskId: sessionID, signal, commit, before };
-    const made = await make(id, plan, hasChanges);
-    if (made.ok) return { ok: true, value: undefined };
-    writeRecord(paths, record);
-    return made;
-  };
+  const onNotRemoved = (id: string) => (error: unknown) =>
+    log.error("a worktree could not be removed", { id, reason: errorMessage(error) });
 
   /** Removes a worktree with all that is known of it. */
   const remove = (id: string): Promise<void> => queues.run(id, () => removeAll(context, id));
@@ -166,41 +113,30 @@ export const createWorktrees = ({
       commit?: string;
     }): Promise<Outcome<Worktree>> => {
       const id = newId();
-      const made = await queues.run(id, () => make(id, { ...request, taskId: undefined }));
-      if (!made.ok) {
-        // Nobody else knows of it, and where the disk is full, its lock could not be taken.
-        await rm(pathsOf(root, id).folder, { recursive: true, force: true }).catch((error) =>
-          log.error("a worktree could not be removed", { id, reason: errorMessage(error) }),
-        );
-        return made;
-      }
-      // As OpenCode names it, which follows symbolic links.
-      const { tree } = pathsOf(realpathSync(root), id);
-      return { ok: true, value: { id, directory: join(tree, made.value.subfolder), isShared: false } };
+      const paths = pathsOf(root, id);
+      const made = await queues.run(id, () =>
+        madeFrom(request.directory, async () => {
+          const { makeWorktree } = await loadMaking();
+          return makeWorktree({ ...request, paths, setup, taskId: undefined, now: clock.now() });
+        }),
+      );
+      if (made.ok) return { ok: true, value: worktreeAt(id, made.value) };
+      // Nobody else knows of it, and where the disk is full, its lock could not be taken.
+      await rm(paths.folder, { recursive: true, force: true }).catch(onNotRemoved(id));
+      return made;
     },
     /**
      * Creates a worktree from the patch of a task that worked on another server, unless it exists. A failure says why there is
      * none, and where the patch is kept: here, or on the other server.
      */
-    receive: ({ id, task, directory, commit, patch, before }: ReceivedChanges): Promise<Outcome<Worktree>> =>
-      queues.run(id, async () => {
+    receive: (changes: ReceivedChanges): Promise<Outcome<Worktree>> =>
+      queues.run(changes.id, async () => {
+        const { id, task } = changes;
         const paths = pathsOf(root, id);
         try {
           makePrivateFolder(root);
-          const { receiveChanges } = await import("./make-worktree.ts");
-          const { signal } = new AbortController();
-          const plan = {
-            paths,
-            directory,
-            project: directory,
-            commit,
-            taskId: task.sessionID,
-            now: clock.now(),
-            signal,
-          };
-          const last = before === undefined ? undefined : readRecord(pathsOf(root, before.id));
-          const { subfolder } = await receiveChanges(plan, patch, last, (work) => whileLocked(context, id, work));
-          const worktree = { id, directory: join(pathsOf(realpathSync(root), id).tree, subfolder), isShared: false };
+          const { makeOfReceived } = await loadMaking();
+          const worktree = worktreeAt(id, await makeOfReceived(context, changes));
           counts.expect({ ...task, worktree });
           return { ok: true, value: worktree };
         } catch (error) {
@@ -220,10 +156,9 @@ export const createWorktrees = ({
     /** Notes the task that a worktree was made for. */
     assign: (task: TaskInWorktree): void => {
       counts.expect(task);
-      const { worktree, sessionID } = task;
-      const paths = worktree && !worktree.isShared ? pathsOf(root, worktree.id) : undefined;
-      const record = paths && readRecord(paths);
-      if (record) writeRecord(paths, { ...record, taskId: sessionID });
+      const id = ownWorktreeOf(task);
+      const record = id === undefined ? undefined : readRecord(pathsOf(root, id));
+      if (id !== undefined && record) writeRecord(pathsOf(root, id), { ...record, taskId: task.sessionID });
     },
     /** Recreates the worktree of a task that is to go on, if it is gone. */
     prepare: async (task: Task, signal: AbortSignal): Promise<Outcome<void>> => {
@@ -234,14 +169,17 @@ export const createWorktrees = ({
       return queues.run(id, async () => {
         const paths = pathsOf(root, id);
         const record = readRecord(paths);
-        const inUse = fail(`The changes of task ${sessionID} are being applied or discarded. Try again in a moment.`);
-        if (isLocked(paths, clock.now())) return inUse;
+        if (isLocked(paths, clock.now()))
+          return fail(`The changes of task ${sessionID} are being applied or discarded. Try again in a moment.`);
         const isWhole = record === undefined || (record.gone === undefined && record.base !== undefined);
         if (isWhole && isThere(paths)) return { ok: true, value: undefined };
         if (isShared || !record) return fail(`The worktree of task ${sessionID} is gone. Launch a new task.`);
-        const release = lock(paths, clock.now());
-        if (!release) return inUse;
-        return makeAgain(id, sessionID, record, signal).finally(release);
+        return madeFrom(join(record.source, record.subfolder), () =>
+          whileLocked(context, id, async () => {
+            const { makeAgain } = await loadMaking();
+            await makeAgain(paths, record, { taskId: sessionID, setup, now: clock.now(), signal });
+          }),
+        );
       });
     },
     /** Returns why a task cannot be prompted: its worktree is gone. Undefined where it can. */
@@ -254,13 +192,13 @@ export const createWorktrees = ({
      * where that is not known. Undefined where nothing is left.
      */
     undecidedChanges: (task: Task): WorktreeChanges | undefined => {
-      const { worktree, resumeCount: run } = task;
-      if (!worktree || worktree.isShared) return undefined;
-      const paths = pathsOf(root, worktree.id);
+      const id = ownWorktreeOf(task);
+      if (id === undefined) return undefined;
+      const paths = pathsOf(root, id);
       const record = readRecord(paths);
       const hasSome = record && isUndecided(record) && (isThere(paths) || existsSync(paths.patch));
       if (!hasSome) return undefined;
-      const nothing = { run, at: clock.now(), files: [] };
+      const nothing = { run: task.resumeCount, at: clock.now(), files: [] };
       if (!hasEnded(task)) return { ...nothing, problem: "the task still runs" };
       const changes = counts.changesOf(task) ?? { ...nothing, problem: "they were not counted" };
       const isSome = changes.files.length > 0 || changes.leftOut !== undefined || changes.problem !== undefined;
@@ -283,30 +221,22 @@ export const createWorktrees = ({
     },
     /** Removes all that there is of cleared tasks. */
     forget: (tasks: readonly Task[]): void => {
-      for (const { worktree } of tasks) {
-        if (!worktree || worktree.isShared) continue;
-        const { id } = worktree;
-        remove(id).catch((error) => log.error("a worktree could not be removed", { id, reason: errorMessage(error) }));
-      }
+      for (const id of tasks.flatMap((task) => ownWorktreeOf(task) ?? [])) remove(id).catch(onNotRemoved(id));
     },
     expire,
     /** Removes the worktree of a task whose changes the server that launched it has. A resume makes it again with them. */
-    putAway: ({ worktree }: Pick<Task, "worktree">): void => {
-      if (!worktree || worktree.isShared) return;
-      const { id } = worktree;
+    putAway: (task: Pick<Task, "worktree">): void => {
+      const id = ownWorktreeOf(task);
+      if (id === undefined) return;
       const drop = async () => {
         const paths = pathsOf(root, id);
         const record = readRecord(paths);
-        const { isAllInPatch } = await import("./read-changes.ts");
         const changes = readChanges(paths);
         if (record && !record.gone && (!changes || isAllInPatch(changes)))
           await dropTree(context, id, record, { why: "sent", at: clock.now() });
       };
-      queues
-        .run(id, drop)
-        .catch((error) => log.error("a worktree could not be removed", { id, reason: errorMessage(error) }));
+      queues.run(id, drop).catch(onNotRemoved(id));
     },
-    /** Removes a worktree with all that is known of it. */
     remove,
     /**
      * Finishes or undoes what was being applied when its process ended. Removes the worktrees of tasks that are gone, those of

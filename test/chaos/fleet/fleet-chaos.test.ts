@@ -2,7 +2,7 @@ import { test } from "vitest";
 import { seed } from "../../seed.ts";
 import { playAll, playUntil } from "../play-until.ts";
 import { runRandomFleets } from "./fleet-chaos.ts";
-import { isExpected } from "./seldom.ts";
+import { isExpected } from "./situation-names.ts";
 import { createFleetSituations } from "./situations.ts";
 
 /** Schedules that are played at least, and that are played at most until each expected situation has occurred. */

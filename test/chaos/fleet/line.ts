@@ -4,19 +4,7 @@ import { type Clock, sleep } from "../../../src/services/platform/clock.ts";
 import type { BrokerCall, Trouble } from "./steps.ts";
 
 /** The line from a server to the broker of its fleet, which may be cut, or be bad. */
-export interface Line {
-  connect(broker: Broker): Broker;
-  isCut(): boolean;
-  cut(): void;
-  mend(): void;
-  /** The next calls of that name meet with trouble, within a while. */
-  strike(call: BrokerCall, is: Trouble, times: number): void;
-  /** True while calls may still meet with trouble, or are late. */
-  isBad(): boolean;
-  isDeaf(): boolean;
-  /** For so many milliseconds no hint comes through, in either direction. */
-  deafen(ms: number): void;
-}
+export type Line = ReturnType<typeof createLine>;
 
 /** What is known of what goes through a line. */
 export interface LineEvents {
@@ -42,10 +30,7 @@ const LATE = 3_000;
 const TROUBLED_FOR = 90_000;
 
 /** Creates a line. */
-export const createLine = (
-  clock: Clock,
-  { onTaken, onGivenBack, onConflict, onTrouble, onWritten }: LineEvents,
-): Line => {
+export const createLine = (clock: Clock, { onTaken, onGivenBack, onConflict, onTrouble, onWritten }: LineEvents) => {
   let isCut = false;
   let deafUntil = 0;
   let late = 0;
@@ -83,7 +68,7 @@ export const createLine = (
       isDeaf() ? undefined : listener(...said);
 
   return {
-    connect: (broker) => ({
+    connect: (broker: Broker): Broker => ({
       leaseMs: broker.leaseMs,
       append: (log, entry, after) =>
         through(`append ${entry.type}`, async () => {
@@ -152,9 +137,13 @@ export const createLine = (
       isCut = false;
       for (const listener of whenMended) listener();
     },
-    strike: (call, is, times) => void strikes.set(call, { is, times, until: clock.now() + TROUBLED_FOR }),
+    /** The next calls of that name meet with trouble, within a while. */
+    strike: (call: BrokerCall, is: Trouble, times: number) =>
+      void strikes.set(call, { is, times, until: clock.now() + TROUBLED_FOR }),
+    /** True while calls may still meet with trouble, or are late. */
     isBad: () => late > 0 || [...strikes.values()].some(({ times, until }) => times > 0 && until >= clock.now()),
-    deafen: (ms) => {
+    /** For so many milliseconds no hint comes through, in either direction. */
+    deafen: (ms: number) => {
       deafUntil = clock.now() + ms;
     },
   };

@@ -1,11 +1,7 @@
 import type { Store, TaskRecord } from "../../../src/services/store/store.ts";
 
 /** What a server has stored of its tasks, read anew only where it may have changed: the checks ask for it all the time. */
-export interface Records {
-  /** Returns the store of a process, which is watched from now on. */
-  watch(store: Store): Store;
-  all(): readonly TaskRecord[];
-}
+export type Records = ReturnType<typeof createRecords>;
 
 /** Calls that change no task. */
 const HARMLESS: ReadonlySet<string> = new Set<keyof Store>([
@@ -17,11 +13,12 @@ const HARMLESS: ReadonlySet<string> = new Set<keyof Store>([
 const ADOPTIONS = 3;
 
 /** Creates the records of a server. */
-export const createRecords = (): Records => {
+export const createRecords = () => {
   let store: Store | undefined;
   let known: readonly TaskRecord[] | undefined;
   return {
-    watch: (opened) => {
+    /** Returns the store of a process, which is watched from now on. */
+    watch: (opened: Store): Store => {
       store = opened;
       known = undefined;
       let adoptions = 0;
@@ -44,7 +41,7 @@ export const createRecords = (): Records => {
         },
       });
     },
-    all: () => {
+    all: (): readonly TaskRecord[] => {
       const from = store;
       if (!from) return [];
       known ??= from.list({}).flatMap(({ sessionID }) => from.get(sessionID) ?? []);

@@ -31,11 +31,6 @@ const SHOWN = /^\w+\.fleet\.(claimed|requestingStop|closing)/;
 
 const instanceOf = ({ server, taskId }: Work): string => `${server.id}/${taskId}`;
 
-/** Checks what must hold at every moment. `look` is called after each step, and at least every 5 s. */
-export interface Watches {
-  look(): void;
-}
-
 /** The description of a task, by which it is known in the notice of its end. */
 const DESCRIPTION = /job \d+ of \w+/g;
 
@@ -85,8 +80,8 @@ const checkAttempts = ({ broker, fault }: FleetWorld) => {
   }
 };
 
-/** Creates the watches of a fleet. */
-export const createWatches = (world: FleetWorld): Watches => {
+/** Checks what must hold at every moment. `look` is called after each step, and at least every 5 s. */
+export const createWatches = (world: FleetWorld) => {
   const { clock, servers } = world;
   const steady = createSteadyWatch(world);
   const logs = createLogWatch(world);

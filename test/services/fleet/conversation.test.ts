@@ -7,7 +7,8 @@ import type { SpokenMessage } from "../../../src/services/host/host.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
 import { passageOf, writePassage } from "../../../src/services/text/transcript.ts";
-import { createFleet, runElsewhere, workOf } from "./servers.ts";
+import type { Stage } from "../../fakes/stage.ts";
+import { enqueued, runElsewhere, workOf } from "./servers.ts";
 
 const FULL = { full_session: true };
 
@@ -100,16 +101,13 @@ describe("the conversation of a task on another server", () => {
   });
 
   test("that no server has begun is empty", async () => {
-    const { add, until } = createFleet();
-    const origin = add("srv_origin");
-    const id = await origin.launch({ agent: "explore" });
-    await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
+    const { origin, id } = await enqueued();
     expect(await origin.call("output", { task_id: id, ...FULL })).toBe("No messages.");
   });
 });
 
 describe("the messages of a task on another server, as the status API gives them", () => {
-  const api = ({ origin, clock }: Pick<Awaited<ReturnType<typeof runElsewhere>>, "origin" | "clock">) => {
+  const api = ({ origin, clock }: Pick<Awaited<ReturnType<typeof runElsewhere>>, "clock"> & { origin: Stage }) => {
     const sites = createOpenDirectories();
     sites.add(origin);
     return createEngineSource(sites, clock, () => "request 1", "/nowhere/worktrees", createReadDirectories(clock));
@@ -134,17 +132,12 @@ describe("the messages of a task on another server, as the status API gives them
 
   test("are not read where this OpenCode is in no fleet any more", async () => {
     const world = await runElsewhere(1);
-    const { origin, id } = world;
-    const sites = createOpenDirectories();
-    sites.add({ ...origin, engine: { ...origin.engine, elsewhere: undefined } });
-    const source = createEngineSource(
-      sites,
-      world.clock,
-      () => "request 1",
-      "/nowhere/worktrees",
-      createReadDirectories(world.clock),
-    );
-    expect(await source.logs(id)).toMatchObject({ ok: false, reason: expect.stringContaining("in no fleet now") });
+    const { origin, id, clock } = world;
+    const left = { ...origin, engine: { ...origin.engine, elsewhere: undefined } };
+    expect(await api({ origin: left, clock }).logs(id)).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining("in no fleet now"),
+    });
   });
 
   test("are the newest that fit into a message, which the first one says", () => {

@@ -1,6 +1,6 @@
 /** @module-tag nightly */
 import { describe, expect, test } from "vitest";
-import { createFleet, LEASE, type Server, workOf } from "./servers.ts";
+import { createFleet, enqueued, LEASE, type Server, workOf } from "./servers.ts";
 
 describe("the limit of a model in the whole fleet", () => {
   const MODEL = "fake/small";
@@ -45,19 +45,6 @@ describe("the limit of a model in the whole fleet", () => {
     await until(() => expect(atWork().filter((one) => one.worker !== worker)).toHaveLength(1));
   });
 
-  test("is kept by a server that was restarted: it renews what the process before it was given", async () => {
-    const { launch, atWork, until, clock } = await limited(1);
-    await launch("1");
-    await launch("2");
-    await until(() => expect(atWork()).toHaveLength(1));
-    const before = atWork();
-    await before[0]?.worker.restart();
-    const later = clock.now() + 2 * LEASE;
-    // Worktrees are made in real time: a second task needs some to begin.
-    await until(() => expect(clock.now()).toBeGreaterThan(later));
-    expect(atWork().map(({ id }) => id)).toEqual(before.map(({ id }) => id));
-  });
-
   test("counts jobs as well that were queued before the model had a limit", async () => {
     const { add, broker, clock, until } = createFleet();
     const origin = add("srv_origin");
@@ -78,10 +65,7 @@ describe("the limit of a model in the whole fleet", () => {
   });
 
   test("leaves a job where it is that waits already: it is not queued a second time", async () => {
-    const { add, broker, clock, until } = createFleet();
-    const origin = add("srv_origin");
-    const id = await origin.launch({ agent: "explore" });
-    await until(() => expect(broker.jobs()).toBe(1));
+    const { broker, clock, origin, id } = await enqueued();
     await clock.advance(2 * LEASE);
     const { waiting } = origin.task(id);
     broker.limit({ [MODEL]: 1 });

@@ -1,7 +1,7 @@
 /** @module-tag nightly */
 import { describe, expect, test } from "vitest";
 import { Entry } from "../../../src/services/fleet/wire-messages.ts";
-import { createFleet, expectOnce, LEASE, runElsewhere, type Server, workOf } from "./servers.ts";
+import { createFleet, enqueued, expectOnce, LEASE, runElsewhere, type Server, workOf } from "./servers.ts";
 
 let count = 0;
 
@@ -124,11 +124,7 @@ describe("what a task does on another server", () => {
 
 describe("a budget at the origin", () => {
   test("ends a task on another server that is beyond it", async () => {
-    const { add, until } = createFleet();
-    const [origin, worker] = [add("srv_origin", { budget: { cost: 1 } }), add("srv_1", { work: 1 })];
-    const id = await origin.launch({ agent: "explore" });
-    await until(() => expect(workOf(worker)).toHaveLength(1));
-    const [there = ""] = workOf(worker);
+    const { origin, worker, id, there, until } = await runElsewhere(1, 1, { budget: { cost: 1 } });
     work(worker, there, { cost: 0.9 });
     await until(() => expect(origin.task(id).progress.cost).toBe(0.9));
     expect(origin.task(id).state).toBe("running.fleet.claimed");
@@ -213,9 +209,7 @@ test("a task on another server that hears nothing of its agent is stale at the o
 });
 
 test("a task that waits for another server is not stale", async () => {
-  const { add, clock } = createFleet();
-  const origin = add("srv_origin");
-  const id = await origin.launch({ agent: "explore" });
+  const { origin, id, clock } = await enqueued();
   await clock.advance(13 * LEASE);
   expect(origin.task(id).state).toBe("running.fleet.enqueued");
   expect(origin.task(id).attention).toBeUndefined();

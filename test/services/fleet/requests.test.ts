@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { UserRequest } from "../../../src/machines/task/events.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
-import { createFleet, expectOnce, runElsewhere, workOf } from "./servers.ts";
+import { expectOnce, runElsewhere, workOf } from "./servers.ts";
 
 describe("what an agent asks on another server", () => {
   const PERMISSION: UserRequest = { id: "per_1", kind: "permission", what: "bash: make", since: 0, always: ["make"] };
@@ -60,11 +60,8 @@ describe("what an agent asks on another server", () => {
   });
 
   test("is rejected where nobody is there to be asked", async () => {
-    const { add, until } = createFleet();
-    const [origin, worker] = [add("srv_origin", { isHeadless: true }), add("srv_1", { work: 1 })];
-    await origin.launch({ agent: "explore" });
-    await until(() => expect(workOf(worker)).toHaveLength(1));
-    worker.host.emit({ type: "asked", sessionID: workOf(worker)[0] ?? "", request: PERMISSION });
+    const { worker, there, until } = await runElsewhere(1, 1, { isHeadless: true });
+    worker.host.emit({ type: "asked", sessionID: there, request: PERMISSION });
     await until(() =>
       expect(worker.host.answers).toEqual([{ id: "per_1", reply: "reject", message: expect.any(String) }]),
     );

@@ -29,7 +29,7 @@ const prompts = (server: Server, id: string): string[] =>
   server.host.at(id).prompts.map(({ parts }) => parts.map(({ text }) => text).join("\n"));
 
 describe("a task that ran on another server", () => {
-  test("is resumed there, in its own conversation, and its end is delivered once more", async () => {
+  test("is resumed there, in its own conversation, as often as one wants, and each end is delivered once", async () => {
     const { origin, worker, other, id, there, until, clock, resume, meanwhile, broker } = await ended();
     expect(await meanwhile(resume())).toContain("was resumed in the background");
     await until(() => expect(origin.task(id).state).toBe("resumed.fleet.claimed"));
@@ -44,8 +44,13 @@ describe("a task that ran on another server", () => {
     expect(texts(origin)[1]).toContain("b.txt has it, too.");
     expect(origin.task(id)).toMatchObject({ status: "completed", result: "b.txt has it, too." });
     await until(() => expect(workOf(worker)).toEqual([]));
+    await meanwhile(resume("And c.txt?"));
+    await until(() => expect(workOf(worker)).toEqual([there]));
+    worker.host.finish(there, "c.txt has not.");
+    await until(() => expect(texts(origin)[2]).toContain("c.txt has not."));
+    await until(() => expect(workOf(worker)).toEqual([]));
     await clock.advance(10 * LEASE);
-    expect(texts(origin)).toHaveLength(2);
+    expect(texts(origin)).toHaveLength(3);
     expect(workOf(other)).toEqual([]);
     expect([broker.jobs(), broker.leases()]).toEqual([0, []]);
     expect(origin.host.at(id).prompts).toHaveLength(0);
@@ -62,18 +67,6 @@ describe("a task that ran on another server", () => {
     await until(() => expect(worker.host.answers).toEqual([{ id: "per_1", reply: "once" }]));
   });
 
-  test("is resumed again and again", async () => {
-    const { origin, worker, there, until, resume, meanwhile } = await ended();
-    for (const round of [2, 3, 4]) {
-      await meanwhile(resume(`Round ${round}?`));
-      await until(() => expect(workOf(worker)).toEqual([there]));
-      worker.host.finish(there, `Answer ${round}.`);
-      await until(() => expect(texts(origin)).toHaveLength(round));
-      await until(() => expect(workOf(worker)).toEqual([]));
-    }
-    expect(texts(origin).at(-1)).toContain("Answer 4.");
-  });
-
   test("is not resumed while that server is unreachable, and the refusal says so: it can be when the server is back", async () => {
     const { origin, worker, id, there, until, resume, meanwhile } = await ended();
     worker.life.die();
@@ -86,27 +79,26 @@ describe("a task that ran on another server", () => {
     await until(() => expect(workOf(worker)).toEqual([there]));
   });
 
-  test("is not resumed while the broker is unreachable", async () => {
-    const { origin, broker, id, resume, meanwhile } = await ended();
-    broker.cutOff();
-    await expect(meanwhile(resume())).rejects.toThrow('cannot be resumed now: "no broker". Try again later.');
-    expect(origin.task(id).status).toBe("completed");
-  });
-
-  test("is not resumed where its conversation was deleted, and the refusal says what to do", async () => {
-    const { origin, worker, id, there, resume, meanwhile } = await ended();
-    worker.host.delete(there);
-    await expect(meanwhile(resume())).rejects.toThrow(
-      'says "its conversation is not there any more". Launch a new task.',
-    );
-    expect(origin.task(id).status).toBe("completed");
-  });
-
-  test("is not resumed at a server that takes no more jobs", async () => {
-    const { origin, broker, id, resume, meanwhile, clock } = await ended();
-    broker.drain([origin.task(id).server?.id ?? ""]);
-    await clock.advance(LEASE);
-    await expect(meanwhile(resume())).rejects.toThrow("it takes no more jobs");
+  test.each<[string, (world: Awaited<ReturnType<typeof ended>>) => unknown, RegExp]>([
+    ["while the broker is unreachable", ({ broker }) => broker.cutOff(), /resumed now: "no broker". Try again later.$/],
+    [
+      "where its conversation was deleted",
+      ({ worker, there }) => worker.host.delete(there),
+      /says "its conversation is not there any more". Launch a new task.$/,
+    ],
+    [
+      "at a server that takes no more jobs",
+      ({ broker, clock }) => {
+        broker.drain(["srv_1", "srv_2"]);
+        return clock.advance(LEASE);
+      },
+      /it takes no more jobs/,
+    ],
+  ])("is not resumed %s, and the refusal says so", async (_, happen, refusal) => {
+    const world = await ended();
+    await happen(world);
+    await expect(world.meanwhile(world.resume())).rejects.toThrow(refusal);
+    expect(world.origin.task(world.id).status).toBe("completed");
   });
 
   test("ends in an error where its server goes before it has begun again, and does not come back in time", async () => {

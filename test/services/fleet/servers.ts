@@ -80,10 +80,19 @@ export const workOf = (server: Server): string[] =>
 export const texts = (server: Server) =>
   server.notices(PARENT).map((parts) => parts.map(({ text }) => text).join("\n"));
 
-/** A server that launches, and some that work. The task is under way on the first that takes it. */
-export const runElsewhere = async (workers = 2, work = 1) => {
+/** A server that launches, and a task that nobody works on, since no other server is there. */
+export const enqueued = async () => {
   const fleet = createFleet();
   const origin = fleet.add("srv_origin");
+  const id = await origin.launch({ agent: "explore" });
+  await fleet.until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
+  return { ...fleet, origin, id };
+};
+
+/** A server that launches, and some that work. The task is under way on the first that takes it. */
+export const runElsewhere = async (workers = 2, work = 1, options: Partial<StageOptions> = {}) => {
+  const fleet = createFleet();
+  const origin = fleet.add("srv_origin", options);
   const others = Array.from({ length: workers }, (_, index) => fleet.add(`srv_${index + 1}`, { work }));
   const id = await origin.launch({ agent: "explore", prompt: "Find it." });
   await fleet.until(() => expect(others.flatMap(workOf)).toHaveLength(1));

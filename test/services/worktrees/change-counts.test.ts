@@ -5,6 +5,7 @@ import type { Task } from "../../../src/task.ts";
 import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
 import { makeTaskWorktree } from "../../fakes/task-worktree.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
+import { AROUND } from "./worktrees-at-rest.ts";
 
 /** A task that has ended and wrote a file in its worktree; counts begin when they are let. */
 const begin = async () => {
@@ -16,11 +17,7 @@ const begin = async () => {
   const clock = createVirtualClock();
   const may = Promise.withResolvers<void>();
   const counts = createChangeCounts(
-    {
-      ...{ root, clock, log: { info: () => undefined, error: () => undefined } },
-      host: { closeDirectory: async () => ({ ok: true, value: undefined }) },
-      store: { get: () => ({ task }) as never, live: () => [] },
-    },
+    { ...AROUND, root, clock, store: { get: () => ({ task }) as never, live: () => [] } },
     { run: async (_, work) => may.promise.then(work), idle: () => Promise.resolve() },
   );
   return { counts, clock, task, letCount: may.resolve };

@@ -3,24 +3,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { join } from "node:path";
 import type { Outcome } from "../../../src/services/platform/result.ts";
 import { pathsOf } from "../../../src/services/worktrees/folders.ts";
-import {
-  applyLeftChanges,
-  discardLeftChanges,
-  findLeftWorktree,
-} from "../../../src/services/worktrees/left-changes.ts";
+import { applyLeftChanges, discardLeftChanges } from "../../../src/services/worktrees/left-changes.ts";
 import { readRecord } from "../../../src/services/worktrees/record.ts";
-import type { Task } from "../../../src/task.ts";
-import { newRepository, type Repository, repositoryAt } from "../../fakes/repository.ts";
+import { newRepository, type Repository } from "../../fakes/repository.ts";
 import { treeOfFiles } from "./git/tree-of-files.ts";
-import { worktreesAtRest } from "./worktrees-at-rest.ts";
+import { AT_REST, signal, worktreeOfTask, worktreesAtRest } from "./worktrees-at-rest.ts";
 
 /*
  * What is done with worktrees, each with what must hold when git or the disk failed in it, whenever that was: the person's files,
  * index and branches are as they were, or all is done; nothing is left that is in anybody's way; and the next try succeeds.
  */
-
-const AT_REST = { isAtWork: async () => false, now: Date.now };
-const { signal } = new AbortController();
 
 /** A person's project, of which a part is staged and a file is new, with a filter; and where its tasks' worktrees are. */
 const begin = async (folder: string) => {
@@ -46,18 +38,12 @@ const make = ({ worktrees, project }: Begun) =>
 /** The same with a task that has ended, and what it changed in its worktree. */
 const beginWithTask = async (folder: string, files: Record<string, string> = CHANGED) => {
   const begun = await begin(folder);
-  const made = await make(begun);
-  if (!made.ok) throw new Error(made.reason);
-  const of = { sessionID: "ses_1", parentSessionID: "ses_p", description: "write", directory: begun.project.top };
-  const ended = { status: "completed", startedAt: new Date().toISOString(), resumeCount: 0 };
-  const task = { ...of, ...ended, worktree: made.value } as Task;
-  begun.worktrees.assign(task);
-  const tree = repositoryAt(begun.paths.tree);
-  tree.write(files);
-  if (files === CHANGED) rmSync(tree.path("gone.txt"));
-  const left = (use?: "discard") => findLeftWorktree(begun.root, task, String, use);
-  return { ...begun, task, tree, changed: treeOfFiles(tree.top), left };
+  const of = await worktreeOfTask(begun.project, begun.root);
+  of.tree.write(files);
+  if (files === CHANGED) rmSync(of.tree.path("gone.txt"));
+  return { ...begun, ...of, changed: treeOfFiles(of.tree.top) };
 };
+type WithTask = Awaited<ReturnType<typeof beginWithTask>>;
 const CHANGED = { "a.txt": "2\n", "below/new/c.txt": "c\n", "dull.rot": "d\n" };
 const PATHS = ["a.txt", "below/new/c.txt", "dull.rot", "gone.txt"];
 
@@ -66,8 +52,10 @@ export interface Play {
   begun: Begun;
   /** Returns or throws why it was not done. */
   act(): Promise<unknown>;
-  /** Looks at all right after that, and does it again where nothing fails. `failed`: why it was not done. */
-  check(failed: string | undefined): Promise<void>;
+  /** Looks at all right after it was not done. Then it is done again, and nothing fails. */
+  checkFailed?(reason: string): void;
+  /** Looks at all once it is done. */
+  check(): Promise<void>;
   /** What the person's files are in the end. Default: as before. */
   files?: string[];
   /** The lock of a branch of a remote. Default: no lock is left. */
@@ -78,86 +66,83 @@ const outcome = (outcome: Outcome<unknown>) => {
   if (!outcome.ok) throw new Error(outcome.reason);
 };
 
+const count = async ({ worktrees, task }: WithTask) => {
+  const counted = await worktrees.countAgain(task);
+  if (counted?.problem !== undefined) throw new Error(counted.problem);
+};
+
 const pathsOfChanges = (files: readonly { path: string }[] = []) => files.map(({ path }) => path);
+
+/** The changes of a worktree that is there are counted. */
+const checkCounted = async ({ worktrees, task }: WithTask) => {
+  assert.deepEqual(pathsOfChanges(worktrees.changesOf(task)?.files), PATHS);
+  await worktrees.remove("w1");
+};
+
+/** A worktree is gone, or goes as the sweep does with one whose removal was cut off; its patch can be applied where `hasPatch`. */
+const checkGone = async ({ worktrees, paths, project }: Begun, hasPatch: boolean) => {
+  if (existsSync(paths.tree)) await worktrees.expire("w1");
+  assert.ok(!existsSync(paths.tree));
+  if (hasPatch) project.git("apply", "--check", paths.patch);
+};
 
 /** By what is done. `folder` is where everything of the play is. */
 export const plays: Record<string, (folder: string) => Promise<Play>> = {
   "a worktree is made for a launch": async (folder) => {
     const begun = await begin(folder);
-    const { paths, files, worktrees } = begun;
-    const act = async () => outcome(await make(begun));
     return {
       begun,
-      act,
-      check: async (failed) => {
-        if (failed !== undefined) {
-          assert.ok(!existsSync(paths.folder));
-          assert.deepEqual(entriesOf(begun), []);
-          await act();
-        }
-        assert.deepEqual(treeOfFiles(paths.tree), files);
-        await worktrees.remove("w1");
+      act: async () => outcome(await make(begun)),
+      checkFailed: () => {
+        assert.ok(!existsSync(begun.paths.folder));
+        assert.deepEqual(entriesOf(begun), []);
+      },
+      check: async () => {
+        assert.deepEqual(treeOfFiles(begun.paths.tree), begun.files);
+        await begun.worktrees.remove("w1");
       },
     };
   },
 
   "the changes of a run are counted": async (folder) => {
     const begun = await beginWithTask(folder);
-    const { worktrees, task, tree, changed, paths } = begun;
     return {
       begun,
-      act: async () => {
-        const counted = await worktrees.countAgain(task);
-        if (counted?.problem !== undefined) throw new Error(counted.problem);
-      },
-      check: async (failed) => {
-        assert.deepEqual(treeOfFiles(tree.top), changed);
-        if (failed !== undefined) {
-          assert.ok(worktrees.undecidedChanges(task)?.problem);
-          await worktrees.countAgain(task);
-        }
-        assert.deepEqual(pathsOfChanges(worktrees.changesOf(task)?.files), PATHS);
-        begun.project.git("apply", "--check", paths.patch);
-        await worktrees.remove("w1");
+      act: () => count(begun),
+      checkFailed: () => assert.ok(begun.worktrees.undecidedChanges(begun.task)?.problem),
+      check: async () => {
+        assert.deepEqual(treeOfFiles(begun.tree.top), begun.changed);
+        begun.project.git("apply", "--check", begun.paths.patch);
+        await checkCounted(begun);
       },
     };
   },
 
   "a run that changed nothing is counted, and its worktree goes": async (folder) => {
     const begun = await beginWithTask(folder, {});
-    const { worktrees, task, paths } = begun;
     return {
       begun,
-      act: async () => {
-        const counted = await worktrees.countAgain(task);
-        if (counted?.problem !== undefined) throw new Error(counted.problem);
-      },
+      act: () => count(begun),
       check: async () => {
-        await worktrees.countAgain(task);
-        if (existsSync(paths.tree)) await worktrees.expire("w1");
-        assert.deepEqual(worktrees.changesOf(task)?.files, []);
-        assert.ok(!existsSync(paths.tree));
+        await checkGone(begun, false);
+        assert.deepEqual(begun.worktrees.changesOf(begun.task)?.files, []);
       },
     };
   },
 
   "changes are applied": async (folder) => {
     const begun = await beginWithTask(folder);
-    const { left, project, files, changed, paths, tree, worktrees } = begun;
-    const apply = () => applyLeftChanges(left(), project.top, AT_REST);
+    const { left, project, files, changed, tree } = begun;
     return {
       begun,
-      act: apply,
-      check: async (failed) => {
-        if (failed !== undefined) {
-          assert.deepEqual(treeOfFiles(project.top), files);
-          assert.deepEqual(treeOfFiles(tree.top), changed);
-          await apply();
-        }
+      act: () => applyLeftChanges(left(), project.top, AT_REST),
+      checkFailed: () => {
+        assert.deepEqual(treeOfFiles(project.top), files);
+        assert.deepEqual(treeOfFiles(tree.top), changed);
+      },
+      check: async () => {
         assert.deepEqual(treeOfFiles(project.top), changed);
-        // As the sweep does with one whose removal was cut off.
-        if (existsSync(paths.tree)) await worktrees.expire("w1");
-        assert.ok(!existsSync(paths.tree));
+        await checkGone(begun, false);
       },
       files: changed,
     };
@@ -165,59 +150,43 @@ export const plays: Record<string, (folder: string) => Promise<Play>> = {
 
   "changes are discarded": async (folder) => {
     const begun = await beginWithTask(folder);
-    const { left, changed, paths, tree, worktrees, project } = begun;
-    const discard = () => discardLeftChanges(left("discard"), AT_REST);
     return {
       begun,
-      act: discard,
-      check: async (failed) => {
-        if (failed !== undefined) {
-          assert.deepEqual(treeOfFiles(tree.top), changed);
-          await discard();
-        }
-        if (existsSync(paths.tree)) await worktrees.expire("w1");
-        assert.ok(!existsSync(paths.tree));
-        project.git("apply", "--check", paths.patch);
-      },
+      act: () => discardLeftChanges(begun.left("discard"), AT_REST),
+      checkFailed: () => assert.deepEqual(treeOfFiles(begun.tree.top), begun.changed),
+      check: () => checkGone(begun, true),
     };
   },
 
   "a worktree goes that was kept for long enough": async (folder) => {
     const begun = await beginWithTask(folder);
-    const { worktrees, changed, paths, tree } = begun;
     return {
       begun,
-      act: () => worktrees.expire("w1"),
-      check: async (failed) => {
-        if (failed !== undefined) {
-          assert.deepEqual(treeOfFiles(tree.top), changed);
-          await worktrees.expire("w1");
-        }
-        assert.ok(!existsSync(paths.tree));
-        begun.project.git("apply", "--check", paths.patch);
+      act: () => begun.worktrees.expire("w1"),
+      checkFailed: () => assert.deepEqual(treeOfFiles(begun.tree.top), begun.changed),
+      check: async () => {
+        assert.ok(!existsSync(begun.paths.tree));
+        await checkGone(begun, true);
       },
     };
   },
 
   "a worktree is made again with its changes, for a resume": async (folder) => {
     const begun = await beginWithTask(folder);
-    const { worktrees, task, changed, paths, tree } = begun;
+    const { worktrees, task, changed, paths, tree, project } = begun;
     await worktrees.countAgain(task);
     await worktrees.expire("w1");
-    const prepare = async () => outcome(await worktrees.prepare(task, signal));
     return {
       begun,
-      act: prepare,
-      check: async (failed) => {
-        if (failed !== undefined) {
-          begun.project.git("apply", "--check", paths.patch);
-          assert.deepEqual(pathsOfChanges(worktrees.undecidedChanges(task)?.files), PATHS);
-          await prepare();
-        }
+      act: async () => outcome(await worktrees.prepare(task, signal)),
+      checkFailed: () => {
+        project.git("apply", "--check", paths.patch);
+        assert.deepEqual(pathsOfChanges(worktrees.undecidedChanges(task)?.files), PATHS);
+      },
+      check: async () => {
         assert.deepEqual(treeOfFiles(tree.top), changed);
-        await worktrees.countAgain(task);
-        assert.deepEqual(pathsOfChanges(worktrees.changesOf(task)?.files), PATHS);
-        await worktrees.remove("w1");
+        await count(begun);
+        await checkCounted(begun);
       },
     };
   },
@@ -226,12 +195,10 @@ export const plays: Record<string, (folder: string) => Promise<Play>> = {
     const begun = await beginWithTask(folder);
     const { worktrees, task, files, tree } = begun;
     await discardLeftChanges(begun.left("discard"), AT_REST);
-    const prepare = async () => outcome(await worktrees.prepare(task, signal));
     return {
       begun,
-      act: prepare,
-      check: async (failed) => {
-        if (failed !== undefined) await prepare();
+      act: async () => outcome(await worktrees.prepare(task, signal)),
+      check: async () => {
         assert.deepEqual(treeOfFiles(tree.top), files);
         await worktrees.remove("w1");
       },
@@ -246,17 +213,14 @@ export const plays: Record<string, (folder: string) => Promise<Play>> = {
     const commit = readRecord(paths)?.base ?? "";
     await worktrees.remove("w1");
     const given = { id: "w2", task, directory: project.top, commit, patch, before: undefined };
-    const receive = async () => outcome(await worktrees.receive(given));
+    const kept = pathsOf(begun.root, "w2");
     return {
       begun,
-      act: receive,
-      check: async (failed) => {
-        const kept = pathsOf(begun.root, "w2");
-        if (failed !== undefined) {
-          assert.equal(failed.includes("the patch is in"), existsSync(kept.received) || existsSync(kept.patch));
-          await receive();
-        }
-        assert.deepEqual(treeOfFiles(pathsOf(begun.root, "w2").tree), begun.changed);
+      act: async () => outcome(await worktrees.receive(given)),
+      checkFailed: (reason) =>
+        assert.equal(reason.includes("the patch is in"), existsSync(kept.received) || existsSync(kept.patch)),
+      check: async () => {
+        assert.deepEqual(treeOfFiles(kept.tree), begun.changed);
         await worktrees.remove("w2");
       },
     };
@@ -277,16 +241,17 @@ export const plays: Record<string, (folder: string) => Promise<Play>> = {
     const makeAt = async (commit: string) =>
       outcome(await worktrees.make({ directory: project.top, project: project.top, signal, commit }));
     const commit = later("later.txt");
+    const check = async (name: string) => {
+      assert.ok(existsSync(join(paths.tree, name)));
+      await worktrees.remove("w1");
+    };
     return {
       begun,
       act: () => makeAt(commit),
-      check: async (failed) => {
-        if (failed !== undefined) await makeAt(commit);
-        assert.ok(existsSync(join(paths.tree, "later.txt")));
-        await worktrees.remove("w1");
+      check: async () => {
+        await check("later.txt");
         await makeAt(later("latest.txt"));
-        assert.ok(existsSync(join(paths.tree, "latest.txt")));
-        await worktrees.remove("w1");
+        await check("latest.txt");
       },
       // Git itself says of it what it is, and that it may be removed.
       mayLeave: "refs/remotes/origin/main.lock",
@@ -298,10 +263,7 @@ export const plays: Record<string, (folder: string) => Promise<Play>> = {
     return {
       begun,
       act: () => begun.worktrees.remove("w1"),
-      check: async (failed) => {
-        if (failed !== undefined) await begun.worktrees.remove("w1");
-        assert.ok(!existsSync(begun.paths.folder));
-      },
+      check: async () => assert.ok(!existsSync(begun.paths.folder)),
     };
   },
 };
@@ -346,7 +308,7 @@ export const play = async (
   failing: (act: () => Promise<string | undefined>, temporary: string) => Promise<string | undefined>,
 ): Promise<void> => {
   const played = await begin(folder);
-  const { begun, act, check, files = begun.files } = played;
+  const { begun, act, checkFailed, check, files = begun.files } = played;
   const { project, temporary } = begun;
   const standing = indexAndBranches(project);
   const acting = () =>
@@ -356,7 +318,11 @@ export const play = async (
     );
   const failed = await failing(acting, temporary);
   assert.deepEqual(leftovers(played), []);
-  await check(failed);
+  if (failed !== undefined) {
+    checkFailed?.(failed);
+    await act();
+  }
+  await check();
   assert.deepEqual(treeOfFiles(project.top), files);
   assert.deepEqual(indexAndBranches(project), standing);
   assert.deepEqual(leftovers(played), []);

@@ -15,6 +15,7 @@ import { readChangesIn } from "../../../src/services/worktrees/read-changes.ts";
 import { readRecord } from "../../../src/services/worktrees/record.ts";
 import { newRepository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
 import { makeTaskWorktree } from "../../fakes/task-worktree.ts";
+import { AT_REST } from "./worktrees-at-rest.ts";
 
 /** A task that has ended, and wrote a file in its worktree. */
 const begin = async (files: Record<string, string> = {}) => {
@@ -31,8 +32,6 @@ const begin = async (files: Record<string, string> = {}) => {
   } as const;
   return { project, paths, left: findLeftWorktree(root, task, String) };
 };
-
-const AT_REST = { isAtWork: async () => false, now: Date.now };
 
 test("while changes are applied, no resume may begin; afterwards the worktree is gone", async () => {
   const { project, paths, left } = await begin();

@@ -3,7 +3,6 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { pathsOf } from "../../../src/services/worktrees/folders.ts";
 import {
   applyLeftChanges,
   discardLeftChanges,
@@ -11,37 +10,17 @@ import {
   readLeftChanges,
 } from "../../../src/services/worktrees/left-changes.ts";
 import { readRecord, writeRecord } from "../../../src/services/worktrees/record.ts";
-import type { Task } from "../../../src/task.ts";
-import { newRepository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
-import { worktreesAtRest } from "./worktrees-at-rest.ts";
+import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
+import { AT_REST, signal, worktreeOfTask } from "./worktrees-at-rest.ts";
 
 const CHILD = new URL("prepare-child.ts", import.meta.url).pathname;
 
-const AT_REST = { isAtWork: async () => false, now: Date.now };
-
-const { signal } = new AbortController();
-
 /** A task that has ended, and whose changes were counted. */
 const begin = async () => {
-  const project = newRepository({ "a.txt": "1\n" });
-  const root = join(temporaryFolder(), "worktrees");
-  const worktrees = worktreesAtRest(root);
-  const made = await worktrees.make({ directory: project.top, project: project.top, signal });
-  if (!made.ok) throw new Error(made.reason);
-  const of = { sessionID: "ses_1", parentSessionID: "ses_p", description: "write", directory: project.top };
-  const task = {
-    ...of,
-    status: "completed",
-    startedAt: new Date().toISOString(),
-    resumeCount: 0,
-    worktree: made.value,
-  } as Task;
-  worktrees.assign(task);
-  const paths = pathsOf(root, "w1");
-  const tree = repositoryAt(paths.tree);
-  tree.write({ "a.txt": "2\n" });
-  await worktrees.countAgain(task);
-  return { project, root, paths, tree, worktrees, task, left: () => findLeftWorktree(root, task, String) };
+  const begun = await worktreeOfTask(newRepository({ "a.txt": "1\n" }), join(temporaryFolder(), "worktrees"));
+  begun.tree.write({ "a.txt": "2\n" });
+  await begun.worktrees.countAgain(begun.task);
+  return begun;
 };
 
 type Begun = Awaited<ReturnType<typeof begin>>;

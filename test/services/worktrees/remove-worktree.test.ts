@@ -3,27 +3,16 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isLocked, lock } from "../../../src/services/worktrees/lock.ts";
 import { readRecord, writeRecord } from "../../../src/services/worktrees/record.ts";
-import {
-  dropTree,
-  removeAll,
-  type WorktreesContext,
-  whileLocked,
-} from "../../../src/services/worktrees/remove-worktree.ts";
+import { dropTree, removeAll, whileLocked } from "../../../src/services/worktrees/remove-worktree.ts";
 import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
 import { makeTaskWorktree } from "../../fakes/task-worktree.ts";
-import { realClock } from "./worktrees-at-rest.ts";
+import { AROUND } from "./worktrees-at-rest.ts";
 
 const begin = async () => {
   const project = newRepository({ "a.txt": "1\n" });
   const root = join(temporaryFolder(), "worktrees");
   const { paths, record } = await makeTaskWorktree(project, root);
-  const context: WorktreesContext = {
-    root,
-    host: { closeDirectory: async () => ({ ok: true, value: undefined }) },
-    clock: realClock,
-    log: { info: () => undefined, error: () => undefined },
-  };
-  return { paths, record, context };
+  return { paths, record, context: { root, ...AROUND } };
 };
 
 test("a worktree that another process uses is not removed, nor is anything of it", async () => {

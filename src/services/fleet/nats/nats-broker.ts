@@ -1,10 +1,18 @@
 import { JetStreamApiError } from "@nats-io/jetstream";
-import { type Msg, nanos } from "@nats-io/transport-node";
+import { type Msg, type NatsConnection, nanos } from "@nats-io/transport-node";
 import type { Clock } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
-import { type Broker, type BrokerFailure, type Delivery, MOST_PRESENT, type Queue } from "../broker.ts";
-import { Job } from "../wire-messages.ts";
-import { answerWith, askPresences, askServer } from "./asking.ts";
+import {
+  ANSWERED_WITHIN,
+  type Broker,
+  type BrokerFailure,
+  type Delivery,
+  MOST_PRESENT,
+  PRESENT_WITHIN,
+  type Queue,
+} from "../broker.ts";
+import { type AnswerTo, EVERYBODY, type Presence, type Question, readAnswer, readQuestion } from "../questions.ts";
+import { Job, readAs, VERSION } from "../wire-messages.ts";
 import {
   ANSWER_WITHIN,
   type BrokerAddress,
@@ -13,8 +21,8 @@ import {
   type Reached,
   reasonOf,
 } from "./nats-connection.ts";
-import { holderIn, json, publishAfter, readEntries, readLimits } from "./stored.ts";
 import * as names from "./streams.ts";
+import { holderIn, publishAfter, readEntries, readLimits } from "./streams.ts";
 
 /** The milliseconds of a lease until the broker has said how many they are. */
 const USUAL_LEASE = 60_000;
@@ -124,7 +132,7 @@ export const createNatsBroker = (address: BrokerAddress, name: string, clock: Cl
   const take = async (reached: Reached, queue: Queue) => {
     const message = await pull(reached, queue);
     if (!message?.reply) return { is: "taken", delivery: undefined } as const;
-    const job = Job.safeParse(json(message.data)).data;
+    const job = readAs(Job, message.string());
     if (job) return { is: "taken", delivery: deliveryOf(reached, message.reply, job) } as const;
     log.error("a job of the fleet cannot be read by this version", { subject: message.subject });
     reached.nc.publish(message.reply, `-NAK ${JSON.stringify({ delay: nanos(UNREADABLE_BACK_AFTER) })}`);
@@ -198,4 +206,73 @@ export const createNatsBroker = (address: BrokerAddress, name: string, clock: Cl
     onReached: connection.onReached,
     close: connection.close,
   };
+};
+
+/** Errors of requests to which nobody listens, or that nobody answers in time. */
+const SILENCE = ["NoResponders", "TimeoutError"];
+
+const isSilence = (thrown: unknown): boolean => {
+  const error = causeOf(thrown);
+  return error instanceof Error && SILENCE.includes(error.name);
+};
+
+/** Asks a server. The first answer counts. @throws Error with the broker's reason */
+const askServer = async <Asked extends Question>(
+  nc: NatsConnection,
+  server: string,
+  question: Asked,
+): Promise<{ is: "answered"; answer: AnswerTo<Asked> } | { is: "silent" }> => {
+  try {
+    const message = await nc.request(names.askSubject(server), JSON.stringify(question), { timeout: ANSWERED_WITHIN });
+    const answer = readAnswer(message.string(), question);
+    return answer ? { is: "answered", answer } : { is: "silent" };
+  } catch (error) {
+    if (isSilence(error)) return { is: "silent" };
+    throw error;
+  }
+};
+
+/** Returns a listener that answers questions. What is no question is left unanswered. */
+const answerWith =
+  (answer: Parameters<Broker["onAsked"]>[1], log: Log) =>
+  (_: string, text: string, respond: ((text: string) => void) | undefined): void => {
+    const question = readQuestion(text);
+    if (!question || !respond) return;
+    answer(question)
+      .then((given) => given && respond(JSON.stringify(given)))
+      .catch((error) =>
+        log.error("a question of the fleet could not be answered", {
+          question: question.type,
+          reason: errorMessage(error),
+        }),
+      );
+  };
+
+/**
+ * Asks which workers are present. Returns a string, the reason, where they may not be asked.
+ * @param most how many answers are read. Default: all
+ * @throws Error with the broker's reason
+ */
+export const askPresences = async (
+  nc: NatsConnection,
+  most = Number.POSITIVE_INFINITY,
+): Promise<Presence[] | string> => {
+  const question = { v: VERSION, type: "present" } as const;
+  const presences: Presence[] = [];
+  let received = 0;
+  try {
+    const asked = { strategy: "timer", maxWait: PRESENT_WITHIN } as const;
+    for await (const message of await nc.requestMany(names.askSubject(EVERYBODY), JSON.stringify(question), asked)) {
+      const answer = readAnswer(message.string(), question);
+      if (answer) presences.push(answer);
+      received += 1;
+      if (received >= most) break;
+    }
+  } catch (thrown) {
+    if (isSilence(thrown)) return presences;
+    const error = causeOf(thrown);
+    if (error instanceof Error && error.name === "PermissionViolationError") return error.message;
+    throw thrown;
+  }
+  return presences;
 };

@@ -85,17 +85,6 @@ export interface Reached {
 /** Takes a message. `respond` answers whoever asked; undefined where nobody waits for an answer. */
 type Listener = (subject: string, text: string, respond: ((text: string) => void) | undefined) => void;
 
-/** A connection that is made again whenever it is lost. */
-export interface Connection {
-  /** The broker, while it is reached and has what a fleet needs; otherwise why not. */
-  now(): Reached | string;
-  /** Calls `listener` for each message of a subject, on every connection. */
-  subscribe(subject: string, listener: Listener): () => void;
-  /** Calls `listener` whenever the broker is reached, the first time and each time after; at once where it is reached now. */
-  onReached(listener: () => void): () => void;
-  close(): Promise<void>;
-}
-
 /** A subject that is listened to on every connection. */
 interface Wanted {
   subject: string;
@@ -127,8 +116,8 @@ const tlsOf = (url: string): TlsOptions & { host: string } => ({
   host: new URL(url).hostname.replace(/^\[(.*)\]$/, "$1"),
 });
 
-/** Keeps a connection to the broker open. Returns at once; nothing of it throws. */
-export const keepConnection = (address: BrokerAddress, name: string, clock: Clock, log: Log): Connection => {
+/** Keeps a connection to the broker open, and makes it again whenever it is lost. Returns at once; nothing of it throws. */
+export const keepConnection = (address: BrokerAddress, name: string, clock: Clock, log: Log) => {
   let state: Reached | string = "The fleet has not been reached yet.";
   let nc: NatsConnection | undefined;
   let isClosed = false;
@@ -202,8 +191,10 @@ export const keepConnection = (address: BrokerAddress, name: string, clock: Cloc
   keep().catch((error) => log.error("the fleet was given up", { reason: errorMessage(error) }));
 
   return {
-    now: () => state,
-    subscribe: (subject, listener) => {
+    /** Returns the broker, while it is reached and has what a fleet needs; otherwise why not. */
+    now: (): Reached | string => state,
+    /** Calls `listener` for each message of a subject, on every connection. */
+    subscribe: (subject: string, listener: Listener): (() => void) => {
       const one: Wanted = { subject, listener };
       wanted.add(one);
       apply(one);
@@ -212,12 +203,13 @@ export const keepConnection = (address: BrokerAddress, name: string, clock: Cloc
         one.current?.unsubscribe();
       };
     },
-    onReached: (listener) => {
+    /** Calls `listener` whenever the broker is reached, the first time and each time after; at once where it is reached now. */
+    onReached: (listener: () => void): (() => void) => {
       reachedListeners.add(listener);
       if (typeof state !== "string") listener();
       return () => void reachedListeners.delete(listener);
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       isClosed = true;
       state = "The fleet has been left.";
       await nc?.close();

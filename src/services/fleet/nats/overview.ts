@@ -1,9 +1,16 @@
 import type { JetStreamManager } from "@nats-io/jetstream";
 import { readLog } from "../run-log.ts";
-import { Job, type RunName, runLease } from "../wire-messages.ts";
-import { holderIn, json, type ModelLimits, readEntries, readLimits } from "./stored.ts";
+import { Job, type RunName, readAs, runLease } from "../wire-messages.ts";
 import * as names from "./streams.ts";
-import { type FleetSettings, readSettings, streamInfo } from "./streams.ts";
+import {
+  type FleetSettings,
+  holderIn,
+  type ModelLimits,
+  readEntries,
+  readLimits,
+  readSettings,
+  streamInfo,
+} from "./streams.ts";
 
 /** The jobs of a pool. */
 export interface PoolOverview {
@@ -110,7 +117,7 @@ const withLabels = (runs: readonly RunOverview[]): { runs: RunOverview[]; server
 
 const projectIn = async (jsm: JetStreamManager, subject: string): Promise<string | undefined> => {
   const found = await jsm.streams.getMessage(names.JOBS, { last_by_subj: subject });
-  return found ? Job.safeParse(json(found.data)).data?.project : undefined;
+  return found ? readAs(Job, found.string())?.project : undefined;
 };
 
 /** Reads what a broker has of a fleet, while that changes. @throws Error with the broker's reason */

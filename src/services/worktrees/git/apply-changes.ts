@@ -2,19 +2,10 @@
 // (docs/decisions/245-a-person-applies-changes.md).
 import { join } from "node:path";
 import type { ChangedFile } from "../../../task.ts";
-import { changesBetween } from "./commit.ts";
-import {
-  byteItems,
-  GitError,
-  git,
-  gitOnObjects,
-  items,
-  lineOf,
-  type ObjectsRepository,
-  type WorkingTree,
-} from "./git.ts";
-import { type Placement, place } from "./placing.ts";
-import { entriesBetween } from "./placing-plan.ts";
+import { changesBetween, entriesBetween, patchedTree } from "./commit.ts";
+import { GitError, git, gitOnObjects, items, lineOf, type ObjectsRepository, type WorkingTree } from "./git.ts";
+import { forgetPlaced, type Placement, place } from "./placing.ts";
+import { placeableBetween } from "./placing-plan.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import { treeAt, withObjects, withTemporaryFolder } from "./working-tree.ts";
 
@@ -67,12 +58,6 @@ const commitOf = async (
   return lineOf(await gitOnObjects(objects, ["commit-tree", `${commit}^{tree}`, ...parentArguments, "-m", "A side"]));
 };
 
-/** Lists the paths at which a tree has another object than a commit. Bytes, one character each. */
-const differing = async (objects: ObjectsRepository, commit: string, tree: string): Promise<string[]> =>
-  byteItems(
-    await gitOnObjects(objects, ["diff-tree", "-r", "-z", "--name-only", "--no-renames", `${commit}^{tree}`, tree]),
-  );
-
 /** Files that the merge made of both sides, though their attribute `merge` forbids that it is done by lines. */
 const againstAttributes = async (
   objects: ObjectsRepository,
@@ -80,7 +65,9 @@ const againstAttributes = async (
   sides: readonly [string, string],
   tree: string,
 ): Promise<Conflict[]> => {
-  const [one, other] = await Promise.all(sides.map(async (side) => new Set(await differing(objects, side, tree))));
+  const differing = async (side: string) =>
+    new Set((await entriesBetween(objects, side, tree)).map(({ path }) => path));
+  const [one, other] = await Promise.all(sides.map(differing));
   const made = [...(one ?? [])].filter((path) => other?.has(path));
   if (made.length === 0) return [];
   const answers = items(await git(ours, ["check-attr", "-z", "--stdin", "merge"], { input: made }));
@@ -123,32 +110,58 @@ export type Applied =
   /** Nothing was changed. */
   | { ok: false; conflicts: Conflict[] };
 
+/** How changes are put into a tree of files. */
+type Placing = Pick<Placement, "journal" | "filtersIn" | "onStep">;
+
 /** Changes to be applied: those from one commit to another. */
-export interface Change extends Pick<Placement, "journal" | "filtersIn" | "onStep"> {
+export interface Change extends Placing {
   base: string;
   end: string;
 }
+
+/** Gives `work` a snapshot of a tree, and what gives the tree's files another content than they have in that: all, or none. */
+const onSnapshot = <T>(
+  tree: WorkingTree,
+  placing: Placing,
+  work: (
+    objects: ObjectsRepository,
+    snapshot: string,
+    placeAll: (to: string, files: ChangedFile[]) => Promise<void>,
+  ) => Promise<T>,
+): Promise<T> =>
+  withTemporaryFolder((folder) =>
+    withObjects(tree, async (objects) => {
+      const index = join(folder, "index");
+      const { commit } = await takeSnapshot(tree, index);
+      return work(objects, commit, async (to, files) => {
+        const entries = await placeableBetween(objects, commit, to);
+        await place({ tree, entries, to, index, files, ...placing });
+      });
+    }),
+  );
 
 /**
  * Applies what changed from `base` to `end` to a working tree, beside what changed there meanwhile: all of it, or nothing.
  * The index is left alone: what is staged stays staged, and new files are untracked.
  * @throws GitError that says what is in the way, such as a file that git ignores; nothing is changed then
  */
-export const applyChanges = async (tree: WorkingTree, { base, end, ...placement }: Change): Promise<Applied> =>
-  withTemporaryFolder((folder) =>
-    withObjects(tree, async (objects) => {
-      const index = join(folder, "index");
-      const { commit: ours } = await takeSnapshot(tree, index);
-      const merged = await merge(objects, tree, { base, ours, theirs: end });
-      if (!merged.ok) return merged;
-      const files = await changesBetween(objects, ours, merged.tree);
-      if (files.length === 0) return { ok: true, files };
-      const entries = await entriesBetween(objects, ours, merged.tree);
-      await place({ tree, entries, to: merged.tree, index, files, ...placement });
-      return { ok: true, files };
-    }),
-  );
+export const applyChanges = (tree: WorkingTree, { base, end, ...placing }: Change): Promise<Applied> =>
+  onSnapshot(tree, placing, async (objects, ours, placeAll) => {
+    const merged = await merge(objects, tree, { base, ours, theirs: end });
+    if (!merged.ok) return merged;
+    const files = await changesBetween(objects, ours, merged.tree);
+    if (files.length > 0) await placeAll(merged.tree, files);
+    return { ok: true, files };
+  });
 
 /** The same to the tree that a person's directory belongs to. @throws GitError */
 export const applyIn = async (directory: string, change: Change): Promise<Applied> =>
   applyChanges(await treeAt(directory), change);
+
+/** Applies a patch to a worktree of ours, as it is. @throws GitError where it does not fit */
+export const applyPatch = async (tree: WorkingTree, patch: string, placing: Placing): Promise<void> => {
+  await onSnapshot(tree, placing, async (objects, commit, placeAll) =>
+    placeAll(await patchedTree(objects, commit, patch), []),
+  );
+  forgetPlaced(placing.journal);
+};

@@ -3,7 +3,17 @@
 import { open } from "node:fs/promises";
 import type { ChangedFile } from "../../../task.ts";
 import { writeWholeWith } from "../../platform/private-files.ts";
-import { GitError, git, gitOnObjects, items, lineOf, type ObjectsRepository, type WorkingTree } from "./git.ts";
+import {
+  byteItems,
+  GitError,
+  git,
+  gitOnObjects,
+  items,
+  lineOf,
+  type ObjectsRepository,
+  textOf,
+  type WorkingTree,
+} from "./git.ts";
 
 /** The mode of an entry that is a repository of its own. */
 export const REPOSITORY = "160000";
@@ -61,7 +71,29 @@ export const commitTree = async (at: WorkingTree, tree: string, parents: readonl
 /** A file that was moved is deleted in one place and added in another. */
 const DIFF = ["diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index"];
 
-const CHANGES: Record<string, ChangedFile["change"]> = { A: "added", D: "deleted" };
+/** A file that differs between two trees: its mode and object in each; undefined where it is not there. */
+export interface ChangedEntry {
+  path: string;
+  from: { mode: string; object: string } | undefined;
+  to: { mode: string; object: string } | undefined;
+}
+
+/** The mode of what is not there. */
+const ABSENT = "000000";
+
+/** Lists the files that differ between two commits or trees. Their paths are bytes, one character each. @throws GitError */
+export const entriesBetween = async (objects: ObjectsRepository, from: string, to: string): Promise<ChangedEntry[]> => {
+  const raw = byteItems(await gitOnObjects(objects, [...DIFF, "--raw", "-z", "--no-abbrev", from, to]));
+  return raw.flatMap((path, index): ChangedEntry[] => {
+    if (index % 2 === 0) return [];
+    const [oldMode = "", mode = "", oldObject = "", object = ""] = (raw[index - 1] ?? "").slice(1).split(" ");
+    const [old, now] = [
+      { mode: oldMode, object: oldObject },
+      { mode, object },
+    ];
+    return [{ path, from: oldMode === ABSENT ? undefined : old, to: mode === ABSENT ? undefined : now }];
+  });
+};
 
 /** Reads an entry of `--numstat`: two counts, or two dashes, and the path. */
 const countsOf = (entry: string): [path: string, counts: Pick<ChangedFile, "added" | "removed">] => {
@@ -69,14 +101,13 @@ const countsOf = (entry: string): [path: string, counts: Pick<ChangedFile, "adde
   return [path.join("\t"), added === "-" ? {} : { added: Number(added), removed: Number(removed) }];
 };
 
-/** Lists the files that differ between two commits or trees, by path. @throws GitError */
+/** Lists the same as people read it, with the lines that differ. @throws GitError */
 export const changesBetween = async (objects: ObjectsRepository, from: string, to: string): Promise<ChangedFile[]> => {
   const counts = new Map(items(await gitOnObjects(objects, [...DIFF, "--numstat", "-z", from, to])).map(countsOf));
-  const named = items(await gitOnObjects(objects, [...DIFF, "--name-status", "-z", from, to]));
-  const files = named.flatMap((letter, index): ChangedFile[] => {
-    const path = named[index + 1];
-    if (index % 2 === 1 || path === undefined) return [];
-    return [{ path, change: CHANGES[letter] ?? "modified", ...counts.get(path) }];
+  const files = (await entriesBetween(objects, from, to)).map((entry): ChangedFile => {
+    const path = textOf(entry.path);
+    const change = entry.from === undefined ? "added" : entry.to === undefined ? "deleted" : "modified";
+    return { path, change, ...counts.get(path) };
   });
   return files.sort((one, other) => (one.path < other.path ? -1 : 1));
 };
@@ -100,8 +131,7 @@ export const writePatch = async (objects: ObjectsRepository, from: string, to: s
 
 /** Returns the tree that a patch makes of a commit. @throws GitError where it does not fit */
 export const patchedTree = async (objects: ObjectsRepository, commit: string, patch: string): Promise<string> => {
-  const env = { GIT_INDEX_FILE: `${objects.gitDir}/patched` };
-  await gitOnObjects(objects, ["read-tree", commit], { env });
-  await gitOnObjects(objects, ["apply", "--cached", "-p1", "--whitespace=nowarn", patch], { env });
-  return (await gitOnObjects(objects, ["write-tree"], { env })).stdout.toString().trim();
+  await gitOnObjects(objects, ["read-tree", commit]);
+  await gitOnObjects(objects, ["apply", "--cached", "-p1", "--whitespace=nowarn", patch]);
+  return lineOf(await gitOnObjects(objects, ["write-tree"]));
 };

@@ -36,10 +36,9 @@ export const filtered = async (
   tree: WorkingTree,
   filters: readonly string[],
   paths: readonly string[],
-  env: Record<string, string>,
 ): Promise<string[]> => {
   if (filters.length === 0 || paths.length === 0) return [];
-  const answer = byteItems(await git(tree, ["check-attr", "-z", "--stdin", "filter"], { input: paths, env }));
+  const answer = byteItems(await git(tree, ["check-attr", "-z", "--stdin", "filter"], { input: paths }));
   const named = new Set(filters);
   return paths.filter((_, index) => named.has(Buffer.from(answer[3 * index + 2] ?? "", "latin1").toString()));
 };

@@ -1,8 +1,8 @@
-// Git is told which repository it works on, and compares trees where nothing is configured: an agent can write a worktree's
-// `.git` (docs/decisions/256-git-runs-nothing-an-agent-wrote.md).
+// Git is told which repository it works on, and compares trees where nothing is configured: an agent that may only edit files
+// could write a worktree's `.git`, and have git run a program by a filter or a hook named there
+// (docs/decisions/256-git-runs-nothing-an-agent-wrote.md).
 import { spawn } from "node:child_process";
-import { join } from "node:path";
-import { bareEnvironment, gitEnvironment, settingArguments } from "./environment.ts";
+import { delimiter, isAbsolute, join } from "node:path";
 
 /** A git command that failed, in git's own words. */
 export class GitError extends Error {
@@ -28,6 +28,8 @@ export interface WorkingTree {
   objectFormat: string;
   /** Settings that apply to this tree whatever the configuration says, such as `core.ignoreCase=false`. */
   settings: readonly string[];
+  /** The index that is used in place of the tree's own; absent for that. */
+  index?: string;
 }
 
 /** A repository of ours, without files, configuration and attributes of its own, that reads and writes another one's objects. */
@@ -39,8 +41,6 @@ export interface ObjectsRepository {
 
 /** How a git command is run. */
 interface GitOptions {
-  /** Variables beside those of every git command. */
-  env?: Record<string, string>;
   /** Exit codes that are answers, beside 0. Default: none. */
   answers?: readonly number[];
   /** Items for its input, each of which is ended with a zero: bytes, one character each. Or an open file. Default: no input. */
@@ -87,29 +87,22 @@ const sentenceOf = (stderr: string): string => {
   return sentence.slice(0, ERROR_CHARS);
 };
 
-interface Call extends GitOptions {
+/** Where a git command runs: what is written before the command, and its environment. */
+interface Call {
   directory: string;
-  /** What is written before the command, and the command with its arguments. */
   settings: readonly string[];
-  args: readonly string[];
   environment: NodeJS.ProcessEnv;
 }
 
-const run = ({
-  directory,
-  settings,
-  args,
-  environment,
-  env,
-  answers = [],
-  input,
-  output,
-  timeLimitMs = TIME_LIMIT_MS,
-}: Call): Promise<GitAnswer> =>
+const run = (
+  { directory, settings, environment }: Call,
+  args: readonly string[],
+  { answers = [], input, output, timeLimitMs = TIME_LIMIT_MS }: GitOptions,
+): Promise<GitAnswer> =>
   new Promise((resolve, reject) => {
     const child = spawn("git", [...settings, ...args], {
       cwd: directory,
-      env: { ...environment, ...env },
+      env: environment,
       stdio: [typeof input === "object" ? "pipe" : (input ?? "ignore"), output ?? "pipe", "pipe"],
       // In a process group of its own, so that the programs which git has started are stopped with it.
       detached: true,
@@ -162,20 +155,15 @@ const run = ({
  * @throws GitError when it cannot be started, takes too long, or ends with a code that is no answer
  */
 export const git = (tree: WorkingTree, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> => {
-  const { top, gitDir, settings } = tree;
+  const { top, gitDir, settings, index } = tree;
   const places = [`--git-dir=${gitDir}`, `--work-tree=${top}`, ...settings.flatMap((setting) => ["-c", setting])];
-  return run({
-    ...options,
-    directory: top,
-    settings: [...settingArguments, ...places],
-    args,
-    environment: gitEnvironment(),
-  });
+  const environment = { ...gitEnvironment(), ...(index === undefined ? {} : { GIT_INDEX_FILE: index }) };
+  return run({ directory: top, settings: [...settingArguments, ...places], environment }, args, options);
 };
 
 /** Has git look for the repository of a person's directory, and asks it there. @throws GitError as `git` does */
 export const gitAt = (directory: string, args: readonly string[]): Promise<GitAnswer> =>
-  run({ directory, settings: settingArguments, args, environment: gitEnvironment() });
+  run({ directory, settings: settingArguments, environment: gitEnvironment() }, args, {});
 
 /**
  * Asks git about objects alone: no configuration, no attribute and no file of any tree has a say in the answer.
@@ -184,16 +172,92 @@ export const gitAt = (directory: string, args: readonly string[]): Promise<GitAn
 export const gitOnObjects = (
   { gitDir, objects }: ObjectsRepository,
   args: readonly string[],
-  { env, ...options }: GitOptions = {},
-): Promise<GitAnswer> =>
-  run({
-    ...options,
-    env: { GIT_OBJECT_DIRECTORY: objects, ...env },
-    directory: gitDir,
-    settings: [`--git-dir=${gitDir}`, "-c", "core.attributesFile=/dev/null"],
-    args,
-    environment: bareEnvironment(),
-  });
+  options: GitOptions = {},
+): Promise<GitAnswer> => {
+  const settings = [`--git-dir=${gitDir}`, "-c", "core.attributesFile=/dev/null"];
+  const environment = { ...bareEnvironment(), GIT_OBJECT_DIRECTORY: objects };
+  return run({ directory: gitDir, settings, environment }, args, options);
+};
+
+/** Variables that say which repository git works on: a hook or an editor may have set them for another one. */
+const LOCATIONS = [
+  "GIT_DIR",
+  "GIT_WORK_TREE",
+  "GIT_INDEX_FILE",
+  "GIT_COMMON_DIR",
+  "GIT_OBJECT_DIRECTORY",
+  "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+  "GIT_NAMESPACE",
+  "GIT_PREFIX",
+];
+
+/** Variables that say where a person's configuration is, and how remotes are reached. All others change what git does. */
+const KEPT =
+  /^GIT_(CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|HTTP_\w+|ASKPASS|PROXY_\w+|ALLOW_PROTOCOL|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
+
+/** Commits of ours need an author where the user has configured none. They are on no branch. */
+const IDENTITY = {
+  GIT_AUTHOR_NAME: "opencode-taskchart",
+  GIT_AUTHOR_EMAIL: "opencode-taskchart@localhost",
+  GIT_COMMITTER_NAME: "opencode-taskchart",
+  GIT_COMMITTER_EMAIL: "opencode-taskchart@localhost",
+};
+
+/** Returns the environment of the process, without the variables that would lead git to another repository. */
+export const withoutLocations = (env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !LOCATIONS.includes(name)));
+
+/** A folder that is named relatively would be looked for in the tree that git works on, among files that an agent wrote. */
+const absoluteOnly = (path = ""): string => path.split(delimiter).filter(isAbsolute).join(delimiter);
+
+/** The environment in which git reads a person's configuration: that of the process, without what changes git's answers or programs. */
+const gitEnvironment = (): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(
+    Object.entries(process.env)
+      .filter(([name]) => !name.startsWith("GIT_") || KEPT.test(name))
+      .map(([name, value]) => [name, name.toUpperCase() === "PATH" ? absoluteOnly(value) : value]),
+  ),
+  ...IDENTITY,
+  LC_ALL: "C",
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_NO_REPLACE_OBJECTS: "1",
+});
+
+/** The environment in which git reads no configuration but that of its repository. */
+const bareEnvironment = (): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(Object.entries(gitEnvironment()).filter(([name]) => !name.startsWith("GIT_CONFIG_"))),
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_ATTR_NOSYSTEM: "1",
+});
+
+/**
+ * What a person's configuration would change in git's answers, or have it run. What says how a file's bytes become an
+ * object and come back stays theirs: line ends, encodings, filters, links, and which files git ignores.
+ */
+const SETTINGS = [
+  "core.hooksPath=/dev/null",
+  "core.fsmonitor=false",
+  "core.untrackedCache=false",
+  "core.splitIndex=false",
+  "core.ignoreStat=false",
+  "core.trustctime=true",
+  "core.checkStat=default",
+  "core.safecrlf=false",
+  "core.protectHFS=true",
+  "core.protectNTFS=true",
+  "add.ignoreErrors=false",
+  "sparse.expectFilesOutsideOfPatterns=false",
+  "submodule.recurse=false",
+  "diff.ignoreSubmodules=none",
+  "i18n.commitEncoding=UTF-8",
+  "gc.auto=0",
+  "maintenance.auto=false",
+];
+
+/** The arguments with which each git command in a person's repository begins. */
+const settingArguments: readonly string[] = SETTINGS.flatMap((setting) => ["-c", setting]);
 
 /** Returns the line that git printed, without its end. */
 export const lineOf = ({ stdout }: GitAnswer): string => stdout.toString().replace(/\r?\n$/, "");
@@ -211,7 +275,7 @@ const INVISIBLE = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 const GIT_FOLDER = /^(?:\.git|git~1)[ .]*(?:[:\\].*)?$/i;
 
 /** Reads a path that is written as bytes, one character each. */
-const textOf = (bytes: string): string => Buffer.from(bytes, "latin1").toString();
+export const textOf = (bytes: string): string => Buffer.from(bytes, "latin1").toString();
 
 /**
  * Returns the part of a path up to the folder or file whose name git takes into no tree, such as `.GIT`; undefined where

@@ -3,32 +3,23 @@
 import type { BigIntStats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { REPOSITORY } from "./commit.ts";
-import { byteItems, GitError, git, gitOnObjects, isText, type ObjectsRepository, type WorkingTree } from "./git.ts";
-
-/** A file that is to change: its mode and object in each of two trees. */
-export interface ChangedEntry {
-  path: string;
-  from: { mode: string; object: string } | undefined;
-  to: { mode: string; object: string } | undefined;
-}
+import { z } from "zod";
+import { type ChangedEntry, entriesBetween, REPOSITORY } from "./commit.ts";
+import { byteItems, GitError, git, isText, type ObjectsRepository, textOf, type WorkingTree } from "./git.ts";
 
 /** What is put in place by one rename: a file, a link, or a folder of new files; or what is taken away. */
-interface Unit {
+export const PlannedUnit = z.object({
   /** From the top of the tree. */
-  path: string;
+  path: z.string(),
   /** What is there before. */
-  had: "nothing" | "file" | "folder";
+  had: z.enum(["nothing", "file", "folder"]),
   /** Something new comes there. */
-  gets: boolean;
-}
-
-/** A unit, and what was there when it was planned, see `contentMark`. */
-export interface PlannedUnit extends Unit {
-  before: string;
-}
-
-const ABSENT = "000000";
+  gets: z.boolean(),
+  /** What was there when it was planned, see `contentMark`. */
+  before: z.string(),
+});
+export type PlannedUnit = z.infer<typeof PlannedUnit>;
+type Unit = Omit<PlannedUnit, "before">;
 
 /** Paths that a refusal names. */
 const NAMED = 3;
@@ -41,27 +32,21 @@ const refuse = (paths: readonly string[], reason: string): void => {
 };
 
 /** Lists the files that differ between two trees. @throws GitError that names those which cannot be put into a tree of files */
-export const entriesBetween = async (objects: ObjectsRepository, from: string, to: string): Promise<ChangedEntry[]> => {
-  const raw = byteItems(
-    await gitOnObjects(objects, ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to]),
-  );
-  const paths = raw.filter((_, index) => index % 2 === 1);
-  const unreadable = paths.filter((path) => !isText(path)).map((path) => JSON.stringify(path));
+export const placeableBetween = async (
+  objects: ObjectsRepository,
+  from: string,
+  to: string,
+): Promise<ChangedEntry[]> => {
+  const entries = await entriesBetween(objects, from, to);
+  const unreadable = entries.flatMap(({ path }) => (isText(path) ? [] : JSON.stringify(path)));
   refuse(unreadable, "names of files that are no UTF-8 text cannot be applied");
-  const entries = paths.map((path, index): ChangedEntry => {
-    const [oldMode = "", mode = "", oldObject = "", object = ""] = (raw[2 * index] ?? "").slice(1).split(" ");
-    return {
-      path: Buffer.from(path, "latin1").toString(),
-      from: oldMode === ABSENT ? undefined : { mode: oldMode, object: oldObject },
-      to: mode === ABSENT ? undefined : { mode, object },
-    };
-  });
-  const repositories = entries.filter(({ from: old, to: now }) => old?.mode === REPOSITORY || now?.mode === REPOSITORY);
+  const named = entries.map((entry) => ({ ...entry, path: textOf(entry.path) }));
+  const repositories = named.filter(({ from: old, to: now }) => old?.mode === REPOSITORY || now?.mode === REPOSITORY);
   refuse(
     repositories.map(({ path }) => path),
     "repositories in the tree cannot be changed",
   );
-  return entries;
+  return named;
 };
 
 /** What is known of a file without following links; undefined where there is none. */
@@ -180,7 +165,7 @@ export const planUnits = async (
     );
   }
   // Once it is recorded what is there.
-  const modified = byteItems(await git(tree, ["ls-files", "-z", "--modified"], { env: { GIT_INDEX_FILE: index } }));
+  const modified = byteItems(await git({ ...tree, index }, ["ls-files", "-z", "--modified"]));
   const since = modified.map((path) => Buffer.from(path, "latin1").toString()).filter((path) => byPath.get(path)?.from);
   refuse([...new Set(since)], "files were changed in the meantime, so apply again");
   return [...units.values()];

@@ -64,47 +64,41 @@ const copyIndex = async ({ gitDir }: WorkingTree, to: string): Promise<void> => 
 /** Entries of an index by path, each as `<mode> <object>`. */
 type Entries = Map<string, string>;
 
-const entriesOf = async (tree: WorkingTree, env: Record<string, string>): Promise<Entries> =>
+const entriesOf = async (tree: WorkingTree): Promise<Entries> =>
   new Map(
-    byteItems(await git(tree, ["ls-files", "--stage", "-z"], { env })).map((entry) => {
+    byteItems(await git(tree, ["ls-files", "--stage", "-z"])).map((entry) => {
       const [facts = "", path = ""] = [entry.slice(0, entry.indexOf("\t")), entry.slice(entry.indexOf("\t") + 1)];
       return [path, facts.slice(0, facts.lastIndexOf(" "))];
     }),
   );
 
-/** What a snapshot is taken with: the index that it makes, and the tree as git is to see it. */
-interface Taking {
-  tree: WorkingTree;
-  env: { GIT_INDEX_FILE: string };
-}
-
-const begin = async (tree: WorkingTree, index: string): Promise<Taking> => {
-  await copyIndex(tree, index);
+/** Returns a tree as git is to see it for a snapshot, with the index that this makes. */
+const begin = async (of: WorkingTree, index: string): Promise<WorkingTree> => {
+  await copyIndex(of, index);
   // In a sparse checkout, and where files were marked by hand, git believes of files that are there that they are not.
-  const settings = [...tree.settings, "core.sparseCheckout=true"];
-  const taking = { tree: { ...tree, settings }, env: { GIT_INDEX_FILE: index } };
+  const tree = { ...of, settings: [...of.settings, "core.sparseCheckout=true"], index };
   // And of files that were marked so, that they have not changed.
-  const unchanged = byteItems(await git(taking.tree, ["ls-files", "-z", "-v"], taking)).flatMap((entry) =>
+  const unchanged = byteItems(await git(tree, ["ls-files", "-z", "-v"])).flatMap((entry) =>
     /^[a-z]/.test(entry) ? entry.slice(2) : [],
   );
   if (unchanged.length > 0)
-    await git(taking.tree, ["update-index", "--no-assume-unchanged", "-z", "--stdin"], { ...taking, input: unchanged });
-  return taking;
+    await git(tree, ["update-index", "--no-assume-unchanged", "-z", "--stdin"], { input: unchanged });
+  return tree;
 };
 
 /** Takes in what has changed in the tree, but for the repositories in it and what git refuses. Returns both. */
-const addChanged = async ({ tree, env }: Taking, apart: readonly string[]) => {
-  const others = byteItems(await git(tree, ["ls-files", "-z", "--others", "--exclude-standard"], { env }));
+const addChanged = async (tree: WorkingTree, apart: readonly string[]) => {
+  const others = byteItems(await git(tree, ["ls-files", "-z", "--others", "--exclude-standard"]));
   const nested = others.flatMap((path) => (path.endsWith("/") ? path.slice(0, -1) : []));
   const refused = others.flatMap((path) => refusedPart(path) ?? []);
   const left = [...new Set([...nested, ...refused, ...apart])].map((path) => `:(top,exclude,literal)${path}`);
   const args = ["add", "-A", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"];
-  await git(tree, args, { env, input: [".", ...left] });
+  await git(tree, args, { input: [".", ...left] });
   return { nested: nested.filter((path) => refusedPart(path) === undefined), refused };
 };
 
-const finish = async ({ tree: at, env }: Taking, parents: readonly string[]) => {
-  const tree = lineOf(await git(at, ["write-tree"], { env }));
+const finish = async (at: WorkingTree, parents: readonly string[]) => {
+  const tree = lineOf(await git(at, ["write-tree"]));
   return { tree, commit: await commitTree(at, tree, parents) };
 };
 
@@ -123,7 +117,7 @@ const withIndex = <T>(index: string | undefined, work: (index: string) => Promis
 export const takeSnapshot = (tree: WorkingTree, keptIndex?: string): Promise<TreeSnapshot> =>
   withIndex(keptIndex, async (index) => {
     const taking = await begin(tree, index);
-    const known = repositoriesIn(await entriesOf(taking.tree, taking.env));
+    const known = repositoriesIn(await entriesOf(taking));
     const { nested, refused } = await addChanged(taking, known);
     const head = await headOf(tree);
     return {
@@ -143,21 +137,20 @@ export const takeTaskSnapshot = (tree: WorkingTree, source: WorkingTree): Promis
   withTemporaryFolder(async (folder) => {
     const filters = await filtersOf(tree);
     const taking = await begin(withoutFilters(tree, filters), join(folder, "index"));
-    const { env } = taking;
-    const before = await entriesOf(taking.tree, env);
+    const before = await entriesOf(taking);
     const submodules = repositoriesIn(before);
     const update = (args: readonly string[], input: readonly string[]) =>
-      input.length === 0 ? undefined : git(taking.tree, ["update-index", "-z", ...args], { env, input });
+      input.length === 0 ? undefined : git(taking, ["update-index", "-z", ...args], { input });
     await update(["--force-remove", "--stdin"], submodules);
     const { nested, refused } = await addChanged(taking, []);
-    const inside = await filesOfNested(taking.tree, nested);
+    const inside = await filesOfNested(taking, nested);
     const taken = inside.filter((path) => refusedPart(path) === undefined);
     await update(["--add", "--replace", "--stdin"], taken);
     if (filters.length > 0) {
-      const after = [...(await entriesOf(taking.tree, env))];
+      const after = [...(await entriesOf(taking))];
       const changed = new Map(after.filter(([path, facts]) => facts.startsWith("100") && before.get(path) !== facts));
       const stored: string[] = [];
-      for (const path of await filtered(taking.tree, filters, [...changed.keys()], env)) {
+      for (const path of await filtered(taking, filters, [...changed.keys()])) {
         const [mode = ""] = (changed.get(path) ?? "").split(" ");
         stored.push(`${mode} ${await storeFiltered(source, tree.top, path)}\t${path}`);
       }

@@ -1,8 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { hiddenByTask } from "../../../../src/services/worktrees/git/left-out.ts";
 import { findTree, removeWorktree } from "../../../../src/services/worktrees/git/working-tree.ts";
+import { leftOutIn } from "../../../../src/services/worktrees/read-changes.ts";
+import type { ChangedFile } from "../../../../src/task.ts";
 import { newRepository, type Repository, repositoryAt, temporaryFolder } from "../../../fakes/repository.ts";
 import { apply, branchOff, type Tree } from "./branch-off.ts";
 
@@ -200,10 +201,12 @@ test("what a .gitignore of the agent's hides is named; what one of the project's
   tree.write({ "dist/out.js": "1", "notes/.gitignore": "*\n", "notes/n.txt": "n\n" });
   tree.write({ "cache/.gitignore": "*\n", "cache/CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n" });
   expect(await tree.changes()).toEqual([]);
-  await expect(hiddenByTask(tree.own, tree.base, [])).resolves.toEqual(["notes/"]);
+  const hidden = async (changed: ChangedFile[]) =>
+    (await leftOutIn(tree.own, { refused: [], repositories: [] }, tree.base, changed)).map(({ path }) => path);
+  await expect(hidden([])).resolves.toEqual(["notes/"]);
   tree.write({ ".gitignore": "dist/\nsecret.txt\n", "secret.txt": "s" });
   const changed = await tree.changes();
-  await expect(hiddenByTask(tree.own, tree.base, changed)).resolves.toEqual(["dist/", "notes/", "secret.txt"]);
+  await expect(hidden(changed)).resolves.toEqual(["dist/", "notes/", "secret.txt"]);
 });
 
 test("changes reach a linked worktree that is the person's directory", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { writePatch } from "../../../../src/services/worktrees/git/commit.ts";
 import { withObjects } from "../../../../src/services/worktrees/git/working-tree.ts";
-import { newRepository, type Repository, temporaryFolder } from "../../../fakes/repository.ts";
+import { newRepository, temporaryFolder } from "../../../fakes/repository.ts";
 import { apply, branchOff } from "./branch-off.ts";
 
 const LINES = Array.from({ length: 20 }, (_, index) => `line ${index}`);
@@ -102,60 +102,21 @@ test("changes reach a tree without a commit", async () => {
   expect(home.read("a.txt")).toBe(text({ 5: "theirs" }));
 });
 
-test.each<[kind: string, path: string, change: (home: Repository, tree: Repository) => void]>([
-  [
-    "content",
-    "a.txt",
-    (home, tree) => {
-      home.write({ "a.txt": text({ 5: "ours" }) });
-      tree.write({ "a.txt": text({ 5: "theirs" }) });
-    },
-  ],
-  [
-    "add/add",
-    "new.txt",
-    (home, tree) => {
-      home.write({ "new.txt": "ours" });
-      tree.write({ "new.txt": "theirs" });
-    },
-  ],
-  [
-    "modify/delete",
-    "a.txt",
-    (home, tree) => {
-      home.write({ "a.txt": text({ 5: "ours" }) });
-      rmSync(tree.path("a.txt"));
-    },
-  ],
-  [
-    "modify/delete",
-    "a.txt",
-    (home, tree) => {
-      rmSync(home.path("a.txt"));
-      tree.write({ "a.txt": text({ 5: "theirs" }) });
-    },
-  ],
-  [
-    "content",
-    "bytes",
-    (home, tree) => {
-      writeFileSync(home.path("bytes"), Buffer.from([0, 2]));
-      writeFileSync(tree.path("bytes"), Buffer.from([0, 3]));
-    },
-  ],
-  [
-    "file/directory",
-    "place",
-    (home, tree) => {
-      home.write({ "place/inside.txt": "ours" });
-      tree.write({ place: "theirs" });
-    },
-  ],
-])("a %s conflict is named, and nothing is changed", async (kind, path, change) => {
+test.each<[kind: string, path: string, ours: Record<string, string> | undefined, theirs: string | undefined]>([
+  ["content", "a.txt", { "a.txt": text({ 5: "ours" }) }, text({ 5: "theirs" })],
+  ["add/add", "new.txt", { "new.txt": "ours" }, "theirs"],
+  ["modify/delete", "a.txt", { "a.txt": text({ 5: "ours" }) }, undefined],
+  ["modify/delete", "a.txt", undefined, text({ 5: "theirs" })],
+  ["content", "bytes", { bytes: "\0\x02" }, "\0\x03"],
+  ["file/directory", "place", { "place/inside.txt": "ours" }, "theirs"],
+])("a %s conflict is named, and nothing is changed", async (kind, path, ours, theirs) => {
   const home = newRepository({ "a.txt": text(), bytes: "\0\x01", "b.txt": "b" });
   const tree = await branchOff(home);
   tree.write({ "b.txt": "this alone would do" });
-  change(home, tree);
+  if (ours) home.write(ours);
+  else rmSync(home.path(path));
+  if (theirs === undefined) rmSync(tree.path(path));
+  else tree.write({ [path]: theirs });
   const before = [home.standing(), home.read("b.txt")];
   const applied = await apply(home, tree);
   expect(applied.ok).toBe(false);

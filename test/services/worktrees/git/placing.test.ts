@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { forgetPlaced, recover } from "../../../../src/services/worktrees/git/placing-journal.ts";
+import { forgetPlaced, recover } from "../../../../src/services/worktrees/git/placing.ts";
 import { newRepository, type Repository, temporaryFolder } from "../../../fakes/repository.ts";
 import { apply, branchOff, type Tree } from "./branch-off.ts";
 import { treeOfFiles } from "./tree-of-files.ts";
@@ -49,6 +49,15 @@ const run = async (home: Repository, tree: Tree, killedBefore?: number, limits =
   const given = JSON.stringify({ top: home.top, base, end: await tree.end(), journal, killedBefore });
   const command = `${limits} exec "$0" "$1" "$2"`;
   return spawnSync("/bin/sh", ["-c", command, process.execPath, CHILD, given], { encoding: "utf8" });
+};
+
+/** Applies in processes that are killed, each a step later and after the one before was undone, until something is so. */
+const killedOnce = async (home: Repository, tree: Tree, isSo: () => boolean) => {
+  for (let step = 3; ; step += 1) {
+    expect((await run(home, tree, step)).signal).toBe("SIGKILL");
+    if (isSo()) return;
+    await recover(tree.journal);
+  }
 };
 
 const leftovers = (home: Repository) => readdirSync(home.path(".git")).filter((name) => name.startsWith(".taskchart"));
@@ -99,13 +108,7 @@ test("where a process was killed while it undid that, the next one goes on", asy
 
 test("what a person changed after the crash stays, and is named", async () => {
   const { home, tree } = await begin();
-  let placed = 0;
-  for (let step = 3; placed === 0; step += 1) {
-    const ended = await run(home, tree, step);
-    expect(ended.signal).toBe("SIGKILL");
-    if (home.read("a.txt") === "2\n") placed = step;
-    else await recover(tree.journal);
-  }
+  await killedOnce(home, tree, () => home.read("a.txt") === "2\n");
   home.write({ "a.txt": "the person's\n" });
   await expect(recover(tree.journal)).resolves.toMatchObject({ became: "undone", left: [{ path: "a.txt" }] });
   expect(home.read("a.txt")).toBe("the person's\n");
@@ -200,12 +203,7 @@ test.each([
 
 test("a file that a folder had replaced is kept when a person adds to that folder after the crash", async () => {
   const { home, tree } = await begin();
-  let isIn = false;
-  for (let step = 3; !isIn; step += 1) {
-    expect((await run(home, tree, step)).signal).toBe("SIGKILL");
-    isIn = existsSync(home.path("file/inside.txt"));
-    if (!isIn) await recover(tree.journal);
-  }
+  await killedOnce(home, tree, () => existsSync(home.path("file/inside.txt")));
   home.write({ "file/own.txt": "own\n" });
   const cutOff = await recover(tree.journal);
   const before = expect.stringMatching(/\/file$/);
@@ -221,12 +219,7 @@ test("a file that a folder had replaced is kept when a person adds to that folde
 
 test("a file that was removed is kept when a person makes another one there after the crash", async () => {
   const { home, tree } = await begin();
-  let isGone = false;
-  for (let step = 3; !isGone; step += 1) {
-    expect((await run(home, tree, step)).signal).toBe("SIGKILL");
-    isGone = !existsSync(home.path("gone/g.txt"));
-    if (!isGone) await recover(tree.journal);
-  }
+  await killedOnce(home, tree, () => !existsSync(home.path("gone/g.txt")));
   home.write({ "gone/g.txt": "own\n" });
   const cutOff = await recover(tree.journal);
   expect(cutOff?.left).toMatchObject([{ path: "gone/g.txt" }]);
