@@ -3,7 +3,7 @@ import { dataFolder } from "../services/platform/private-files.ts";
 import { worktreesFolder } from "../services/worktrees/folders.ts";
 import { findLeftWorktree, type LeftWorktree, NotDone, type WorktreeUse } from "../services/worktrees/left-changes.ts";
 import { CommandError, taskIdOf } from "./command.ts";
-import { readLiveTasks, readTask, type Source } from "./read-tasks.ts";
+import { readLiveTasks, readTask, type Source } from "./task-source.ts";
 import { dateTime, type Terminal } from "./terminal.ts";
 
 /** The worktree of a task that has ended, and what its use depends on. */

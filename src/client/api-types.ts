@@ -1,6 +1,49 @@
 import type { ApiTask, Changes } from "../services/http/contract/api-task.ts";
 import type { ApiFleet, Health, Logs, Stats } from "../services/http/contract/schemas.ts";
+import { parseJson } from "../services/http/loopback-requests.ts";
+import { toSingleLine } from "../services/platform/plain-text.ts";
 import type { TaskStatus, Usage } from "../task.ts";
+
+/**
+ * Why a request came to nothing:
+ * - `notRunning`: no OpenCode serves the data folder: none has written `server.json`, or the one that did has ended
+ * - `silent`: it has not answered in time, because it is stopped or busy; a change may still happen
+ * - `refused`: it answered with an error
+ * - `unreadable`: its answer is not what this version of the client understands
+ */
+type ApiFailureKind = "notRunning" | "silent" | "refused" | "unreadable";
+
+/** An expected failure of a request. */
+export interface ApiFailure {
+  ok: false;
+  kind: ApiFailureKind;
+  /** What was wrong and what to do, in one or two sentences on one line. It may repeat what the server said. */
+  reason: string;
+  /** The HTTP status of an answer with an error, as listed in docs/status-api.md. */
+  status?: number;
+}
+
+/** What a request returned. Expected failures are values; the client throws nothing. */
+export type ApiResult<T> = { ok: true; value: T } | ApiFailure;
+
+/** Creates the result of a request that failed. */
+export const apiFailure = (kind: ApiFailureKind, reason: string, status?: number): ApiFailure => ({
+  ok: false,
+  kind,
+  reason,
+  ...(status === undefined ? {} : { status }),
+});
+
+/** Creates the failure of an answer with an error: its body says in `error` what was wrong and what to do. */
+export const refused = (status: number, text: string): ApiFailure => {
+  const body = parseJson(text);
+  const hasReason = typeof body === "object" && body !== null && "error" in body && typeof body.error === "string";
+  return apiFailure(
+    "refused",
+    hasReason ? toSingleLine(String(body.error)) : `OpenCode answered with status ${status}.`,
+    status,
+  );
+};
 
 // The API's schemas are the only place where these shapes are written down, and this is the only way to them for what runs
 // outside the server. Only their types are imported: the client carries no validator. It checks what its readers rely on by
@@ -9,17 +52,13 @@ export type { ApiFleet, ApiTask, Changes, Logs, Stats };
 
 /** Which tasks to list. A task must match all that is given. */
 export interface TaskListQuery {
-  status?: TaskStatus;
-  agent?: string;
-  directory?: string;
+  status?: TaskStatus | undefined;
+  agent?: string | undefined;
+  directory?: string | undefined;
   /** The session in which they were launched: its whole id. */
-  parent?: string;
-  batch?: string;
-  search?: string;
-  /** Tasks on a page. Default: 50; at most 200. */
-  limit?: number;
-  /** Tasks to skip. Default: 0. */
-  offset?: number;
+  parent?: string | undefined;
+  batch?: string | undefined;
+  search?: string | undefined;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;

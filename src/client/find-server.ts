@@ -6,8 +6,7 @@ import { parseJson, send } from "../services/http/loopback-requests.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { isAlive } from "../services/platform/process-identity.ts";
 import { isProof, newChallenge, readServerKey } from "../services/platform/server-key.ts";
-import { type ApiResult, apiFailure } from "./api-result.ts";
-import { isHealth } from "./api-types.ts";
+import { type ApiResult, apiFailure, isHealth } from "./api-types.ts";
 
 /** A server that has proven that it is the one that `server.json` describes. */
 export interface FoundServer {

@@ -1,8 +1,7 @@
 import type { TuiPlugin } from "@opencode-ai/plugin/tui";
 import { createStatusApiClient } from "../client/status-api-client.ts";
 import { dataFolder } from "../services/platform/private-files.ts";
-import { createActions } from "./screen/act.ts";
-import { createDialogKeys, createDialogs } from "./screen/dialogs.ts";
+import { createActions, createDialogKeys, createDialogs } from "./screen/act.ts";
 import { createGuard } from "./screen/guard.ts";
 import { followKnown } from "./screen/known-tasks.ts";
 import { createList } from "./screen/list-dialog.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { differences, readGiven, settingsText, setUpLines } from "../../src/cli/fleet/init.ts";
+import { differences, readGiven, settingsText, setUpLines } from "../../src/cli/fleet/settings.ts";
 import { type FleetStatus, statusLines } from "../../src/cli/fleet/status.ts";
 import { columnsOf } from "../../src/services/platform/columns.ts";
 import { scriptedTerminal } from "./scripted-terminal.ts";

@@ -34,7 +34,7 @@ ${examples(["fleet init --url nats://10.0.0.5:4222", "a fleet on one NATS server
     )
     .action(async (given) => {
       // With the client of NATS, which no other command loads.
-      const { initFleet } = await import("../fleet/actions.ts");
+      const { initFleet } = await import("../fleet/settings.ts");
       await initFleet(given, terminal);
     });
 
@@ -53,7 +53,7 @@ Exit code: 0, or 1 where the fleet is not set up.
 ${examples(["fleet status --url nats://10.0.0.5:4222", "what goes on in the fleet"])}`,
     )
     .action(async (given) => {
-      const { showFleet } = await import("../fleet/actions.ts");
+      const { showFleet } = await import("../fleet/status.ts");
       await showFleet(given, context);
     });
 
@@ -79,7 +79,7 @@ ${examples(
 )}`,
     )
     .action(async (model, limit, given) => {
-      const { limitFleet } = await import("../fleet/actions.ts");
+      const { limitFleet } = await import("../fleet/settings.ts");
       await limitFleet({ model, limit, ...given }, terminal);
     });
 
@@ -101,7 +101,7 @@ The credentials must permit to write the limits; those of the servers of the fle
 ${examples(["fleet drain desk --url nats://10.0.0.5:4222", "no more jobs for the server desk"])}`,
     )
     .action(async (server, given) => {
-      const { drainServer } = await import("../fleet/actions.ts");
+      const { drainServer } = await import("../fleet/settings.ts");
       await drainServer({ server, ...given }, terminal);
     });
 

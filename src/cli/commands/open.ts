@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { isOwnConnection } from "../../services/http/access/socket-owner.ts";
 import { LOOPBACK } from "../../services/http/loopback.ts";
 import { type CommandContext, CommandError, command, examples, printJson, TASK_ID, taskIdOf } from "../command.ts";
-import { openClient, received } from "../open-api.ts";
+import { openClient, received } from "../task-source.ts";
 
 /** Milliseconds that a browser gets to start and to ask for the page. */
 const BROWSER_TIMEOUT_MS = 30_000;

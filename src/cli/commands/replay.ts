@@ -65,7 +65,7 @@ const show = async (journal: Journal, more: string[], context: CommandContext, {
     return stepThrough(walked, until, terminal, compare);
   }
   if (until !== undefined) {
-    const { showPosition } = await import("../replay-position.ts");
+    const { showPosition } = await import("../step-replay.ts");
     return showPosition(walked, journal, until, context, json);
   }
   const lines = compare();

@@ -8,9 +8,8 @@ import { shortTime } from "../../services/text/amounts.ts";
 import { type CommandContext, EXIT, PROGRAM, printJson } from "../command.ts";
 import { type Column, formatTable, type TableRow } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
-import { limitLines } from "./fleet-limits.ts";
-import { settingsText } from "./init.ts";
 import { type GivenBroker, type ReachedBroker, withBroker } from "./reach-broker.ts";
+import { limitLines, settingsText } from "./settings.ts";
 
 /** A server that works for others. */
 export interface ServerStatus {

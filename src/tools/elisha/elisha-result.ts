@@ -4,7 +4,7 @@ import { runsHere } from "../../services/text/model-and-server.ts";
 import { type OwnText, own } from "../../services/text/own-text.ts";
 import { attentionSummary } from "../../services/text/request-text.ts";
 import { quoteError, whatResultLacks } from "../../services/text/result-text.ts";
-import { queueSummary } from "../../services/text/waiting-text.ts";
+import { queueSummary } from "../../services/text/task-state.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
 import { type CallContext, elsewhereError, shutdownError, type ToolDeps } from "../define-tool.ts";
 import { truncateField, truncateToLimit } from "../fit-output.ts";

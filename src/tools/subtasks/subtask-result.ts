@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { whatResultLacks } from "../../services/text/result-text.ts";
-import { queueSummary } from "../../services/text/waiting-text.ts";
+import { queueSummary } from "../../services/text/task-state.ts";
 import { hasEnded, shortDescription, type Task } from "../../task.ts";
 import type { ToolDeps } from "../define-tool.ts";
 import { truncateField, truncateToLimit } from "../fit-output.ts";

@@ -11,7 +11,7 @@ import {
   quoteError,
   whyIncomplete,
 } from "../../services/text/result-text.ts";
-import { queueSummary, waitText } from "../../services/text/waiting-text.ts";
+import { queueSummary, waitText } from "../../services/text/task-state.ts";
 import { worktreeReport } from "../../services/text/worktree-text.ts";
 import {
   addUp,

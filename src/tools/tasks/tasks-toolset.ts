@@ -3,7 +3,7 @@ import { WAKES } from "../../field-values.ts";
 import { runsHere } from "../../services/text/model-and-server.ts";
 import type { ToolNames } from "../../services/text/notice-text.ts";
 import { nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
-import { queueSummary } from "../../services/text/waiting-text.ts";
+import { queueSummary } from "../../services/text/task-state.ts";
 import { whyKept } from "../../services/text/worktree-text.ts";
 import { hasEnded, type Task } from "../../task.ts";
 import { type CallContext, defineTool, orThrow, type Tool, type ToolDeps } from "../define-tool.ts";

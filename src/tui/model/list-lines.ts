@@ -1,12 +1,12 @@
 import type { ApiFleet } from "../../client/api-types.ts";
 import { columnsOf } from "../../services/platform/columns.ts";
 import { dollars, shortTime } from "../../services/text/amounts.ts";
-import { fleetProblem, fleetSummary } from "../../services/text/fleet-summary.ts";
+import { fleetProblem, fleetSummary } from "../../services/text/model-and-server.ts";
 import { runTime } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import { cutText, type Line, type Segment, spread, warningLines } from "./line.ts";
 import { ACTION_KEYS, type ListState, placeOf, refusalOf } from "./list-state.ts";
-import { countSegments, inCents, summarize } from "./status-line.ts";
+import { countSegments, inCents, summarize } from "./panel-lines.ts";
 import { type PanelTask, type Row, rowsOf, standingOf } from "./tasks.ts";
 
 /** The tasks of the list, by where they belong. */

@@ -1,8 +1,7 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { onServer } from "../../services/text/model-and-server.ts";
 import { sharedFiles } from "../../services/text/overlap-text.ts";
-import { doingOf, endOf, isQueued } from "../../services/text/task-state.ts";
-import { ordinal } from "../../services/text/waiting-text.ts";
+import { doingOf, endOf, isQueued, ordinal } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import type { OpenUserRequest } from "../../user-request.ts";
 import type { Tone } from "./line.ts";

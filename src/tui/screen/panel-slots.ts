@@ -1,9 +1,8 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createEffect, createMemo, createRoot } from "solid-js";
 import type { Line, Segment } from "../model/line.ts";
-import { panelLines } from "../model/panel-lines.ts";
+import { homeStatusLine, panelLines, statusLine, summarize, taskStatusLine } from "../model/panel-lines.ts";
 import { announcementOf } from "../model/panel-messages.ts";
-import { homeStatusLine, statusLine, summarize, taskStatusLine } from "../model/status-line.ts";
 import { linesView, lineView, type View } from "./element.ts";
 import type { Guard } from "./guard.ts";
 import type { Known } from "./known-tasks.ts";

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { watchFrame } from "../../../src/cli/commands/watch.ts";
+import { watchFrame } from "../../../src/cli/commands/list.ts";
 import { runCommand } from "../../../src/cli/run-command.ts";
 import type { ApiTask } from "../../../src/client/api-types.ts";
 import { PATIENCE_MS } from "../../patience.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { queueSummary } from "../../../src/services/text/waiting-text.ts";
+import { queueSummary } from "../../../src/services/text/task-state.ts";
 import type { QueuePlace } from "../../../src/task.ts";
 
 const waitsFor = (kind: "model" | "agent" | "provider" | "total", name = "", place = 1): QueuePlace => ({

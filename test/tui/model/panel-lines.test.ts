@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { columnsOf } from "../../../src/services/platform/columns.ts";
 import { plain, spread } from "../../../src/tui/model/line.ts";
-import { panelLines } from "../../../src/tui/model/panel-lines.ts";
-import { homeStatusLine, statusLine, summarize, taskStatusLine } from "../../../src/tui/model/status-line.ts";
+import {
+  homeStatusLine,
+  panelLines,
+  statusLine,
+  summarize,
+  taskStatusLine,
+} from "../../../src/tui/model/panel-lines.ts";
 import type { PanelTask } from "../../../src/tui/model/tasks.ts";
 import { ago, asking, ended, NOW, panelTask } from "./panel-tasks.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { summarize } from "../../../src/tui/model/status-line.ts";
+import { summarize } from "../../../src/tui/model/panel-lines.ts";
 import { conversationOf, openRequests, type PanelTask, rowsOf, tasksOf } from "../../../src/tui/model/tasks.ts";
 import { ago, asking, ended, panelTask } from "./panel-tasks.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { onServer } from "../../../src/services/text/model-and-server.ts";
-import { waitReason, waitText } from "../../../src/services/text/waiting-text.ts";
+import { waitReason, waitText } from "../../../src/services/text/task-state.ts";
 import type { Waiting } from "../../../src/task.ts";
 import { WaitingSchema } from "../../../src/task-schema.ts";
 
