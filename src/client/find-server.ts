@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
-import type { ServerFile } from "../services/http/discovery/instances.ts";
+import type { ServerFile } from "../services/http/discovery/announce.ts";
 import { parseJson, send } from "../services/http/loopback-requests.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { isAlive } from "../services/platform/process-identity.ts";

@@ -157,11 +157,13 @@ ${examples(["answer", "what all tasks ask"], ["answer per_4f5c9a once", "allow i
         terminal.print(id === undefined ? "No task has an open request." : "The task has no open request.");
     });
 
+const WORDS = "several words need no quotes; put -- before one that starts with -";
+
 /** `opencode-taskchart steer`: gives a running task a further instruction. */
 export const steerCommand = ({ terminal }: CommandContext) =>
   command("steer", "give a running task a further instruction")
     .argument("<task-id>", TASK_ID)
-    .argument("<instruction...>", "several words need no quotes; put -- before one that starts with -")
+    .argument("<instruction...>", WORDS)
     .addHelpText(
       "after",
       `
@@ -178,7 +180,7 @@ ${examples(["steer 4f5c9a only the tests, please", "change the course of a task"
 export const resumeCommand = ({ terminal }: CommandContext) =>
   command("resume", "send a completed task a follow-up prompt")
     .argument("<task-id>", TASK_ID)
-    .argument("<prompt...>", "several words need no quotes; put -- before one that starts with -")
+    .argument("<prompt...>", WORDS)
     .addHelpText(
       "after",
       `

@@ -1,4 +1,119 @@
-import { type CommandContext, CommandError, command, examples } from "../command.ts";
+import { wrap } from "../../services/platform/columns.ts";
+import { toSingleLine } from "../../services/platform/plain-text.ts";
+import type { Breach } from "../../services/promises/account.ts";
+import { checkJournal, JOURNAL_PROMISES } from "../../services/promises/check-journal.ts";
+import { parseExported, type RecordedJournal } from "../../services/promises/exported-journal.ts";
+import { type CommandContext, CommandError, command, EXIT, examples, printJson } from "../command.ts";
+import { originLine, readExported, withJournals } from "../task-database.ts";
+import { clockTime, count, type Terminal } from "../terminal.ts";
+
+/** Checks a journal, as `--json` prints it. Nothing is checked of one that does not begin at the launch. */
+const resultOf = (journal: RecordedJournal) => {
+  const promises = checkJournal(journal);
+  return {
+    taskId: journal.taskId,
+    isComplete: promises !== undefined,
+    isKept: promises?.every(({ breaches }) => breaches.length === 0),
+    promises,
+  };
+};
+type Result = ReturnType<typeof resultOf>;
+
+/** Formats what is wrong at an event, or in the snapshot. */
+const breachLines = ({ event, what }: Breach, { events }: RecordedJournal, terminal: Terminal): string[] => {
+  const found = event === undefined ? undefined : events[event - 1];
+  const place = found ? `event ${event}, ${clockTime(found.at)} ${found.type},` : "In the snapshot,";
+  return wrap(toSingleLine(`${place} ${what}.`), terminal.columns - 4).map(
+    (line) => `    ${terminal.style("red", line)}`,
+  );
+};
+
+/** Formats each promise, and what breaks it, as wide as the screen. */
+const promiseLines = (
+  checked: NonNullable<Result["promises"]>,
+  journal: RecordedJournal,
+  terminal: Terminal,
+): string[] => {
+  const widest = Math.max(...checked.map(({ name }) => name.length));
+  const indent = widest + 4;
+  return checked.flatMap(({ name, says, breaches }) => {
+    const mark = breaches.length > 0 ? terminal.style("red", "✗") : terminal.style("green", "✓");
+    return [
+      ...wrap(says, Math.max(terminal.columns - indent, 20)).map((line, row) => {
+        const head = row === 0 ? `${mark} ${terminal.style("bold", name.padEnd(widest))}` : " ".repeat(indent - 2);
+        return `${head}  ${line}`;
+      }),
+      ...breaches.flatMap((breach) => breachLines(breach, journal, terminal)),
+    ];
+  });
+};
+
+const headerLines = ({ taskId, snapshot }: RecordedJournal, terminal: Terminal): string[] => {
+  const { description, agent } = snapshot.context.facts;
+  return [
+    terminal.style("bold", toSingleLine(description)),
+    toSingleLine(`${taskId}: ${snapshot.value.lifecycle}, agent ${agent}`),
+  ];
+};
+
+/** Checks an exported journal, and shows what is promised of it and what it breaks. */
+const checkFile = (path: string, { terminal, end }: CommandContext, json: boolean) => {
+  const file = readExported(path, parseExported);
+  const { journal } = file;
+  const result = resultOf(journal);
+  const { promises } = result;
+  if (!promises) end(EXIT.incomplete);
+  else if (!result.isKept) end(EXIT.found);
+  if (json) return printJson(terminal, result);
+  terminal.print(...headerLines(journal, terminal), originLine(file), "");
+  if (!promises)
+    return terminal.print("The journal does not start at the task's launch, so that nothing can be said of it.");
+  const broken = promises.filter(({ breaches }) => breaches.length > 0).length;
+  const of = count(journal.events.length, "event");
+  terminal.print(
+    ...promiseLines(promises, journal, terminal),
+    "",
+    broken === 0
+      ? terminal.style("green", `The journal keeps all ${promises.length} promises: ${of}.`)
+      : terminal.style("red", `The journal breaks ${broken} of ${promises.length} promises: ${of}.`),
+  );
+};
+
+/**
+ * Checks the journals of all stored tasks, and shows those that break a promise. One is read after the other: all of them at
+ * once may be more than fits into memory.
+ */
+const checkStored = async (data: string | undefined, { terminal, end }: CommandContext, json: boolean) => {
+  const broken: [RecordedJournal, NonNullable<Result["promises"]>][] = [];
+  const results = await withJournals(data, (journals) =>
+    journals.launchedBetween(0, Number.MAX_SAFE_INTEGER).flatMap(({ id }) => {
+      const journal = journals.journal(id);
+      if (!journal) return [];
+      const result = resultOf(journal);
+      if (result.promises && !result.isKept) broken.push([journal, result.promises]);
+      return result;
+    }),
+  );
+  if (broken.length > 0) end(EXIT.found);
+  if (json) return printJson(terminal, results);
+  for (const [journal, promises] of broken) {
+    const lines = promiseLines(
+      promises.filter(({ breaches }) => breaches.length > 0),
+      journal,
+      terminal,
+    );
+    terminal.print(...headerLines(journal, terminal), ...lines, "");
+  }
+  const whole = results.filter(({ isComplete }) => isComplete).length;
+  const partial = results.length - whole;
+  const sums = [
+    broken.length === 0
+      ? `All ${JOURNAL_PROMISES.length} promises are kept: ${count(whole, "journal")}.`
+      : `A promise is broken in ${broken.length} of ${count(whole, "journal")}.`,
+    ...(partial === 0 ? [] : [`Not checked: ${count(partial, "journal")} without the task's launch.`]),
+  ];
+  terminal.print(...sums.map((line) => terminal.style(broken.length === 0 ? "green" : "red", line)));
+};
 
 /** `opencode-taskchart check`: checks journals against the promises that every journal keeps. */
 export const checkCommand = (context: CommandContext) =>
@@ -18,7 +133,7 @@ ${examples(["check task.json", "an exported journal"], ["check --all", "all that
     .action(async (path, { all = false, json = false, data }) => {
       if (path !== undefined && (all || data !== undefined))
         throw new CommandError("A file cannot be combined with --all or --data.");
-      if (path !== undefined) return (await import("../check-journals.ts")).checkFile(path, context, json);
+      if (path !== undefined) return checkFile(path, context, json);
       if (!all) throw new CommandError('Give a file written by the command "export", or --all for all stored tasks.');
-      await (await import("../check-journals.ts")).checkStored(data, context, json);
+      await checkStored(data, context, json);
     });

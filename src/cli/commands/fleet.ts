@@ -1,17 +1,18 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { type CommandContext, DURATION, examples, withJson } from "../command.ts";
 
-const URL_OPTION = ["--url <url>", "the address of the NATS server, as in the option fleet.url"] as const;
-const CREDENTIALS = ["--credentials <file>", "the NATS credentials file; without it, it must let anybody in"] as const;
+/** Creates a command that asks the NATS server of a fleet. */
+const brokerCommand = (name: string, summary: string, description: string) =>
+  withJson(new Command(name).summary(summary).description(description))
+    .option("--url <url>", "the address of the NATS server, as in the option fleet.url")
+    .option("--credentials <file>", "the NATS credentials file; without it, it must let anybody in");
 
 const initCommand = ({ terminal }: CommandContext) =>
-  withJson(new Command("init"))
-    .summary("set a fleet up on a NATS server, or change its settings")
-    .description(
-      "Make the streams that a fleet needs on a NATS server with JetStream. Where they are there, change their settings; what is in them stays.",
-    )
-    .option(...URL_OPTION)
-    .option(...CREDENTIALS)
+  brokerCommand(
+    "init",
+    "set a fleet up on a NATS server, or change its settings",
+    "Make the streams that a fleet needs on a NATS server with JetStream. Where they are there, change their settings; what is in them stays.",
+  )
     .option(
       "--lease <duration>",
       "after how long a server that does not renew its leases counts as dead, so that others begin its tasks anew (default: 60s)",
@@ -39,13 +40,11 @@ ${examples(["fleet init --url nats://10.0.0.5:4222", "a fleet on one NATS server
     });
 
 const statusCommand = (context: CommandContext) =>
-  withJson(new Command("status"))
-    .summary("show what waits and what runs in a fleet, and which servers are present")
-    .description(
-      "Show the jobs that wait, the runs under way, the servers that are present and how much each works on, and how the fleet is set up.",
-    )
-    .option(...URL_OPTION)
-    .option(...CREDENTIALS)
+  brokerCommand(
+    "status",
+    "show what waits and what runs in a fleet, and which servers are present",
+    "Show the jobs that wait, the runs under way, the servers that are present and how much each works on, and how the fleet is set up.",
+  )
     .addHelpText(
       "after",
       `
@@ -58,15 +57,13 @@ ${examples(["fleet status --url nats://10.0.0.5:4222", "what goes on in the flee
     });
 
 const limitCommand = ({ terminal }: CommandContext) =>
-  withJson(new Command("limit"))
-    .summary("limit how many tasks of a model are at work in a whole fleet")
-    .description(
-      "Limit how many tasks of a model are at work at once on all servers of a fleet together. Without a model, list the limits.",
-    )
+  brokerCommand(
+    "limit",
+    "limit how many tasks of a model are at work in a whole fleet",
+    "Limit how many tasks of a model are at work at once on all servers of a fleet together. Without a model, list the limits.",
+  )
     .argument("[model]", "the model, as provider/model")
     .argument("[limit]", "how many tasks at once, at least 1; none: any number")
-    .option(...URL_OPTION)
-    .option(...CREDENTIALS)
     .addHelpText(
       "after",
       `
@@ -84,15 +81,13 @@ ${examples(
     });
 
 const drainCommand = ({ terminal }: CommandContext) =>
-  withJson(new Command("drain"))
-    .summary("make a server of a fleet take no more jobs")
-    .description(
-      "Make a server take no more jobs of others, so that it can be stopped once it has finished what it works on. Without a server, list those that take none.",
-    )
+  brokerCommand(
+    "drain",
+    "make a server of a fleet take no more jobs",
+    "Make a server take no more jobs of others, so that it can be stopped once it has finished what it works on. Without a server, list those that take none.",
+  )
     .argument("[server]", "the server's name, as fleet status shows it, or its id")
     .option("--undo", "make it take jobs again")
-    .option(...URL_OPTION)
-    .option(...CREDENTIALS)
     .addHelpText(
       "after",
       `

@@ -1,5 +1,4 @@
-import type { JetStreamManager } from "@nats-io/jetstream";
-import { changeLimits, type ModelLimits, readLimits, type StoredLimits } from "../../services/fleet/nats/stored.ts";
+import { changeLimits, type ModelLimits, type StoredLimits } from "../../services/fleet/nats/stored.ts";
 import { type FleetSettings, readSettings, setUpFleet } from "../../services/fleet/nats/streams.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
@@ -154,60 +153,45 @@ const readWanted = ({ model, limit }: GivenLimit): Wanted | undefined => {
   throw new CommandError(`Say how many tasks of ${model} may be at work at once: a number from 1 on, or none.`);
 };
 
-const UNREADABLE = (url: string) =>
-  new CommandError(`The limits of the fleet on ${url} were written by another version of ${PROGRAM}. Use that one.`);
+/**
+ * Reads the limits of the fleet that a command line names, and changes them as `change` says where it is given.
+ * @throws CommandError with the reason why they cannot be read, or why nothing was changed
+ */
+const withLimits = (given: GivenBroker, change?: (limits: StoredLimits) => StoredLimits) =>
+  withBroker(given, async ({ url, jsm }): Promise<{ url: string; before: StoredLimits; after: StoredLimits }> => {
+    try {
+      const done = await changeLimits(jsm, change ?? ((limits) => limits));
+      if (done.is === "changed") return { url, ...done };
+      throw new CommandError(
+        done.is === "unreadable"
+          ? `The limits of the fleet on ${url} were written by another version of ${PROGRAM}. Use that one.`
+          : "Others are changing the limits at the same time. Nothing was changed; try again.",
+      );
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== "StreamNotFoundError") throw error;
+      throw new CommandError(`The fleet on ${url} has no place for limits yet. Run ${PROGRAM} fleet init --url ${url}`);
+    }
+  });
 
-const notSetUp = (url: string) =>
-  new CommandError(`The fleet on ${url} has no place for limits yet. Run ${PROGRAM} fleet init --url ${url}`);
-
-/** Changes what is set for a fleet. @throws CommandError with the reason why nothing was changed */
-const changeOrRefuse = async (
-  jsm: JetStreamManager,
-  url: string,
-  change: (limits: StoredLimits) => StoredLimits,
-): Promise<{ before: StoredLimits; after: StoredLimits }> => {
-  const changed = await changeLimits(jsm, change);
-  if (changed.is === "changed") return changed;
-  if (changed.is === "unreadable") throw UNREADABLE(url);
-  throw new CommandError("Others are changing the limits at the same time. Nothing was changed; try again.");
-};
-
-const setLimit = async (jsm: JetStreamManager, { model, limit }: Wanted, url: string) => {
-  const isSo = (models: ModelLimits) => (Object.hasOwn(models, model) ? models[model] : null) === limit;
-  const { before, after } = await changeOrRefuse(jsm, url, (limits) =>
-    isSo(limits.models) ? limits : { ...limits, models: { ...limits.models, [model]: limit } },
-  );
-  return { before: before.models, models: after.models };
-};
+const limitIn = (models: ModelLimits, model: string) => (Object.hasOwn(models, model) ? models[model] : null);
 
 const amount = (limit: number | null | undefined): string => (limit == null ? "any number" : `at most ${limit}`);
-
-/** Returns what a limit is now, and what it was, as a sentence. */
-const changeText = ({ model, limit }: Wanted, before: ModelLimits): string => {
-  const was = Object.hasOwn(before, model) ? before[model] : null;
-  const now = `${amount(limit)} of its tasks may be at work in the fleet at once`;
-  return was === limit ? `${model}: ${now}, as before.` : `${model}: ${now}; before, ${amount(was)}.`;
-};
 
 /** `opencode-taskchart fleet limit`. */
 export const limitFleet = async (given: GivenLimit, terminal: Terminal): Promise<void> => {
   const wanted = readWanted(given);
-  const { url, before, limits } = await withBroker(given, async ({ url, jsm }) => {
-    try {
-      if (wanted) {
-        const { before, models } = await setLimit(jsm, wanted, url);
-        return { url, before, limits: models };
-      }
-      const found = await readLimits(jsm);
-      if (!found) throw UNREADABLE(url);
-      return { url, before: undefined, limits: found.models };
-    } catch (error) {
-      throw error instanceof Error && error.name === "StreamNotFoundError" ? notSetUp(url) : error;
-    }
+  const { url, before, after } = await withLimits(given, (limits) => {
+    if (!wanted || limitIn(limits.models, wanted.model) === wanted.limit) return limits;
+    return { ...limits, models: { ...limits.models, [wanted.model]: wanted.limit } };
   });
-  if (given.json) return printJson(terminal, { url, limits, ...(before ? { before } : {}) });
-  if (wanted && before) return terminal.print(...wrap(changeText(wanted, before), terminal.columns));
-  const lines = limitLines(limits, terminal);
+  if (given.json) return printJson(terminal, { url, limits: after.models, ...(wanted && { before: before.models }) });
+  if (wanted) {
+    const was = limitIn(before.models, wanted.model);
+    const now = `${wanted.model}: ${amount(wanted.limit)} of its tasks may be at work in the fleet at once`;
+    const sentence = was === wanted.limit ? `${now}, as before.` : `${now}; before, ${amount(was)}.`;
+    return terminal.print(...wrap(sentence, terminal.columns));
+  }
+  const lines = limitLines(after.models, terminal);
   terminal.print(...(lines.length === 0 ? ["No model is limited in this fleet."] : lines));
 };
 
@@ -224,31 +208,21 @@ const changed = (drained: readonly string[], server: string, isWanted: boolean):
   return isWanted ? [...drained, server] : drained.filter((other) => other !== server);
 };
 
-const textOf = (server: string, isDrained: boolean): string =>
-  isDrained
-    ? `Server ${toSingleLine(server)} takes no more jobs, and finishes what it works on. fleet drain --undo lets it take jobs again.`
-    : `Server ${toSingleLine(server)} takes jobs again.`;
-
 /** `opencode-taskchart fleet drain`. */
 export const drainServer = async (given: GivenDrain, terminal: Terminal): Promise<void> => {
   const { server, undo = false } = given;
-  const { url, drained } = await withBroker(given, async ({ url, jsm }) => {
-    try {
-      if (server === undefined) {
-        const found = await readLimits(jsm);
-        if (!found) throw UNREADABLE(url);
-        return { url, drained: found.drained };
-      }
-      const { after } = await changeOrRefuse(jsm, url, (limits) => {
-        const drained = changed(limits.drained, server, !undo);
-        return drained === limits.drained ? limits : { ...limits, drained };
-      });
-      return { url, drained: after.drained };
-    } catch (error) {
-      throw error instanceof Error && error.name === "StreamNotFoundError" ? notSetUp(url) : error;
-    }
+  const { url, after } = await withLimits(given, (limits) => {
+    const drained = server === undefined ? limits.drained : changed(limits.drained, server, !undo);
+    return drained === limits.drained ? limits : { ...limits, drained };
   });
+  const { drained } = after;
   if (given.json) return printJson(terminal, { url, drained });
-  if (server !== undefined) return terminal.print(...wrap(textOf(server, !undo), terminal.columns));
-  terminal.print(...(drained.length === 0 ? ["Every server takes jobs."] : drained.map(toSingleLine)));
+  if (server === undefined) {
+    return terminal.print(...(drained.length === 0 ? ["Every server takes jobs."] : drained.map(toSingleLine)));
+  }
+  const name = toSingleLine(server);
+  const sentence = undo
+    ? `Server ${name} takes jobs again.`
+    : `Server ${name} takes no more jobs, and finishes what it works on. fleet drain --undo lets it take jobs again.`;
+  terminal.print(...wrap(sentence, terminal.columns));
 };

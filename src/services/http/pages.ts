@@ -6,7 +6,14 @@ import type { LiveSource } from "../inspection/protocol.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
 import { newChallenge } from "../platform/server-key.ts";
 import { type App, type AppEnv, errorResponse } from "./access/request-handling.ts";
-import { type Broadcast, bytes, createBroadcast, type StreamContext, sseFrame } from "./events/sse-stream.ts";
+import {
+  type Broadcast,
+  bytes,
+  createBroadcast,
+  respondWithStream,
+  type StreamContext,
+  sseFrame,
+} from "./events/sse-stream.ts";
 import { LOOPBACK } from "./loopback.ts";
 
 /** A page for people: one built document, with its scripts and styles in it. */
@@ -173,10 +180,7 @@ export const registerLivePage = (
   app.get(events, onlyWhenOn, (c) => {
     // A HEAD request would open a stream that nobody reads, and that would count as a viewer for ever.
     if (c.req.raw.method === "HEAD") return methodNotAllowed("GET, OPTIONS");
-    const stream = feed.subscribe(c.env.connection);
-    if (stream) return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
-    const error = `There are ${MAX_VIEWERS} viewers, or too much data is on its way to them: close one of them.`;
-    return errorResponse(503, error, { "Retry-After": "5" });
+    return respondWithStream(feed, c.env.connection, `${MAX_VIEWERS} viewers`);
   });
 
   app.all(path, onlyWhenOn, () => methodNotAllowed("GET, HEAD, OPTIONS"));

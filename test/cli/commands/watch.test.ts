@@ -43,11 +43,6 @@ test("a frame is as high as the screen: sums on top, the table, and what was lef
   expect(ended[0]).toBe("No task is under way");
 });
 
-test("a task on another server names it", () => {
-  const away = task("ses_a", { agent: "explore", server: { id: "srv_1", label: "desk" } });
-  expect(watchFrame(known(away), scriptedTerminal(), NOW)[3]).toMatch(/running +explore on desk /);
-});
-
 test("while OpenCode is not there, it says so, and shows what it last heard", () => {
   const server = { port: 1, pid: 2, startedAt: BEGAN, version: "1.0.0" };
   const lost = { ok: false, kind: "notRunning", reason: "gone" } as const;

@@ -10,6 +10,7 @@ import * as schemas from "../contract/schemas.ts";
 import { type AnnouncedServer, ApiFleet } from "../contract/schemas.ts";
 import type { SourceResult, StatusSource } from "../contract/status-source.ts";
 import type { Broadcast } from "../events/sse-stream.ts";
+import { respondWithStream } from "../events/sse-stream.ts";
 import { MAX_SUBSCRIBERS } from "../events/task-feed.ts";
 import type { Documents, LivePage } from "../pages.ts";
 import type { WriteJson } from "./long-responses.ts";
@@ -96,10 +97,7 @@ export const registerReadRoutes = (app: App, context: ApiContext): void => {
     if (c.req.raw.method === "HEAD") {
       return errorResponse(405, "HEAD is not supported for a stream.", { Allow: "GET, OPTIONS" });
     }
-    const stream = feed.subscribe(c.env.connection);
-    if (stream) return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
-    const error = `There are ${MAX_SUBSCRIBERS} subscribers, or too much data is on its way to them: close one of them.`;
-    return errorResponse(503, error, { "Retry-After": "5" });
+    return respondWithStream(feed, c.env.connection, `${MAX_SUBSCRIBERS} subscribers`);
   });
 };
 
@@ -120,40 +118,29 @@ const bodyLimit = createMiddleware<AppEnv>(async (c, next) => {
 export const registerCommandRoutes = (app: App, { source, log, token, writeJson }: ApiContext): void => {
   const withToken = createTokenGuard(token);
 
+  const idOf = ({ id }: { id: string }) => resolveId(source, id);
   const respond = (connection: ClientConnection, result: SourceResult<ApiTask>) =>
     writeJson(connection, validated(log, ApiTask, valueOrThrow(result)));
-
   const respondChanges = (connection: ClientConnection, result: SourceResult<Changes>) =>
     writeJson(connection, validated(log, Changes, valueOrThrow(result)));
 
   app.openapi({ ...routes.cancel, middleware: withToken }, async (c) =>
-    respond(c.env.connection, await source.cancel(resolveId(source, c.req.valid("param").id))),
+    respond(c.env.connection, await source.cancel(idOf(c.req.valid("param")))),
   );
-
   app.openapi({ ...routes.apply, middleware: withToken }, async (c) =>
-    respondChanges(c.env.connection, await source.apply(resolveId(source, c.req.valid("param").id))),
+    respondChanges(c.env.connection, await source.apply(idOf(c.req.valid("param")))),
   );
-
   app.openapi({ ...routes.discard, middleware: withToken }, async (c) =>
-    respondChanges(c.env.connection, await source.discard(resolveId(source, c.req.valid("param").id))),
+    respondChanges(c.env.connection, await source.discard(idOf(c.req.valid("param")))),
   );
-
   app.openapi({ ...routes.resume, middleware: [withToken, bodyLimit] }, async (c) =>
-    respond(
-      c.env.connection,
-      await source.resume(resolveId(source, c.req.valid("param").id), c.req.valid("json").prompt),
-    ),
+    respond(c.env.connection, await source.resume(idOf(c.req.valid("param")), c.req.valid("json").prompt)),
   );
-
   app.openapi({ ...routes.steer, middleware: [withToken, bodyLimit] }, async (c) =>
-    respond(
-      c.env.connection,
-      await source.steer(resolveId(source, c.req.valid("param").id), c.req.valid("json").prompt),
-    ),
+    respond(c.env.connection, await source.steer(idOf(c.req.valid("param")), c.req.valid("json").prompt)),
   );
-
   app.openapi({ ...routes.answers, middleware: [withToken, bodyLimit] }, async (c) =>
-    respond(c.env.connection, await source.answer(resolveId(source, c.req.valid("param").id), c.req.valid("json"))),
+    respond(c.env.connection, await source.answer(idOf(c.req.valid("param")), c.req.valid("json"))),
   );
 };
 

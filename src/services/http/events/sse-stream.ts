@@ -1,6 +1,6 @@
 import { type Clock, repeat } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
-import type { ClientConnection } from "../access/request-handling.ts";
+import { type ClientConnection, errorResponse } from "../access/request-handling.ts";
 
 /** Somebody who reads a stream. */
 interface Reader {
@@ -272,4 +272,12 @@ export const createBroadcast = (
     },
     stop,
   };
+};
+
+/** Responds with a stream; with a 503 where there can be no more. `most` says how many there may be, such as "10 viewers". */
+export const respondWithStream = (feed: Broadcast, connection: ClientConnection, most: string): Response => {
+  const stream = feed.subscribe(connection);
+  if (stream) return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
+  const error = `There are ${most}, or too much data is on its way to them: close one of them.`;
+  return errorResponse(503, error, { "Retry-After": "5" });
 };

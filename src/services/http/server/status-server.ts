@@ -7,8 +7,7 @@ import type { RequestHandler } from "../access/request-handling.ts";
 import { createApp } from "../api/app.ts";
 import { createLongResponses } from "../api/long-responses.ts";
 import type { StatusSource } from "../contract/status-source.ts";
-import { createAnnouncement, sharedToken } from "../discovery/announce.ts";
-import { createDiscoveryFiles } from "../discovery/instances.ts";
+import { createAnnouncement, createDiscoveryFiles, sharedToken } from "../discovery/announce.ts";
 import { createBytesInFlight, MAX_BYTES_IN_FLIGHT } from "../events/sse-stream.ts";
 import { createTaskFeed } from "../events/task-feed.ts";
 import { LOOPBACK } from "../loopback.ts";
@@ -77,22 +76,12 @@ interface SharedServer extends StatusServer {
   admissions: Admissions;
 }
 
-/** The token of the servers that are there already; undefined where there are none, or this could not be found out. */
-const tokenOfOthers = async (folder: string, log: Log): Promise<string | undefined> => {
-  try {
-    return await sharedToken(folder);
-  } catch (error) {
-    log.error("other servers could not be asked for", { folder, reason: errorMessage(error) });
-    return undefined;
-  }
-};
-
 const start = async (options: StatusServerOptions): Promise<SharedServer> => {
   const { source, folder, env, log, clock, pages = [] } = options;
   const admissions = createAdmissions();
   const own = { pid: process.pid, startedAt: new Date().toISOString() };
   const isPasswordSet = (env.OPENCODE_SERVER_PASSWORD ?? "") !== "";
-  const token = (await tokenOfOthers(folder, log)) ?? randomBytes(32).toString("base64url");
+  const token = (await sharedToken(folder, log)) ?? randomBytes(32).toString("base64url");
   const streamContext = { clock, log, bytesInFlight: createBytesInFlight(MAX_BYTES_IN_FLIGHT) };
   const feed = createTaskFeed(source, streamContext);
   const live = pages.map((page) => ({ page, feed: createLiveFeed(page.source, streamContext) }));
