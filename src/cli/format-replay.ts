@@ -6,7 +6,7 @@ import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine, truncate, truncateStart } from "../services/platform/plain-text.ts";
 import { type Difference, snapshotDifferences } from "../services/replay/differences.ts";
 import { duration } from "../services/text/amounts.ts";
-import { receiptSummary } from "../services/text/receipt-text.ts";
+import { receiptSummary } from "../services/text/result-text.ts";
 import { clockTime, count, date, type Style, type Terminal } from "./terminal.ts";
 
 /** A line of a step: what it says of the step, after a label. */

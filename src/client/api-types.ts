@@ -1,6 +1,6 @@
 import type { ApiTask, Changes } from "../services/http/contract/api-task.ts";
 import type { ApiFleet, Health, Logs, Stats } from "../services/http/contract/schemas.ts";
-import { parseJson } from "../services/http/loopback-requests.ts";
+import { parseJson } from "../services/http/loopback.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import type { TaskStatus, Usage } from "../task.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import type { ServerFile } from "../services/http/discovery/announce.ts";
-import { parseJson, send } from "../services/http/loopback-requests.ts";
+import { parseJson, send } from "../services/http/loopback.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { isAlive } from "../services/platform/process-identity.ts";
 import { isProof, newChallenge, readServerKey } from "../services/platform/server-key.ts";

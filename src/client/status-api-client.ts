@@ -1,4 +1,4 @@
-import { type ApiRequest, type NoAnswer, parseJson, send } from "../services/http/loopback-requests.ts";
+import { type ApiRequest, type NoAnswer, parseJson, send } from "../services/http/loopback.ts";
 import type { Usage } from "../task.ts";
 import type { UserReply } from "../user-request.ts";
 import {

@@ -5,8 +5,14 @@ import { createActions, createDialogKeys, createDialogs } from "./screen/act.ts"
 import { createGuard } from "./screen/guard.ts";
 import { followKnown } from "./screen/known-tasks.ts";
 import { createList } from "./screen/list-dialog.ts";
-import { createNavigation, readPanelOptions, registerPanelCommands, shownKey } from "./screen/navigation.ts";
-import { announceOngoing, registerSlots } from "./screen/panel-slots.ts";
+import {
+  announceOngoing,
+  createNavigation,
+  readPanelOptions,
+  registerPanelCommands,
+  registerSlots,
+  shownKey,
+} from "./screen/panel.ts";
 
 const ID = "opencode-taskchart";
 
@@ -23,9 +29,9 @@ const tui: TuiPlugin = async (api, given) => {
   const act = createActions(api.ui, client, createDialogs(api, keepKeys), guard);
   const openList = createList(api, client, known, guard, navigation, act, keepKeys);
   const shown = (key: string | undefined) => key && shownKey(key, api);
-  registerPanelCommands(api, guard, { list: options.key, back: options.backKey }, { openList, back: navigation.back });
+  registerPanelCommands(api, guard, options, { openList, back: navigation.back });
   announceOngoing(api, known, guard);
-  const shownKeys = { list: shown(options.key), back: shown(options.backKey) };
+  const shownKeys = { key: shown(options.key), backKey: shown(options.backKey) };
   registerSlots(api, known, guard, shownKeys, navigation.open);
 };
 

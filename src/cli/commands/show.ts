@@ -4,9 +4,8 @@ import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { formatUsage, shortTime } from "../../services/text/amounts.ts";
 import { modelName, otherServer } from "../../services/text/model-and-server.ts";
 import { overlapSummary } from "../../services/text/overlap-text.ts";
-import { receiptLines, receiptSummary } from "../../services/text/receipt-text.ts";
 import { answerLine } from "../../services/text/request-text.ts";
-import { whyIncomplete } from "../../services/text/result-text.ts";
+import { receiptLines, receiptSummary, whyIncomplete } from "../../services/text/result-text.ts";
 import { runTime, waitText } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import {

@@ -4,7 +4,7 @@ import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 import { CommandError, PROGRAM, printJson, readDuration } from "../command.ts";
-import { type Column, formatTable } from "../table.ts";
+import { type Column, formatTable } from "../task-table.ts";
 import type { Terminal } from "../terminal.ts";
 import { type GivenBroker, withBroker } from "./reach-broker.ts";
 

@@ -6,7 +6,7 @@ import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 import { type CommandContext, EXIT, PROGRAM, printJson } from "../command.ts";
-import { type Column, formatTable, type TableRow } from "../table.ts";
+import { type Column, formatTable, type TableRow } from "../task-table.ts";
 import type { Terminal } from "../terminal.ts";
 import { type GivenBroker, type ReachedBroker, withBroker } from "./reach-broker.ts";
 import { limitLines, settingsText } from "./settings.ts";

@@ -1,4 +1,4 @@
-import type { ApiFleet } from "../../client/api-types.ts";
+import type { ApiFleet, ApiTask } from "../../client/api-types.ts";
 import { columnsOf } from "../../services/platform/columns.ts";
 import { dollars, shortTime } from "../../services/text/amounts.ts";
 import { fleetProblem, fleetSummary } from "../../services/text/model-and-server.ts";
@@ -7,14 +7,14 @@ import { hasEnded } from "../../task.ts";
 import { cutText, type Line, type Segment, spread, warningLines } from "./line.ts";
 import { ACTION_KEYS, type ListState, placeOf, refusalOf } from "./list-state.ts";
 import { countSegments, inCents, summarize } from "./panel-lines.ts";
-import { type PanelTask, type Row, rowsOf, standingOf } from "./tasks.ts";
+import { type Row, rowsOf, standingOf } from "./tasks.ts";
 
 /** The tasks of the list, by where they belong. */
 export interface ListedTasks {
   /** Of the conversation that is shown, in the order of their launch. */
-  here: readonly PanelTask[];
+  here: readonly ApiTask[];
   /** Of the other conversations; of all where none is shown. */
-  elsewhere: readonly PanelTask[];
+  elsewhere: readonly ApiTask[];
 }
 
 /** A row of the list. */
@@ -103,7 +103,7 @@ const searchLine = ({ query, isSearching }: ListState): Line => {
 };
 
 /** The keys that make sense for the selected task. */
-const keysLine = (task: PanelTask | undefined, columns: number): Line => {
+const keysLine = (task: ApiTask | undefined, columns: number): Line => {
   const offered = ACTION_KEYS.filter(({ action }) => task !== undefined && refusalOf(action, task) === undefined);
   const keys = [
     ...offered.map(({ shown, action }) => [shown, action]),

@@ -1,9 +1,10 @@
+import type { ApiTask } from "../../client/api-types.ts";
 import { columnsOf } from "../../services/platform/columns.ts";
 import { dollars, formatCost, formatUsage, shortTime } from "../../services/text/amounts.ts";
 import { isQueued, runTime } from "../../services/text/task-state.ts";
 import { addUp, hasEnded, type Usage } from "../../task.ts";
 import { cutText, type Line, type Segment, spread, warningLines, wrapped } from "./line.ts";
-import { openRequests, type PanelTask, type Row, rowsOf, standingOf } from "./tasks.ts";
+import { openRequests, type Row, rowsOf, standingOf } from "./tasks.ts";
 
 /** Tasks that have not ended and are shown at most: the sidebar also has OpenCode's own parts. */
 const MAX_LIVE = 8;
@@ -76,7 +77,7 @@ const more = (hidden: number, what: string): Line[] =>
   hidden > 0 ? [{ segments: [muted(`  … ${hidden} more ${what}`)] }] : [];
 
 /** Writes the panel for the tasks of a conversation. Nothing when it has none. */
-export const panelLines = (tasks: readonly PanelTask[], layout: PanelLayout): Line[] => {
+export const panelLines = (tasks: readonly ApiTask[], layout: PanelLayout): Line[] => {
   const { columns, key, problem, unreachable } = layout;
   const title: Segment = { text: "Tasks", tone: "text", bold: true };
   if (unreachable !== undefined) {
@@ -122,7 +123,7 @@ interface Summary {
 }
 
 /** Counts the tasks of a conversation, and adds up what they used. */
-export const summarize = (tasks: readonly PanelTask[]): Summary => {
+export const summarize = (tasks: readonly ApiTask[]): Summary => {
   const asking = new Set(openRequests(tasks).map(({ task }) => task.sessionID));
   const live = tasks.filter((task) => !hasEnded(task) && !asking.has(task.sessionID));
   const queued = live.filter(isQueued).length;
@@ -170,7 +171,7 @@ const MAX_DESCRIPTION_COLUMNS = 32;
 
 /** What the line in the session of a task says, besides what goes on. */
 interface TaskPlace {
-  task: PanelTask;
+  task: ApiTask;
   /** The key that leads back, as the user presses it; undefined if there is none. */
   backKey: string | undefined;
   columns: number;

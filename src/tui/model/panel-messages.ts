@@ -1,11 +1,10 @@
-import type { Changes } from "../../client/api-types.ts";
+import type { ApiTask, Changes } from "../../client/api-types.ts";
 import type { FollowedTasks } from "../../client/follow-tasks.ts";
 import { descendantsOf } from "../../client/status-api-client.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 import { onServer } from "../../services/text/model-and-server.ts";
 import { overlapSummary } from "../../services/text/overlap-text.ts";
-import { receiptSummary } from "../../services/text/receipt-text.ts";
-import { whatResultLacks } from "../../services/text/result-text.ts";
+import { receiptSummary, whatResultLacks } from "../../services/text/result-text.ts";
 import {
   changedFile,
   changesSummary,
@@ -14,7 +13,6 @@ import {
   possibleDecisions,
 } from "../../services/text/worktree-text.ts";
 import { hasEnded } from "../../task.ts";
-import type { PanelTask } from "./tasks.ts";
 
 /** A title and a text, as dialogs have them. */
 export interface Explanation {
@@ -26,11 +24,11 @@ export interface Explanation {
 const MAX_NAMED = 5;
 
 /** Returns the subtasks of a task, at any depth, that have not ended: they stop with it. */
-export const stopsWith = ({ sessionID }: PanelTask, tasks: readonly PanelTask[]): PanelTask[] =>
+export const stopsWith = ({ sessionID }: ApiTask, tasks: readonly ApiTask[]): ApiTask[] =>
   descendantsOf(sessionID, tasks).filter((task) => !hasEnded(task));
 
 /** Asks whether a task is to be stopped, and says what else stops with it. */
-export const stopQuestion = (task: PanelTask, tasks: readonly PanelTask[]): Explanation => {
+export const stopQuestion = (task: ApiTask, tasks: readonly ApiTask[]): Explanation => {
   const title = `Stop "${task.description}"?`;
   const others = stopsWith(task, tasks);
   if (others.length === 0)
@@ -52,7 +50,7 @@ const filesText = (files: Changes["files"]): string => {
 /** Asks whether what a task changed in its worktree is to be applied, or removed; undefined where there is nothing to ask. */
 export const changesQuestion = (
   action: "apply" | "discard",
-  { description }: Pick<PanelTask, "description">,
+  { description }: Pick<ApiTask, "description">,
   changes: Changes,
 ): Explanation | undefined => {
   if (!possibleDecisions(changes)[action]) return undefined;
@@ -82,12 +80,12 @@ export const noChanges = ({ became, leftOut = [] }: Changes): string =>
     ? ["Nothing that it left can be applied.", ...leftOutLines(leftOut)].join("\n")
     : BECAME[became ?? "clean"];
 
-const serverText = (task: PanelTask): string | undefined => {
+const serverText = (task: ApiTask): string | undefined => {
   const where = onServer(task);
   return where === undefined ? undefined : `It ran ${where}, another server of the fleet.`;
 };
 
-const endText = (task: PanelTask): string => {
+const endText = (task: ApiTask): string => {
   const { status, error, summary } = task;
   if (status === "error") return `It failed: ${error?.message ?? "no reason is known"}`;
   if (status === "cancelled") return "It was cancelled.";
@@ -95,7 +93,7 @@ const endText = (task: PanelTask): string => {
 };
 
 /** Describes what a task waits for and what ends that, or how it has ended and what it was seen to do. `now` is epoch milliseconds. */
-export const whyText = (task: PanelTask, now: number): Explanation => {
+export const whyText = (task: ApiTask, now: number): Explanation => {
   const title = task.description;
   const { waiting, why } = task;
   const paragraphs = (...texts: (string | undefined)[]) => ({
@@ -116,7 +114,7 @@ const TOGETHER_MS = 30_000;
 /** What the interface shows. */
 interface Shown {
   /** The tasks of the conversation that is shown; of the whole directory where none is. */
-  tasks: readonly PanelTask[];
+  tasks: readonly ApiTask[];
   isConversation: boolean;
   /**
    * Epoch milliseconds. What was interrupted up to then is not announced: it was before, or it had gone on before the interface

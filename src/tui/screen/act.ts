@@ -1,6 +1,6 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createComponent, type JSX, onCleanup } from "solid-js";
-import type { ApiResult } from "../../client/api-types.ts";
+import type { ApiResult, ApiTask } from "../../client/api-types.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
 import type { UserReply } from "../../user-request.ts";
 import {
@@ -15,12 +15,12 @@ import {
 } from "../model/answer-steps.ts";
 import { refusalOf, requestsOf, type TaskAction } from "../model/list-state.ts";
 import { changesQuestion, type Explanation, noChanges, stopQuestion, whyText } from "../model/panel-messages.ts";
-import type { AskedRequest, PanelTask } from "../model/tasks.ts";
+import type { AskedRequest } from "../model/tasks.ts";
 import { element } from "./element.ts";
 import type { Guard } from "./guard.ts";
 
 /** Does with a task what a person asks for in the list; `tasks` are those of its conversation. */
-export type Act = (action: Exclude<TaskAction, "open">, task: PanelTask, tasks: readonly PanelTask[]) => Promise<void>;
+export type Act = (action: Exclude<TaskAction, "open">, task: ApiTask, tasks: readonly ApiTask[]) => Promise<void>;
 
 /**
  * Creates the actions. Each resolves as soon as the person has said all that is needed. OpenCode may take seconds to do it:
@@ -63,7 +63,7 @@ export const createActions = (
   };
 
   /** Shows a person what a task changed in its worktree, and then applies or discards it. */
-  const decide = async (action: "apply" | "discard", task: PanelTask): Promise<void> => {
+  const decide = async (action: "apply" | "discard", task: ApiTask): Promise<void> => {
     const changes = await client.changes(task.sessionID);
     if (!changes.ok) return ui.toast({ variant: "info", message: changes.reason, duration: 8_000 });
     const question = changesQuestion(action, task, changes.value);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Answers, afterChoice, afterText, nextStep } from "../../../src/tui/model/answer-steps.ts";
 import { refusalOf, requestsOf } from "../../../src/tui/model/list-state.ts";
 import { changesQuestion, noChanges, stopQuestion, stopsWith, whyText } from "../../../src/tui/model/panel-messages.ts";
-import { readPanelOptions } from "../../../src/tui/screen/navigation.ts";
+import { readPanelOptions } from "../../../src/tui/screen/panel.ts";
 import type { OpenUserRequest } from "../../../src/user-request.ts";
 import { ago, asking, ended, NOW, panelTask } from "./panel-tasks.ts";
 

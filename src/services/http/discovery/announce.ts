@@ -6,7 +6,7 @@ import { errorMessage, type Log } from "../../platform/log.ts";
 import { makePrivateFolder } from "../../platform/private-files.ts";
 import { isAlive } from "../../platform/process-identity.ts";
 import { ensureServerKey, isProof, newChallenge } from "../../platform/server-key.ts";
-import { parseJson, send } from "../loopback-requests.ts";
+import { parseJson, send } from "../loopback.ts";
 
 /** Milliseconds between checks whether `server.json` still has an owner. */
 const CHECK_INTERVAL_MS = 2_000;

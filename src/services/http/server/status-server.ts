@@ -1,19 +1,19 @@
+// Servers, and the hook on the end of the process, are our own: docs/decisions/283-what-the-http-server-is-made-of.md
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import { ensureServerKey, newChallenge, proofOf } from "../../platform/server-key.ts";
 import { type Admissions, createAdmissions, type Reads } from "../access/admission.ts";
-import type { RequestHandler } from "../access/request-handling.ts";
+import type { ConnectionLimits, Listener, RequestHandler } from "../access/request-handling.ts";
 import { createApp } from "../api/app.ts";
 import { createLongResponses } from "../api/long-responses.ts";
 import type { StatusSource } from "../contract/status-source.ts";
 import { createAnnouncement, createDiscoveryFiles, sharedToken } from "../discovery/announce.ts";
 import { createBytesInFlight, MAX_BYTES_IN_FLIGHT } from "../events/sse-stream.ts";
 import { createTaskFeed } from "../events/task-feed.ts";
-import { LOOPBACK } from "../loopback.ts";
+import { DEFAULT_PORT, LOOPBACK } from "../loopback.ts";
 import { createLiveFeed, type Documents, type LivePage } from "../pages.ts";
 import { listenOnBun } from "./bun.ts";
-import { CONNECTION_LIMITS, type ConnectionLimits, isEnabled, type Listener, portsToTry } from "./listener.ts";
 import { listenOnNode } from "./node.ts";
 import { acquireShared, onProcessExit } from "./process-lifetime.ts";
 
@@ -53,6 +53,32 @@ const GRACE_MS = 2_000;
 
 /** Milliseconds for those errors to arrive. */
 const LAST_RESPONSES_MS = 500;
+
+/**
+ * The default limits. The time is longer than any response takes: OpenCode, or another process, is waited for 15 s at
+ * most. The connections are twice those that all streams take; often a process may not open more than 1,024 files.
+ */
+const CONNECTION_LIMITS: ConnectionLimits = { timeoutMs: 30_000, maxConnections: 256 };
+
+/** False when the environment switches the server off. */
+const isEnabled = (env: StatusServerOptions["env"]): boolean =>
+  env.ASYNCAGENTS_API_ENABLED?.trim().toLowerCase() !== "false";
+
+const MAX_PORT = 65_535;
+const PORTS_TO_TRY = 10;
+
+/** Returns the ports to try in turn: ten from the configured one on, then 0, for which the system chooses a free one. */
+export const portsToTry = (env: StatusServerOptions["env"], log: Log): number[] => {
+  const configured = env.ASYNCAGENTS_API_PORT?.trim() ?? "";
+  const isPort = /^\d{1,5}$/.test(configured) && Number(configured) >= 1 && Number(configured) <= MAX_PORT;
+  if (configured !== "" && !isPort) {
+    const problem = `ASYNCAGENTS_API_PORT is ${JSON.stringify(configured)}, which is not a port from 1 to ${MAX_PORT}`;
+    log.error(`${problem}; the status API uses ${DEFAULT_PORT}`);
+  }
+  const first = isPort ? Number(configured) : DEFAULT_PORT;
+  const ports = Array.from({ length: PORTS_TO_TRY }, (_, index) => first + index);
+  return [...ports.filter((port) => port <= MAX_PORT), 0];
+};
 
 const listen = async (
   ports: number[],
