@@ -113,6 +113,10 @@ export const openTerminal = ({ stdin, stdout, stderr, env }: TerminalStreams): T
 /** Counts things in words: `1 event`, `7 events`. */
 export const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? "" : "s"}`;
 
+/** Writes how often a task was resumed, in words that follow others; nothing where it never was. */
+export const resumedText = (times: number): string =>
+  times === 0 ? "" : `, resumed ${times === 1 ? "once" : `${times} times`}`;
+
 const twoDigits = (part: number): string => String(part).padStart(2, "0");
 
 /** Formats epoch milliseconds as the local time of day, to the millisecond: `13:05:09.042`. */

@@ -63,58 +63,54 @@ export interface TaskListQuery {
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-const isUsage = (value: unknown): boolean =>
-  isRecord(value) && typeof value.tokens === "number" && typeof value.cost === "number";
+/** True for an object whose fields of these names have that type. */
+const has = (
+  value: unknown,
+  type: "string" | "number" | "boolean",
+  ...names: string[]
+): value is Record<string, unknown> => isRecord(value) && names.every((name) => typeof value[name] === type);
+
+const isUsage = (value: unknown): value is Record<string, unknown> => has(value, "number", "tokens", "cost");
 
 const TEXTS = ["sessionID", "parentSessionID", "status", "agent", "description", "startedAt", "runStartedAt"] as const;
 
-const isProgress = (value: unknown): boolean => isUsage(value) && isRecord(value) && Array.isArray(value.lastTools);
-
 /** True when a value has the fields of a task that every reader relies on: one of another version may lack others. */
 export const isTask = (value: unknown): value is ApiTask =>
-  isRecord(value) &&
-  TEXTS.every((name) => typeof value[name] === "string") &&
-  isProgress(value.progress) &&
+  has(value, "string", ...TEXTS) &&
+  isUsage(value.progress) &&
+  Array.isArray(value.progress.lastTools) &&
   isUsage(value.usage) &&
   Array.isArray(value.allowed);
 
 /** True for a page of tasks, newest first, whatever version they are of, with how many there are in all. */
 export const isPage = (value: unknown): value is { tasks: unknown[]; total: number } =>
-  isRecord(value) && Array.isArray(value.tasks) && typeof value.total === "number";
+  has(value, "number", "total") && Array.isArray(value.tasks);
 
 /** True for a page of the tasks of a session or a batch, with what all of these used. */
 export const isGroupPage = (value: unknown): value is { usage: Usage } =>
   isPage(value) && "usage" in value && isUsage(value.usage);
 
-/** True for counts of tasks. */
 export const isStats = (value: unknown): value is Stats =>
-  isRecord(value) && isRecord(value.byStatus) && typeof value.totalTasks === "number" && isUsage(value.usage);
+  has(value, "number", "totalTasks") && isRecord(value.byStatus) && isUsage(value.usage);
 
 /** True for the answer of `/v1/health`. Another program at the server's port gives another one. */
 export const isHealth = (value: unknown): value is Health =>
-  isRecord(value) &&
-  typeof value.pid === "number" &&
-  typeof value.startedAt === "string" &&
-  typeof value.version === "string";
+  has(value, "number", "pid") && has(value, "string", "startedAt", "version");
 
-const isServedProject = (value: unknown): boolean =>
-  isRecord(value) && typeof value.slots === "number" && typeof value.atWork === "number";
-
-/** True for what the API says of the fleet. */
 export const isFleet = (value: unknown): value is ApiFleet =>
-  isRecord(value) &&
-  typeof value.isUsed === "boolean" &&
-  typeof value.isReached === "boolean" &&
+  has(value, "boolean", "isUsed", "isReached") &&
   Array.isArray(value.servers) &&
   value.servers.every(
-    (server) => isRecord(server) && Array.isArray(server.projects) && server.projects.every(isServedProject),
+    (server) =>
+      isRecord(server) &&
+      Array.isArray(server.projects) &&
+      server.projects.every((project) => has(project, "number", "slots", "atWork")),
   ) &&
-  isRecord(value.tasks) &&
-  typeof value.tasks.waiting === "number";
+  has(value.tasks, "number", "waiting");
 
 /** True for what a task left changed in its worktree. */
 export const isChanges = (value: unknown): value is Changes =>
-  isRecord(value) && typeof value.tree === "string" && Array.isArray(value.files);
+  has(value, "string", "tree") && Array.isArray(value.files);
 
 /** True for the messages of a conversation. */
 export const isLogs = (value: unknown): value is Logs => Array.isArray(value);

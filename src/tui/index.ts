@@ -1,7 +1,7 @@
 import type { TuiPlugin } from "@opencode-ai/plugin/tui";
 import { createStatusApiClient } from "../client/status-api-client.ts";
 import { dataFolder } from "../services/platform/private-files.ts";
-import { createActions, createDialogKeys, createDialogs } from "./screen/act.ts";
+import { createActions, createDialogKeys } from "./screen/act.ts";
 import { createGuard } from "./screen/guard.ts";
 import { followKnown } from "./screen/known-tasks.ts";
 import { createList } from "./screen/list-dialog.ts";
@@ -26,7 +26,7 @@ const tui: TuiPlugin = async (api, given) => {
   const known = followKnown(api, client, guard);
   const navigation = createNavigation(api, known);
   const keepKeys = createDialogKeys(api);
-  const act = createActions(api.ui, client, createDialogs(api, keepKeys), guard);
+  const act = createActions(api, client, guard, keepKeys);
   const openList = createList(api, client, known, guard, navigation, act, keepKeys);
   const shown = (key: string | undefined) => key && shownKey(key, api);
   registerPanelCommands(api, guard, options, { openList, back: navigation.back });

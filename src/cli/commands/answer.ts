@@ -95,7 +95,6 @@ const requestNamed = (all: ShownRequest[], id: string | undefined): ShownRequest
 /** True in what OpenCode starts, such as the commands of agents: it names itself in the environment of those. */
 const isCalledByAgent = (): boolean => process.env.OPENCODE === "1";
 
-/** `opencode-taskchart answer`: shows or answers the open requests of tasks. */
 export const answerCommand = ({ terminal }: CommandContext) =>
   command(
     "answer",
@@ -159,7 +158,6 @@ ${examples(["answer", "what all tasks ask"], ["answer per_4f5c9a once", "allow i
 
 const WORDS = "several words need no quotes; put -- before one that starts with -";
 
-/** `opencode-taskchart steer`: gives a running task a further instruction. */
 export const steerCommand = ({ terminal }: CommandContext) =>
   command("steer", "give a running task a further instruction")
     .argument("<task-id>", TASK_ID)
@@ -176,7 +174,6 @@ ${examples(["steer 4f5c9a only the tests, please", "change the course of a task"
       terminal.print(`Task ${named(task)} was given the instruction: its agent sees it at its next step.`);
     });
 
-/** `opencode-taskchart resume`: sends a completed task a follow-up prompt. */
 export const resumeCommand = ({ terminal }: CommandContext) =>
   command("resume", "send a completed task a follow-up prompt")
     .argument("<task-id>", TASK_ID)
@@ -196,7 +193,6 @@ ${examples(["resume 4f5c9a now write the tests", "have it do more"])}`,
 const line = (task: ApiTask): string =>
   `${named(task)} (${toSingleLine(task.agent)}, ${stateCell(task).text} for ${shortTime(runTime(task, Date.now()))})`;
 
-/** `opencode-taskchart cancel`: stops a task. */
 export const cancelCommand = ({ terminal, end }: CommandContext) =>
   command("cancel", "stop a task, and the tasks that it launched")
     .argument("<task-id>", TASK_ID)

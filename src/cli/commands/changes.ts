@@ -9,7 +9,6 @@ import {
 } from "../../services/text/worktree-text.ts";
 import { type CommandContext, CommandError, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
 
-/** `opencode-taskchart apply`: takes what a task changed in its worktree into the tree of the current folder. */
 export const applyCommand = ({ terminal, end }: CommandContext) =>
   command("apply", "take what a task changed in its worktree into your files")
     .argument("<task-id>", TASK_ID)
@@ -47,7 +46,6 @@ ${examples(["apply 4f5c9a", "take all that the task changed"])}`,
       );
     });
 
-/** `opencode-taskchart discard`: removes a task's worktree with what it changed there. */
 export const discardCommand = ({ terminal, end }: CommandContext) =>
   command("discard", "remove a task's worktree with what it changed there")
     .argument("<task-id>", TASK_ID)

@@ -90,7 +90,6 @@ const show = (checks: readonly Check[], terminal: Terminal) => {
   }
 };
 
-/** `opencode-taskchart doctor`: looks for what is wrong, and says what to do. */
 export const doctorCommand = ({ terminal, end }: CommandContext) =>
   command("doctor", "look for what is wrong, and say what to do about it")
     .addHelpText(

@@ -100,7 +100,6 @@ ${examples(["fleet drain desk --url nats://10.0.0.5:4222", "no more jobs for the
       await drainServer({ server, ...given }, terminal);
     });
 
-/** `opencode-taskchart fleet`: sets up and shows what servers share that take tasks from each other. */
 export const fleetCommand = (context: CommandContext) =>
   new Command("fleet")
     .summary("set up and see a fleet: servers that take tasks from each other")

@@ -127,7 +127,6 @@ const checkStored = async (data: string | undefined, { terminal, end }: CommandC
   terminal.print(...sums.map((line) => terminal.style(broken.length === 0 ? "green" : "red", line)));
 };
 
-/** `opencode-taskchart check`: checks journals against the promises that every journal keeps. */
 export const checkCommand = (context: CommandContext) =>
   command(
     "check",
@@ -165,7 +164,6 @@ const write = (path: string, text: string, force: boolean) => {
   }
 };
 
-/** `opencode-taskchart export`: writes a task's journal as JSON. */
 export const exportCommand = ({ terminal }: CommandContext) =>
   command(
     "export",

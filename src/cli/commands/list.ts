@@ -19,7 +19,6 @@ const readLimit = (given: string): number => {
   throw new CommandError(`--limit takes a whole number above 0, not "${given}".`);
 };
 
-/** `opencode-taskchart list`: lists tasks, those that wait for a person first. */
 export const listCommand = ({ terminal }: CommandContext) =>
   command("list", "list tasks, those that wait for you first")
     .alias("ls")
@@ -105,7 +104,6 @@ const watch = async (feed: AsyncIterable<FeedEvent>, ending: AbortController, te
   }
 };
 
-/** `opencode-taskchart watch`: shows tasks as they change. */
 export const watchCommand = ({ terminal }: CommandContext) =>
   command("watch", "watch tasks in a table that is always up to date")
     .addHelpText(

@@ -84,7 +84,6 @@ const follow = async (client: StatusApiClient, id: string, terminal: Terminal): 
   }
 };
 
-/** `opencode-taskchart logs`: prints the conversation of a task. */
 export const logsCommand = ({ terminal }: CommandContext) =>
   command("logs", "print a task's conversation, as it happens if you like")
     .argument("<task-id>", TASK_ID)

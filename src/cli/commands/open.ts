@@ -69,7 +69,6 @@ export const openInBrowser = async (
   }
 };
 
-/** `opencode-taskchart open`: opens the board in the browser, with the token that lets it act. */
 export const openCommand = ({ terminal }: CommandContext) =>
   command("open", "open the board in your browser, and let it act")
     .argument("[task-id]", `${TASK_ID}; without it, the board opens with all tasks`)

@@ -43,7 +43,6 @@ const readTasks = (journals: JournalReader, since: number, until: number): Journ
     return journal && progress ? { journal, progress } : [];
   });
 
-/** `opencode-taskchart whatif`: says what other limits would have done with the stored tasks. */
 export const whatIfCommand = ({ terminal }: CommandContext) =>
   command(
     "whatif",

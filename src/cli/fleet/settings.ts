@@ -90,7 +90,6 @@ const tooManyReplicas = (replicas: number, url: string, reason: string) =>
     `--replicas ${replicas} needs a cluster of at least ${replicas} NATS servers, each with JetStream. The one at ${url} ${reason}.`,
   );
 
-/** `opencode-taskchart fleet init`. */
 export const initFleet = async (
   { json, ...given }: GivenBroker & GivenSettings & { json?: true | undefined },
   terminal: Terminal,
@@ -177,7 +176,6 @@ const limitIn = (models: ModelLimits, model: string) => (Object.hasOwn(models, m
 
 const amount = (limit: number | null | undefined): string => (limit == null ? "any number" : `at most ${limit}`);
 
-/** `opencode-taskchart fleet limit`. */
 export const limitFleet = async (given: GivenLimit, terminal: Terminal): Promise<void> => {
   const wanted = readWanted(given);
   const { url, before, after } = await withLimits(given, (limits) => {
@@ -208,7 +206,6 @@ const changed = (drained: readonly string[], server: string, isWanted: boolean):
   return isWanted ? [...drained, server] : drained.filter((other) => other !== server);
 };
 
-/** `opencode-taskchart fleet drain`. */
 export const drainServer = async (given: GivenDrain, terminal: Terminal): Promise<void> => {
   const { server, undo = false } = given;
   const { url, after } = await withLimits(given, (limits) => {

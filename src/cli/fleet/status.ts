@@ -170,7 +170,6 @@ const readStatus = async (broker: ReachedBroker): Promise<FleetStatus> => {
   return { url, version, ...overview, servers, ...(isAsked ? {} : { notAsked: presences }) };
 };
 
-/** `opencode-taskchart fleet status`. */
 export const showFleet = async (
   { json, ...given }: GivenBroker & { json?: true | undefined },
   { terminal, end }: CommandContext,

@@ -20,18 +20,21 @@ import { element } from "./element.ts";
 import type { Guard } from "./guard.ts";
 
 /** Does with a task what a person asks for in the list; `tasks` are those of its conversation. */
-export type Act = (action: Exclude<TaskAction, "open">, task: ApiTask, tasks: readonly ApiTask[]) => Promise<void>;
+export type Act = ReturnType<typeof createActions>;
 
 /**
- * Creates the actions. Each resolves as soon as the person has said all that is needed. OpenCode may take seconds to do it:
- * a toast shows the outcome.
+ * Creates the function that does it. It resolves as soon as the person has said all that is needed. OpenCode may take seconds
+ * to do it: a toast shows the outcome.
  */
 export const createActions = (
-  ui: TuiPluginApi["ui"],
-  client: Pick<StatusApiClient, "cancel" | "resume" | "steer" | "answer" | "changes" | "apply" | "discard">,
-  dialogs: Dialogs,
+  api: Pick<TuiPluginApi, "ui" | "theme">,
+  client: StatusApiClient,
   guard: Guard,
-): Act => {
+  keepKeys: () => void,
+) => {
+  const { ui } = api;
+  const dialogs = createDialogs(api, keepKeys);
+
   const send = (done: string, call: () => Promise<ApiResult<unknown>>): void =>
     guard.start("a task could not be changed", async () => {
       const result = await call();
@@ -73,7 +76,7 @@ export const createActions = (
     send(`${done} the changes of "${task.description}".`, () => client[action](task.sessionID));
   };
 
-  return async (action, task, tasks) => {
+  return async (action: Exclude<TaskAction, "open">, task: ApiTask, tasks: readonly ApiTask[]): Promise<void> => {
     const { sessionID, description } = task;
     const refused = refusalOf(action, task);
     if (refused !== undefined) return ui.toast({ variant: "info", message: refused });
@@ -139,17 +142,17 @@ export const createDialogKeys = ({ keymap, mode, lifecycle }: Pick<TuiPluginApi,
   };
 };
 
-/** OpenCode's dialogs, each as a promise of what the person says. Closed without a word, they resolve to undefined. */
-type Dialogs = ReturnType<typeof createDialogs>;
-
 /**
  * Milliseconds after which a dialog that was closed is over: OpenCode sets a timer of one to give the keys back to the
  * prompt. A dialog that opens before that would have to share them with it (seen).
  */
 const AFTER_FOCUS_MS = 2;
 
-/** Creates the dialogs. Each replaces the one that is open, and keeps the keys by `keepKeys`. */
-export const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">, keepKeys: () => void) => {
+/**
+ * Creates OpenCode's dialogs, each as a promise of what the person says. Closed without a word, they resolve to undefined. Each
+ * replaces the one that is open, and keeps the keys by `keepKeys`.
+ */
+const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">, keepKeys: () => void) => {
   /** Opens a dialog. OpenCode also calls `onClose` after a choice: then the promise has its value already. */
   const ask = <Value>(view: (resolve: (value: Value | undefined) => void) => JSX.Element): Promise<Value | undefined> =>
     new Promise((resolve) => {

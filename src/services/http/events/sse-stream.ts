@@ -167,14 +167,6 @@ export const createSseStream = (
   return self;
 };
 
-/** Server-sent events for many readers: each event is read and written once, and sent to all. */
-export interface Broadcast {
-  /** Opens a stream; undefined when there are as many subscribers as allowed, or too many bytes are in flight. */
-  subscribe(connection: ClientConnection): ReadableStream<Uint8Array> | undefined;
-  /** Ends all streams. */
-  stop(): void;
-}
-
 /** What is broadcast, and how. Nothing is read while there are no subscribers. */
 interface BroadcastContent {
   maxSubscribers: number;
@@ -199,11 +191,14 @@ export interface StreamContext {
   bytesInFlight: BytesInFlight;
 }
 
-/** Creates a broadcast. `subscribe` throws what the content throws; at other times that is logged. */
+/**
+ * Creates server-sent events for many readers: each event is read and written once, and sent to all. `subscribe` throws what
+ * the content throws; at other times that is logged.
+ */
 export const createBroadcast = (
   { maxSubscribers, gatherMs, pollMs, begin, first, since, onChange }: BroadcastContent,
   { clock, log, bytesInFlight }: StreamContext,
-): Broadcast => {
+) => {
   const fault = "the events of a stream could not be read";
   const streams = new Set<SseStream>();
   let stopReading: (() => void) | undefined;
@@ -257,7 +252,8 @@ export const createBroadcast = (
   };
 
   return {
-    subscribe: (connection) => {
+    /** Opens a stream; undefined when there are as many subscribers as allowed, or too many bytes are in flight. */
+    subscribe: (connection: ClientConnection): ReadableStream<Uint8Array> | undefined => {
       if (streams.size >= maxSubscribers) return undefined;
       try {
         // The other subscribers get now what `first` includes, so that all continue from the same event.
@@ -270,9 +266,11 @@ export const createBroadcast = (
         restIfUnread();
       }
     },
+    /** Ends all streams. */
     stop,
   };
 };
+export type Broadcast = ReturnType<typeof createBroadcast>;
 
 /** Responds with a stream; with a 503 where there can be no more. `most` says how many there may be, such as "10 viewers". */
 export const respondWithStream = (feed: Broadcast, connection: ClientConnection, most: string): Response => {
