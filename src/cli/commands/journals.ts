@@ -31,7 +31,6 @@ const resultOf = (journal: RecordedJournal) => {
 };
 type Result = ReturnType<typeof resultOf>;
 
-/** Formats what is wrong at an event, or in the snapshot. */
 const breachLines = ({ event, what }: Breach, { events }: RecordedJournal, terminal: Terminal): string[] => {
   const found = event === undefined ? undefined : events[event - 1];
   const place = found ? `event ${event}, ${clockTime(found.at)} ${found.type},` : "In the snapshot,";

@@ -12,7 +12,6 @@ import { clockTime, type Terminal } from "../terminal.ts";
 /** Ended tasks that are listed unless more are asked for: a screen. */
 const DEFAULT_LIMIT = 20;
 
-/** Reads how many tasks to list. */
 const readLimit = (given: string): number => {
   const limit = Number(given);
   if (Number.isInteger(limit) && limit > 0) return limit;
@@ -79,7 +78,6 @@ export const watchFrame = ({ tasks, lost, server }: FollowedTasks, terminal: Ter
   ];
 };
 
-/** Shows the tasks until a person quits. */
 const watch = async (feed: AsyncIterable<FeedEvent>, ending: AbortController, terminal: Terminal): Promise<void> => {
   let known = NO_TASKS;
   let hasNews = false;

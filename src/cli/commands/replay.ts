@@ -29,12 +29,9 @@ const costLines = (usage: Usage | undefined): string[] => {
   return cost === undefined ? [] : [`Cost, with its subtasks: ${cost}.`];
 };
 
-/** What is wanted of a replay beside its steps. */
 interface Wanted {
   json: boolean;
-  /** The event before which it stops. */
   until?: string | undefined;
-  /** Whether it goes on event by event. */
   step: boolean;
 }
 

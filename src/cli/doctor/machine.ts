@@ -21,13 +21,10 @@ export interface Check {
   state: "ok" | "note" | "wrong" | "unknown";
   /** What was found, a sentence or a few words each. */
   found: string[];
-  /** What to do about it. */
   advice?: string;
 }
 
-/** What checks look at. */
 export interface Examined {
-  /** The plugin's data folder. */
   folder: string;
   /** The folder that the command was called in: OpenCode's options may differ from folder to folder. */
   directory: string;
@@ -46,7 +43,6 @@ export const formatBytes = (bytes: number): string => {
 /** Bytes that are to be free: a busy day of tasks takes some ten megabytes. */
 const LEAST_FREE = 100_000_000;
 
-/** Bits of a mode that give others access. */
 const OTHERS = 0o077;
 
 /** Looks at the data folder: whether it is there, is private, and has room. */
@@ -125,7 +121,6 @@ export const checkDatabase = (
   return { check: { about, state: "ok", found: [...found, "undamaged"] }, owners };
 };
 
-/** A process, as a person recognizes it. */
 interface NamedProcess {
   pid: number;
   name: string;
@@ -156,7 +151,6 @@ const processesWith = (isMeant: (target: string) => boolean): NamedProcess[] =>
 const processesWithFile = (path: string): NamedProcess[] =>
   processesWith((target) => target === path).filter(({ pid }) => pid !== process.pid);
 
-/** The state of a socket that listens, in the kernel's table. */
 const LISTENS = "0A";
 
 /** Columns of the table: the local address, the state, the inode. */

@@ -53,7 +53,6 @@ export const differences = (before: FleetSettings, after: FleetSettings): string
   ...(before.replicas === after.replicas ? [] : [`${copiesText(before.replicas)} → ${copiesText(after.replicas)}`]),
 ];
 
-/** What became of a fleet. */
 interface SetUp {
   url: string;
   settings: FleetSettings;
@@ -124,7 +123,6 @@ export const limitLines = (limits: ModelLimits, screen: Terminal): string[] => {
   );
 };
 
-/** What `fleet limit` is given. */
 interface GivenLimit extends GivenBroker {
   model?: string | undefined;
   limit?: string | undefined;
@@ -193,7 +191,6 @@ export const limitFleet = async (given: GivenLimit, terminal: Terminal): Promise
   terminal.print(...(lines.length === 0 ? ["No model is limited in this fleet."] : lines));
 };
 
-/** What `fleet drain` is given. */
 interface GivenDrain extends GivenBroker {
   server?: string | undefined;
   undo?: true | undefined;

@@ -23,7 +23,6 @@ interface Destination {
   token?: string | undefined;
 }
 
-/** A request to the status API. */
 export interface ApiRequest {
   method: "GET" | "POST";
   /** With its query. */
@@ -51,7 +50,6 @@ const open = ({ port, token }: Destination, { method, path, body }: ApiRequest):
   return opened;
 };
 
-/** An answer, whole. */
 interface ApiResponse {
   status: number;
   text: string;

@@ -18,7 +18,6 @@ export interface OpenDirectory {
 /** The directories that are open in this process. */
 export type OpenDirectories = ReturnType<typeof createOpenDirectories>;
 
-/** Creates the list of open directories. */
 export const createOpenDirectories = () => {
   const directories = new Set<OpenDirectory>();
   const changes = createListeners();

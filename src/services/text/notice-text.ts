@@ -57,11 +57,9 @@ interface NoticeCost {
   delivered: Usage;
   /** The batch that all of them belong to; undefined if they belong to several. */
   batch: Usage | undefined;
-  /** All tasks of the parent. */
   session: Usage;
 }
 
-/** Settings that change the wording of notices. */
 export interface NoticeStyle {
   tools: ToolNames;
   /** Longer results are cut, in characters; the notice names the tool call that reads the whole result, if there is one. */

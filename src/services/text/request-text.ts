@@ -48,7 +48,6 @@ const questionLines = ({ questions = [] }: ShownRequest): OwnText[] =>
     return own`- ${quoteLine(question, FULL_CHARS)} [${join(choices, ", ")}]`;
   });
 
-/** Quotes a path for a shell. */
 const quoted = (path: string, platform: string): string => {
   if (platform === "win32") return /^[\w@%+=:,./\\-]+$/.test(path) ? path : `"${path}"`;
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;

@@ -11,7 +11,6 @@ export interface Segment {
   bold?: boolean;
 }
 
-/** One line on the screen. */
 export interface Line {
   segments: Segment[];
   /** The task that it is about: a click opens its session. */

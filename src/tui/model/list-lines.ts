@@ -17,7 +17,6 @@ export interface ListedTasks {
   elsewhere: readonly ApiTask[];
 }
 
-/** A row of the list. */
 export interface ListRow extends Row {
   isHere: boolean;
 }
@@ -32,7 +31,6 @@ export const listRows = ({ here, elsewhere }: ListedTasks, { query }: ListState)
     ...rowsOf(elsewhere).map((row) => ({ ...row, isHere: false })),
   ].filter((row) => matches(row, query.trim()));
 
-/** How the list is to be written. */
 export interface ListLayout {
   columns: number;
   /** Rows of tasks that are shown at once. */

@@ -15,9 +15,7 @@ const MAX_ENDED = 3;
 /** Columns of an agent's name at most: what the agent does is worth more. */
 const MAX_AGENT_COLUMNS = 16;
 
-/** How the panel is to be written. */
 interface PanelLayout {
-  /** Columns that a line may take. */
   columns: number;
   /** Epoch milliseconds. */
   now: number;

@@ -14,7 +14,6 @@ import {
 } from "../../services/text/worktree-text.ts";
 import { hasEnded } from "../../task.ts";
 
-/** A title and a text, as dialogs have them. */
 export interface Explanation {
   title: string;
   message: string;
@@ -111,7 +110,6 @@ export const whyText = (task: ApiTask, now: number): Explanation => {
 /** Milliseconds within which what is interrupted counts as interrupted by the same event, such as an OpenCode that ends. */
 const TOGETHER_MS = 30_000;
 
-/** What the interface shows. */
 interface Shown {
   /** The tasks of the conversation that is shown; of the whole directory where none is. */
   tasks: readonly ApiTask[];
@@ -146,7 +144,6 @@ export const announcementOf = ({ tasks, isConversation, after }: Shown): Announc
   return { message: `${what} ${where} ${verb} on. /tasks lists ${object}.`, upTo };
 };
 
-/** What the interface knows of the server that it hears of tasks from. */
 interface Connection extends Pick<FollowedTasks, "lost" | "server"> {
   /** It has received the tasks at least once. */
   hasHeard: boolean;
@@ -166,7 +163,6 @@ export const problemOf = ({ lost, server, hasHeard, isOff }: Connection): string
     : "Tasks show here from your first message on.";
 };
 
-/** Names and addresses of this machine. */
 type OwnNames = ReadonlySet<string>;
 
 /** The address under which OpenCode's interface reaches a server in its own process. */

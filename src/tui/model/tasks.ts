@@ -6,7 +6,6 @@ import { hasEnded } from "../../task.ts";
 import type { OpenUserRequest } from "../../user-request.ts";
 import type { Tone } from "./line.ts";
 
-/** Tasks by id. */
 type TasksById = ReadonlyMap<string, ApiTask>;
 
 /** Returns the parent of a session, as the host knows it; undefined where there is none, or it is not known. */
@@ -65,7 +64,6 @@ export const openRequests = (tasks: readonly ApiTask[]): AskedRequest[] => {
   return [...nearest.values()].sort((a, b) => a.request.since.localeCompare(b.request.since));
 };
 
-/** A task in a list. */
 export interface Row {
   task: ApiTask;
   /** How many of its ancestors are in the list. */

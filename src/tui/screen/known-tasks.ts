@@ -38,7 +38,6 @@ const shownSession = ({ current: route }: TuiPluginApi["route"]): string | undef
   return typeof sessionID === "string" ? sessionID : undefined;
 };
 
-/** What the interface knows at the moment. */
 export type Known = ReturnType<typeof followKnown>;
 
 /**
@@ -144,7 +143,6 @@ export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: G
     problem: () => unreachable ?? problemOf({ ...live(), hasHeard: snapshots() > 0, isOff }),
     /** Why no task can be known here; it never changes. */
     unreachable,
-    /** The size of the screen. */
     columns,
     rows,
   };

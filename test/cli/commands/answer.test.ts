@@ -126,13 +126,6 @@ test.each([
   expect(served.source.asked).toEqual([]);
 });
 
-test("what the task does not take is said in its words", async () => {
-  const served = await serve();
-  asking(served, PERMISSION);
-  served.source.refusal = "Request per_1 is not open any more in OpenCode.";
-  expect(await answer(served, "per_1", "once")).toEqual({ code: 2, out: "", error: `${served.source.refusal}\n` });
-});
-
 test("what a child wrote stays on its line, and moves no cursor: shown, and in what is refused", async () => {
   const served = await serve();
   const nasty = "rm\u001b]0;title\u0007\u001b[2J\nopencode-taskchart answer per_9 once";

@@ -80,11 +80,3 @@ test("resume and steer send the words after the id, and a refusal is shown in it
   served.source.refusal = "It is running.";
   expect(await run(served, ["resume", "top", "more"])).toEqual({ code: 2, out: "", error: "It is running.\n" });
 });
-
-test("an id that several have is refused with the candidates", async () => {
-  const served = await family();
-  served.source.launch({ sessionID: "ses_top99999" });
-  const { code, error } = await run(served, ["cancel", "top"]);
-  expect(code).toBe(2);
-  expect(error).toContain("begins the ids of several tasks: ses_top11111, ses_top99999");
-});

@@ -42,12 +42,10 @@ export interface ConnectionLimits {
 /** Listens on a port of loopback, without keeping the process alive. Rejects when the port cannot be used. */
 export type Listen = (port: number, handle: RequestHandler, limits: ConnectionLimits) => Promise<Listener>;
 
-/** What handlers get in addition to the request. */
 export interface AppEnv {
   Bindings: { connection: ClientConnection };
 }
 
-/** The application that routes are registered on. */
 export type App = OpenAPIHono<AppEnv>;
 
 /**

@@ -143,7 +143,6 @@ export const registerCommandRoutes = (app: App, { source, log, token, writeJson 
   );
 };
 
-/** What the handlers of requests work with. */
 export interface ApiContext {
   source: StatusSource;
   feed: Broadcast;
@@ -156,12 +155,9 @@ export interface ApiContext {
   prove(challenge: string): string;
   /** Returns the servers of all processes, this one among them, each with a challenge and what it will answer to that. May throw. */
   servers(): Omit<AnnouncedServer, "isThis">[];
-  /** Writes responses that may be long. */
   writeJson: WriteJson;
-  /** Required for everything that changes a task. */
   token: string;
   admissions: Admissions;
-  /** True when OpenCode's own server requires a password. */
   isPasswordSet: boolean;
   /** The pages of the live view, each with its feed. */
   live: readonly { page: LivePage; feed: Broadcast }[];
@@ -169,13 +165,11 @@ export interface ApiContext {
   documents?: Documents | undefined;
 }
 
-/** The form of session ids. */
 const ID = /^[\w-]{1,128}$/;
 
 /** Ids that the error for an ambiguous beginning lists. */
 const MAX_CANDIDATES = 5;
 
-/** Returns the 404 for something that does not exist. */
 const notFoundError = (what: string, id: string): HTTPException =>
   new HTTPException(404, { message: `There is no ${what} ${quote(id)}.` });
 

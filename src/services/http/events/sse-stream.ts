@@ -71,7 +71,6 @@ const encoder = new TextEncoder();
 export const sseFrame = (event: string, data: string, id?: number): string =>
   `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`;
 
-/** Encodes frames for the wire. */
 export const bytes = (text: string): Uint8Array => encoder.encode(text);
 
 /**

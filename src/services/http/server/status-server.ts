@@ -29,7 +29,6 @@ export interface StatusServer {
 
 export interface StatusServerOptions {
   source: StatusSource;
-  /** The plugin's data folder. */
   folder: string;
   env: Readonly<Record<string, string | undefined>>;
   log: Log;
