@@ -46,7 +46,7 @@ const STYLES: Record<string, Style> = {
   cancelled: "gray",
 };
 
-/** Returns how a task stands in one or two words, as a cell of a table. */
+/** Returns the state of a task in one or two words, as a cell of a table. */
 export const stateCell = (task: ApiTask): Cell & { style: Style } => {
   const state = stateOf(task);
   const place = state === "queued" && task.queue ? ` #${task.queue.place}` : "";

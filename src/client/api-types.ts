@@ -1,5 +1,5 @@
 import type { ApiTask, Changes } from "../services/http/contract/api-task.ts";
-import type { ApiFleet, Health, Logs, Stats } from "../services/http/contract/schemas.ts";
+import type { ApiFleet, Logs, Stats } from "../services/http/contract/schemas.ts";
 import { parseJson } from "../services/http/loopback.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import type { TaskStatus, Usage } from "../task.ts";
@@ -64,7 +64,7 @@ export interface TaskListQuery {
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
 /** True for an object whose fields of these names have that type. */
-const has = (
+export const has = (
   value: unknown,
   type: "string" | "number" | "boolean",
   ...names: string[]
@@ -92,10 +92,6 @@ export const isGroupPage = (value: unknown): value is { usage: Usage } =>
 
 export const isStats = (value: unknown): value is Stats =>
   has(value, "number", "totalTasks") && isRecord(value.byStatus) && isUsage(value.usage);
-
-/** True for the answer of `/v1/health`. Another program at the server's port gives another one. */
-export const isHealth = (value: unknown): value is Health =>
-  has(value, "number", "pid") && has(value, "string", "startedAt", "version");
 
 export const isFleet = (value: unknown): value is ApiFleet =>
   has(value, "boolean", "isUsed", "isReached") &&

@@ -1,5 +1,5 @@
 import type { ApiTask } from "../../client/api-types.ts";
-import { descendantsOf } from "../../client/status-api-client.ts";
+import { type AskedRequest, descendantsOf, requestsIn } from "../../client/status-api-client.ts";
 import { cut, wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";
@@ -24,22 +24,7 @@ import { liveTasks, openClient, received } from "../task-source.ts";
 import { stateCell } from "../task-table.ts";
 import { count, dateTime, type Terminal } from "../terminal.ts";
 
-/** An open request, and the task that it is shown with. */
-interface ShownRequest {
-  task: ApiTask;
-  request: OpenUserRequest;
-}
-
-/**
- * Returns the open requests of some tasks, each once. A request also appears in the ancestors of the task that asks;
- * it is shown with the newest of them, which is the nearest.
- */
-const openRequests = (tasks: ApiTask[]): ShownRequest[] => {
-  const asking = tasks.flatMap((task) => (task.attention?.requests ?? []).map((request) => ({ task, request })));
-  return asking.filter(({ request }, index) => asking.findIndex((other) => other.request.id === request.id) === index);
-};
-
-const show = (asking: ShownRequest[], { print, style }: Terminal) => {
+const show = (asking: AskedRequest[], { print, style }: Terminal) => {
   for (const { task, request } of asking) {
     print(
       `${style("bold", task.sessionID)}  "${toSingleLine(task.description)}" (${toSingleLine(task.agent)}), since ${dateTime(Date.parse(request.since))}`,
@@ -82,7 +67,7 @@ const toReply = (
 };
 
 /** Finds the request that is meant: by its id, or by the beginning of it that no other has. */
-const requestNamed = (all: ShownRequest[], id: string | undefined): ShownRequest | undefined => {
+const requestNamed = (all: AskedRequest[], id: string | undefined): AskedRequest | undefined => {
   const found = all.filter(({ request }) => request.id === id);
   if (id === undefined || found.length > 0 || !/^(per|que)_/.test(id)) return found[0];
   const [one, ...others] = all.filter(({ request }) => request.id.startsWith(id));
@@ -124,7 +109,7 @@ ${examples(["answer", "what all tasks ask"], ["answer per_4f5c9a once", "allow i
       }
       const api = openClient(data);
       const tasks = await liveTasks(api);
-      const all = openRequests(tasks);
+      const all = requestsIn(tasks);
       const asked = requestNamed(all, id);
       if (asked && isAnswer) {
         const reply = toReply(asked.request, words, { reject, message });
@@ -135,7 +120,7 @@ ${examples(["answer", "what all tasks ask"], ["answer per_4f5c9a once", "allow i
         return terminal.print(`Answered. Task ${named(task)} is ${toSingleLine(task.status)}.`);
       }
       const meant = id === undefined ? tasks : tasks.filter(({ sessionID }) => sessionID.startsWith(taskIdOf(id)));
-      const shown = asked ? [asked] : openRequests(meant);
+      const shown = asked ? [asked] : requestsIn(meant);
       if (id !== undefined && !asked && meant.length === 0) {
         throw new CommandError(
           `No open request or running task has the id "${toSingleLine(id)}". It may have been answered already. Without an id, all open requests are shown.`,

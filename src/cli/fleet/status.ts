@@ -124,7 +124,7 @@ const missingLines = (missing: readonly string[], url: string): string[] => {
     : [`The fleet is not set up: ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing. ${advice}`];
 };
 
-/** Formats how a fleet stands. `now` is epoch milliseconds. */
+/** Formats the status of a fleet. `now` is epoch milliseconds. */
 export const statusLines = (status: FleetStatus, screen: Terminal, now: number): string[] => {
   const { url, version, missing, settings, limits = {}, drained = [], pools, runs, servers, notAsked } = status;
   const table = (columns: readonly Column[], rows: TableRow[]): string[] =>

@@ -1,4 +1,5 @@
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { isProof, newChallenge } from "../platform/server-key.ts";
 
 /** The address that the server is bound to: only programs of this machine can reach it. */
 export const LOOPBACK = "127.0.0.1";
@@ -96,6 +97,32 @@ export const send = (
       response.on("close", () => end(response.complete ? { status: response.statusCode ?? 0, text } : "broken"));
     });
   });
+
+/** Characters of an answer of `/v1/health` that are read at most: another program may listen at that port. */
+const MAX_HEALTH_CHARS = 10_000;
+
+/**
+ * Asks what listens at a port whether it is the server of that process, with a challenge and nothing else: the system assigns
+ * ports and process ids again. Resolves to what it answers of itself, `silent` where it does not answer within `timeoutMs`, and
+ * undefined where it does not prove with the key of the data folder that it is that one.
+ */
+export const askServer = async (
+  { port, pid, startedAt }: { port: number; pid: number; startedAt: string },
+  key: string | undefined,
+  timeoutMs: number,
+): Promise<Readonly<Record<string, unknown>> | "silent" | undefined> => {
+  const challenge = { port, challenge: newChallenge() };
+  const what = { method: "GET", path: `/v1/health?challenge=${challenge.challenge}` } as const;
+  // Without the token: who listens there is not known yet.
+  const answer = await send({ port }, what, timeoutMs, MAX_HEALTH_CHARS);
+  if (answer === "silent") return answer;
+  const body = typeof answer === "string" ? undefined : parseJson(answer.text);
+  if (typeof body !== "object" || body === null || key === undefined) return undefined;
+  const health: Readonly<Record<string, unknown>> = { ...body };
+  return health.pid === pid && health.startedAt === startedAt && isProof(health.proof, key, challenge)
+    ? health
+    : undefined;
+};
 
 /** An answer that goes on until one side ends it. */
 interface OpenStream {

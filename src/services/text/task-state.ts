@@ -122,7 +122,7 @@ export const urgencyOf = (task: Pick<LiveTask, "status" | "attention" | "waiting
   return isQueued(task) ? "queued" : "working";
 };
 
-/** Returns how a task stands in one or two words, for a column. */
+/** Returns the state of a task in one or two words, for a column. */
 export const stateOf = (
   task: Pick<LiveTask, "status" | "attention" | "waiting">,
 ): "asks you" | "silent" | TaskStatus | NonNullable<Wait["state"]> => {

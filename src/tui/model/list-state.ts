@@ -1,6 +1,7 @@
 import type { ApiTask } from "../../client/api-types.ts";
+import type { AskedRequest } from "../../client/status-api-client.ts";
 import { hasEnded } from "../../task.ts";
-import { type AskedRequest, openRequests } from "./tasks.ts";
+import { openRequests } from "./tasks.ts";
 
 /** What a person can do with a task in the list. */
 export type TaskAction = "open" | "stop" | "resume" | "steer" | "answer" | "apply" | "discard" | "why";

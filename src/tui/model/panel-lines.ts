@@ -3,8 +3,8 @@ import { columnsOf } from "../../services/platform/columns.ts";
 import { dollars, formatCost, formatUsage, shortTime } from "../../services/text/amounts.ts";
 import { isQueued, runTime } from "../../services/text/task-state.ts";
 import { addUp, hasEnded, type Usage } from "../../task.ts";
-import { cutText, type Line, type Segment, spread, warningLines, wrapped } from "./line.ts";
-import { openRequests, type Row, rowsOf, standingOf } from "./tasks.ts";
+import { branchOf, cutText, type Line, muted, type Segment, spread, warningLines, wrapped } from "./line.ts";
+import { openRequests, type Row, rowStatusOf, rowsOf } from "./tasks.ts";
 
 /** Tasks that have not ended and are shown at most: the sidebar also has OpenCode's own parts. */
 const MAX_LIVE = 8;
@@ -27,8 +27,6 @@ interface PanelLayout {
   unreachable?: string | undefined;
 }
 
-const muted = (text: string): Segment => ({ text, tone: "muted" });
-
 /** Writes tokens and cost in few columns, such as `12.3k $0.04`, and in fewer, where there is no room for both. */
 const usedWords = (usage: Usage): string[] => {
   const { tokens, cost } = inCents(usage);
@@ -41,19 +39,18 @@ const usedWords = (usage: Usage): string[] => {
 /** The first line of a row: what the task is, and how long its run has taken. */
 const headline = (row: Row, { columns, now }: PanelLayout): Line => {
   const { task, depth } = row;
-  const { sign, tone } = standingOf(row);
-  const indent = depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `;
+  const { sign, tone } = rowStatusOf(row);
   const isLive = !hasEnded(task);
   const what: Segment = { text: task.description, tone: row.request ? "warning" : isLive ? "text" : "muted" };
   const time = isLive && isQueued(task) ? [] : [muted(shortTime(runTime(task, now)))];
-  const head: Segment[] = [muted(indent), { text: `${sign} `, tone }];
+  const head: Segment[] = [branchOf(depth), { text: `${sign} `, tone }];
   return { taskId: task.sessionID, segments: spread(head, what, time, columns) };
 };
 
 /** The second line of a row: who works on it, what it does now or asks, and, where there is room, what it has used. */
 const detail = (row: Row, { columns }: PanelLayout): Line => {
   const { task, depth, request } = row;
-  const { words, tone } = standingOf(row);
+  const { words, tone } = rowStatusOf(row);
   const indent = " ".repeat(depth * 2 + 2);
   const who = muted(`${indent}${cutText(task.agent, MAX_AGENT_COLUMNS)} ${request ? "" : "· "}`);
   const doing: Segment = { text: words, tone: request ? tone : "muted" };
@@ -65,7 +62,7 @@ const detail = (row: Row, { columns }: PanelLayout): Line => {
 /** Why a task failed, below its headline. */
 const failure = (row: Row, { columns }: PanelLayout): Line => ({
   taskId: row.task.sessionID,
-  segments: spread([muted("  ")], { text: standingOf(row).words, tone: "error" }, [], columns),
+  segments: spread([muted("  ")], { text: rowStatusOf(row).words, tone: "error" }, [], columns),
 });
 
 const endedLines = (row: Row, layout: PanelLayout): Line[] =>
@@ -177,7 +174,7 @@ interface TaskPlace {
 
 /** Writes the line in the session of a task: which task it is, what goes on around it, and the key that leads back. */
 export const taskStatusLine = (summary: Summary, { task, backKey, columns }: TaskPlace): Segment[] => {
-  const { sign, tone } = standingOf({ task, depth: 0 });
+  const { sign, tone } = rowStatusOf({ task, depth: 0 });
   const back: Segment[] =
     backKey === undefined
       ? []

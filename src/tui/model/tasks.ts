@@ -1,4 +1,5 @@
 import type { ApiTask } from "../../client/api-types.ts";
+import { type AskedRequest, requestsIn } from "../../client/status-api-client.ts";
 import { onServer } from "../../services/text/model-and-server.ts";
 import { sharedFiles } from "../../services/text/overlap-text.ts";
 import { doingOf, endOf, isQueued, ordinal } from "../../services/text/task-state.ts";
@@ -43,26 +44,9 @@ export const withEarlier = (heard: TasksById, earlier: readonly ApiTask[], clear
   return new Map([...kept.map((task) => [task.sessionID, task] as const), ...heard]);
 };
 
-/** A request that a person has to answer, and the task whose agent asks. */
-export interface AskedRequest {
-  task: ApiTask;
-  request: OpenUserRequest;
-}
-
-/**
- * Returns the open requests of tasks, each once, oldest first. A request also appears in the ancestors of the task that asks;
- * the newest of them is the nearest.
- */
-export const openRequests = (tasks: readonly ApiTask[]): AskedRequest[] => {
-  const nearest = new Map<string, AskedRequest>();
-  for (const task of tasks.filter((candidate) => !hasEnded(candidate))) {
-    for (const request of task.attention?.requests ?? []) {
-      const known = nearest.get(request.id);
-      if (!known || known.task.startedAt < task.startedAt) nearest.set(request.id, { task, request });
-    }
-  }
-  return [...nearest.values()].sort((a, b) => a.request.since.localeCompare(b.request.since));
-};
+/** Returns the open requests of tasks, each once, oldest first. */
+export const openRequests = (tasks: readonly ApiTask[]): AskedRequest[] =>
+  requestsIn(tasks).sort((a, b) => a.request.since.localeCompare(b.request.since));
 
 export interface Row {
   task: ApiTask;
@@ -102,14 +86,14 @@ export const rowsOf = (tasks: readonly ApiTask[]): Row[] => {
   return [...asking.values(), ...branch(undefined, 0), ...ended.map((task) => ({ task, depth: 0 }))];
 };
 
-/** How a row stands: what its sign is, in which colour, and in a few words. */
-interface Standing {
+/** The status of a row: its sign, its colour, and a few words. */
+interface RowStatus {
   sign: string;
   tone: Tone;
   words: string;
 }
 
-const liveStanding = ({ task, request }: Row): Standing => {
+const liveStatusOf = ({ task, request }: Row): RowStatus => {
   if (request) return { sign: "▲", tone: "warning", words: `asks: ${request.what}` };
   const words = doingOf(task);
   const waitsFor = task.waiting?.for ?? "agent";
@@ -128,16 +112,16 @@ const liveStanding = ({ task, request }: Row): Standing => {
   return { sign: "●", tone: waitsFor === "person" || waitsFor === "tasks" ? "accent" : "muted", words };
 };
 
-const ENDED: Record<"completed" | "error" | "cancelled", Omit<Standing, "words">> = {
+const ENDED: Record<"completed" | "error" | "cancelled", Omit<RowStatus, "words">> = {
   completed: { sign: "✓", tone: "success" },
   error: { sign: "✗", tone: "error" },
   cancelled: { sign: "⊘", tone: "muted" },
 };
 
-/** Returns how a row stands. For one that has failed, or whose result is not known to be whole, the words are the reason. */
-export const standingOf = (row: Row): Standing => {
+/** Returns the status of a row. For one that has failed, or whose result is not known to be whole, the words are the reason. */
+export const rowStatusOf = (row: Row): RowStatus => {
   const { task } = row;
-  if (!hasEnded(task)) return liveStanding(row);
-  const standing = { ...ENDED[task.status as keyof typeof ENDED], words: endOf(task) };
-  return task.status === "completed" && task.incomplete ? { ...standing, tone: "warning" } : standing;
+  if (!hasEnded(task)) return liveStatusOf(row);
+  const status = { ...ENDED[task.status as keyof typeof ENDED], words: endOf(task) };
+  return task.status === "completed" && task.incomplete ? { ...status, tone: "warning" } : status;
 };

@@ -1,7 +1,7 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createComponent, type JSX, onCleanup } from "solid-js";
 import type { ApiResult, ApiTask } from "../../client/api-types.ts";
-import type { StatusApiClient } from "../../client/status-api-client.ts";
+import type { AskedRequest, StatusApiClient } from "../../client/status-api-client.ts";
 import type { UserReply } from "../../user-request.ts";
 import {
   type AnswerProgress,
@@ -15,7 +15,6 @@ import {
 } from "../model/answer-steps.ts";
 import { refusalOf, requestsOf, type TaskAction } from "../model/list-state.ts";
 import { changesQuestion, type Explanation, noChanges, stopQuestion, whyText } from "../model/panel-messages.ts";
-import type { AskedRequest } from "../model/tasks.ts";
 import { element } from "./element.ts";
 import type { Guard } from "./guard.ts";
 

@@ -5,8 +5,8 @@ import { type Clock, repeat } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import { makePrivateFolder } from "../../platform/private-files.ts";
 import { isAlive } from "../../platform/process-identity.ts";
-import { ensureServerKey, isProof, newChallenge } from "../../platform/server-key.ts";
-import { parseJson, send } from "../loopback.ts";
+import { ensureServerKey } from "../../platform/server-key.ts";
+import { askServer } from "../loopback.ts";
 
 /** Milliseconds between checks whether `server.json` still has an owner. */
 const CHECK_INTERVAL_MS = 2_000;
@@ -160,12 +160,6 @@ const oldestFirst = (one: Instance, other: Instance): number =>
 /** Milliseconds in which a server has to respond. One that is stopped or busy does not. */
 const PROBE_TIMEOUT_MS = 1_000;
 
-/** The part of `/v1/health` that identifies a server. Another program, or another server, at its port differs in it. */
-const Health = Instance.pick({ pid: true, startedAt: true }).extend({ proof: z.string() });
-
-/** Characters of a response of `/v1/health` that are read at most: another program may listen at that port. */
-const MAX_RESPONSE_CHARS = 10_000;
-
 /**
  * Checks whether the server of another process still exists: `reachable` when it says so itself, `silent` when something
  * listens at its port and has not responded in time. A process with its id proves nothing, and a program that listens at
@@ -176,14 +170,8 @@ const probeServer = async (
   key: string,
 ): Promise<"reachable" | "silent" | "gone"> => {
   if (pid === process.pid || !isAlive(pid)) return "gone";
-  const challenge = { port, challenge: newChallenge() };
-  const request = { method: "GET", path: `/v1/health?challenge=${challenge.challenge}` } as const;
-  const response = await send({ port }, request, PROBE_TIMEOUT_MS, MAX_RESPONSE_CHARS);
-  if (response === "silent") return "silent";
-  if (typeof response === "string") return "gone";
-  const { data } = Health.safeParse(parseJson(response.text));
-  const isIt = data?.pid === pid && data.startedAt === startedAt && isProof(data.proof, key, challenge);
-  return isIt ? "reachable" : "gone";
+  const health = await askServer({ pid, port, startedAt }, key, PROBE_TIMEOUT_MS);
+  return health === "silent" ? health : health ? "reachable" : "gone";
 };
 
 /**
