@@ -7,10 +7,8 @@ import {
   type AnswerProgress,
   type AnswerStep,
   type Answers,
-  afterChoice,
   afterText,
   type Choice,
-  type ChoiceValue,
   nextStep,
 } from "../model/answer-steps.ts";
 import { refusalOf, requestsOf, type TaskAction } from "../model/list-state.ts";
@@ -50,9 +48,8 @@ export const createActions = (
     let answers: Answers = [[]];
     for (;;) {
       const step = nextStep(request, answers);
-      const chosen = step && (await dialogs.choose(step));
-      if (!chosen) return;
-      let outcome: AnswerProgress = afterChoice(request, answers, chosen);
+      let outcome = step && (await dialogs.choose(step));
+      if (!step || !outcome) return;
       if ("write" in outcome) {
         const title = outcome.write === "message" ? "Say why it is rejected" : step.title;
         const text = await dialogs.write(title, `${task.description} (${task.agent})`);
@@ -190,8 +187,8 @@ const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">, keepKe
         }),
       ),
     choose: ({ title, choices }: AnswerStep) =>
-      ask<ChoiceValue>((resolve) =>
-        createComponent(ui.DialogSelect<ChoiceValue>, {
+      ask<AnswerProgress>((resolve) =>
+        createComponent(ui.DialogSelect<AnswerProgress>, {
           title,
           options: choices.map((choice: Choice) => ({ ...choice, onSelect: () => resolve(choice.value) })),
         }),
