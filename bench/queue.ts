@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createReadDirectories } from "../src/services/host/directories.ts";
 import { createEngineSource } from "../src/services/http/engine-source.ts";
-import { createOpenDirectories } from "../src/services/http/open-directories.ts";
+import { createOpenDirectories } from "../src/services/http/status-api.ts";
 import { createIds } from "../src/services/platform/ids.ts";
 import { openStore } from "../src/services/store/open-store.ts";
 import { createFakeHost } from "../test/fakes/fake-host.ts";

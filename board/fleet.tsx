@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ApiFleet } from "../src/services/http/contract/schemas.ts";
-import { fleetProblem, fleetSummary } from "../src/services/text/fleet-summary.ts";
+import { fleetProblem, fleetSummary } from "../src/services/text/model-and-server.ts";
 import { readFleet } from "./api.ts";
 
 /** Milliseconds between two looks at the fleet. The server asks it no more often. */

@@ -1,7 +1,6 @@
 // Another user's program may listen at the port of an OpenCode that has ended, so the page asks a server for proof before
 // it sends the token (docs/decisions/259-servers-prove-themselves.md).
-import { isOwnServerThere } from "../inspection/own-server.ts";
-import { isProven, type NamedServer } from "../src/client/page-servers.ts";
+import { isOwnServerThere, isProven, type NamedServer } from "../inspection/own-server.ts";
 import { readServers } from "./api.ts";
 import { readToken } from "./token.ts";
 

@@ -15,10 +15,8 @@ import { createSessionDirectories, type ReadDirectories } from "./services/host/
 import { completedCallEffect, type OpencodeEvent, readEvent } from "./services/host/opencode-events.ts";
 import { createOpencodeHost } from "./services/host/opencode-host.ts";
 import { interfaceOf, isDevelopment, isOpencodeRun } from "./services/host/this-process.ts";
-import { createDelayedServer } from "./services/http/delayed-server.ts";
-import { createLiveCharts } from "./services/http/live-charts.ts";
-import { createOpenDirectories } from "./services/http/open-directories.ts";
 import type { StatusServer } from "./services/http/server/status-server.ts";
+import { createDelayedServer, createLiveCharts, createOpenDirectories } from "./services/http/status-api.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
 import { createIds } from "./services/platform/ids.ts";
 import { errorMessage, type Log } from "./services/platform/log.ts";
@@ -170,7 +168,7 @@ export const startPlugin = ({
 
   const serve = async (): Promise<StatusServer | undefined> => {
     try {
-      const { serveStatusApi } = await import("./services/http/status-api.ts");
+      const { serveStatusApi } = await import("./services/http/engine-source.ts");
       const server = await serveStatusApi({
         directories: openDirectories,
         readDirectories,

@@ -1,8 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
 import { overlapLines } from "../../src/services/text/overlap-text.ts";
-import { receiptLines } from "../../src/services/text/receipt-text.ts";
-import { whyIncomplete } from "../../src/services/text/result-text.ts";
+import { receiptLines, whyIncomplete } from "../../src/services/text/result-text.ts";
 import { readTask } from "../api.ts";
 import { isActive } from "../filters.ts";
 import { shortId } from "../format.ts";

@@ -1,6 +1,5 @@
-import type { NamedServer } from "../../src/client/page-servers.ts";
 import type { InspectorMessage } from "../../src/services/inspection/protocol.ts";
-import { ownServerIsBack } from "../own-server.ts";
+import { type NamedServer, ownServerIsBack } from "../own-server.ts";
 
 /** What a page does with the messages of the server. */
 export interface MessageHandlers {

@@ -1,5 +1,5 @@
-import type { NamedServer } from "../../src/client/page-servers.ts";
 import { find } from "../element.ts";
+import type { NamedServer } from "../own-server.ts";
 import { createActorList } from "./actor-list.ts";
 import { createChartView } from "./chart-view.ts";
 import { connect } from "./connection.ts";

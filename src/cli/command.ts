@@ -5,7 +5,6 @@ import { toSingleLine } from "../services/platform/plain-text.ts";
 import { shellCommand } from "../services/text/request-text.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The exit codes of commands. */
 export const EXIT = {
   ok: 0,
   /** The command did its work, and found something: `replay` a difference, `check` a broken promise, `doctor` a problem, `fleet status` no fleet. */
@@ -31,14 +30,12 @@ export class CommandError extends Error {
   }
 }
 
-/** What a command is given. */
 export interface CommandContext {
   terminal: Terminal;
   /** Sets the exit code; the default is `EXIT.ok`. */
   end(code: ExitCode): void;
 }
 
-/** The name of this program in help texts. */
 export const PROGRAM = "opencode-taskchart";
 
 /**
@@ -51,7 +48,6 @@ export const CALLED_AS =
 /** The explanation of an argument that names a task. */
 export const TASK_ID = 'the task\'s id; its beginning will do, with or without "ses_"';
 
-/** The heading of those options in a help text. */
 const COMMON = "Options of all commands:";
 
 /** Adds the option that every command has. */
@@ -87,7 +83,6 @@ export const promptOf = (words: string[], what: string): string => {
   return prompt;
 };
 
-/** Prints a value as JSON. */
 export const printJson = ({ print }: Terminal, value: unknown): void =>
   print(...JSON.stringify(value, undefined, 2).split("\n"));
 

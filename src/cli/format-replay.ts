@@ -6,7 +6,7 @@ import { wrap } from "../services/platform/columns.ts";
 import { toSingleLine, truncate, truncateStart } from "../services/platform/plain-text.ts";
 import { type Difference, snapshotDifferences } from "../services/replay/differences.ts";
 import { duration } from "../services/text/amounts.ts";
-import { receiptSummary } from "../services/text/receipt-text.ts";
+import { receiptSummary } from "../services/text/result-text.ts";
 import { clockTime, count, date, type Style, type Terminal } from "./terminal.ts";
 
 /** A line of a step: what it says of the step, after a label. */
@@ -51,47 +51,32 @@ const payloadOf = (event: TaskEvent): string =>
     .map(([field, value]) => `${toSingleLine(field)} ${shown(field, value, event.at)}`)
     .join(", ");
 
-/** Describes what an effect does. */
-export const describeEffect = (effect: TaskEffect): string => {
-  switch (effect.type) {
-    case "requestSlot":
-      return "ask for a slot";
-    case "sendPrompt":
-      return `prompt ${effect.prompt.messageID}`;
-    case "sendSteering":
-      return `instruction ${effect.instruction.messageID}`;
-    case "checkRun":
-      return `check ${effect.checkId}`;
-    case "changeModel":
-      return `go on with ${effect.model.providerID}/${effect.model.modelID}`;
-    case "endTurn":
-      return "end the turn";
-    case "completeReceipt":
-      return `complete the receipt of run ${effect.run}`;
-    case "runGate":
-      return `run the gate, run ${effect.gateRun}`;
-    case "stopGate":
-      return "end the gate";
-    case "writeReceipt":
-      return `write the receipt of run ${effect.run}`;
-    case "stopSession":
-      return ["stop", ...effect.requests.map(({ id }) => `reject ${id}`)].join(", ");
-    case "enqueueJob":
-      return `offer run ${effect.run} to the fleet`;
-    case "readRun":
-      return `read what became of run ${effect.run} in the fleet`;
-    case "requestRemoteStop":
-      return `ask the server to stop run ${effect.run}`;
-    case "closeRun":
-      return `close run ${effect.run} in the fleet`;
-    case "reportEnd":
-      return `notify ${effect.parentTaskId} of the end`;
-    case "queueNotice":
-      return `queue the notice of run ${effect.end.run}, ${effect.end.outcome}`;
-    case "withdrawNotice":
-      return `withdraw the notice of run ${effect.run}`;
-  }
+type Describe<Type extends TaskEffect["type"]> = (effect: Extract<TaskEffect, { type: Type }>) => string;
+
+const EFFECTS: { [Type in TaskEffect["type"]]: Describe<Type> } = {
+  requestSlot: () => "ask for a slot",
+  sendPrompt: ({ prompt }) => `prompt ${prompt.messageID}`,
+  sendSteering: ({ instruction }) => `instruction ${instruction.messageID}`,
+  checkRun: ({ checkId }) => `check ${checkId}`,
+  changeModel: ({ model }) => `go on with ${model.providerID}/${model.modelID}`,
+  endTurn: () => "end the turn",
+  completeReceipt: ({ run }) => `complete the receipt of run ${run}`,
+  runGate: ({ gateRun }) => `run the gate, run ${gateRun}`,
+  stopGate: () => "end the gate",
+  writeReceipt: ({ run }) => `write the receipt of run ${run}`,
+  stopSession: ({ requests }) => ["stop", ...requests.map(({ id }) => `reject ${id}`)].join(", "),
+  enqueueJob: ({ run }) => `offer run ${run} to the fleet`,
+  readRun: ({ run }) => `read what became of run ${run} in the fleet`,
+  requestRemoteStop: ({ run }) => `ask the server to stop run ${run}`,
+  closeRun: ({ run }) => `close run ${run} in the fleet`,
+  reportEnd: ({ parentTaskId }) => `notify ${parentTaskId} of the end`,
+  queueNotice: ({ end }) => `queue the notice of run ${end.run}, ${end.outcome}`,
+  withdrawNotice: ({ run }) => `withdraw the notice of run ${run}`,
 };
+
+/** Describes what an effect does. */
+export const describeEffect = (effect: TaskEffect): string =>
+  (EFFECTS[effect.type] as (of: TaskEffect) => string)(effect);
 
 /** Returns what a step led to, line by line. */
 export const stepRows = ({ event, from, to, raised, effects, changed, refused }: ReplayStep): Row[] => {

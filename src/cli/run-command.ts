@@ -2,21 +2,17 @@ import { CommanderError, Command as Program } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { type CommandContext, CommandError, EXIT, type ExitCode, PROGRAM } from "./command.ts";
-import { answerCommand } from "./commands/answer.ts";
+import { answerCommand, cancelCommand, resumeCommand, steerCommand } from "./commands/answer.ts";
 import { applyCommand, discardCommand } from "./commands/changes.ts";
-import { checkCommand } from "./commands/check.ts";
 import { doctorCommand } from "./commands/doctor.ts";
-import { exportCommand } from "./commands/export.ts";
 import { fleetCommand } from "./commands/fleet.ts";
-import { listCommand } from "./commands/list.ts";
+import { checkCommand, exportCommand } from "./commands/journals.ts";
+import { listCommand, watchCommand } from "./commands/list.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { openCommand } from "./commands/open.ts";
 import { replayCommand } from "./commands/replay.ts";
-import { receiptCommand, showCommand } from "./commands/show.ts";
-import { cancelCommand, resumeCommand, steerCommand } from "./commands/step-in.ts";
-import { watchCommand } from "./commands/watch.ts";
+import { receiptCommand, showCommand, whyCommand } from "./commands/show.ts";
 import { whatIfCommand } from "./commands/whatif.ts";
-import { whyCommand } from "./commands/why.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The commands, in the groups of the help text. */

@@ -1,20 +1,24 @@
 import type { ApiTask } from "../client/api-types.ts";
+import { toSingleLine } from "../services/platform/plain-text.ts";
 import { dataFolder } from "../services/platform/private-files.ts";
 import { worktreesFolder } from "../services/worktrees/folders.ts";
-import { findLeftWorktree, type LeftWorktree, NotDone, type WorktreeUse } from "../services/worktrees/left-changes.ts";
-import { CommandError, taskIdOf } from "./command.ts";
-import { readLiveTasks, readTask, type Source } from "./read-tasks.ts";
-import { dateTime, type Terminal } from "./terminal.ts";
-
-/** The worktree of a task that has ended, and what its use depends on. */
-export interface TaskWorktree {
-  task: ApiTask;
-  left: LeftWorktree;
-  use: WorktreeUse;
-}
+import { treeAt } from "../services/worktrees/git/working-tree.ts";
+import {
+  applyLeftChanges,
+  askGit,
+  discardLeftChanges,
+  findLeftWorktree,
+  type LeftWorktree,
+  NotDone,
+  readLeftChanges,
+  type WorktreeUse,
+} from "../services/worktrees/left-changes.ts";
+import { CommandError, named, taskIdOf } from "./command.ts";
+import { readLiveTasks, readTask, type Source } from "./task-source.ts";
+import { dateTime } from "./terminal.ts";
 
 /** Returns what was done. @throws CommandError with the reason why it was not, and `after` */
-export const orRefuse = async <T>(asked: Promise<T>, after = ""): Promise<T> => {
+const orRefuse = async <T>(asked: Promise<T>, after = ""): Promise<T> => {
   try {
     return await asked;
   } catch (error) {
@@ -23,20 +27,41 @@ export const orRefuse = async <T>(asked: Promise<T>, after = ""): Promise<T> => 
 };
 
 /**
- * Finds the worktree of the task with that id, or whose id begins with it.
+ * Finds the worktree of the task with that id, or whose id begins with it, and what its use depends on.
  * @throws CommandError when the task has none of its own or has not ended, or the worktree is gone
  */
-export const findWorktree = async (
-  given: string,
-  use: "apply" | "discard",
-  { data, terminal }: Source,
-): Promise<TaskWorktree> => {
+export const findWorktree = async (given: string, action: "apply" | "discard", { data, terminal }: Source) => {
   const { task } = await readTask(taskIdOf(given), { data, terminal });
-  const find = async () => findLeftWorktree(worktreesFolder(data ?? dataFolder()), task, dateTime, use);
+  const find = async () => findLeftWorktree(worktreesFolder(data ?? dataFolder()), task, dateTime, action);
   const left = await orRefuse(find());
   // Where it was read from has been said.
-  const quiet: Terminal = { ...terminal, note: () => undefined };
+  const quiet = { ...terminal, note: () => undefined };
   const isAtWork = async () =>
     (await readLiveTasks({ data, terminal: quiet })).some(({ worktree }) => worktree?.id === task.worktree?.id);
   return { task, left, use: { isAtWork, now: Date.now } };
 };
+
+/** Returns the top of the tree that a folder lies in. @throws CommandError when it is of another repository */
+export const topOf = async (folder: string, task: ApiTask, { record: { source } }: LeftWorktree): Promise<string> => {
+  const ofOther = `${toSingleLine(folder)} is no tree of the repository in which task ${named(task)} worked. Run this in ${toSingleLine(source)}, or name it with --in`;
+  const [here, there] = await orRefuse(askGit(ofOther, Promise.all([treeAt(folder), treeAt(source)])));
+  if (here.commonDir !== there.commonDir) throw new CommandError(`${ofOther}.`);
+  return here.top;
+};
+
+/** Applies the changes to a tree. Returns what was done, or what conflicts. @throws CommandError with another reason why not */
+export const applyWorktree = (left: LeftWorktree, tree: string, use: WorktreeUse) =>
+  orRefuse(
+    applyLeftChanges(left, tree, use).catch((error) => {
+      if (error instanceof NotDone && error.conflicts.length > 0) return error;
+      throw error;
+    }),
+  );
+
+const NOTHING_REMOVED = " Nothing was removed.";
+
+export const readWorktree = (left: LeftWorktree, { now }: WorktreeUse) =>
+  orRefuse(readLeftChanges(left, now), NOTHING_REMOVED);
+
+export const discardWorktree = (left: LeftWorktree, use: WorktreeUse) =>
+  orRefuse(discardLeftChanges(left, use), NOTHING_REMOVED);

@@ -1,7 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { styleText } from "node:util";
 import { escapeUnprintable } from "../services/platform/plain-text.ts";
-import { openScreen, type Screen, type ScreenEvents, type ScreenStreams } from "./screen.ts";
 
 /** A style as `styleText` of `node:util` names it, such as `"bold"`. */
 export type Style = Parameters<typeof styleText>[0];
@@ -114,6 +113,10 @@ export const openTerminal = ({ stdin, stdout, stderr, env }: TerminalStreams): T
 /** Counts things in words: `1 event`, `7 events`. */
 export const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? "" : "s"}`;
 
+/** Writes how often a task was resumed, in words that follow others; nothing where it never was. */
+export const resumedText = (times: number): string =>
+  times === 0 ? "" : `, resumed ${times === 1 ? "once" : `${times} times`}`;
+
 const twoDigits = (part: number): string => String(part).padStart(2, "0");
 
 /** Formats epoch milliseconds as the local time of day, to the millisecond: `13:05:09.042`. */
@@ -138,3 +141,85 @@ export const date = (at: number): string => {
 
 /** Formats epoch milliseconds as the local date and time, to the second: `2026-01-31 13:05:09`. */
 export const dateTime = (at: number): string => `${day(at)} ${clockTime(at).slice(0, 8)}`;
+
+/** A screen of its own, as an editor has it: what was on the terminal before is there again when it is closed. */
+interface Screen {
+  /** Shows these lines from the top; more than fit are left out. */
+  draw(lines: readonly string[]): void;
+  /** Gives the terminal back as it was. May be called more than once. */
+  close(): void;
+}
+
+/** What a person or the system may do to a screen. */
+interface ScreenEvents {
+  /** A key was pressed, such as `q`. */
+  onKey(key: string): void;
+  onResize(): void;
+  /** Ctrl+C, or a signal to end. */
+  onEnd(): void;
+}
+
+/** The streams of a terminal, as far as a screen needs them. */
+interface ScreenStreams {
+  stdin: NodeJS.ReadStream;
+  stdout: NodeJS.WriteStream;
+}
+
+/** Control sequences of xterm that every terminal of today knows, or ignores. */
+const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?7l";
+const LEAVE = "\u001b[?7h\u001b[?25h\u001b[?1049l";
+/** Between these the terminal shows nothing, so that a frame appears at once. */
+const BEGIN_FRAME = "\u001b[?2026h\u001b[H";
+const END_FRAME = "\u001b[J\u001b[?2026l";
+const CLEAR_LINE = "\u001b[2K";
+
+const CTRL_C = "\u0003";
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/**
+ * Opens a screen. `printable` makes a line safe to be written. The terminal is given back by `close`, and in any case when
+ * the process exits.
+ */
+export const openScreen = (
+  { stdin, stdout }: ScreenStreams,
+  printable: (line: string) => string,
+  { onKey, onResize, onEnd }: ScreenEvents,
+): Screen => {
+  let isOpen = true;
+
+  const onData = (data: Buffer) => {
+    for (const key of data.toString())
+      if (key === CTRL_C) onEnd();
+      else onKey(key);
+  };
+
+  const close = () => {
+    if (!isOpen) return;
+    isOpen = false;
+    stdout.write(LEAVE);
+    stdin.off("data", onData);
+    if (stdin.isTTY) stdin.setRawMode(false);
+    stdin.pause();
+    stdout.off("resize", onResize);
+    process.off("exit", close);
+    for (const signal of SIGNALS) process.off(signal, onEnd);
+  };
+
+  stdout.write(ENTER);
+  if (stdin.isTTY) stdin.setRawMode(true);
+  stdin.on("data", onData);
+  stdin.resume();
+  stdout.on("resize", onResize);
+  process.on("exit", close);
+  for (const signal of SIGNALS) process.on(signal, onEnd);
+
+  return {
+    draw: (lines) => {
+      if (!isOpen) return;
+      const shown = lines.slice(0, stdout.rows).map((line) => CLEAR_LINE + printable(line));
+      stdout.write(BEGIN_FRAME + shown.join("\r\n") + END_FRAME);
+    },
+    close,
+  };
+};

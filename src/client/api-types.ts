@@ -1,6 +1,49 @@
 import type { ApiTask, Changes } from "../services/http/contract/api-task.ts";
-import type { ApiFleet, Health, Logs, Stats } from "../services/http/contract/schemas.ts";
+import type { ApiFleet, Logs, Stats } from "../services/http/contract/schemas.ts";
+import { parseJson } from "../services/http/loopback.ts";
+import { toSingleLine } from "../services/platform/plain-text.ts";
 import type { TaskStatus, Usage } from "../task.ts";
+
+/**
+ * Why a request came to nothing:
+ * - `notRunning`: no OpenCode serves the data folder: none has written `server.json`, or the one that did has ended
+ * - `silent`: it has not answered in time, because it is stopped or busy; a change may still happen
+ * - `refused`: it answered with an error
+ * - `unreadable`: its answer is not what this version of the client understands
+ */
+type ApiFailureKind = "notRunning" | "silent" | "refused" | "unreadable";
+
+/** An expected failure of a request. */
+export interface ApiFailure {
+  ok: false;
+  kind: ApiFailureKind;
+  /** What was wrong and what to do, in one or two sentences on one line. It may repeat what the server said. */
+  reason: string;
+  /** The HTTP status of an answer with an error, as listed in docs/status-api.md. */
+  status?: number;
+}
+
+/** What a request returned. Expected failures are values; the client throws nothing. */
+export type ApiResult<T> = { ok: true; value: T } | ApiFailure;
+
+/** Creates the result of a request that failed. */
+export const apiFailure = (kind: ApiFailureKind, reason: string, status?: number): ApiFailure => ({
+  ok: false,
+  kind,
+  reason,
+  ...(status === undefined ? {} : { status }),
+});
+
+/** Creates the failure of an answer with an error: its body says in `error` what was wrong and what to do. */
+export const refused = (status: number, text: string): ApiFailure => {
+  const body = parseJson(text);
+  const hasReason = typeof body === "object" && body !== null && "error" in body && typeof body.error === "string";
+  return apiFailure(
+    "refused",
+    hasReason ? toSingleLine(String(body.error)) : `OpenCode answered with status ${status}.`,
+    status,
+  );
+};
 
 // The API's schemas are the only place where these shapes are written down, and this is the only way to them for what runs
 // outside the server. Only their types are imported: the client carries no validator. It checks what its readers rely on by
@@ -9,73 +52,61 @@ export type { ApiFleet, ApiTask, Changes, Logs, Stats };
 
 /** Which tasks to list. A task must match all that is given. */
 export interface TaskListQuery {
-  status?: TaskStatus;
-  agent?: string;
-  directory?: string;
+  status?: TaskStatus | undefined;
+  agent?: string | undefined;
+  directory?: string | undefined;
   /** The session in which they were launched: its whole id. */
-  parent?: string;
-  batch?: string;
-  search?: string;
-  /** Tasks on a page. Default: 50; at most 200. */
-  limit?: number;
-  /** Tasks to skip. Default: 0. */
-  offset?: number;
+  parent?: string | undefined;
+  batch?: string | undefined;
+  search?: string | undefined;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-const isUsage = (value: unknown): boolean =>
-  isRecord(value) && typeof value.tokens === "number" && typeof value.cost === "number";
+/** True for an object whose fields of these names have that type. */
+export const has = (
+  value: unknown,
+  type: "string" | "number" | "boolean",
+  ...names: string[]
+): value is Record<string, unknown> => isRecord(value) && names.every((name) => typeof value[name] === type);
+
+const isUsage = (value: unknown): value is Record<string, unknown> => has(value, "number", "tokens", "cost");
 
 const TEXTS = ["sessionID", "parentSessionID", "status", "agent", "description", "startedAt", "runStartedAt"] as const;
 
-const isProgress = (value: unknown): boolean => isUsage(value) && isRecord(value) && Array.isArray(value.lastTools);
-
 /** True when a value has the fields of a task that every reader relies on: one of another version may lack others. */
 export const isTask = (value: unknown): value is ApiTask =>
-  isRecord(value) &&
-  TEXTS.every((name) => typeof value[name] === "string") &&
-  isProgress(value.progress) &&
+  has(value, "string", ...TEXTS) &&
+  isUsage(value.progress) &&
+  Array.isArray(value.progress.lastTools) &&
   isUsage(value.usage) &&
   Array.isArray(value.allowed);
 
 /** True for a page of tasks, newest first, whatever version they are of, with how many there are in all. */
 export const isPage = (value: unknown): value is { tasks: unknown[]; total: number } =>
-  isRecord(value) && Array.isArray(value.tasks) && typeof value.total === "number";
+  has(value, "number", "total") && Array.isArray(value.tasks);
 
 /** True for a page of the tasks of a session or a batch, with what all of these used. */
 export const isGroupPage = (value: unknown): value is { usage: Usage } =>
   isPage(value) && "usage" in value && isUsage(value.usage);
 
-/** True for counts of tasks. */
 export const isStats = (value: unknown): value is Stats =>
-  isRecord(value) && isRecord(value.byStatus) && typeof value.totalTasks === "number" && isUsage(value.usage);
+  has(value, "number", "totalTasks") && isRecord(value.byStatus) && isUsage(value.usage);
 
-/** True for the answer of `/v1/health`. Another program at the server's port gives another one. */
-export const isHealth = (value: unknown): value is Health =>
-  isRecord(value) &&
-  typeof value.pid === "number" &&
-  typeof value.startedAt === "string" &&
-  typeof value.version === "string";
-
-const isServedProject = (value: unknown): boolean =>
-  isRecord(value) && typeof value.slots === "number" && typeof value.atWork === "number";
-
-/** True for what the API says of the fleet. */
 export const isFleet = (value: unknown): value is ApiFleet =>
-  isRecord(value) &&
-  typeof value.isUsed === "boolean" &&
-  typeof value.isReached === "boolean" &&
+  has(value, "boolean", "isUsed", "isReached") &&
   Array.isArray(value.servers) &&
   value.servers.every(
-    (server) => isRecord(server) && Array.isArray(server.projects) && server.projects.every(isServedProject),
+    (server) =>
+      isRecord(server) &&
+      Array.isArray(server.projects) &&
+      server.projects.every((project) => has(project, "number", "slots", "atWork")),
   ) &&
-  isRecord(value.tasks) &&
-  typeof value.tasks.waiting === "number";
+  has(value.tasks, "number", "waiting");
 
 /** True for what a task left changed in its worktree. */
 export const isChanges = (value: unknown): value is Changes =>
-  isRecord(value) && typeof value.tree === "string" && Array.isArray(value.files);
+  has(value, "string", "tree") && Array.isArray(value.files);
 
 /** True for the messages of a conversation. */
 export const isLogs = (value: unknown): value is Logs => Array.isArray(value);

@@ -1,13 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
-import type { ServerFile } from "../services/http/discovery/instances.ts";
-import { parseJson, send } from "../services/http/loopback-requests.ts";
+import type { ServerFile } from "../services/http/discovery/announce.ts";
+import { askServer, parseJson } from "../services/http/loopback.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { isAlive } from "../services/platform/process-identity.ts";
-import { isProof, newChallenge, readServerKey } from "../services/platform/server-key.ts";
-import { type ApiResult, apiFailure } from "./api-result.ts";
-import { isHealth } from "./api-types.ts";
+import { readServerKey } from "../services/platform/server-key.ts";
+import { type ApiResult, apiFailure, has } from "./api-types.ts";
 
 /** A server that has proven that it is the one that `server.json` describes. */
 export interface FoundServer {
@@ -28,11 +27,10 @@ const PROBE_TIMEOUT_MS = 3_000;
 const START = "OpenCode is not running: open it in your project.";
 
 const isServerFile = (value: unknown): value is ServerFile => {
-  if (typeof value !== "object" || value === null) return false;
-  const { port, pid, startedAt, token } = value as Record<string, unknown>;
+  if (!has(value, "number", "port", "pid") || !has(value, "string", "startedAt")) return false;
+  const { port, pid, token } = value;
   const isPort = Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536;
-  const hasToken = token === undefined || typeof token === "string";
-  return isPort && Number.isInteger(pid) && Number(pid) > 0 && typeof startedAt === "string" && hasToken;
+  return isPort && Number.isInteger(pid) && Number(pid) > 0 && (token === undefined || typeof token === "string");
 };
 
 /** Returns what `server.json` says; undefined when there is none. */
@@ -67,27 +65,21 @@ export const findServer = async (folder: string): Promise<ApiResult<FoundServer>
   if (!file.ok) return file;
   if (!file.value) return apiFailure("notRunning", `${START} There is no server.json in ${folder}.`);
   const { port, pid, startedAt, token } = file.value;
-  const challenge = { port, challenge: newChallenge() };
-  const what = { method: "GET", path: `/v1/health?challenge=${challenge.challenge}` } as const;
-  // Without the token: who listens there is not known yet.
-  const answer = await send({ port }, what, PROBE_TIMEOUT_MS);
+  const answer = await askServer(file.value, keyOf(folder), PROBE_TIMEOUT_MS);
   if (answer === "silent") {
     return apiFailure(
       "silent",
       `OpenCode (process ${pid}, port ${port}) does not answer: it is stopped or busy. Try again.`,
     );
   }
-  const health = typeof answer === "string" ? undefined : parseJson(answer.text);
-  const key = keyOf(folder);
-  const isIt = isHealth(health) && health.pid === pid && health.startedAt === startedAt;
-  if (!isIt || key === undefined || !isProof(health.proof, key, challenge)) {
+  if (typeof answer?.version !== "string") {
     const why = isAlive(pid)
       ? `what listens at port ${port} has not proven that it is the server that it describes`
       : `process ${pid}, which wrote it, has ended`;
     return apiFailure("notRunning", `${START} ${path} is left over: ${why}.`);
   }
-  const server = { port, token, pid, startedAt, version: health.version };
-  const versionDifference = differenceTo(health.version);
+  const server = { port, token, pid, startedAt, version: answer.version };
+  const versionDifference = differenceTo(answer.version);
   return { ok: true, value: versionDifference === undefined ? server : { ...server, versionDifference } };
 };
 

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { openStream, parseJson } from "../services/http/loopback-requests.ts";
-import { type ApiFailure, type ApiResult, apiFailure, refused } from "./api-result.ts";
-import { type ApiTask, isTask } from "./api-types.ts";
+import { openStream, parseJson } from "../services/http/loopback.ts";
+import { type ApiFailure, type ApiResult, type ApiTask, apiFailure, isTask, refused } from "./api-types.ts";
 import type { FoundServer } from "./find-server.ts";
 import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
 

@@ -1,11 +1,11 @@
-import { type ApiRequest, type NoAnswer, parseJson, send } from "../services/http/loopback-requests.ts";
-import type { Usage } from "../task.ts";
-import type { UserReply } from "../user-request.ts";
-import { type ApiFailure, type ApiResult, apiFailure, refused } from "./api-result.ts";
+import { type ApiRequest, type NoAnswer, parseJson, send } from "../services/http/loopback.ts";
+import { hasEnded, type Usage } from "../task.ts";
+import type { OpenUserRequest, UserReply } from "../user-request.ts";
 import {
-  type ApiFleet,
+  type ApiFailure,
+  type ApiResult,
   type ApiTask,
-  type Changes,
+  apiFailure,
   isChanges,
   isFleet,
   isGroupPage,
@@ -13,84 +13,34 @@ import {
   isPage,
   isStats,
   isTask,
-  type Logs,
-  type Stats,
+  refused,
   type TaskListQuery,
 } from "./api-types.ts";
-import { type FoundServer, findServer } from "./find-server.ts";
+import { findServer } from "./find-server.ts";
 import { type FeedEvent, type FeedTimes, followTasks } from "./follow-tasks.ts";
 
-/**
- * The status API of the OpenCode that serves a data folder, whichever process that is at the moment: each call looks at
- * `server.json` again, so a client outlives any OpenCode. Nothing is open between calls.
- *
- * Every call resolves to a value or to a failure with a sentence for a person, and never throws. Nothing is sent twice: a
- * call that failed may be repeated by its caller, if it changes nothing. Ids may be shortened to an unambiguous beginning.
- */
-export interface StatusApiClient {
-  /** Finds the server, without asking it for anything else. */
-  server(): Promise<ApiResult<FoundServer>>;
-  stats(): Promise<ApiResult<Stats>>;
-  /** The servers of the fleet, and the tasks that wait for them. */
-  fleet(): Promise<ApiResult<ApiFleet>>;
-  /**
-   * All tasks that match, newest first, page by page; at most `most` of them. Tasks of another version that cannot be shown
-   * are left out.
-   */
-  allTasks(query: Omit<TaskListQuery, "limit" | "offset">, most?: number): Promise<ApiResult<ApiTask[]>>;
-  /** What all tasks of a session or a batch used with all their descendants. */
-  groupUsage(group: Pick<TaskListQuery, "parent" | "batch">): Promise<ApiResult<Usage>>;
-  /** A task, whole. */
-  task(id: string): Promise<ApiResult<ApiTask>>;
-  /** The messages of a task's conversation, complete. */
-  logs(id: string): Promise<ApiResult<Logs>>;
-  /** Stops a task. Resolves, as all calls that change one, to the task as it is after that. */
-  cancel(id: string): Promise<ApiResult<ApiTask>>;
-  /** Sends a completed task a follow-up prompt. */
-  resume(id: string, prompt: string): Promise<ApiResult<ApiTask>>;
-  /** Gives a running task a further instruction. */
-  steer(id: string, prompt: string): Promise<ApiResult<ApiTask>>;
-  /** Answers a permission or a question of a task. */
-  answer(id: string, reply: UserReply): Promise<ApiResult<ApiTask>>;
-  /** What an ended task left changed in its worktree. */
-  changes(id: string): Promise<ApiResult<Changes>>;
-  /** Takes that into the tree that the worktree was made from: all of it, or nothing. */
-  apply(id: string): Promise<ApiResult<Changes>>;
-  /** Removes the worktree with it. */
-  discard(id: string): Promise<ApiResult<Changes>>;
-  /**
-   * Follows all tasks until `signal` is aborted, across lost connections and restarts: see `followTasks`.
-   * @example
-   * let known = NO_TASKS;
-   * for await (const event of client.follow(signal)) show((known = afterEvent(known, event)));
-   */
-  follow(signal: AbortSignal, times?: Partial<FeedTimes>): AsyncIterable<FeedEvent>;
-}
-
-/** Milliseconds in which requests have to be answered. */
-export interface Timeouts {
-  /** Of those that read. Default: 10 s. */
-  readMs: number;
-  /** Of those that change a task, or have OpenCode asked. Default: 30 s, as another process may have to act first. */
-  changeMs: number;
-}
-
-const DEFAULT_TIMEOUTS: Timeouts = { readMs: 10_000, changeMs: 30_000 };
+/** Milliseconds in which requests that read have to be answered, and those that change a task or have OpenCode asked. */
+const DEFAULT_TIMEOUTS = { readMs: 10_000, changeMs: 30_000 };
 
 /** Tasks per page: the API's maximum. */
 const PAGE_SIZE = 200;
 
-const queryOf = (query: TaskListQuery): string => {
-  const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)] as [string, string]],
-  );
-  return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
+const queryOf = (query: TaskListQuery & { limit: number; offset?: number }): string => {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`;
 };
 
 const pathOf = (id: string, what = ""): string => `/v1/tasks/${encodeURIComponent(id)}${what}`;
 
-/** Creates a client for the data folder `folder`, see `dataFolder`. It reads and sends nothing before the first call. */
-export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts> = {}): StatusApiClient => {
+/**
+ * Creates a client of the status API of the OpenCode that serves the data folder `folder`, whichever process that is at the
+ * moment: each call looks at `server.json` again, so a client outlives any OpenCode. Nothing is open between calls.
+ *
+ * Every call resolves to a value or to a failure with a sentence for a person, and never throws. Nothing is sent twice: a
+ * call that failed may be repeated by its caller, if it changes nothing. Ids may be shortened to an unambiguous beginning.
+ * Calls that change a task resolve to the task as it is after that.
+ */
+export const createStatusApiClient = (folder: string, timeouts: Partial<typeof DEFAULT_TIMEOUTS> = {}) => {
   const { readMs, changeMs } = { ...DEFAULT_TIMEOUTS, ...timeouts };
   const find = () => findServer(folder);
 
@@ -127,10 +77,16 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts
     call({ method: "POST", path: pathOf(id, action), ...(body === undefined ? {} : { body }) }, isTask);
 
   return {
+    /** Finds the server, without asking it for anything else. */
     server: find,
     stats: () => get("/v1/stats", isStats),
+    /** Requests the servers of the fleet, and the tasks that wait for them. */
     fleet: () => get("/v1/fleet", isFleet),
-    allTasks: async (query, most = Number.POSITIVE_INFINITY) => {
+    /**
+     * Requests all tasks that match, newest first, page by page; at most `most` of them. Tasks of another version that cannot be
+     * shown are left out.
+     */
+    allTasks: async (query: TaskListQuery, most = Number.POSITIVE_INFINITY): Promise<ApiResult<ApiTask[]>> => {
       const found = new Map<string, ApiTask>();
       for (let offset = 0; found.size < most; ) {
         const page = await get(`/v1/tasks${queryOf({ ...query, limit: PAGE_SIZE, offset })}`, isPage);
@@ -143,30 +99,62 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<Timeouts
       }
       return { ok: true, value: [...found.values()].slice(0, most) };
     },
-    groupUsage: async ({ parent, batch }) => {
-      const page = await get(
-        `/v1/tasks${queryOf({ ...(parent === undefined ? {} : { parent }), ...(batch === undefined ? {} : { batch }), limit: 1 })}`,
-        isGroupPage,
-      );
+    /** Requests what all tasks of a session or a batch used with all their descendants. */
+    groupUsage: async ({ parent, batch }: TaskListQuery): Promise<ApiResult<Usage>> => {
+      const page = await get(`/v1/tasks${queryOf({ parent, batch, limit: 1 })}`, isGroupPage);
       return page.ok ? { ok: true, value: page.value.usage } : page;
     },
-    task: (id) => get(pathOf(id), isTask),
-    logs: (id) => get(pathOf(id, "/logs"), isLogs, changeMs),
-    cancel: (id) => change(id, "/cancel"),
-    resume: (id, prompt) => change(id, "/resume", { prompt }),
-    steer: (id, prompt) => change(id, "/steer", { prompt }),
-    answer: (id, reply) => change(id, "/answers", reply),
-    changes: (id) => get(pathOf(id, "/changes"), isChanges, changeMs),
-    apply: (id) => call({ method: "POST", path: pathOf(id, "/apply") }, isChanges),
-    discard: (id) => call({ method: "POST", path: pathOf(id, "/discard") }, isChanges),
-    follow: (signal, times) => followTasks(find, signal, times),
+    /** Requests a task, whole. */
+    task: (id: string) => get(pathOf(id), isTask),
+    /** Requests the messages of a task's conversation, complete. */
+    logs: (id: string) => get(pathOf(id, "/logs"), isLogs, changeMs),
+    cancel: (id: string) => change(id, "/cancel"),
+    resume: (id: string, prompt: string) => change(id, "/resume", { prompt }),
+    steer: (id: string, prompt: string) => change(id, "/steer", { prompt }),
+    answer: (id: string, reply: UserReply) => change(id, "/answers", reply),
+    /** Requests what an ended task left changed in its worktree. */
+    changes: (id: string) => get(pathOf(id, "/changes"), isChanges, changeMs),
+    /** Takes that into the tree that the worktree was made from: all of it, or nothing. */
+    apply: (id: string) => call({ method: "POST", path: pathOf(id, "/apply") }, isChanges),
+    /** Removes the worktree with it. */
+    discard: (id: string) => call({ method: "POST", path: pathOf(id, "/discard") }, isChanges),
+    /**
+     * Follows all tasks until `signal` is aborted, across lost connections and restarts: see `followTasks`.
+     * @example
+     * let known = NO_TASKS;
+     * for await (const event of client.follow(signal)) show((known = afterEvent(known, event)));
+     */
+    follow: (signal: AbortSignal, times?: Partial<FeedTimes>): AsyncIterable<FeedEvent> =>
+      followTasks(find, signal, times),
   };
 };
+export type StatusApiClient = ReturnType<typeof createStatusApiClient>;
 
 /** Returns the descendants of a task among these, the nearest first. */
 export const descendantsOf = (id: string, tasks: readonly ApiTask[]): ApiTask[] => {
   const children = tasks.filter(({ parentTaskId }) => parentTaskId === id);
   return [...children, ...children.flatMap(({ sessionID }) => descendantsOf(sessionID, tasks))];
+};
+
+/** A request that a person has to answer, and the task whose agent asks. */
+export interface AskedRequest {
+  task: ApiTask;
+  request: OpenUserRequest;
+}
+
+/**
+ * Returns the open requests of tasks that have not ended, each once, in the order of the tasks. A request also appears in the
+ * ancestors of the task that asks; the newest of them is the nearest.
+ */
+export const requestsIn = (tasks: readonly ApiTask[]): AskedRequest[] => {
+  const nearest = new Map<string, AskedRequest>();
+  for (const task of tasks.filter((candidate) => !hasEnded(candidate))) {
+    for (const request of task.attention?.requests ?? []) {
+      const known = nearest.get(request.id);
+      if (!known || known.task.startedAt < task.startedAt) nearest.set(request.id, { task, request });
+    }
+  }
+  return [...nearest.values()];
 };
 
 /**

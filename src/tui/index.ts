@@ -1,13 +1,18 @@
 import type { TuiPlugin } from "@opencode-ai/plugin/tui";
 import { createStatusApiClient } from "../client/status-api-client.ts";
 import { dataFolder } from "../services/platform/private-files.ts";
-import { createActions } from "./screen/act.ts";
-import { createDialogKeys, createDialogs } from "./screen/dialogs.ts";
+import { createActions, createDialogKeys } from "./screen/act.ts";
 import { createGuard } from "./screen/guard.ts";
 import { followKnown } from "./screen/known-tasks.ts";
 import { createList } from "./screen/list-dialog.ts";
-import { createNavigation, readPanelOptions, registerPanelCommands, shownKey } from "./screen/navigation.ts";
-import { announceOngoing, registerSlots } from "./screen/panel-slots.ts";
+import {
+  announceOngoing,
+  createNavigation,
+  readPanelOptions,
+  registerPanelCommands,
+  registerSlots,
+  shownKey,
+} from "./screen/panel.ts";
 
 const ID = "opencode-taskchart";
 
@@ -21,12 +26,12 @@ const tui: TuiPlugin = async (api, given) => {
   const known = followKnown(api, client, guard);
   const navigation = createNavigation(api, known);
   const keepKeys = createDialogKeys(api);
-  const act = createActions(api.ui, client, createDialogs(api, keepKeys), guard);
+  const act = createActions(api, client, guard, keepKeys);
   const openList = createList(api, client, known, guard, navigation, act, keepKeys);
   const shown = (key: string | undefined) => key && shownKey(key, api);
-  registerPanelCommands(api, guard, { list: options.key, back: options.backKey }, { openList, back: navigation.back });
+  registerPanelCommands(api, guard, options, { openList, back: navigation.back });
   announceOngoing(api, known, guard);
-  const shownKeys = { list: shown(options.key), back: shown(options.backKey) };
+  const shownKeys = { key: shown(options.key), backKey: shown(options.backKey) };
   registerSlots(api, known, guard, shownKeys, navigation.open);
 };
 

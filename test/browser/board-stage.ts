@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildPage, type PageName } from "../../scripts/pages.ts";
-import type { LivePage } from "../../src/services/http/live.ts";
+import type { LivePage } from "../../src/services/http/pages.ts";
 import { startStatusServer } from "../../src/services/http/server/status-server.ts";
 import { systemClock } from "../../src/services/platform/clock.ts";
 import { createFakeSource, type FakeSource } from "../fakes/status-source.ts";

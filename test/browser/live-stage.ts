@@ -1,6 +1,6 @@
 import { buildPage } from "../../scripts/pages.ts";
 import type { Options } from "../../src/options.ts";
-import { createLiveCharts } from "../../src/services/http/live-charts.ts";
+import { createLiveCharts } from "../../src/services/http/status-api.ts";
 import { systemClock } from "../../src/services/platform/clock.ts";
 import { serve } from "../fakes/served.ts";
 import { createStage, type Stage } from "../fakes/stage.ts";

@@ -57,6 +57,7 @@ test.each([
   [["export"], "Missing required argument 'task-id'. See opencode-taskchart export --help."],
   [["replay", "ses_a", "ses_b"], "Too many arguments for 'replay'. Expected 1 argument but got 2."],
   [["replay", "ses_a", "--colour"], "Unknown option '--colour'. See opencode-taskchart replay --help."],
+  [["replay", "ses_a", "--step", "--json"], "--step cannot be combined with --json. Use --until <event> --json."],
   [["replay", "ses_a", "--file", "x.json"], "--file cannot be combined with a task id or --data."],
 ])("%j is refused with what was wrong, and what to do", async (args, words) => {
   const { code, out, error } = await commandHere(args);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { differences, readGiven, settingsText, setUpLines } from "../../src/cli/fleet/init.ts";
+import { differences, setUpLines } from "../../src/cli/fleet/settings.ts";
 import { type FleetStatus, statusLines } from "../../src/cli/fleet/status.ts";
 import { columnsOf } from "../../src/services/platform/columns.ts";
 import { scriptedTerminal } from "./scripted-terminal.ts";
@@ -97,13 +97,6 @@ describe("fleet status", () => {
 });
 
 describe("fleet init", () => {
-  test("says what is set up, and how servers enter it", () => {
-    expect(setUpLines({ url: URL, settings: SETTINGS, made: ["TASKCHART_RUNS"] })).toEqual([
-      "The fleet is set up on nats://10.0.0.5:4222: lease 30s, kept for 7d, one copy.",
-      'Each OpenCode enters it with this option of the plugin: "fleet": { "url": "nats://10.0.0.5:4222" }',
-    ]);
-  });
-
   test("says what was changed and what was made", () => {
     const after = { lease: 1_500, keep: 86_400_000, replicas: 3 };
     expect(setUpLines({ url: URL, settings: after, before: SETTINGS, made: ["TASKCHART_LIMITS"] })).toEqual([
@@ -112,10 +105,5 @@ describe("fleet init", () => {
       "An OpenCode that is running keeps the lease that it began with: restart each of them.",
     ]);
     expect(differences(SETTINGS, SETTINGS)).toEqual([]);
-  });
-
-  test("takes what is given, and for the rest what was, or the defaults", () => {
-    expect(readGiven({ keep: "2d" }, SETTINGS)).toEqual({ ...SETTINGS, keep: 172_800_000 });
-    expect(settingsText(readGiven({}, undefined))).toBe("lease 1m, kept for 7d, one copy");
   });
 });

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { openScreen } from "../../src/cli/screen.ts";
+import { openScreen } from "../../src/cli/terminal.ts";
 
 /** A terminal of three rows, what was written to it, and whether it passes on each key at once. */
 const terminal = () => {

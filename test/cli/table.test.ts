@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { formatTable } from "../../src/cli/table.ts";
-import { shortIds } from "../../src/cli/task-table.ts";
+import { formatTable, shortIds } from "../../src/cli/task-table.ts";
 import { shortTime } from "../../src/services/text/amounts.ts";
 import { scriptedTerminal } from "./scripted-terminal.ts";
 

@@ -39,10 +39,11 @@ const proofs = new WeakMap<ServerResponse, string>();
 const listenAs = async (answer: (request: IncomingMessage, response: ServerResponse) => void, file = {}) => {
   const requests: IncomingMessage[] = [];
   const folder = temporaryFolder();
+  const key = ensureServerKey(folder);
   const server = createServer((request, response) => {
     const [path, challenge] = (request.url ?? "").split("?challenge=");
     request.url = path;
-    if (challenge !== undefined) proofs.set(response, proofOf(ensureServerKey(folder), { port, challenge }));
+    if (challenge !== undefined) proofs.set(response, proofOf(key, { port, challenge }));
     requests.push(request);
     answer(request, response);
   }).listen(0, "127.0.0.1");

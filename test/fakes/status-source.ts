@@ -8,7 +8,7 @@ import type { Host } from "../../src/services/host/host.ts";
 import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
 import type { StatusSource } from "../../src/services/http/contract/status-source.ts";
 import { createEngineSource } from "../../src/services/http/engine-source.ts";
-import { createOpenDirectories } from "../../src/services/http/open-directories.ts";
+import { createOpenDirectories } from "../../src/services/http/status-api.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import type { Log } from "../../src/services/platform/log.ts";
 import { fail } from "../../src/services/platform/result.ts";

@@ -1,37 +1,30 @@
 import type { ApiTask } from "../../client/api-types.ts";
+import { type AskedRequest, descendantsOf, requestsIn } from "../../client/status-api-client.ts";
+import { cut, wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { answerLine, requestDetails, requestLine } from "../../services/text/request-text.ts";
-import { replyProblem } from "../../services/text/user-reply.ts";
+import { shortTime } from "../../services/text/amounts.ts";
+import { answerLine, replyProblem, requestDetails, requestLine } from "../../services/text/request-text.ts";
+import { runTime } from "../../services/text/task-state.ts";
+import { hasEnded } from "../../task.ts";
 import type { OpenUserRequest, UserReply } from "../../user-request.ts";
 import {
   CALLED_AS,
   type CommandContext,
   CommandError,
   command,
+  EXIT,
   examples,
   named,
   printJson,
+  promptOf,
+  TASK_ID,
   taskIdOf,
 } from "../command.ts";
-import { liveTasks, openClient, received } from "../open-api.ts";
-import { dateTime, type Terminal } from "../terminal.ts";
+import { liveTasks, openClient, received } from "../task-source.ts";
+import { stateCell } from "../task-table.ts";
+import { count, dateTime, type Terminal } from "../terminal.ts";
 
-/** An open request, and the task that it is shown with. */
-interface ShownRequest {
-  task: ApiTask;
-  request: OpenUserRequest;
-}
-
-/**
- * Returns the open requests of some tasks, each once. A request also appears in the ancestors of the task that asks;
- * it is shown with the newest of them, which is the nearest.
- */
-const openRequests = (tasks: ApiTask[]): ShownRequest[] => {
-  const asking = tasks.flatMap((task) => (task.attention?.requests ?? []).map((request) => ({ task, request })));
-  return asking.filter(({ request }, index) => asking.findIndex((other) => other.request.id === request.id) === index);
-};
-
-const show = (asking: ShownRequest[], { print, style }: Terminal) => {
+const show = (asking: AskedRequest[], { print, style }: Terminal) => {
   for (const { task, request } of asking) {
     print(
       `${style("bold", task.sessionID)}  "${toSingleLine(task.description)}" (${toSingleLine(task.agent)}), since ${dateTime(Date.parse(request.since))}`,
@@ -74,7 +67,7 @@ const toReply = (
 };
 
 /** Finds the request that is meant: by its id, or by the beginning of it that no other has. */
-const requestNamed = (all: ShownRequest[], id: string | undefined): ShownRequest | undefined => {
+const requestNamed = (all: AskedRequest[], id: string | undefined): AskedRequest | undefined => {
   const found = all.filter(({ request }) => request.id === id);
   if (id === undefined || found.length > 0 || !/^(per|que)_/.test(id)) return found[0];
   const [one, ...others] = all.filter(({ request }) => request.id.startsWith(id));
@@ -87,7 +80,6 @@ const requestNamed = (all: ShownRequest[], id: string | undefined): ShownRequest
 /** True in what OpenCode starts, such as the commands of agents: it names itself in the environment of those. */
 const isCalledByAgent = (): boolean => process.env.OPENCODE === "1";
 
-/** `opencode-taskchart answer`: shows or answers the open requests of tasks. */
 export const answerCommand = ({ terminal }: CommandContext) =>
   command(
     "answer",
@@ -117,7 +109,7 @@ ${examples(["answer", "what all tasks ask"], ["answer per_4f5c9a once", "allow i
       }
       const api = openClient(data);
       const tasks = await liveTasks(api);
-      const all = openRequests(tasks);
+      const all = requestsIn(tasks);
       const asked = requestNamed(all, id);
       if (asked && isAnswer) {
         const reply = toReply(asked.request, words, { reject, message });
@@ -128,7 +120,7 @@ ${examples(["answer", "what all tasks ask"], ["answer per_4f5c9a once", "allow i
         return terminal.print(`Answered. Task ${named(task)} is ${toSingleLine(task.status)}.`);
       }
       const meant = id === undefined ? tasks : tasks.filter(({ sessionID }) => sessionID.startsWith(taskIdOf(id)));
-      const shown = asked ? [asked] : openRequests(meant);
+      const shown = asked ? [asked] : requestsIn(meant);
       if (id !== undefined && !asked && meant.length === 0) {
         throw new CommandError(
           `No open request or running task has the id "${toSingleLine(id)}". It may have been answered already. Without an id, all open requests are shown.`,
@@ -147,4 +139,75 @@ ${examples(["answer", "what all tasks ask"], ["answer per_4f5c9a once", "allow i
       show(shown, terminal);
       if (shown.length === 0)
         terminal.print(id === undefined ? "No task has an open request." : "The task has no open request.");
+    });
+
+const WORDS = "several words need no quotes; put -- before one that starts with -";
+
+export const steerCommand = ({ terminal }: CommandContext) =>
+  command("steer", "give a running task a further instruction")
+    .argument("<task-id>", TASK_ID)
+    .argument("<instruction...>", WORDS)
+    .addHelpText(
+      "after",
+      `
+Its agent sees the instruction at its next step, and goes on with its task. OpenCode must be running.
+${examples(["steer 4f5c9a only the tests, please", "change the course of a task"])}`,
+    )
+    .action(async (id, words, { json, data }) => {
+      const task = received(await openClient(data).steer(taskIdOf(id), promptOf(words, "instruction")));
+      if (json) return printJson(terminal, task);
+      terminal.print(`Task ${named(task)} was given the instruction: its agent sees it at its next step.`);
+    });
+
+export const resumeCommand = ({ terminal }: CommandContext) =>
+  command("resume", "send a completed task a follow-up prompt")
+    .argument("<task-id>", TASK_ID)
+    .argument("<prompt...>", WORDS)
+    .addHelpText(
+      "after",
+      `
+The task goes on in its conversation, and its result is delivered as the first one was. OpenCode must be running.
+${examples(["resume 4f5c9a now write the tests", "have it do more"])}`,
+    )
+    .action(async (id, words, { json, data }) => {
+      const task = received(await openClient(data).resume(taskIdOf(id), promptOf(words, "prompt")));
+      if (json) return printJson(terminal, task);
+      terminal.print(`Task ${named(task)} goes on with that prompt.`);
+    });
+
+const line = (task: ApiTask): string =>
+  `${named(task)} (${toSingleLine(task.agent)}, ${stateCell(task).text} for ${shortTime(runTime(task, Date.now()))})`;
+
+export const cancelCommand = ({ terminal, end }: CommandContext) =>
+  command("cancel", "stop a task, and the tasks that it launched")
+    .argument("<task-id>", TASK_ID)
+    .option("-y, --yes", "do not ask")
+    .addHelpText(
+      "after",
+      `
+Says what else stops, and asks, unless the input or the output is not a terminal. OpenCode must be running.
+${examples(["cancel 4f5c9a", "stop a task"])}`,
+    )
+    .action(async (given, { yes = false, json, data }) => {
+      const client = openClient(data);
+      const task = received(await client.task(taskIdOf(given)));
+      if (hasEnded(task)) {
+        throw new CommandError(`Task ${named(task)} has already ended: it is ${toSingleLine(task.status)}.`);
+      }
+      const subtasks = descendantsOf(task.sessionID, await liveTasks(client));
+      if (!yes && !json && terminal.isInteractive) {
+        const stops = `This stops ${line(task)}${subtasks.length > 0 ? ", and its subtasks:" : "."}`;
+        terminal.print(
+          ...wrap(stops, terminal.columns),
+          ...subtasks.map((each) => cut(`  ${line(each)}`, terminal.columns)),
+        );
+        if (!(await terminal.confirm("Stop it? [y/N] "))) {
+          terminal.print("Nothing was stopped.");
+          return end(EXIT.failed);
+        }
+      }
+      const stopped = received(await client.cancel(task.sessionID));
+      if (json) return printJson(terminal, stopped);
+      const others = subtasks.length === 0 ? "" : `, and with it ${count(subtasks.length, "subtask")}`;
+      terminal.print(`Task ${named(stopped)} is ${toSingleLine(stopped.status)}${others}.`);
     });

@@ -7,25 +7,8 @@ import {
   cutOffSentence,
   leftOutLines,
 } from "../../services/text/worktree-text.ts";
-import type { NotDone } from "../../services/worktrees/left-changes.ts";
 import { type CommandContext, CommandError, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
-import type { TaskWorktree } from "../task-worktree.ts";
 
-/** Returns the top of the tree that a folder lies in. @throws CommandError when it is of another repository */
-const topOf = async (folder: string, { task, left: { record } }: TaskWorktree): Promise<string> => {
-  const ofOther = `${toSingleLine(folder)} is no tree of the repository in which task ${named(task)} worked. Run this in ${toSingleLine(record.source)}, or name it with --in`;
-  const { treeAt } = await import("../../services/worktrees/git/working-tree.ts");
-  const { askGit } = await import("../../services/worktrees/left-changes.ts");
-  const { orRefuse } = await import("../task-worktree.ts");
-  const [here, there] = await orRefuse(askGit(ofOther, Promise.all([treeAt(folder), treeAt(record.source)])));
-  if (here.commonDir !== there.commonDir) throw new CommandError(`${ofOther}.`);
-  return here.top;
-};
-
-const conflictLines = ({ conflicts }: NotDone): string[] =>
-  conflicts.map(({ path, kind }) => `  ${toSingleLine(path)} (${kind})`);
-
-/** `opencode-taskchart apply`: takes what a task changed in its worktree into the tree of the current folder. */
 export const applyCommand = ({ terminal, end }: CommandContext) =>
   command("apply", "take what a task changed in its worktree into your files")
     .argument("<task-id>", TASK_ID)
@@ -38,35 +21,22 @@ and the files are named. What you have staged stays staged. The worktree goes th
 ${examples(["apply 4f5c9a", "take all that the task changed"])}`,
     )
     .action(async (given, { in: folder = process.cwd(), json, data }) => {
-      const { applyLeftChanges, NotDone } = await import("../../services/worktrees/left-changes.ts");
-      const { findWorktree, orRefuse } = await import("../task-worktree.ts");
-      const found = await findWorktree(given, "apply", { data, terminal });
-      const { task, left, use } = found;
-      const tree = await topOf(folder, found);
-      const applied = await orRefuse(
-        applyLeftChanges(left, tree, use).catch((error) => {
-          if (error instanceof NotDone && error.conflicts.length > 0) return error;
-          throw error;
-        }),
-      );
-      if (applied instanceof NotDone) {
+      const { applyWorktree, findWorktree, topOf } = await import("../task-worktree.ts");
+      const { task, left, use } = await findWorktree(given, "apply", { data, terminal });
+      const taskId = task.sessionID;
+      const tree = await topOf(folder, task, left);
+      const applied = await applyWorktree(left, tree, use);
+      if ("conflicts" in applied) {
+        const { message, conflicts } = applied;
         if (!json) {
-          throw new CommandError(
-            [`${applied.message}.`, ...conflictLines(applied), `The worktree stays: ${left.paths.tree}`].join("\n"),
-          );
+          const files = conflicts.map(({ path, kind }) => `  ${toSingleLine(path)} (${kind})`);
+          throw new CommandError([`${message}.`, ...files, `The worktree stays: ${left.paths.tree}`].join("\n"));
         }
-        printJson(terminal, { taskId: task.sessionID, tree, conflicts: applied.conflicts });
+        printJson(terminal, { taskId, tree, conflicts });
         return end(EXIT.failed);
       }
       const { files, leftOut, cutOff, stays } = applied;
-      if (json)
-        return printJson(terminal, {
-          taskId: task.sessionID,
-          tree,
-          files,
-          leftOut,
-          cutOff: cutOff && attemptOf(cutOff),
-        });
+      if (json) return printJson(terminal, { taskId, tree, files, leftOut, cutOff: cutOff && attemptOf(cutOff) });
       terminal.print(
         ...(cutOff ? [cutOffSentence(cutOff, cutOff.tree)] : []),
         `Task ${named(task)}: ${changesSummary(files)} in ${toSingleLine(tree)}.`,
@@ -76,7 +46,6 @@ ${examples(["apply 4f5c9a", "take all that the task changed"])}`,
       );
     });
 
-/** `opencode-taskchart discard`: removes a task's worktree with what it changed there. */
 export const discardCommand = ({ terminal, end }: CommandContext) =>
   command("discard", "remove a task's worktree with what it changed there")
     .argument("<task-id>", TASK_ID)
@@ -89,12 +58,10 @@ OpenCode need not be running.
 ${examples(["discard 4f5c9a", "remove what the task changed"])}`,
     )
     .action(async (given, { yes = false, json, data }) => {
-      const { discardLeftChanges, readLeftChanges } = await import("../../services/worktrees/left-changes.ts");
-      const { findWorktree, orRefuse } = await import("../task-worktree.ts");
+      const { discardWorktree, findWorktree, readWorktree } = await import("../task-worktree.ts");
       const { task, left, use } = await findWorktree(given, "discard", { data, terminal });
-      const nothing = " Nothing was removed.";
       if (!yes && !json && terminal.isInteractive) {
-        const { files, leftOut, cutOff } = await orRefuse(readLeftChanges(left, use.now), nothing);
+        const { files, leftOut, cutOff } = await readWorktree(left, use);
         terminal.print(
           ...(cutOff ? [cutOffSentence(cutOff, cutOff.tree)] : []),
           `Task ${named(task)}: ${changesSummary(files)} in its worktree.`,
@@ -106,15 +73,11 @@ ${examples(["discard 4f5c9a", "remove what the task changed"])}`,
           return end(EXIT.failed);
         }
       }
-      const { files, cutOff, stays } = await orRefuse(discardLeftChanges(left, use), nothing);
+      const { files, cutOff, stays } = await discardWorktree(left, use);
       const { patch } = left.paths;
-      if (json)
-        return printJson(terminal, {
-          taskId: task.sessionID,
-          files,
-          patch,
-          cutOff: cutOff && attemptOf(cutOff),
-        });
+      if (json) {
+        return printJson(terminal, { taskId: task.sessionID, files, patch, cutOff: cutOff && attemptOf(cutOff) });
+      }
       if (cutOff) terminal.print(cutOffSentence(cutOff, cutOff.tree));
       if (stays !== undefined) return terminal.print(`The worktree of task ${named(task)} stays: ${stays}.`);
       terminal.print(`The worktree of task ${named(task)} is removed. Its patch is still in ${patch}`);

@@ -5,10 +5,15 @@ import { dataFolder } from "../../services/platform/private-files.ts";
 import type { OpenDatabase } from "../../services/store/sqlite/driver.ts";
 import { loadSqlite } from "../../services/store/sqlite/driver.ts";
 import { type CommandContext, command, EXIT, examples, printJson } from "../command.ts";
-import type { Check, Examined } from "../doctor/examined.ts";
+import {
+  type Check,
+  checkDatabase,
+  checkFolder,
+  checkProcesses,
+  checkServer,
+  type Examined,
+} from "../doctor/machine.ts";
 import { checkOpenCode, checkOptions } from "../doctor/opencode.ts";
-import { checkProcesses, checkServer } from "../doctor/processes.ts";
-import { checkDatabase, checkFolder } from "../doctor/storage.ts";
 import { sqliteRuntime } from "../task-database.ts";
 import type { Style, Terminal } from "../terminal.ts";
 
@@ -85,7 +90,6 @@ const show = (checks: readonly Check[], terminal: Terminal) => {
   }
 };
 
-/** `opencode-taskchart doctor`: looks for what is wrong, and says what to do. */
 export const doctorCommand = ({ terminal, end }: CommandContext) =>
   command("doctor", "look for what is wrong, and say what to do about it")
     .addHelpText(

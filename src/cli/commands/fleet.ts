@@ -1,17 +1,18 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { type CommandContext, DURATION, examples, withJson } from "../command.ts";
 
-const URL_OPTION = ["--url <url>", "the address of the NATS server, as in the option fleet.url"] as const;
-const CREDENTIALS = ["--credentials <file>", "the NATS credentials file; without it, it must let anybody in"] as const;
+/** Creates a command that asks the NATS server of a fleet. */
+const brokerCommand = (name: string, summary: string, description: string) =>
+  withJson(new Command(name).summary(summary).description(description))
+    .option("--url <url>", "the address of the NATS server, as in the option fleet.url")
+    .option("--credentials <file>", "the NATS credentials file; without it, it must let anybody in");
 
 const initCommand = ({ terminal }: CommandContext) =>
-  withJson(new Command("init"))
-    .summary("set a fleet up on a NATS server, or change its settings")
-    .description(
-      "Make the streams that a fleet needs on a NATS server with JetStream. Where they are there, change their settings; what is in them stays.",
-    )
-    .option(...URL_OPTION)
-    .option(...CREDENTIALS)
+  brokerCommand(
+    "init",
+    "set a fleet up on a NATS server, or change its settings",
+    "Make the streams that a fleet needs on a NATS server with JetStream. Where they are there, change their settings; what is in them stays.",
+  )
     .option(
       "--lease <duration>",
       "after how long a server that does not renew its leases counts as dead, so that others begin its tasks anew (default: 60s)",
@@ -34,18 +35,16 @@ ${examples(["fleet init --url nats://10.0.0.5:4222", "a fleet on one NATS server
     )
     .action(async (given) => {
       // With the client of NATS, which no other command loads.
-      const { initFleet } = await import("../fleet/actions.ts");
+      const { initFleet } = await import("../fleet/settings.ts");
       await initFleet(given, terminal);
     });
 
 const statusCommand = (context: CommandContext) =>
-  withJson(new Command("status"))
-    .summary("show what waits and what runs in a fleet, and which servers are present")
-    .description(
-      "Show the jobs that wait, the runs under way, the servers that are present and how much each works on, and how the fleet is set up.",
-    )
-    .option(...URL_OPTION)
-    .option(...CREDENTIALS)
+  brokerCommand(
+    "status",
+    "show what waits and what runs in a fleet, and which servers are present",
+    "Show the jobs that wait, the runs under way, the servers that are present and how much each works on, and how the fleet is set up.",
+  )
     .addHelpText(
       "after",
       `
@@ -53,20 +52,18 @@ Exit code: 0, or 1 where the fleet is not set up.
 ${examples(["fleet status --url nats://10.0.0.5:4222", "what goes on in the fleet"])}`,
     )
     .action(async (given) => {
-      const { showFleet } = await import("../fleet/actions.ts");
+      const { showFleet } = await import("../fleet/status.ts");
       await showFleet(given, context);
     });
 
 const limitCommand = ({ terminal }: CommandContext) =>
-  withJson(new Command("limit"))
-    .summary("limit how many tasks of a model are at work in a whole fleet")
-    .description(
-      "Limit how many tasks of a model are at work at once on all servers of a fleet together. Without a model, list the limits.",
-    )
+  brokerCommand(
+    "limit",
+    "limit how many tasks of a model are at work in a whole fleet",
+    "Limit how many tasks of a model are at work at once on all servers of a fleet together. Without a model, list the limits.",
+  )
     .argument("[model]", "the model, as provider/model")
     .argument("[limit]", "how many tasks at once, at least 1; none: any number")
-    .option(...URL_OPTION)
-    .option(...CREDENTIALS)
     .addHelpText(
       "after",
       `
@@ -79,20 +76,18 @@ ${examples(
 )}`,
     )
     .action(async (model, limit, given) => {
-      const { limitFleet } = await import("../fleet/actions.ts");
+      const { limitFleet } = await import("../fleet/settings.ts");
       await limitFleet({ model, limit, ...given }, terminal);
     });
 
 const drainCommand = ({ terminal }: CommandContext) =>
-  withJson(new Command("drain"))
-    .summary("make a server of a fleet take no more jobs")
-    .description(
-      "Make a server take no more jobs of others, so that it can be stopped once it has finished what it works on. Without a server, list those that take none.",
-    )
+  brokerCommand(
+    "drain",
+    "make a server of a fleet take no more jobs",
+    "Make a server take no more jobs of others, so that it can be stopped once it has finished what it works on. Without a server, list those that take none.",
+  )
     .argument("[server]", "the server's name, as fleet status shows it, or its id")
     .option("--undo", "make it take jobs again")
-    .option(...URL_OPTION)
-    .option(...CREDENTIALS)
     .addHelpText(
       "after",
       `
@@ -101,11 +96,10 @@ The credentials must permit to write the limits; those of the servers of the fle
 ${examples(["fleet drain desk --url nats://10.0.0.5:4222", "no more jobs for the server desk"])}`,
     )
     .action(async (server, given) => {
-      const { drainServer } = await import("../fleet/actions.ts");
+      const { drainServer } = await import("../fleet/settings.ts");
       await drainServer({ server, ...given }, terminal);
     });
 
-/** `opencode-taskchart fleet`: sets up and shows what servers share that take tasks from each other. */
 export const fleetCommand = (context: CommandContext) =>
   new Command("fleet")
     .summary("set up and see a fleet: servers that take tasks from each other")

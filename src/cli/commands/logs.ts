@@ -4,7 +4,7 @@ import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { hasEnded } from "../../task.ts";
 import { type CommandContext, CommandError, command, examples, printJson, TASK_ID, taskIdOf } from "../command.ts";
-import { openClient, received } from "../open-api.ts";
+import { openClient, received } from "../task-source.ts";
 import { clockTime, type Terminal } from "../terminal.ts";
 
 const INDENT = "  ";
@@ -84,7 +84,6 @@ const follow = async (client: StatusApiClient, id: string, terminal: Terminal): 
   }
 };
 
-/** `opencode-taskchart logs`: prints the conversation of a task. */
 export const logsCommand = ({ terminal }: CommandContext) =>
   command("logs", "print a task's conversation, as it happens if you like")
     .argument("<task-id>", TASK_ID)

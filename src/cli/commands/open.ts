@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { isOwnConnection } from "../../services/http/access/socket-owner.ts";
 import { LOOPBACK } from "../../services/http/loopback.ts";
 import { type CommandContext, CommandError, command, examples, printJson, TASK_ID, taskIdOf } from "../command.ts";
-import { openClient, received } from "../open-api.ts";
+import { openClient, received } from "../task-source.ts";
 
 /** Milliseconds that a browser gets to start and to ask for the page. */
 const BROWSER_TIMEOUT_MS = 30_000;
@@ -69,7 +69,6 @@ export const openInBrowser = async (
   }
 };
 
-/** `opencode-taskchart open`: opens the board in the browser, with the token that lets it act. */
 export const openCommand = ({ terminal }: CommandContext) =>
   command("open", "open the board in your browser, and let it act")
     .argument("[task-id]", `${TASK_ID}; without it, the board opens with all tasks`)

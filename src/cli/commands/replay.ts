@@ -16,12 +16,11 @@ import {
 } from "../command.ts";
 import { compareReplay, formatSteps } from "../format-replay.ts";
 import { journalOf, originLine, readExported, withJournals } from "../task-database.ts";
-import type { Terminal } from "../terminal.ts";
+import { resumedText, type Terminal } from "../terminal.ts";
 
 const headerLines = ({ taskId, snapshot }: Journal, terminal: Terminal): string[] => {
   const { facts, run } = snapshot.context;
-  const resumed = run.index === 0 ? "" : `, resumed ${run.index === 1 ? "once" : `${run.index} times`}`;
-  const words = `${taskId}: ${statusOf(snapshot)}, agent ${facts.agent}${resumed}`;
+  const words = `${taskId}: ${statusOf(snapshot)}, agent ${facts.agent}${resumedText(run.index)}`;
   return [terminal.style("bold", toSingleLine(facts.description)), toSingleLine(words)];
 };
 
@@ -30,12 +29,9 @@ const costLines = (usage: Usage | undefined): string[] => {
   return cost === undefined ? [] : [`Cost, with its subtasks: ${cost}.`];
 };
 
-/** What is wanted of a replay beside its steps. */
 interface Wanted {
   json: boolean;
-  /** The event before which it stops. */
   until?: string | undefined;
-  /** Whether it goes on event by event. */
   step: boolean;
 }
 
@@ -65,7 +61,7 @@ const show = async (journal: Journal, more: string[], context: CommandContext, {
     return stepThrough(walked, until, terminal, compare);
   }
   if (until !== undefined) {
-    const { showPosition } = await import("../replay-position.ts");
+    const { showPosition } = await import("../step-replay.ts");
     return showPosition(walked, journal, until, context, json);
   }
   const lines = compare();
@@ -82,7 +78,6 @@ const show = async (journal: Journal, more: string[], context: CommandContext, {
   terminal.print(...formatSteps(steps, terminal), "", ...lines);
 };
 
-/** `opencode-taskchart replay`: replays a task's journal and compares it with the stored snapshot. */
 export const replayCommand = (context: CommandContext) =>
   command("replay", "replay a task's journal, and compare it with what is stored")
     .argument("[task-id]", TASK_ID)

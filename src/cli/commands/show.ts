@@ -4,11 +4,12 @@ import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { formatUsage, shortTime } from "../../services/text/amounts.ts";
 import { modelName, otherServer } from "../../services/text/model-and-server.ts";
 import { overlapSummary } from "../../services/text/overlap-text.ts";
-import { receiptLines, receiptSummary } from "../../services/text/receipt-text.ts";
-import { whyIncomplete } from "../../services/text/result-text.ts";
-import { runTime } from "../../services/text/task-state.ts";
+import { answerLine } from "../../services/text/request-text.ts";
+import { receiptLines, receiptSummary, whyIncomplete } from "../../services/text/result-text.ts";
+import { runTime, waitText } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import {
+  CALLED_AS,
   type CommandContext,
   CommandError,
   command,
@@ -18,21 +19,14 @@ import {
   TASK_ID,
   taskIdOf,
 } from "../command.ts";
-import { readTask } from "../read-tasks.ts";
-import { stateCell } from "../task-table.ts";
-import { dateTime, type Terminal } from "../terminal.ts";
-import { answerLines, whyLine } from "./why.ts";
+import { liveTasks, openClient, readTask, received } from "../task-source.ts";
+import { byUrgency, stateCell } from "../task-table.ts";
+import { count, dateTime, resumedText, type Terminal } from "../terminal.ts";
 
 /** Lines of a text that are shown; `--full` shows all. */
 const SHOWN_LINES = 8;
 
 const LABEL = "started ".length;
-
-/** A label, and the lines beside it. */
-interface Field {
-  label: string;
-  lines: string[];
-}
 
 const textLines = (text: string, columns: number, isFull: boolean): string[] => {
   const lines = text
@@ -43,69 +37,65 @@ const textLines = (text: string, columns: number, isFull: boolean): string[] => 
   return isFull || left <= 1 ? lines : [...lines.slice(0, SHOWN_LINES), `… ${left} more lines: --full shows them`];
 };
 
-const usageText = (task: ApiTask): string[] => {
+const usageText = (task: ApiTask): string | undefined => {
   const own = formatUsage(task.progress);
   const all = formatUsage(task.usage);
-  if (all === undefined) return [];
-  return [task.childTaskIds.length > 0 && all !== own ? `${all}, with its subtasks; ${own ?? "nothing"} itself` : all];
+  return all === undefined || task.childTaskIds.length === 0 || all === own
+    ? all
+    : `${all}, with its subtasks; ${own ?? "nothing"} itself`;
 };
 
-const sharedText = ({ progress, parentSessionID }: ApiTask): string[] => {
-  const summary = overlapSummary(progress.overlaps, parentSessionID);
-  return summary === undefined ? [] : [summary.replace(/^Files shared with other agents: /, "")];
-};
-
-const serverText = (task: ApiTask): string[] => {
-  const server = otherServer(task);
-  return server === undefined ? [] : [`${server}, another one of the fleet`];
-};
-
-const toolsText = ({ progress: { toolCalls, toolCallsByName, lastTools } }: ApiTask): string[] => {
-  if (toolCalls === 0) return [];
+const toolsText = ({ progress: { toolCalls, toolCallsByName, lastTools } }: ApiTask): string | undefined => {
+  if (toolCalls === 0) return undefined;
   const byName = Object.entries(toolCallsByName)
     .sort(([, one], [, other]) => other - one)
-    .map(([name, count]) => `${name} ${count}`);
+    .map(([name, calls]) => `${name} ${calls}`);
   const last = lastTools.at(-1);
-  return [`${toolCalls} ${toolCalls === 1 ? "call" : "calls"}: ${byName.join(", ")}${last ? `; last ${last}` : ""}`];
+  return `${count(toolCalls, "call")}: ${byName.join(", ")}${last ? `; last ${last}` : ""}`;
 };
 
-const fieldsOf = (task: ApiTask, isLive: boolean, isFull: boolean, columns: number): Field[] => {
-  const resumed =
-    task.resumeCount === 0 ? "" : `, resumed ${task.resumeCount === 1 ? "once" : `${task.resumeCount} times`}`;
+/** Returns what is shown of a task: labels, each with the lines beside it. */
+const fieldsOf = (
+  task: ApiTask,
+  isLive: boolean,
+  isFull: boolean,
+  columns: number,
+): [label: string, lines: string[]][] => {
+  const fields: [string, string[]][] = [];
+  const line = (label: string, value: string | undefined) => {
+    if (value !== undefined) fields.push([label, wrap(toSingleLine(value), columns)]);
+  };
+  const text = (label: string, value: string | undefined) => {
+    if (value) fields.push([label, textLines(value, columns, isFull)]);
+  };
+  if (isLive && !hasEnded(task)) {
+    line("why", whyLine(task, Date.now()));
+    fields.push(["answer", answerLines(task)]);
+  }
+  text("error", task.error && `${task.error.kind}: ${task.error.message}`);
+  line("agent", `${task.agent}${task.model ? `, ${modelName(task.model)}` : ""}${task.isForked ? ", a fork" : ""}`);
+  const server = otherServer(task);
+  line("server", server && `${server}, another one of the fleet`);
+  line("started", `${dateTime(Date.parse(task.startedAt))} by ${task.author}${resumedText(task.resumeCount)}`);
   const time = shortTime(runTime(task, Date.now()));
-  const began = dateTime(Date.parse(task.startedAt));
-  const text = (label: string, value: string | undefined): Field[] =>
-    value === undefined || value === "" ? [] : [{ label, lines: textLines(value, columns, isFull) }];
-  const line = (label: string, values: string[]): Field[] =>
-    values.length === 0 ? [] : [{ label, lines: values.flatMap((value) => wrap(toSingleLine(value), columns)) }];
+  line(hasEnded(task) ? "took" : "runs for", isLive || hasEnded(task) ? time : `${time}, if it still runs`);
+  line("used", usageText(task));
+  line("tools", toolsText(task));
+  line("observed", task.receipt && receiptSummary(task.receipt).replace(/^Observed: /, ""));
+  const shared = overlapSummary(task.progress.overlaps, task.parentSessionID);
+  line("shared", shared?.replace(/^Files shared with other agents: /, ""));
+  line("parent", task.parentTaskId === undefined ? task.parentSessionID : `task ${task.parentTaskId}`);
+  line("batch", task.batchId);
+  line("subtasks", task.childTaskIds.length > 0 ? task.childTaskIds.join(" ") : undefined);
+  line("folder", task.directory);
+  line("worktree", task.worktree?.directory);
+  text("prompt", task.prompt);
   const incomplete = whyIncomplete(task);
-  const plain = (label: string, lines: string[]): Field[] => (lines.length === 0 ? [] : [{ label, lines }]);
-  return [
-    ...(isLive && !hasEnded(task)
-      ? [...line("why", [whyLine(task, Date.now())]), ...plain("answer", answerLines(task))]
-      : []),
-    ...text("error", task.error && `${task.error.kind}: ${task.error.message}`),
-    ...line("agent", [
-      `${task.agent}${task.model ? `, ${modelName(task.model)}` : ""}${task.isForked ? ", a fork" : ""}`,
-    ]),
-    ...line("server", serverText(task)),
-    ...line("started", [`${began} by ${task.author}${resumed}`]),
-    ...line(hasEnded(task) ? "took" : "runs for", [isLive || hasEnded(task) ? time : `${time}, if it still runs`]),
-    ...line("used", usageText(task)),
-    ...line("tools", toolsText(task)),
-    ...line("observed", task.receipt ? [receiptSummary(task.receipt).replace(/^Observed: /, "")] : []),
-    ...line("shared", sharedText(task)),
-    ...line("parent", [task.parentTaskId === undefined ? task.parentSessionID : `task ${task.parentTaskId}`]),
-    ...line("batch", [task.batchId]),
-    ...line("subtasks", task.childTaskIds.length > 0 ? [task.childTaskIds.join(" ")] : []),
-    ...line("folder", [task.directory]),
-    ...line("worktree", task.worktree ? [task.worktree.directory] : []),
-    ...text("prompt", task.prompt),
-    ...line("note", incomplete === undefined ? [] : [`The result ${incomplete}.`]),
-    ...text("result", task.result),
-    // Not the result: what was written last before a message without text.
-    ...text("earlier", task.earlierText),
-  ];
+  line("note", incomplete && `The result ${incomplete}.`);
+  text("result", task.result);
+  // Not the result: what was written last before a message without text.
+  text("earlier", task.earlierText);
+  return fields;
 };
 
 const headLines = (task: ApiTask, { style }: Terminal): string[] => {
@@ -121,7 +111,7 @@ const show = (task: ApiTask, isLive: boolean, isFull: boolean, terminal: Termina
   const columns = Math.max(20, terminal.columns - LABEL - 2);
   terminal.print(
     ...headLines(task, terminal),
-    ...fieldsOf(task, isLive, isFull, columns).flatMap(({ label, lines }) =>
+    ...fieldsOf(task, isLive, isFull, columns).flatMap(([label, lines]) =>
       lines.map((line, index) =>
         index > 0 && line === "" ? "" : `${terminal.style("dim", (index === 0 ? label : "").padEnd(LABEL))}  ${line}`,
       ),
@@ -129,7 +119,6 @@ const show = (task: ApiTask, isLive: boolean, isFull: boolean, terminal: Termina
   );
 };
 
-/** `opencode-taskchart show`: shows one task. */
 export const showCommand = ({ terminal }: CommandContext) =>
   command("show", "show a task's state, what it used, its prompt and its result")
     .argument("<task-id>", TASK_ID)
@@ -161,7 +150,6 @@ const printReceipt = (task: ApiTask, receipt: NonNullable<ApiTask["receipt"]>, t
   );
 };
 
-/** `opencode-taskchart receipt`: shows what was observed of a task's newest run. */
 export const receiptCommand = ({ terminal }: CommandContext) =>
   command(
     "receipt",
@@ -178,4 +166,54 @@ export const receiptCommand = ({ terminal }: CommandContext) =>
       if (!task.receipt) throw new CommandError(whyNone(task));
       if (json) return printJson(terminal, task.receipt);
       printReceipt(task, task.receipt, terminal);
+    });
+
+/** What `--json` prints of a task. */
+const reasonOf = ({ sessionID, status, state, waiting, queue, server, attention, why, error }: ApiTask) => ({
+  sessionID,
+  status,
+  state,
+  waiting,
+  queue,
+  server,
+  attention,
+  why,
+  error,
+});
+
+/** Describes in a sentence what a task waits for, since when, and who or what moves it. `now` is epoch milliseconds. */
+const whyLine = (task: ApiTask, now: number): string => {
+  if (task.error) return `It ended in an error: ${toSingleLine(task.error.message)}`;
+  if (hasEnded(task)) return `It waits for nothing: it is ${toSingleLine(task.status)}.`;
+  const reason = waitText(task, now) ?? task.why;
+  if (reason === undefined)
+    return "No process supervises it at the moment: it goes on when its project is opened in OpenCode.";
+  return `Waits for ${toSingleLine(reason)}.`;
+};
+
+/** Returns the command lines that answer what a task asks. They are not wrapped, so that they can be copied. */
+const answerLines = ({ attention }: ApiTask): string[] =>
+  (attention?.requests ?? []).map((request) => answerLine(CALLED_AS, request));
+
+const printReasons = (tasks: readonly ApiTask[], terminal: Terminal) => {
+  const now = Date.now();
+  for (const task of tasks.toSorted(byUrgency)) {
+    terminal.print(
+      terminal.style("bold", named(task)),
+      ...wrap(whyLine(task, now), terminal.columns - 2).map((line) => `  ${line}`),
+      ...answerLines(task).map((line) => `  ${terminal.style("dim", "answer with:")} ${line}`),
+    );
+  }
+};
+
+export const whyCommand = ({ terminal }: CommandContext) =>
+  command("why", "say what a task waits for, since when, and what will move it")
+    .argument("[task-id]", `${TASK_ID}; without it, all tasks that have not ended`)
+    .addHelpText("after", `\nOpenCode must be running.\n${examples(["why", "all tasks"], ["why 4f5c9a", "one task"])}`)
+    .action(async (id, { json, data }) => {
+      const client = openClient(data);
+      const tasks = id === undefined ? await liveTasks(client) : [received(await client.task(taskIdOf(id)))];
+      if (json) return printJson(terminal, tasks.map(reasonOf));
+      if (tasks.length === 0) return terminal.print("No task is under way.");
+      printReasons(tasks, terminal);
     });

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import manifest from "../../../package.json" with { type: "json" };
 import { Options, readOptions } from "../../options.ts";
 import { errorMessage } from "../../services/platform/log.ts";
-import type { Check, Examined } from "./examined.ts";
+import type { Check, Examined } from "./machine.ts";
 
 const run = promisify(execFile);
 

@@ -12,7 +12,6 @@ import {
 import { errorMessage } from "../../services/platform/log.ts";
 import { CommandError, EXIT, PROGRAM } from "../command.ts";
 
-/** Which broker a command line names. */
 export interface GivenBroker {
   url?: string | undefined;
   credentials?: string | undefined;

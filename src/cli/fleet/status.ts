@@ -6,11 +6,10 @@ import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 import { type CommandContext, EXIT, PROGRAM, printJson } from "../command.ts";
-import { type Column, formatTable, type TableRow } from "../table.ts";
+import { type Column, formatTable, type TableRow } from "../task-table.ts";
 import type { Terminal } from "../terminal.ts";
-import { limitLines } from "./fleet-limits.ts";
-import { settingsText } from "./init.ts";
 import { type GivenBroker, type ReachedBroker, withBroker } from "./reach-broker.ts";
+import { limitLines, settingsText } from "./settings.ts";
 
 /** A server that works for others. */
 export interface ServerStatus {
@@ -125,7 +124,7 @@ const missingLines = (missing: readonly string[], url: string): string[] => {
     : [`The fleet is not set up: ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing. ${advice}`];
 };
 
-/** Formats how a fleet stands. `now` is epoch milliseconds. */
+/** Formats the status of a fleet. `now` is epoch milliseconds. */
 export const statusLines = (status: FleetStatus, screen: Terminal, now: number): string[] => {
   const { url, version, missing, settings, limits = {}, drained = [], pools, runs, servers, notAsked } = status;
   const table = (columns: readonly Column[], rows: TableRow[]): string[] =>
@@ -171,7 +170,6 @@ const readStatus = async (broker: ReachedBroker): Promise<FleetStatus> => {
   return { url, version, ...overview, servers, ...(isAsked ? {} : { notAsked: presences }) };
 };
 
-/** `opencode-taskchart fleet status`. */
 export const showFleet = async (
   { json, ...given }: GivenBroker & { json?: true | undefined },
   { terminal, end }: CommandContext,

@@ -1,4 +1,5 @@
 import { statePaths } from "../../machines/chart.ts";
+import { randomUUID } from "node:crypto";
 import { chartsAsJson } from "../../machines/chart-json.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
@@ -8,7 +9,8 @@ import { type Clock, sleep } from "../platform/clock.ts";
 import type { CommandOutcome, CountedTask, RemoteCommand, TaskRecord } from "../store/store.ts";
 import { usageWith, withAwaitedTasks, withSilentSupervisor } from "../store/task-usage.ts";
 import { outOfFleet } from "../text/model-and-server.ts";
-import { waitReason } from "../text/waiting-text.ts";
+import { waitReason } from "../text/task-state.ts";
+import { worktreesFolder } from "../worktrees/folders.ts";
 import { type ApiTask, briefTask } from "./contract/api-task.ts";
 import type { ApiFleet } from "./contract/schemas.ts";
 import {
@@ -17,7 +19,8 @@ import {
   SourceUnavailable,
   type StatusSource,
 } from "./contract/status-source.ts";
-import type { OpenDirectories, OpenDirectory } from "./open-directories.ts";
+import { type StatusServer, type StatusServerOptions, startStatusServer } from "./server/status-server.ts";
+import type { OpenDirectories, OpenDirectory } from "./status-api.ts";
 import { createWorktreeChanges } from "./worktree-changes.ts";
 
 /** Milliseconds between checks for the outcome of a command. */
@@ -261,3 +264,29 @@ export const createEngineSource = (
     onChange: directories.onChange,
   };
 };
+
+/** What the status API is served from. */
+export interface StatusApiOptions extends Omit<StatusServerOptions, "source"> {
+  directories: OpenDirectories;
+  readDirectories: ReadDirectories;
+}
+
+/**
+ * Serves the status API of all open directories, see `startStatusServer`. This file is the only way to the server and to
+ * its libraries, half of all the code: it is imported when the server is started, which is after OpenCode has.
+ */
+export const serveStatusApi = ({
+  directories,
+  readDirectories,
+  ...options
+}: StatusApiOptions): Promise<StatusServer | undefined> =>
+  startStatusServer({
+    ...options,
+    source: createEngineSource(
+      directories,
+      options.clock,
+      randomUUID,
+      worktreesFolder(options.folder),
+      readDirectories,
+    ),
+  });

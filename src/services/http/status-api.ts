@@ -1,32 +1,113 @@
-import { randomUUID } from "node:crypto";
-import type { ReadDirectories } from "../host/directories.ts";
-import { worktreesFolder } from "../worktrees/folders.ts";
-import { createEngineSource } from "./engine-source.ts";
-import type { OpenDirectories } from "./open-directories.ts";
-import { type StatusServer, type StatusServerOptions, startStatusServer } from "./server/status-server.ts";
+import type { Options } from "../../options.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Host } from "../host/host.ts";
+import { createRecorder, createStatelyRecorder, type Recording } from "../inspection/recorders.ts";
+import type { Clock } from "../platform/clock.ts";
+import { createListeners } from "../platform/listeners.ts";
+import type { Log } from "../platform/log.ts";
+import type { Store } from "../store/store.ts";
+import type { LivePage } from "./pages.ts";
 
-/** What the status API is served from. */
-export interface StatusApiOptions extends Omit<StatusServerOptions, "source"> {
-  directories: OpenDirectories;
-  readDirectories: ReadDirectories;
+/** One directory that OpenCode has open in this process. */
+export interface OpenDirectory {
+  engine: Engine;
+  store: Store;
+  host: Host;
 }
 
+/** The directories that are open in this process. */
+export type OpenDirectories = ReturnType<typeof createOpenDirectories>;
+
+export const createOpenDirectories = () => {
+  const directories = new Set<OpenDirectory>();
+  const changes = createListeners();
+  return {
+    all: (): readonly OpenDirectory[] => [...directories],
+    /** Adds a directory; returns a function that removes it. */
+    add: (directory: OpenDirectory) => {
+      directories.add(directory);
+      const unsubscribe = directory.engine.subscribe(changes.notify);
+      return () => {
+        unsubscribe();
+        directories.delete(directory);
+      };
+    },
+    /** Calls the listener after each change of a task in any of them; returns a function that removes it. */
+    onChange: changes.add,
+  };
+};
+
 /**
- * Serves the status API of all open directories, see `startStatusServer`. This file is the only way to the server and to
- * its libraries, half of all the code: it is imported when the server is started, which is after OpenCode has.
+ * Milliseconds from the permission to start to the start. Loading a server's code and opening its port takes longer than all
+ * else that the plugin does at its start, and OpenCode is at its busiest until it has made its first model request.
  */
-export const serveStatusApi = ({
-  directories,
-  readDirectories,
-  ...options
-}: StatusApiOptions): Promise<StatusServer | undefined> =>
-  startStatusServer({
-    ...options,
-    source: createEngineSource(
-      directories,
-      options.clock,
-      randomUUID,
-      worktreesFolder(options.folder),
-      readDirectories,
-    ),
-  });
+const START_AFTER_MS = 2_000;
+
+/**
+ * Creates a server that is started a moment after it may be, or as soon as somebody needs it.
+ * @param serve starts it; resolves to undefined where there is none
+ */
+export const createDelayedServer = (clock: Clock, serve: () => Promise<{ stop(): Promise<void> } | undefined>) => {
+  let serving: ReturnType<typeof serve> | undefined;
+  /** Set while the start is permitted and has not happened. */
+  let cancelTimer: (() => void) | undefined;
+
+  const start = () => {
+    cancelTimer?.();
+    cancelTimer = undefined;
+    serving = serve();
+  };
+
+  return {
+    /** Permits the start. */
+    permit: () => {
+      cancelTimer = clock.after(START_AFTER_MS, start);
+    },
+    /** Starts the server, if it may be, and resolves when it serves or has failed to. Resolves at once if it may not be. */
+    ready: async () => {
+      if (cancelTimer) start();
+      await serving;
+    },
+    /** Stops the server, or cancels its start. */
+    stop: async () => {
+      cancelTimer?.();
+      cancelTimer = undefined;
+      await (await serving)?.stop();
+    },
+  };
+};
+
+/** The recording of a directory, and the path of the page that shows it. */
+interface LiveRecording extends Recording {
+  path: LivePage["path"];
+}
+
+/** Creates the live view of this process's charts. `page` reads the HTML of a page that the build has made. */
+export const createLiveCharts = (clock: Clock, page: (name: "live" | "stately") => string) => {
+  const recorder = createRecorder(clock);
+  const stately = createStatelyRecorder();
+  return {
+    /** The pages, each of which shows the directories that have it switched on. */
+    pages: [
+      {
+        path: "/inspect",
+        source: recorder,
+        howToSwitchOn: 'set the option "inspect" to true',
+        html: () => page("live"),
+      },
+      {
+        path: "/inspect/stately",
+        source: stately,
+        howToSwitchOn: 'set the option "inspect" to "stately"',
+        html: () => page("stately"),
+        frames: "https://stately.ai",
+      },
+    ] satisfies LivePage[],
+    /** Starts to record a directory as its option `inspect` says. Returns undefined when the option is off. */
+    record: (option: Options["inspect"], directory: string, log: Log): LiveRecording | undefined => {
+      if (option === false) return undefined;
+      if (option === "stately") return { ...stately.record(log), path: "/inspect/stately" };
+      return { ...recorder.record(directory), path: "/inspect" };
+    },
+  };
+};

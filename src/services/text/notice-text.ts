@@ -7,8 +7,14 @@ import { duration, formatUsageWithin } from "./amounts.ts";
 import { wentOn } from "./model-and-server.ts";
 import { overlapSummary } from "./overlap-text.ts";
 import { join, LINE_END, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
-import { receiptSummary } from "./receipt-text.ts";
-import { EARLIER_TEXT, fenceResult, incompleteInShort, quoteError, whyIncomplete } from "./result-text.ts";
+import {
+  EARLIER_TEXT,
+  fenceResult,
+  incompleteInShort,
+  quoteError,
+  receiptSummary,
+  whyIncomplete,
+} from "./result-text.ts";
 
 /** The names of the tools that an agent has, for texts that say what to do next; undefined where it has no such tool. */
 export interface ToolNames {
@@ -51,11 +57,9 @@ interface NoticeCost {
   delivered: Usage;
   /** The batch that all of them belong to; undefined if they belong to several. */
   batch: Usage | undefined;
-  /** All tasks of the parent. */
   session: Usage;
 }
 
-/** Settings that change the wording of notices. */
 export interface NoticeStyle {
   tools: ToolNames;
   /** Longer results are cut, in characters; the notice names the tool call that reads the whole result, if there is one. */

@@ -10,7 +10,6 @@ export interface OverlapLine {
   did: Overlap["did"];
   /** What the agent itself did; absent where the overlap is between two others. */
   you?: Overlap["did"];
-  /** The second of two others. */
   also?: { by: string; did: Overlap["did"] };
 }
 

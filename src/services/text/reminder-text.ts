@@ -3,7 +3,7 @@ import { duration } from "./amounts.ts";
 import type { ToolNames } from "./notice-text.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 import { attentionSummary, SHORT_CHARS } from "./request-text.ts";
-import { queueSummary } from "./waiting-text.ts";
+import { queueSummary } from "./task-state.ts";
 
 /** Ended tasks that are listed. Older ones are only counted: an agent seldom needs more of them. */
 const MAX_ENDED = 20;

@@ -1,6 +1,7 @@
-import type { Incompleteness } from "../../receipt.ts";
+import type { Incompleteness, RanCommand, Receipt, WrittenFile } from "../../receipt.ts";
 import type { RunAnswer } from "../../task.ts";
-import { join, lines, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
+import { duration } from "./amounts.ts";
+import { join, lines, nameOf, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
 
 const REASONS: Record<Incompleteness, OwnText> = {
   length: own`is cut: the model reached the limit of its output in the middle of the answer`,
@@ -53,3 +54,136 @@ export const quoteError = ({ name, message }: { name: string; message: string },
 
 /** What stands in place of a result where the message that ended the run has no text. */
 export const EARLIER_TEXT = "What the agent had written last before that, which is not its result";
+
+/** Characters of a command where it stands beside others. */
+const COMMAND_CHARS = 100;
+
+/** Entries of a list that stand on one line. */
+const MOST = 10;
+
+const plural = (count: number, word: "tool call" | "file" | "command"): OwnText =>
+  count === 1 ? own`1 ${word}` : own`${count} ${word}s`;
+
+/** Joins the first entries, and says how many more there are. */
+const listed = (entries: readonly OwnText[], omitted: number): OwnText => {
+  const hidden = omitted + Math.max(0, entries.length - MOST);
+  return join([...entries.slice(0, MOST), hidden > 0 ? own`${hidden} more` : undefined], ", ");
+};
+
+const callsIn = ({ tools }: Receipt): number => tools.reduce((sum, { calls }) => sum + calls, 0);
+
+const toolsText = (receipt: Receipt): OwnText =>
+  listed(
+    receipt.tools.map(({ tool, calls, failed }) =>
+      failed === 0 ? own`${nameOf(tool)} ${calls}` : own`${nameOf(tool)} ${calls} (${failed} failed)`,
+    ),
+    0,
+  );
+
+/** How many lines all of them gained and lost; nothing where that is not known of each. */
+const lineCounts = (files: readonly WrittenFile[]): OwnText => {
+  if (files.some(({ added, removed }) => added === undefined || removed === undefined)) return own``;
+  const added = files.reduce((sum, file) => sum + (file.added ?? 0), 0);
+  const removed = files.reduce((sum, file) => sum + (file.removed ?? 0), 0);
+  return own` (+${added} −${removed} lines)`;
+};
+
+const filesText = ({ files, omitted }: Receipt): OwnText | undefined => {
+  const count = files.length + omitted.files;
+  if (count === 0) return undefined;
+  return own`${plural(count, "file")} written${omitted.files > 0 ? own`` : lineCounts(files)}`;
+};
+
+const hasFailed = ({ exit, end }: RanCommand): boolean => exit !== 0 || end !== "exited";
+
+const commandsText = ({ commands, omitted }: Receipt): OwnText | undefined => {
+  const count = commands.length + omitted.commands;
+  const failed = commands.filter(hasFailed).length;
+  if (count === 0) return undefined;
+  return failed === 0 ? plural(count, "command") : own`${plural(count, "command")} (${failed} failed)`;
+};
+
+/** What the newest run of tests shows: earlier ones may have been mended. */
+const testsText = ({ commands }: Receipt): OwnText => {
+  const newest = commands.findLast(({ tests }) => tests !== undefined);
+  if (!newest?.tests) return own`no tests were seen to run`;
+  const command = quoteLine(newest.command, COMMAND_CHARS);
+  if (newest.tests === "unclear") return own`tests ran, with an outcome that is not clear: ${command}`;
+  return own`tests ${newest.tests}: ${command}`;
+};
+
+/** How the gate ended, which the plugin ran itself. */
+const gateText = ({ gate }: Receipt): OwnText | undefined => {
+  if (!gate) return undefined;
+  const times = gate.runs > 1 ? own` at run ${gate.runs}` : own``;
+  const how = gate.end === "exited" ? own`with exit code ${gate.exit ?? 0}` : own`${GATE_ENDS[gate.end]}`;
+  return gate.exit === 0
+    ? own`gate passed${times}: ${quoteLine(gate.command, COMMAND_CHARS)}`
+    : own`gate failed${times}, ${how}: ${quoteLine(gate.command, COMMAND_CHARS)}`;
+};
+
+const GATE_ENDS = { timedOut: "at its time limit", notRun: "since it could not be run" } as const;
+
+const partOf = ({ isWhole }: Receipt): OwnText => (isWhole ? own`` : own` (only part of the run could be observed)`);
+
+/** Writes in one line what was observed of a run. */
+export const receiptSummary = (receipt: Receipt): OwnText => {
+  const calls = callsIn(receipt);
+  if (calls === 0) return own`Observed: ${join([own`no tool was called`, gateText(receipt)], "; ")}${partOf(receipt)}.`;
+  const facts = [
+    own`${plural(calls, "tool call")}: ${toolsText(receipt)}`,
+    filesText(receipt),
+    commandsText(receipt),
+    testsText(receipt),
+    gateText(receipt),
+  ];
+  return own`Observed: ${join(facts, "; ")}${partOf(receipt)}.`;
+};
+
+const fileText = (file: WrittenFile): OwnText => own`${file.change} ${nameOf(file.path)}${lineCounts([file])}`;
+
+const ENDS = { timedOut: "ended at the tool's time limit", aborted: "aborted" } as const;
+
+/** Writes a command with how it ended, on one line. */
+const commandText = ({ command, exit, end, tests }: RanCommand): OwnText => {
+  const ended = exit !== undefined ? own`exit code ${exit}` : end === "exited" ? own`no exit code` : own`${ENDS[end]}`;
+  const verdict = tests === "unclear" ? own`, tests: not clear` : tests ? own`, tests ${tests}` : own``;
+  return own`${quoteLine(command)}: ${ended}${verdict}`;
+};
+
+/** Writes the lists of a receipt, a line each. What is empty is left out, but that no tool was called, or no tests ran, is said. */
+export const receiptLines = (receipt: Receipt): OwnText[] => {
+  const { files, otherFiles, commands, omitted, filesRead, workedMs, waitedMs } = receipt;
+  const calls = callsIn(receipt);
+  const times = own`Time: worked for ${duration(workedMs)}, waited for ${duration(waitedMs)}`;
+  const gate = gateText(receipt);
+  const gated = gate ? [own`Checked by a command: ${gate}`] : [];
+  const incomplete = whyIncomplete(receipt);
+  const whole = [
+    ...(incomplete ? [own`The result ${incomplete}.`] : []),
+    ...(receipt.isWhole ? [] : [own`Only part of the run could be observed.`]),
+  ];
+  if (calls === 0) return [own`No tool was called.`, ...gated, times, ...whole];
+  const omittedCommands = omitted.commands > 0 ? [own`- ${omitted.commands} older ones`] : [];
+  return [
+    own`Tool calls: ${toolsText(receipt)}`,
+    ...(filesRead > 0 ? [own`Files read: ${filesRead}`] : []),
+    ...(files.length > 0 ? [own`Files written: ${listed(files.map(fileText), omitted.files)}`] : []),
+    ...(otherFiles.length > 0
+      ? [
+          own`Also changed meanwhile, by a command or by somebody else: ${listed(otherFiles.map(nameOf), omitted.otherFiles)}`,
+        ]
+      : []),
+    ...(commands.length > 0
+      ? [own`Commands:`, ...omittedCommands, ...commands.map((command) => own`- ${commandText(command)}`)]
+      : []),
+    ...(commands.some(({ tests }) => tests !== undefined) ? [] : [own`No tests were seen to run.`]),
+    ...gated,
+    times,
+    ...whole,
+  ];
+};
+
+/** Writes a receipt for an agent that reads a task's result. */
+export const receiptReport = (receipt: Receipt): OwnText =>
+  lines("Observed, whatever the result says:", ...receiptLines(receipt).map((line) => own`  ${line}`));

@@ -14,11 +14,8 @@ import {
   quoteLine,
 } from "./own-text.ts";
 
-/** Selects a part of a conversation. */
 export interface TranscriptOptions {
-  /** Only messages after this one. */
   sinceMessageId: string | undefined;
-  /** Maximum number of messages. */
   messageLimit: number;
   includeToolResults: boolean;
 }

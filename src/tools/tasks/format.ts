@@ -2,16 +2,16 @@ import { duration, formatUsage, formatUsageWithin } from "../../services/text/am
 import { modelName, wentOn } from "../../services/text/model-and-server.ts";
 import { overlapSummary, sharedFiles } from "../../services/text/overlap-text.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
-import { receiptReport } from "../../services/text/receipt-text.ts";
 import { attentionSummary, SHORT_CHARS } from "../../services/text/request-text.ts";
 import {
   EARLIER_TEXT,
   fenceResult,
   incompleteInShort,
   quoteError,
+  receiptReport,
   whyIncomplete,
 } from "../../services/text/result-text.ts";
-import { queueSummary, waitText } from "../../services/text/waiting-text.ts";
+import { queueSummary, waitText } from "../../services/text/task-state.ts";
 import { worktreeReport } from "../../services/text/worktree-text.ts";
 import {
   addUp,

@@ -5,7 +5,7 @@ import { runsHere } from "../../services/text/model-and-server.ts";
 import type { ToolNames } from "../../services/text/notice-text.ts";
 import { join, nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
 import type { TranscriptOptions } from "../../services/text/transcript.ts";
-import { queueSummary } from "../../services/text/waiting-text.ts";
+import { queueSummary } from "../../services/text/task-state.ts";
 import { whyKept } from "../../services/text/worktree-text.ts";
 import { hasEnded, type ListedTask, type Task, type TaskWithUsage } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";

@@ -11,12 +11,16 @@ export interface Segment {
   bold?: boolean;
 }
 
-/** One line on the screen. */
 export interface Line {
   segments: Segment[];
   /** The task that it is about: a click opens its session. */
   taskId?: string;
 }
+
+export const muted = (text: string): Segment => ({ text, tone: "muted" });
+
+/** Returns what stands before a task that has so many of its ancestors in the list. */
+export const branchOf = (depth: number): Segment => muted(depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `);
 
 /** Returns a text in one line of at most that many columns; one that is longer ends with `…`. */
 export const cutText = (text: string, columns: number): string => cut(toSingleLine(text), columns);

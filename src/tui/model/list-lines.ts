@@ -1,23 +1,22 @@
-import type { ApiFleet } from "../../client/api-types.ts";
+import type { ApiFleet, ApiTask } from "../../client/api-types.ts";
 import { columnsOf } from "../../services/platform/columns.ts";
 import { dollars, shortTime } from "../../services/text/amounts.ts";
-import { fleetProblem, fleetSummary } from "../../services/text/fleet-summary.ts";
+import { fleetProblem, fleetSummary } from "../../services/text/model-and-server.ts";
 import { runTime } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
-import { cutText, type Line, type Segment, spread, warningLines } from "./line.ts";
+import { branchOf, cutText, type Line, muted, type Segment, spread, warningLines } from "./line.ts";
 import { ACTION_KEYS, type ListState, placeOf, refusalOf } from "./list-state.ts";
-import { countSegments, inCents, summarize } from "./status-line.ts";
-import { type PanelTask, type Row, rowsOf, standingOf } from "./tasks.ts";
+import { countSegments, inCents, summarize } from "./panel-lines.ts";
+import { type Row, rowStatusOf, rowsOf } from "./tasks.ts";
 
 /** The tasks of the list, by where they belong. */
 export interface ListedTasks {
   /** Of the conversation that is shown, in the order of their launch. */
-  here: readonly PanelTask[];
+  here: readonly ApiTask[];
   /** Of the other conversations; of all where none is shown. */
-  elsewhere: readonly PanelTask[];
+  elsewhere: readonly ApiTask[];
 }
 
-/** A row of the list. */
 export interface ListRow extends Row {
   isHere: boolean;
 }
@@ -32,7 +31,6 @@ export const listRows = ({ here, elsewhere }: ListedTasks, { query }: ListState)
     ...rowsOf(elsewhere).map((row) => ({ ...row, isHere: false })),
   ].filter((row) => matches(row, query.trim()));
 
-/** How the list is to be written. */
 export interface ListLayout {
   columns: number;
   /** Rows of tasks that are shown at once. */
@@ -44,8 +42,6 @@ export interface ListLayout {
   /** What is known of the fleet: stands below the list. Undefined: nothing. */
   fleet?: ApiFleet | undefined;
 }
-
-const muted = (text: string): Segment => ({ text, tone: "muted" });
 
 /** Columns from which a row also has the agent and what it does. */
 const COLUMNS_FOR_DETAIL = 72;
@@ -60,7 +56,7 @@ const filled = (text: string, columns: number): string => {
 };
 
 /** Writes who works on a task, and what it does. */
-const detailOf = (row: ListRow): string => `${row.task.agent} · ${standingOf(row).words}`;
+const detailOf = (row: ListRow): string => `${row.task.agent} · ${rowStatusOf(row).words}`;
 
 /** Returns how many columns the details of these rows get: what they need, and at most two fifths of the line. */
 const detailColumns = (rows: readonly ListRow[], columns: number): number =>
@@ -70,9 +66,8 @@ const detailColumns = (rows: readonly ListRow[], columns: number): number =>
 
 const rowLine = (row: ListRow, isSelected: boolean, room: number, { columns, now }: ListLayout): Line => {
   const { task, depth, request } = row;
-  const { sign, tone } = standingOf(row);
+  const { sign, tone } = rowStatusOf(row);
   const isLive = !hasEnded(task);
-  const indent = depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `;
   const cost = task.usage.cost > 0 ? dollars(inCents(task.usage).cost) : "";
   const time = shortTime(runTime(task, now)).padStart(TIME_COLUMNS);
   const detail = filled(detailOf(row), room);
@@ -87,7 +82,7 @@ const rowLine = (row: ListRow, isSelected: boolean, room: number, { columns, now
   };
   const head: Segment[] = [
     { text: isSelected ? "› " : "  ", tone: "accent" },
-    muted(indent),
+    branchOf(depth),
     { text: `${sign} `, tone },
   ];
   return { taskId: task.sessionID, segments: spread(head, what, tail, columns) };
@@ -103,7 +98,7 @@ const searchLine = ({ query, isSearching }: ListState): Line => {
 };
 
 /** The keys that make sense for the selected task. */
-const keysLine = (task: PanelTask | undefined, columns: number): Line => {
+const keysLine = (task: ApiTask | undefined, columns: number): Line => {
   const offered = ACTION_KEYS.filter(({ action }) => task !== undefined && refusalOf(action, task) === undefined);
   const keys = [
     ...offered.map(({ shown, action }) => [shown, action]),

@@ -1,5 +1,7 @@
+import type { ApiTask } from "../../client/api-types.ts";
+import type { AskedRequest } from "../../client/status-api-client.ts";
 import { hasEnded } from "../../task.ts";
-import { type AskedRequest, openRequests, type PanelTask } from "./tasks.ts";
+import { openRequests } from "./tasks.ts";
 
 /** What a person can do with a task in the list. */
 export type TaskAction = "open" | "stop" | "resume" | "steer" | "answer" | "apply" | "discard" | "why";
@@ -17,15 +19,15 @@ export const ACTION_KEYS: readonly { key: string; shown: string; action: TaskAct
 ];
 
 /** Returns the requests that block a task: its own, and those of its subtasks, each with the task that asks. */
-export const requestsOf = (task: PanelTask, tasks: readonly PanelTask[]): AskedRequest[] => {
+export const requestsOf = (task: ApiTask, tasks: readonly ApiTask[]): AskedRequest[] => {
   const ids = new Set(task.attention?.requests?.map(({ id }) => id));
   return openRequests(tasks).filter(({ request }) => ids.has(request.id));
 };
 
-const quoted = ({ description }: PanelTask): string => `"${description}"`;
+const quoted = ({ description }: ApiTask): string => `"${description}"`;
 
 /** Returns why an action makes no sense for a task, in a sentence for the person; undefined if it does. */
-export const refusalOf = (action: TaskAction, task: PanelTask): string | undefined => {
+export const refusalOf = (action: TaskAction, task: ApiTask): string | undefined => {
   const allows = (event: string) => task.allowed.includes(event);
   switch (action) {
     case "stop":

@@ -1,10 +1,10 @@
+import type { ApiTask } from "../../client/api-types.ts";
 import { columnsOf } from "../../services/platform/columns.ts";
-import { dollars, formatUsage, shortTime } from "../../services/text/amounts.ts";
+import { dollars, formatCost, formatUsage, shortTime } from "../../services/text/amounts.ts";
 import { isQueued, runTime } from "../../services/text/task-state.ts";
-import { hasEnded, type Usage } from "../../task.ts";
-import { cutText, type Line, type Segment, spread, warningLines, wrapped } from "./line.ts";
-import { countSegments, inCents, isActive, summarize } from "./status-line.ts";
-import { type PanelTask, type Row, rowsOf, standingOf } from "./tasks.ts";
+import { addUp, hasEnded, type Usage } from "../../task.ts";
+import { branchOf, cutText, type Line, muted, type Segment, spread, warningLines, wrapped } from "./line.ts";
+import { openRequests, type Row, rowStatusOf, rowsOf } from "./tasks.ts";
 
 /** Tasks that have not ended and are shown at most: the sidebar also has OpenCode's own parts. */
 const MAX_LIVE = 8;
@@ -15,9 +15,7 @@ const MAX_ENDED = 3;
 /** Columns of an agent's name at most: what the agent does is worth more. */
 const MAX_AGENT_COLUMNS = 16;
 
-/** How the panel is to be written. */
 interface PanelLayout {
-  /** Columns that a line may take. */
   columns: number;
   /** Epoch milliseconds. */
   now: number;
@@ -28,8 +26,6 @@ interface PanelLayout {
   /** Why tasks cannot be shown at all; absent where they can. */
   unreachable?: string | undefined;
 }
-
-const muted = (text: string): Segment => ({ text, tone: "muted" });
 
 /** Writes tokens and cost in few columns, such as `12.3k $0.04`, and in fewer, where there is no room for both. */
 const usedWords = (usage: Usage): string[] => {
@@ -43,19 +39,18 @@ const usedWords = (usage: Usage): string[] => {
 /** The first line of a row: what the task is, and how long its run has taken. */
 const headline = (row: Row, { columns, now }: PanelLayout): Line => {
   const { task, depth } = row;
-  const { sign, tone } = standingOf(row);
-  const indent = depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `;
+  const { sign, tone } = rowStatusOf(row);
   const isLive = !hasEnded(task);
   const what: Segment = { text: task.description, tone: row.request ? "warning" : isLive ? "text" : "muted" };
   const time = isLive && isQueued(task) ? [] : [muted(shortTime(runTime(task, now)))];
-  const head: Segment[] = [muted(indent), { text: `${sign} `, tone }];
+  const head: Segment[] = [branchOf(depth), { text: `${sign} `, tone }];
   return { taskId: task.sessionID, segments: spread(head, what, time, columns) };
 };
 
 /** The second line of a row: who works on it, what it does now or asks, and, where there is room, what it has used. */
 const detail = (row: Row, { columns }: PanelLayout): Line => {
   const { task, depth, request } = row;
-  const { words, tone } = standingOf(row);
+  const { words, tone } = rowStatusOf(row);
   const indent = " ".repeat(depth * 2 + 2);
   const who = muted(`${indent}${cutText(task.agent, MAX_AGENT_COLUMNS)} ${request ? "" : "· "}`);
   const doing: Segment = { text: words, tone: request ? tone : "muted" };
@@ -67,7 +62,7 @@ const detail = (row: Row, { columns }: PanelLayout): Line => {
 /** Why a task failed, below its headline. */
 const failure = (row: Row, { columns }: PanelLayout): Line => ({
   taskId: row.task.sessionID,
-  segments: spread([muted("  ")], { text: standingOf(row).words, tone: "error" }, [], columns),
+  segments: spread([muted("  ")], { text: rowStatusOf(row).words, tone: "error" }, [], columns),
 });
 
 const endedLines = (row: Row, layout: PanelLayout): Line[] =>
@@ -77,7 +72,7 @@ const more = (hidden: number, what: string): Line[] =>
   hidden > 0 ? [{ segments: [muted(`  … ${hidden} more ${what}`)] }] : [];
 
 /** Writes the panel for the tasks of a conversation. Nothing when it has none. */
-export const panelLines = (tasks: readonly PanelTask[], layout: PanelLayout): Line[] => {
+export const panelLines = (tasks: readonly ApiTask[], layout: PanelLayout): Line[] => {
   const { columns, key, problem, unreachable } = layout;
   const title: Segment = { text: "Tasks", tone: "text", bold: true };
   if (unreachable !== undefined) {
@@ -100,4 +95,102 @@ export const panelLines = (tasks: readonly PanelTask[], layout: PanelLayout): Li
     ...more(ended.length - MAX_ENDED, "ended"),
     ...(used === undefined ? [] : [{ segments: [muted(cutText(`${used} in all`, columns))] }]),
   ];
+};
+
+const CENT = 0.01;
+
+/** Returns a cost to the cent, as OpenCode writes it beside the panel. What is less than a cent stays as it is. */
+export const inCents = ({ tokens, cost }: Usage): Usage => ({
+  tokens,
+  cost: cost < CENT ? cost : Math.round(cost / CENT) * CENT,
+});
+
+/** The sums over the tasks of a conversation. Each task that has not ended counts in one of the first three. */
+interface Summary {
+  /** Tasks whose own request a person has to answer. */
+  waitingForPerson: number;
+  running: number;
+  /** Tasks that wait for a slot, or for a server of the fleet. */
+  queued: number;
+  ended: number;
+  /** What all tasks used together. */
+  usage: Usage;
+}
+
+/** Counts the tasks of a conversation, and adds up what they used. */
+export const summarize = (tasks: readonly ApiTask[]): Summary => {
+  const asking = new Set(openRequests(tasks).map(({ task }) => task.sessionID));
+  const live = tasks.filter((task) => !hasEnded(task) && !asking.has(task.sessionID));
+  const queued = live.filter(isQueued).length;
+  return {
+    waitingForPerson: asking.size,
+    running: live.length - queued,
+    queued,
+    ended: tasks.filter(hasEnded).length,
+    usage: addUp(tasks.map(({ progress }) => progress)),
+  };
+};
+
+/** True when something goes on, or waits for a person. */
+const isActive = ({ waitingForPerson, running, queued }: Summary): boolean => waitingForPerson + running + queued > 0;
+
+const separator: Segment = { text: " · ", tone: "muted" };
+
+/** Writes how many tasks run, wait for a person (highlighted), and wait for a slot. */
+export const countSegments = ({ waitingForPerson, running, queued }: Summary): Segment[] => {
+  const parts: (Segment & { count: number })[] = [
+    { count: running, text: `${running} running`, tone: "text" },
+    {
+      count: waitingForPerson,
+      text: `${waitingForPerson} ${waitingForPerson === 1 ? "waits" : "wait"} for you`,
+      tone: "warning",
+    },
+    { count: queued, text: `${queued} queued`, tone: "muted" },
+  ];
+  const shown = parts.filter(({ count }) => count > 0).map(({ count: _, ...segment }) => segment);
+  return shown.flatMap((part, index) => (index === 0 ? [part] : [separator, part]));
+};
+
+/** Writes the line beside the prompt: `3 running · 1 waits for you · $0.42`. Nothing when no task goes on. */
+export const statusLine = (summary: Summary): Segment[] => {
+  if (!isActive(summary)) return [];
+  const cost = formatCost(inCents(summary.usage));
+  return [
+    ...countSegments(summary),
+    ...(cost === undefined ? [] : [separator, { text: cost, tone: "muted" as const }]),
+  ];
+};
+
+/** Columns of a task's description in a line at most: what goes on, and the way back, are to fit beside it. */
+const MAX_DESCRIPTION_COLUMNS = 32;
+
+/** What the line in the session of a task says, besides what goes on. */
+interface TaskPlace {
+  task: ApiTask;
+  /** The key that leads back, as the user presses it; undefined if there is none. */
+  backKey: string | undefined;
+  columns: number;
+}
+
+/** Writes the line in the session of a task: which task it is, what goes on around it, and the key that leads back. */
+export const taskStatusLine = (summary: Summary, { task, backKey, columns }: TaskPlace): Segment[] => {
+  const { sign, tone } = rowStatusOf({ task, depth: 0 });
+  const back: Segment[] =
+    backKey === undefined
+      ? []
+      : [
+          { text: backKey, tone: "text" },
+          { text: " back", tone: "muted" },
+        ];
+  const parts = [back, statusLine(summary)].filter((part) => part.length > 0);
+  const rest = parts.flatMap((part) => [separator, ...part]);
+  const room = columns - rest.reduce((sum, { text }) => sum + columnsOf(text), columnsOf(`${sign} `));
+  const description = cutText(task.description, Math.max(0, Math.min(room, MAX_DESCRIPTION_COLUMNS)));
+  return [{ text: `${sign} `, tone }, { text: description, tone: "text" }, ...rest];
+};
+
+/** Writes the line on the first screen, which has no conversation: what goes on in the directory, and how to see it. */
+export const homeStatusLine = (summary: Summary): Segment[] => {
+  const line = statusLine(summary);
+  return line.length === 0 ? [] : [...line, separator, { text: "/tasks", tone: "text" }];
 };

@@ -1,14 +1,118 @@
+import type { ApiTask, Changes } from "../../client/api-types.ts";
 import type { FollowedTasks } from "../../client/follow-tasks.ts";
+import { descendantsOf } from "../../client/status-api-client.ts";
+import { shortTime } from "../../services/text/amounts.ts";
+import { onServer } from "../../services/text/model-and-server.ts";
+import { overlapSummary } from "../../services/text/overlap-text.ts";
+import { receiptSummary, whatResultLacks } from "../../services/text/result-text.ts";
+import {
+  changedFile,
+  changesSummary,
+  cutOffSentence,
+  leftOutLines,
+  possibleDecisions,
+} from "../../services/text/worktree-text.ts";
 import { hasEnded } from "../../task.ts";
-import type { PanelTask } from "./tasks.ts";
+
+export interface Explanation {
+  title: string;
+  message: string;
+}
+
+/** Tasks that a question names; more are counted. */
+const MAX_NAMED = 5;
+
+/** Returns the subtasks of a task, at any depth, that have not ended: they stop with it. */
+export const stopsWith = ({ sessionID }: ApiTask, tasks: readonly ApiTask[]): ApiTask[] =>
+  descendantsOf(sessionID, tasks).filter((task) => !hasEnded(task));
+
+/** Asks whether a task is to be stopped, and says what else stops with it. */
+export const stopQuestion = (task: ApiTask, tasks: readonly ApiTask[]): Explanation => {
+  const title = `Stop "${task.description}"?`;
+  const others = stopsWith(task, tasks);
+  if (others.length === 0)
+    return { title, message: "Nothing else stops with it. The agent that launched it is notified." };
+  const named = others.slice(0, MAX_NAMED).map(({ description }) => `"${description}"`);
+  const more = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : "";
+  const count = others.length === 1 ? "1 subtask stops" : `${others.length} subtasks stop`;
+  return { title, message: `${count} with it: ${named.join(", ")}${more}. The agent that launched it is notified.` };
+};
+
+/** Files that a question names; more are counted. */
+const MAX_FILES = 8;
+
+const filesText = (files: Changes["files"]): string => {
+  const more = files.length > MAX_FILES ? [`and ${files.length - MAX_FILES} more`] : [];
+  return [...files.slice(0, MAX_FILES).map(changedFile), ...more].join("\n");
+};
+
+/** Asks whether what a task changed in its worktree is to be applied, or removed; undefined where there is nothing to ask. */
+export const changesQuestion = (
+  action: "apply" | "discard",
+  { description }: Pick<ApiTask, "description">,
+  changes: Changes,
+): Explanation | undefined => {
+  if (!possibleDecisions(changes)[action]) return undefined;
+  const { files, leftOut = [], tree, became, cutOff } = changes;
+  const earlier = cutOff ? [`${cutOffSentence(cutOff, tree)}\n`] : [];
+  const what = [...earlier, changesSummary(files), filesText(files), ...leftOutLines(leftOut)].join("\n");
+  return action === "apply"
+    ? { title: `Apply what "${description}" changed?`, message: `To ${tree}: all of it, or nothing.\n\n${what}` }
+    : {
+        title: `Discard what "${description}" changed?`,
+        message: `${became ? "Its worktree is gone" : "This removes its worktree"}; a patch file is kept.\n\n${what}`,
+      };
+};
+
+/** What became of the changes of a task whose worktree is gone. */
+const BECAME = {
+  clean: "It changed nothing.",
+  applied: "Its changes were applied.",
+  discarded: "Its changes were discarded.",
+  expired: "Its worktree was kept for as long as the option worktree.keep says. A patch file is left of it.",
+  sent: "Its changes are with the server that launched it.",
+} as const;
+
+/** Explains why there is nothing to apply or to discard. */
+export const noChanges = ({ became, leftOut = [] }: Changes): string =>
+  became === undefined && leftOut.length > 0
+    ? ["Nothing that it left can be applied.", ...leftOutLines(leftOut)].join("\n")
+    : BECAME[became ?? "clean"];
+
+const serverText = (task: ApiTask): string | undefined => {
+  const where = onServer(task);
+  return where === undefined ? undefined : `It ran ${where}, another server of the fleet.`;
+};
+
+const endText = (task: ApiTask): string => {
+  const { status, error, summary } = task;
+  if (status === "error") return `It failed: ${error?.message ?? "no reason is known"}`;
+  if (status === "cancelled") return "It was cancelled.";
+  return ["It is completed.", whatResultLacks(task), summary].filter(Boolean).join(" ");
+};
+
+/** Describes what a task waits for and what ends that, or how it has ended and what it was seen to do. `now` is epoch milliseconds. */
+export const whyText = (task: ApiTask, now: number): Explanation => {
+  const title = task.description;
+  const { waiting, why } = task;
+  const paragraphs = (...texts: (string | undefined)[]) => ({
+    title,
+    message: texts.filter((text) => text !== undefined).join("\n\n"),
+  });
+  const shared = overlapSummary(task.progress.overlaps, task.parentSessionID);
+  if (waiting && why !== undefined) {
+    return paragraphs(`Waits for ${why}. It has waited for ${shortTime(now - Date.parse(waiting.since))}.`, shared);
+  }
+  if (!hasEnded(task)) return paragraphs("It is at work.", shared);
+  return paragraphs(endText(task), serverText(task), task.receipt && receiptSummary(task.receipt), shared);
+};
 
 /** Milliseconds within which what is interrupted counts as interrupted by the same event, such as an OpenCode that ends. */
 const TOGETHER_MS = 30_000;
 
-/** What the interface shows. */
 interface Shown {
   /** The tasks of the conversation that is shown; of the whole directory where none is. */
-  tasks: readonly PanelTask[];
+  tasks: readonly ApiTask[];
   isConversation: boolean;
   /**
    * Epoch milliseconds. What was interrupted up to then is not announced: it was before, or it had gone on before the interface
@@ -40,7 +144,6 @@ export const announcementOf = ({ tasks, isConversation, after }: Shown): Announc
   return { message: `${what} ${where} ${verb} on. /tasks lists ${object}.`, upTo };
 };
 
-/** What the interface knows of the server that it hears of tasks from. */
 interface Connection extends Pick<FollowedTasks, "lost" | "server"> {
   /** It has received the tasks at least once. */
   hasHeard: boolean;
@@ -60,7 +163,6 @@ export const problemOf = ({ lost, server, hasHeard, isOff }: Connection): string
     : "Tasks show here from your first message on.";
 };
 
-/** Names and addresses of this machine. */
 type OwnNames = ReadonlySet<string>;
 
 /** The address under which OpenCode's interface reaches a server in its own process. */

@@ -1,17 +1,13 @@
 import type { ApiTask } from "../../client/api-types.ts";
+import { type AskedRequest, requestsIn } from "../../client/status-api-client.ts";
 import { onServer } from "../../services/text/model-and-server.ts";
 import { sharedFiles } from "../../services/text/overlap-text.ts";
-import { doingOf, endOf, isQueued } from "../../services/text/task-state.ts";
-import { ordinal } from "../../services/text/waiting-text.ts";
+import { doingOf, endOf, isQueued, ordinal } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import type { OpenUserRequest } from "../../user-request.ts";
 import type { Tone } from "./line.ts";
 
-/** A task as the panel knows it. */
-export type PanelTask = ApiTask;
-
-/** Tasks by id. */
-type PanelTasks = ReadonlyMap<string, PanelTask>;
+type TasksById = ReadonlyMap<string, ApiTask>;
 
 /** Returns the parent of a session, as the host knows it; undefined where there is none, or it is not known. */
 type HostParent = (sessionID: string) => string | undefined;
@@ -23,7 +19,7 @@ const MAX_DEPTH = 50;
  * Returns the session in which a person began what goes on in a session: that of the task's parent, and so on upwards. A
  * fork has no parent in the host; its task knows it.
  */
-export const conversationOf = (sessionID: string, tasks: PanelTasks, hostParent: HostParent): string => {
+export const conversationOf = (sessionID: string, tasks: TasksById, hostParent: HostParent): string => {
   let root = sessionID;
   for (let depth = 0; depth < MAX_DEPTH; depth += 1) {
     const parent = tasks.get(root)?.parentSessionID ?? hostParent(root);
@@ -34,7 +30,7 @@ export const conversationOf = (sessionID: string, tasks: PanelTasks, hostParent:
 };
 
 /** Returns the tasks of a conversation at any depth, in the order of their launch. */
-export const tasksOf = (conversation: string, tasks: PanelTasks, hostParent: HostParent): PanelTask[] =>
+export const tasksOf = (conversation: string, tasks: TasksById, hostParent: HostParent): ApiTask[] =>
   [...tasks.values()]
     .filter(({ sessionID }) => conversationOf(sessionID, tasks, hostParent) === conversation)
     .sort((a, b) => a.startedAt.localeCompare(b.startedAt) || a.sessionID.localeCompare(b.sessionID));
@@ -43,46 +39,24 @@ export const tasksOf = (conversation: string, tasks: PanelTasks, hostParent: Hos
  * Adds the tasks of a conversation that ended long ago to those of the feed, which are newer where both have one.
  * `cleared` are the ids of those that are gone by now.
  */
-export const withEarlier = (
-  heard: PanelTasks,
-  earlier: readonly PanelTask[],
-  cleared: ReadonlySet<string>,
-): PanelTasks => {
+export const withEarlier = (heard: TasksById, earlier: readonly ApiTask[], cleared: ReadonlySet<string>): TasksById => {
   const kept = earlier.filter(({ sessionID }) => !cleared.has(sessionID));
   return new Map([...kept.map((task) => [task.sessionID, task] as const), ...heard]);
 };
 
-/** A request that a person has to answer, and the task whose agent asks. */
-export interface AskedRequest {
-  task: PanelTask;
-  request: OpenUserRequest;
-}
+/** Returns the open requests of tasks, each once, oldest first. */
+export const openRequests = (tasks: readonly ApiTask[]): AskedRequest[] =>
+  requestsIn(tasks).sort((a, b) => a.request.since.localeCompare(b.request.since));
 
-/**
- * Returns the open requests of tasks, each once, oldest first. A request also appears in the ancestors of the task that asks;
- * the newest of them is the nearest.
- */
-export const openRequests = (tasks: readonly PanelTask[]): AskedRequest[] => {
-  const nearest = new Map<string, AskedRequest>();
-  for (const task of tasks.filter((candidate) => !hasEnded(candidate))) {
-    for (const request of task.attention?.requests ?? []) {
-      const known = nearest.get(request.id);
-      if (!known || known.task.startedAt < task.startedAt) nearest.set(request.id, { task, request });
-    }
-  }
-  return [...nearest.values()].sort((a, b) => a.request.since.localeCompare(b.request.since));
-};
-
-/** A task in a list. */
 export interface Row {
-  task: PanelTask;
+  task: ApiTask;
   /** How many of its ancestors are in the list. */
   depth: number;
   /** The request of its own that a person has to answer; absent when that of a subtask blocks it. */
   request?: OpenUserRequest;
 }
 
-const newestFirst = (a: PanelTask, b: PanelTask): number =>
+const newestFirst = (a: ApiTask, b: ApiTask): number =>
   (b.completedAt ?? b.startedAt).localeCompare(a.completedAt ?? a.startedAt) || a.sessionID.localeCompare(b.sessionID);
 
 /**
@@ -90,18 +64,18 @@ const newestFirst = (a: PanelTask, b: PanelTask): number =>
  * then those that run, each followed by its own tasks; then those that wait for a slot, in the order of the queue; then
  * those that have ended, newest first.
  */
-export const rowsOf = (tasks: readonly PanelTask[]): Row[] => {
+export const rowsOf = (tasks: readonly ApiTask[]): Row[] => {
   const asking = new Map<string, Row>();
   for (const { task, request } of openRequests(tasks)) {
     if (!asking.has(task.sessionID)) asking.set(task.sessionID, { task, depth: 0, request });
   }
   const running = tasks.filter((task) => !hasEnded(task) && !asking.has(task.sessionID));
   const isListed = new Set(running.map(({ sessionID }) => sessionID));
-  const parentOf = ({ parentTaskId }: PanelTask) =>
+  const parentOf = ({ parentTaskId }: ApiTask) =>
     parentTaskId !== undefined && isListed.has(parentTaskId) ? parentTaskId : undefined;
   const children = Map.groupBy(running, parentOf);
 
-  const inQueue = (a: PanelTask, b: PanelTask): number =>
+  const inQueue = (a: ApiTask, b: ApiTask): number =>
     Number(isQueued(a)) - Number(isQueued(b)) || (a.queue?.place ?? 0) - (b.queue?.place ?? 0);
   const branch = (parent: string | undefined, depth: number): Row[] =>
     (children.get(parent) ?? [])
@@ -112,14 +86,14 @@ export const rowsOf = (tasks: readonly PanelTask[]): Row[] => {
   return [...asking.values(), ...branch(undefined, 0), ...ended.map((task) => ({ task, depth: 0 }))];
 };
 
-/** How a row stands: what its sign is, in which colour, and in a few words. */
-interface Standing {
+/** The status of a row: its sign, its colour, and a few words. */
+interface RowStatus {
   sign: string;
   tone: Tone;
   words: string;
 }
 
-const liveStanding = ({ task, request }: Row): Standing => {
+const liveStatusOf = ({ task, request }: Row): RowStatus => {
   if (request) return { sign: "▲", tone: "warning", words: `asks: ${request.what}` };
   const words = doingOf(task);
   const waitsFor = task.waiting?.for ?? "agent";
@@ -138,16 +112,16 @@ const liveStanding = ({ task, request }: Row): Standing => {
   return { sign: "●", tone: waitsFor === "person" || waitsFor === "tasks" ? "accent" : "muted", words };
 };
 
-const ENDED: Record<"completed" | "error" | "cancelled", Omit<Standing, "words">> = {
+const ENDED: Record<"completed" | "error" | "cancelled", Omit<RowStatus, "words">> = {
   completed: { sign: "✓", tone: "success" },
   error: { sign: "✗", tone: "error" },
   cancelled: { sign: "⊘", tone: "muted" },
 };
 
-/** Returns how a row stands. For one that has failed, or whose result is not known to be whole, the words are the reason. */
-export const standingOf = (row: Row): Standing => {
+/** Returns the status of a row. For one that has failed, or whose result is not known to be whole, the words are the reason. */
+export const rowStatusOf = (row: Row): RowStatus => {
   const { task } = row;
-  if (!hasEnded(task)) return liveStanding(row);
-  const standing = { ...ENDED[task.status as keyof typeof ENDED], words: endOf(task) };
-  return task.status === "completed" && task.incomplete ? { ...standing, tone: "warning" } : standing;
+  if (!hasEnded(task)) return liveStatusOf(row);
+  const status = { ...ENDED[task.status as keyof typeof ENDED], words: endOf(task) };
+  return task.status === "completed" && task.incomplete ? { ...status, tone: "warning" } : status;
 };

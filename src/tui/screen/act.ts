@@ -1,27 +1,37 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
-import type { ApiResult } from "../../client/api-result.ts";
-import type { StatusApiClient } from "../../client/status-api-client.ts";
+import { createComponent, type JSX, onCleanup } from "solid-js";
+import type { ApiResult, ApiTask } from "../../client/api-types.ts";
+import type { AskedRequest, StatusApiClient } from "../../client/status-api-client.ts";
 import type { UserReply } from "../../user-request.ts";
-import { type AnswerProgress, type Answers, afterChoice, afterText, nextStep } from "../model/answer-steps.ts";
-import { changesQuestion, noChanges, stopQuestion, whyText } from "../model/explanations.ts";
+import {
+  type AnswerProgress,
+  type AnswerStep,
+  type Answers,
+  afterText,
+  type Choice,
+  nextStep,
+} from "../model/answer-steps.ts";
 import { refusalOf, requestsOf, type TaskAction } from "../model/list-state.ts";
-import type { AskedRequest, PanelTask } from "../model/tasks.ts";
-import type { Dialogs } from "./dialogs.ts";
+import { changesQuestion, type Explanation, noChanges, stopQuestion, whyText } from "../model/panel-messages.ts";
+import { element } from "./element.ts";
 import type { Guard } from "./guard.ts";
 
 /** Does with a task what a person asks for in the list; `tasks` are those of its conversation. */
-export type Act = (action: Exclude<TaskAction, "open">, task: PanelTask, tasks: readonly PanelTask[]) => Promise<void>;
+export type Act = ReturnType<typeof createActions>;
 
 /**
- * Creates the actions. Each resolves as soon as the person has said all that is needed. OpenCode may take seconds to do it:
- * a toast shows the outcome.
+ * Creates the function that does it. It resolves as soon as the person has said all that is needed. OpenCode may take seconds
+ * to do it: a toast shows the outcome.
  */
 export const createActions = (
-  ui: TuiPluginApi["ui"],
-  client: Pick<StatusApiClient, "cancel" | "resume" | "steer" | "answer" | "changes" | "apply" | "discard">,
-  dialogs: Dialogs,
+  api: Pick<TuiPluginApi, "ui" | "theme">,
+  client: StatusApiClient,
   guard: Guard,
-): Act => {
+  keepKeys: () => void,
+) => {
+  const { ui } = api;
+  const dialogs = createDialogs(api, keepKeys);
+
   const send = (done: string, call: () => Promise<ApiResult<unknown>>): void =>
     guard.start("a task could not be changed", async () => {
       const result = await call();
@@ -38,9 +48,8 @@ export const createActions = (
     let answers: Answers = [[]];
     for (;;) {
       const step = nextStep(request, answers);
-      const chosen = step && (await dialogs.choose(step));
-      if (!chosen) return;
-      let outcome: AnswerProgress = afterChoice(request, answers, chosen);
+      let outcome = step && (await dialogs.choose(step));
+      if (!step || !outcome) return;
       if ("write" in outcome) {
         const title = outcome.write === "message" ? "Say why it is rejected" : step.title;
         const text = await dialogs.write(title, `${task.description} (${task.agent})`);
@@ -53,7 +62,7 @@ export const createActions = (
   };
 
   /** Shows a person what a task changed in its worktree, and then applies or discards it. */
-  const decide = async (action: "apply" | "discard", task: PanelTask): Promise<void> => {
+  const decide = async (action: "apply" | "discard", task: ApiTask): Promise<void> => {
     const changes = await client.changes(task.sessionID);
     if (!changes.ok) return ui.toast({ variant: "info", message: changes.reason, duration: 8_000 });
     const question = changesQuestion(action, task, changes.value);
@@ -63,7 +72,7 @@ export const createActions = (
     send(`${done} the changes of "${task.description}".`, () => client[action](task.sessionID));
   };
 
-  return async (action, task, tasks) => {
+  return async (action: Exclude<TaskAction, "open">, task: ApiTask, tasks: readonly ApiTask[]): Promise<void> => {
     const { sessionID, description } = task;
     const refused = refusalOf(action, task);
     if (refused !== undefined) return ui.toast({ variant: "info", message: refused });
@@ -98,5 +107,91 @@ export const createActions = (
         return;
       }
     }
+  };
+};
+
+/** OpenCode's own name for keys that belong to the dialog that is open. */
+const MODAL = "modal";
+
+/**
+ * Creates the function by which a dialog keeps the keys for as long as it is drawn: it is called while that is created.
+ *
+ * OpenCode gives the keys to the dialog that is opened, and then to a permission or a question that appears below it (seen
+ * in 1.18): an `enter` that is meant for the dialog would answer what nobody has read. So they are given to the dialog again
+ * before each key.
+ */
+export const createDialogKeys = ({ keymap, mode, lifecycle }: Pick<TuiPluginApi, "keymap" | "mode" | "lifecycle">) => {
+  let drawn = 0;
+  const taken: (() => void)[] = [];
+
+  const take = (): void => {
+    if (drawn > 0 && mode.current() !== MODAL) taken.push(mode.push(MODAL));
+  };
+  lifecycle.onDispose(keymap.intercept("key", take));
+
+  return (): void => {
+    drawn += 1;
+    onCleanup(() => {
+      drawn -= 1;
+      if (drawn === 0) for (const giveBack of taken.splice(0)) giveBack();
+    });
+  };
+};
+
+/**
+ * Milliseconds after which a dialog that was closed is over: OpenCode sets a timer of one to give the keys back to the
+ * prompt. A dialog that opens before that would have to share them with it (seen).
+ */
+const AFTER_FOCUS_MS = 2;
+
+/**
+ * Creates OpenCode's dialogs, each as a promise of what the person says. Closed without a word, they resolve to undefined. Each
+ * replaces the one that is open, and keeps the keys by `keepKeys`.
+ */
+const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">, keepKeys: () => void) => {
+  /** Opens a dialog. OpenCode also calls `onClose` after a choice: then the promise has its value already. */
+  const ask = <Value>(view: (resolve: (value: Value | undefined) => void) => JSX.Element): Promise<Value | undefined> =>
+    new Promise((resolve) => {
+      // OpenCode sets its timer after it has called us, so ours begins when that is done.
+      const close = (value: Value | undefined) =>
+        void setTimeout(() => setTimeout(() => resolve(value), AFTER_FOCUS_MS), 0);
+      ui.dialog.replace(
+        () => {
+          keepKeys();
+          return view(close);
+        },
+        () => close(undefined),
+      );
+    });
+
+  return {
+    /** Shows a text until the person has read it. */
+    show: (text: Explanation) =>
+      ask<true>((resolve) => createComponent(ui.DialogAlert, { ...text, onConfirm: () => resolve(true) })),
+    confirm: (question: Explanation) =>
+      ask<true>((resolve) =>
+        createComponent(ui.DialogConfirm, {
+          ...question,
+          onConfirm: () => resolve(true),
+          onCancel: () => resolve(undefined),
+        }),
+      ),
+    /** Asks for a text, which is not empty. */
+    write: (title: string, about: string) =>
+      ask<string>((resolve) =>
+        createComponent(ui.DialogPrompt, {
+          title,
+          description: () => element("text", { fg: () => theme.current.textMuted }, about),
+          onConfirm: (text) => resolve(text.trim() === "" ? undefined : text.trim()),
+          onCancel: () => resolve(undefined),
+        }),
+      ),
+    choose: ({ title, choices }: AnswerStep) =>
+      ask<AnswerProgress>((resolve) =>
+        createComponent(ui.DialogSelect<AnswerProgress>, {
+          title,
+          options: choices.map((choice: Choice) => ({ ...choice, onSelect: () => resolve(choice.value) })),
+        }),
+      ),
   };
 };

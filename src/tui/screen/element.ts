@@ -25,7 +25,6 @@ export const element = (tag: "box" | "text" | "input", properties: Properties, .
 
 const asView = (node: BaseRenderable): View => node as unknown as View;
 
-/** The colours of the user's theme. */
 type Theme = () => TuiThemeCurrent;
 
 const COLORS: Record<Tone, keyof TuiThemeCurrent> = {

@@ -1,21 +1,14 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { errorMessage } from "../../services/platform/log.ts";
 
-/** Keeps faults of the panel from disturbing OpenCode's interface. */
-export interface Guard {
-  /** Returns what `work` returns; `otherwise` if it throws, which is written to OpenCode's log. */
-  <T>(what: string, work: () => T, otherwise: T): T;
-  /** Starts work whose end nobody waits for. What it throws is written to OpenCode's log. */
-  start(what: string, work: () => Promise<unknown>): void;
-  /** Writes to OpenCode's log. */
-  report(what: string, error: unknown): void;
-}
-
 /** Messages that are remembered, so that one that is drawn again each second is written once. */
 const MAX_REMEMBERED = 100;
 
-/** Creates the guard of a plugin, which writes to OpenCode's log under the name `service`. */
-export const createGuard = (api: Pick<TuiPluginApi, "client">, service: string): Guard => {
+/**
+ * Creates what keeps faults of the panel from disturbing OpenCode's interface: they are written to OpenCode's log, under the
+ * name `service`.
+ */
+export const createGuard = (api: Pick<TuiPluginApi, "client">, service: string) => {
   const reported = new Set<string>();
 
   const report = (what: string, error: unknown): void => {
@@ -29,6 +22,7 @@ export const createGuard = (api: Pick<TuiPluginApi, "client">, service: string):
     });
   };
 
+  /** Returns what `work` returns; `otherwise` if it throws. */
   const guard = <T>(what: string, work: () => T, otherwise: T): T => {
     try {
       return work();
@@ -38,6 +32,7 @@ export const createGuard = (api: Pick<TuiPluginApi, "client">, service: string):
     }
   };
 
+  /** Starts work whose end nobody waits for. */
   const start = (what: string, work: () => Promise<unknown>): void => {
     const run = async () => {
       try {
@@ -51,3 +46,4 @@ export const createGuard = (api: Pick<TuiPluginApi, "client">, service: string):
 
   return Object.assign(guard, { start, report });
 };
+export type Guard = ReturnType<typeof createGuard>;

@@ -1,11 +1,12 @@
 import { hostname, networkInterfaces } from "node:os";
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createEffect, createMemo, createRoot, createSignal, onCleanup } from "solid-js";
+import type { ApiTask } from "../../client/api-types.ts";
 import { afterEvent, type FollowedTasks, NO_TASKS } from "../../client/follow-tasks.ts";
 import { type StatusApiClient, tasksBelow } from "../../client/status-api-client.ts";
 import { hasEnded } from "../../task.ts";
 import { otherMachine, otherMachineText, problemOf } from "../model/panel-messages.ts";
-import { conversationOf, type PanelTask, tasksOf, withEarlier } from "../model/tasks.ts";
+import { conversationOf, tasksOf, withEarlier } from "../model/tasks.ts";
 import type { Guard } from "./guard.ts";
 
 /** Milliseconds between two readings of the clock. */
@@ -37,7 +38,6 @@ const shownSession = ({ current: route }: TuiPluginApi["route"]): string | undef
   return typeof sessionID === "string" ? sessionID : undefined;
 };
 
-/** What the interface knows at the moment. */
 export type Known = ReturnType<typeof followKnown>;
 
 /**
@@ -48,7 +48,7 @@ export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: G
   // It never changes. Nothing is asked of this machine then: its tasks would be others.
   const unreachable = guard("the server's address could not be read", () => whyUnreachable(api), undefined);
   const [received, setReceived] = createSignal<FollowedTasks>(NO_TASKS);
-  const [earlier, setEarlier] = createSignal<readonly PanelTask[]>([]);
+  const [earlier, setEarlier] = createSignal<readonly ApiTask[]>([]);
   const [snapshots, setSnapshots] = createSignal(0);
   const [now, setNow] = createSignal(Date.now());
   const [columns, setColumns] = createSignal(api.renderer.width);
@@ -126,12 +126,12 @@ export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: G
     /** The conversation that it is a part of. */
     conversation,
     /** Returns the tasks of the conversation that a session is a part of. */
-    tasksAround: (sessionID: string): PanelTask[] => {
+    tasksAround: (sessionID: string): ApiTask[] => {
       const { tasks } = live();
       return tasksOf(conversationOf(sessionID, tasks, hostParent), tasks, hostParent);
     },
     /** Returns the tasks of the directory that OpenCode was started in, whose sessions it shows. */
-    tasksInDirectory: (): PanelTask[] => {
+    tasksInDirectory: (): ApiTask[] => {
       const { directory } = api.state.path;
       return [...live().tasks.values()].filter((task) => task.directory === directory);
     },
@@ -143,7 +143,6 @@ export const followKnown = (api: TuiPluginApi, client: StatusApiClient, guard: G
     problem: () => unreachable ?? problemOf({ ...live(), hasHeard: snapshots() > 0, isOff }),
     /** Why no task can be known here; it never changes. */
     unreachable,
-    /** The size of the screen. */
     columns,
     rows,
   };

@@ -8,7 +8,7 @@ import type { Act } from "./act.ts";
 import { element, linesView, type View } from "./element.ts";
 import type { Guard } from "./guard.ts";
 import type { Known } from "./known-tasks.ts";
-import type { Navigation } from "./navigation.ts";
+import type { Navigation } from "./panel.ts";
 
 /** A key before OpenCode has looked at it; `consume` keeps it from everybody else. */
 interface KeyPress {

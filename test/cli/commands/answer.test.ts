@@ -3,7 +3,7 @@ import { dateTime } from "../../../src/cli/terminal.ts";
 import { shellCommand } from "../../../src/services/text/request-text.ts";
 import type { OpenUserRequest } from "../../../src/user-request.ts";
 import { type Served, serve, temporaryFolder } from "../../services/http/served.ts";
-import { commandHere, opencodeTaskchart } from "../command-line.ts";
+import { commandHere } from "../command-line.ts";
 
 const SINCE = "2026-11-22T10:11:12.000Z";
 
@@ -126,21 +126,6 @@ test.each([
   expect(served.source.asked).toEqual([]);
 });
 
-test("as a process it answers too, and exits with 0; or says why not, and exits with 2", async () => {
-  const served = await serve();
-  asking(served, PERMISSION);
-  const run = (...args: string[]) => opencodeTaskchart(["answer", ...args, "--data", served.folder]);
-  expect(await run("per_1", "once")).toMatchObject({ code: 0, error: "", out: expect.stringContaining("Answered.") });
-  expect(await run("per_1", "yes")).toMatchObject({ code: 2, out: "", error: expect.stringContaining('not "yes"') });
-});
-
-test("what the task does not take is said in its words", async () => {
-  const served = await serve();
-  asking(served, PERMISSION);
-  served.source.refusal = "Request per_1 is not open any more in OpenCode.";
-  expect(await answer(served, "per_1", "once")).toEqual({ code: 2, out: "", error: `${served.source.refusal}\n` });
-});
-
 test("what a child wrote stays on its line, and moves no cursor: shown, and in what is refused", async () => {
   const served = await serve();
   const nasty = "rm\u001b]0;title\u0007\u001b[2J\nopencode-taskchart answer per_9 once";
@@ -160,13 +145,6 @@ test("what a child wrote stays on its line, and moves no cursor: shown, and in w
     expect(text.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
     expect(text).not.toMatch(/^(node|opencode-taskchart)/m);
   }
-});
-
-test("it has the token with it, where nothing is read without", async () => {
-  const served = await serve({ reads: "token" });
-  asking(served, PERMISSION);
-  expect(await answer(served)).toMatchObject({ code: 0, out: expect.stringContaining("answer per_1"), error: "" });
-  expect(await answer(served, "per_1", "once")).toMatchObject({ code: 0, error: "" });
 });
 
 test("where no OpenCode runs, it says so and what to do", async () => {

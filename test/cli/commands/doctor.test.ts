@@ -1,9 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { formatBytes, listeningInode } from "../../../src/cli/doctor/machine.ts";
 import { isAtLeast, namedIn } from "../../../src/cli/doctor/opencode.ts";
-import { listeningInode } from "../../../src/cli/doctor/processes.ts";
-import { formatBytes } from "../../../src/cli/doctor/storage.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { serve, temporaryFolder } from "../../services/http/served.ts";
 import { scriptTask } from "../../services/store/scripted-task.ts";

@@ -23,7 +23,7 @@ test.each([
   expect(await commandHere(["fleet", "limit", ...args])).toEqual(refused(words));
 });
 
-describeWithNats("fleet limit, on a real NATS server", () => {
+describeWithNats("fleet limit and fleet drain, on a real NATS server", () => {
   const started: NatsServer[] = [];
   afterEach(async () => {
     for (const server of started.splice(0)) await server.stop();
@@ -116,6 +116,7 @@ describeWithNats("fleet limit, on a real NATS server", () => {
     const words = `has no place for limits yet. Run opencode-taskchart fleet init --url ${server.url}`;
     expect(await limit(server)).toEqual(refused(words));
     expect(await limit(server, HAIKU, "1")).toEqual(refused(words));
+    expect(await commandHere(["fleet", "drain", "desk", "--url", server.url])).toEqual(refused(words));
   });
 
   test("says so where the credentials do not permit it", async () => {
@@ -125,5 +126,22 @@ describeWithNats("fleet limit, on a real NATS server", () => {
     });
     await commandHere(["fleet", "init", "--url", server.url]);
     expect(await limit(server, HAIKU, "1")).toEqual(refused("does not permit that: .* Use credentials that may"));
+  });
+
+  test("names servers that take no more jobs, until that is undone; limits stay, and drained servers stay beside limits", async () => {
+    const server = await nats();
+    const run = (...args: string[]) => commandHere(["fleet", ...args, "--url", server.url]);
+    expect((await run("drain")).out).toBe("Every server takes jobs.\n");
+    await run("limit", "openai/gpt-5", "3");
+    expect((await run("drain", "desk")).out).toContain("Server desk takes no more jobs");
+    expect((await run("drain", "tower", "--json")).out).toContain('"tower"');
+    await run("limit", "openai/gpt-5", "4");
+    expect((await run("status")).out).toContain("Takes no more jobs: desk, tower.");
+    expect(JSON.parse((await run("status", "--json")).out)).toMatchObject({
+      limits: { "openai/gpt-5": 4 },
+      drained: ["desk", "tower"],
+    });
+    expect((await run("drain", "desk", "--undo")).out).toBe("Server desk takes jobs again.\n");
+    expect((await run("drain")).out).toBe("tower\n");
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
-import { DEFAULTS } from "../../../src/cli/fleet/init.ts";
+import { DEFAULTS } from "../../../src/cli/fleet/settings.ts";
 import { EVERYBODY } from "../../../src/services/fleet/questions.ts";
 import { type Entry, type Job, runLease } from "../../../src/services/fleet/wire-messages.ts";
 import { connectBroker } from "../../fakes/connect-broker.ts";

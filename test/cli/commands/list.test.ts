@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { stateCell } from "../../../src/cli/task-table.ts";
 import type { ApiTask } from "../../../src/client/api-types.ts";
 import { columnsOf } from "../../../src/services/platform/columns.ts";
-import { type Served, serve, temporaryFolder } from "../../services/http/served.ts";
+import { type Served, serve } from "../../services/http/served.ts";
 import { scriptTask } from "../../services/store/scripted-task.ts";
 import { createSharedDatabase } from "../../services/store/shared-database.ts";
 import { commandHere } from "../command-line.ts";
@@ -194,12 +194,6 @@ describe("without a running OpenCode", () => {
       code: 2,
       error: expect.stringContaining('There is no task "ses_none"'),
     });
-  });
-
-  test("where there is no task database either, OpenCode is to be opened", async () => {
-    const { code, error } = await list({ folder: temporaryFolder() });
-    expect(code).toBe(4);
-    expect(error).toContain("OpenCode is not running: open it in your project.");
   });
 });
 

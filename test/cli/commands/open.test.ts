@@ -31,12 +31,6 @@ test("--print and --json give the address of the board with its token, and of on
   expect((await run("--print", "x")).error).toContain('There is no task "ses_x".');
 });
 
-test("without a running OpenCode it says so", async () => {
-  const { code, error } = await commandHere(["open", "--data", temporaryFolder()]);
-  expect(code).toBe(4);
-  expect(error).toContain("OpenCode is not running");
-});
-
 test("the browser is led to the address, which is not among the arguments that all users of the machine can read", async () => {
   const { env, came } = browser(FOLLOW);
   expect(await openInBrowser(SECRET, { env })).toBe(true);

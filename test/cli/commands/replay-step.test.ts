@@ -154,10 +154,4 @@ describe("--step", () => {
     expect(error).toContain('There is no command "forward".');
     expect(code).toBe(2);
   });
-
-  test("cannot be combined with --json", async () => {
-    const { error, code } = await commandHere(["replay", "--file", exported(), "--step", "--json"]);
-    expect(error).toBe("--step cannot be combined with --json. Use --until <event> --json.\n");
-    expect(code).toBe(2);
-  });
 });

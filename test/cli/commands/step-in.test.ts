@@ -63,21 +63,20 @@ describe("cancel", () => {
   });
 });
 
-test("resume sends the words after the id, and a refusal is shown in its words", async () => {
+test("resume and steer send the words after the id, and a refusal is shown in its words", async () => {
   const served = await family();
   expect(await commandHere(["resume", "--data", served.folder, "top", "and", "now", "--", "-v"])).toMatchObject({
     code: 0,
     out: 'Task ses_top11111 "the top" goes on with that prompt.\n',
   });
-  expect(served.source.asked).toEqual(['resume with "and now -v" ses_top11111']);
+  expect(await run(served, ["steer", "top", "only", "the tests"])).toMatchObject({
+    code: 0,
+    out: 'Task ses_top11111 "the top" was given the instruction: its agent sees it at its next step.\n',
+  });
+  expect(served.source.asked).toEqual([
+    'resume with "and now -v" ses_top11111',
+    'steer with "only the tests" ses_top11111',
+  ]);
   served.source.refusal = "It is running.";
   expect(await run(served, ["resume", "top", "more"])).toEqual({ code: 2, out: "", error: "It is running.\n" });
-});
-
-test("an id that several have is refused with the candidates", async () => {
-  const served = await family();
-  served.source.launch({ sessionID: "ses_top99999" });
-  const { code, error } = await run(served, ["cancel", "top"]);
-  expect(code).toBe(2);
-  expect(error).toContain("begins the ids of several tasks: ses_top11111, ses_top99999");
 });

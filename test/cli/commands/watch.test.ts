@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { watchFrame } from "../../../src/cli/commands/watch.ts";
+import { watchFrame } from "../../../src/cli/commands/list.ts";
 import { runCommand } from "../../../src/cli/run-command.ts";
 import type { ApiTask } from "../../../src/client/api-types.ts";
 import { PATIENCE_MS } from "../../patience.ts";
@@ -41,11 +41,6 @@ test("a frame is as high as the screen: sums on top, the table, and what was lef
   expect(low.at(-1)).toMatch(/q quits {2}4 more lines: opencode-taskchart list$/);
   const ended = watchFrame(known(task("ses_a", { status: "completed", completedAt: BEGAN })), scriptedTerminal(), NOW);
   expect(ended[0]).toBe("No task is under way");
-});
-
-test("a task on another server names it", () => {
-  const away = task("ses_a", { agent: "explore", server: { id: "srv_1", label: "desk" } });
-  expect(watchFrame(known(away), scriptedTerminal(), NOW)[3]).toMatch(/running +explore on desk /);
 });
 
 test("while OpenCode is not there, it says so, and shows what it last heard", () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { newRepository, type repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
@@ -59,14 +59,6 @@ test("three tasks that wrote in one file are applied one after the other; the th
   expect(project.git("worktree", "list").trim().split("\n")).toHaveLength(1);
 });
 
-test("what was applied is not applied again, and says when it was", async () => {
-  const { work, apply } = await begin();
-  const { tree } = await work("once11", (each) => each.write({ "n.txt": "n" }));
-  await apply("once11");
-  expect(existsSync(tree)).toBe(false);
-  expect((await apply("once11")).error).toMatch(/has no worktree any more, since .*: its changes were applied\.\n$/);
-});
-
 test("from a folder below the top, the whole tree is changed; JSON names the files", async () => {
   const { project, work, run } = await begin();
   await work("below1", (tree) => tree.write({ "a.txt": text(2, "changed"), "sub/b.txt": "changed\n" }));
@@ -86,14 +78,6 @@ test("a folder of another repository is refused, and named is where to go", asyn
     expect(code).toBe(2);
     expect(error).toContain(`Run this in ${project.top}, or name it with --in`);
   }
-});
-
-test("an ignored file that would be overwritten is named by git, and nothing is changed", async () => {
-  const { project, work, apply } = await begin();
-  await work("ignore", (tree) => tree.write({ "local.txt": "theirs", "a.txt": text(1, "x") }));
-  project.write({ ".gitignore": "local.txt\n", "local.txt": "precious" });
-  expect((await apply("ignore")).error).toContain("local.txt");
-  expect(project.read("local.txt") + project.read("a.txt")).toBe(`precious${text()}`);
 });
 
 test("discard removes the worktree; its patch stays, and says where it is", async () => {
@@ -122,18 +106,4 @@ test("in a terminal discard says what is in it, and asks first", async () => {
   expect(existsSync(tree)).toBe(true);
   await commandHere(args, { isInteractive: true, answer: true });
   expect(existsSync(tree)).toBe(false);
-});
-
-test("a task without a worktree of its own, one that still runs, and one whose folder is gone are refused", async () => {
-  const { served, work, apply } = await begin();
-  served.source.end(served.source.launch({ sessionID: "ses_plain1", directory: "/project" }).sessionID);
-  expect((await apply("plain1")).error).toContain("worked in /project itself");
-  const worktree = { id: "x", directory: "/x", isShared: true };
-  served.source.end(served.source.launch({ sessionID: "ses_shared", parentTaskId: "ses_above", worktree }).sessionID);
-  expect((await apply("shared")).error).toContain("worked in the worktree of task ses_above");
-  served.source.launch({ sessionID: "ses_running", worktree: { ...worktree, isShared: false } });
-  expect((await apply("running")).error).toContain("still runs");
-  const { tree } = await work("gone11", () => undefined);
-  rmSync(tree, { recursive: true });
-  expect((await apply("gone11")).error).toContain(`there is no ${tree}`);
 });

@@ -36,21 +36,6 @@ test("a file is tried again once it has changed", () => {
   expect(changed(measured)).toEqual(["b.ts"]);
 });
 
-test.each(["quick.test.ts", "slow.test.ts"])("all files of an area are tried again once %s has changed", (name) => {
-  const { write, measuredOn, changed } = setUp();
-  const measured = measuredOn("2026-01-02", "2026-01-01");
-  write(name, "2");
-  expect(changed(measured)).toEqual(["b.ts", "a.ts"]);
-});
-
-test("what was never measured comes first", () => {
-  const { write, measuredOn, changed } = setUp();
-  const measured = measuredOn("2026-01-01");
-  expect(changed(measured)).toEqual(["b.ts"]);
-  write("a.ts", "2");
-  expect(changed(measured)).toEqual(["b.ts", "a.ts"]);
-});
-
 test("each area has code and quick tests, and no file is of two areas", () => {
   const files = areas.flatMap(filesOf);
   expect(new Set(files).size).toBe(files.length);

@@ -18,16 +18,6 @@ const file = (name: string, tests: Record<string, File["assertionResults"][numbe
 const lines = (...stages: Parameters<typeof closingLines>[0]) => closingLines(stages, "/project");
 
 describe("the last lines of a test run", () => {
-  test("are the counts of all stages when nothing failed", () => {
-    expect(
-      lines(
-        { name: "build", end: 0 },
-        { name: "Node", end: 0, report: { testResults: [file("a.test.ts", { one: "passed", two: "skipped" })] } },
-        { name: "Bun", end: 0, report: { testResults: [file("a.test.ts", { one: "passed", two: "pending" })] } },
-      ),
-    ).toEqual(["", "2 passed, 0 failed, 2 skipped"]);
-  });
-
   test("name each test that failed, and each file that failed as a whole, with their stage", () => {
     const node = { testResults: [file("a.test.ts", { one: "passed", "group two": "failed" })] };
     const bun = { testResults: [file("b.test.ts", {}, "Cannot find module 'x'\n  at …")] };
@@ -38,27 +28,6 @@ describe("the last lines of a test run", () => {
       "  Bun: test/b.test.ts: Cannot find module 'x'",
       "",
       "1 passed, 2 failed, 0 skipped",
-    ]);
-  });
-
-  test("name a stage that ended without a failing test, was killed, or was not run", () => {
-    const allPassed = { testResults: [file("a.test.ts", { one: "passed" })] };
-    expect(
-      lines(
-        { name: "build", end: 2 },
-        { name: "Node", end: 1, report: allPassed },
-        { name: "Bun", end: "SIGKILL" },
-        { name: "OpenCode and pages", end: "not run" },
-      ),
-    ).toEqual([
-      "",
-      "What failed:",
-      "  build: ended with 2, and no test of it failed: its own output says why",
-      "  Node: ended with 1, and no test of it failed: its own output says why",
-      "  Bun: ended with SIGKILL, and no test of it failed: its own output says why",
-      "  OpenCode and pages: not run, because the build failed",
-      "",
-      "1 passed, 4 failed, 0 skipped",
     ]);
   });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createReadDirectories } from "../../../src/services/host/directories.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
-import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
+import { createOpenDirectories } from "../../../src/services/http/status-api.ts";
 import { openStore } from "../../../src/services/store/open-store.ts";
 import type { OpenDatabase } from "../../../src/services/store/sqlite/driver.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";

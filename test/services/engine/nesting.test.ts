@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createReadDirectories } from "../../../src/services/host/directories.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
-import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
+import { createOpenDirectories } from "../../../src/services/http/status-api.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { LEASE_MS } from "../../../src/services/store/ownership.ts";
 import { withSilentSupervisor } from "../../../src/services/store/task-usage.ts";
-import { waitReason } from "../../../src/services/text/waiting-text.ts";
+import { waitReason } from "../../../src/services/text/task-state.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";

@@ -5,7 +5,7 @@ import { messagesToSend, passageToSend } from "../../../src/services/fleet/conve
 import { createReadDirectories } from "../../../src/services/host/directories.ts";
 import type { SpokenMessage } from "../../../src/services/host/host.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
-import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
+import { createOpenDirectories } from "../../../src/services/http/status-api.ts";
 import { passageOf, writePassage } from "../../../src/services/text/transcript.ts";
 import type { Stage } from "../../fakes/stage.ts";
 import { enqueued, runElsewhere, workOf } from "./servers.ts";

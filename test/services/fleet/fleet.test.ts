@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { STEPS_WITHOUT_END } from "../../../src/services/runtime/run-outcome.ts";
-import { waitText } from "../../../src/services/text/waiting-text.ts";
+import { waitText } from "../../../src/services/text/task-state.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { createFleet, enqueued, expectOnce, LEASE, runElsewhere, texts, workOf } from "./servers.ts";
 

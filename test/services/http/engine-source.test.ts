@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createReadDirectories } from "../../../src/services/host/directories.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
-import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
+import { createOpenDirectories } from "../../../src/services/http/status-api.ts";
 import { createStage } from "../../fakes/stage.ts";
 
 const sourceOf = (stage: ReturnType<typeof createStage>) => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MAX_UNREAD_BYTES } from "../../../src/services/http/events/sse-stream.ts";
-import { type LivePage, MAX_VIEWERS } from "../../../src/services/http/live.ts";
+import { type LivePage, MAX_VIEWERS } from "../../../src/services/http/pages.ts";
 import { createListeners } from "../../../src/services/platform/listeners.ts";
 import { open, request, send } from "./raw.ts";
 import { serve } from "./served.ts";

@@ -6,9 +6,11 @@ import {
   createBytesInFlight,
   createSseStream,
   MAX_BYTES_IN_FLIGHT,
+  MAX_UNREAD_BYTES,
   sseFrame,
 } from "../../../src/services/http/events/sse-stream.ts";
 import { createTaskFeed } from "../../../src/services/http/events/task-feed.ts";
+import { hasBackpressure } from "../../../src/services/http/server/bun.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createFakeSource } from "../../fakes/status-source.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
@@ -115,12 +117,18 @@ test("a page of 200 tasks with long results is short and complete; the store doe
   expect(Math.max(...limits)).toBeLessThanOrEqual(20);
 });
 
-const reader = (bytesInFlight: ReturnType<typeof createBytesInFlight>, snapshot: number, told: string[] = []) => {
+/** A reader whose stream began with so many bytes. */
+const reader = (
+  bytesInFlight = createBytesInFlight(Number.POSITIVE_INFINITY),
+  snapshot = 10,
+  given: Partial<ClientConnection> = {},
+) => {
+  const told: string[] = [];
   const clock = createVirtualClock();
   const subscriber = createSseStream(new Uint8Array(snapshot), {
     clock,
     bytesInFlight,
-    connection: connection({ abort: () => told.push("dropped") }),
+    connection: connection({ abort: () => told.push("dropped"), ...given }),
     onGone: () => told.push("gone"),
   });
   return { subscriber, told, clock };
@@ -150,8 +158,7 @@ test("a client that reads makes room, and a single one is always served", async 
 });
 
 test("a client that reads nothing between two heartbeats is dropped even if nothing else happens; one that reads is not", async () => {
-  const bytesInFlight = createBytesInFlight(Number.POSITIVE_INFINITY);
-  const [mute, reading] = [reader(bytesInFlight, 100), reader(bytesInFlight, 100)];
+  const [mute, reading] = [reader(), reader()];
   const stream = reading.subscriber?.stream.getReader();
   await stream?.read();
   for (let beats = 0; beats < 5; beats += 1) {
@@ -221,4 +228,55 @@ test("a snapshot goes out in chunks: a runtime takes the next when the previous 
     got += decoder.decode(value, { stream: true });
   }
   expect(got).toBe(text);
+});
+
+const PART = 64 * 1024;
+
+test("a client that reads nothing is dropped beyond the bound, and its heartbeat stops", () => {
+  const { subscriber, told, clock } = reader();
+  let sent = 0;
+  for (; told.length === 0; sent += PART) subscriber?.send(new Uint8Array(PART));
+  expect(told).toEqual(["gone", "dropped"]);
+  expect(sent).toBe(MAX_UNREAD_BYTES + PART);
+  expect(clock.pending()).toBe(0);
+  subscriber?.send(new Uint8Array(PART));
+  subscriber?.end();
+  expect(told).toEqual(["gone", "dropped"]);
+});
+
+test("a client that reads is not dropped, however much is sent, nor for one event longer than the bound", async () => {
+  const { subscriber, told } = reader();
+  const stream = subscriber?.stream.getReader();
+  expect((await stream?.read())?.value?.length).toBe(10);
+  for (let sent = 0; sent < 40; sent += 1) {
+    subscriber?.send(new Uint8Array(MAX_UNREAD_BYTES * 2));
+    expect((await stream?.read())?.value?.length).toBe(MAX_UNREAD_BYTES * 2);
+  }
+  expect(told).toEqual([]);
+  await stream?.cancel();
+  expect(told).toEqual(["gone"]);
+});
+
+test("where the runtime does not tell how much was read, everything that was sent counts", async () => {
+  const { subscriber, told } = reader(undefined, undefined, { maxStreamBytes: 3 * PART });
+  const stream = subscriber?.stream.getReader();
+  await stream?.read();
+  for (let sent = 0; sent < 4; sent += 1) {
+    subscriber?.send(new Uint8Array(PART));
+    await stream?.read();
+  }
+  expect(told).toEqual([]);
+  subscriber?.send(new Uint8Array(PART));
+  expect(told).toEqual(["gone", "dropped"]);
+});
+
+test("the versions of Bun with backpressure are known", () => {
+  expect(["1.3.14", "1.4.0", "1.4.5", "1.10.0", "2.0.1", "0.9.0"].map(hasBackpressure)).toEqual([
+    false,
+    true,
+    true,
+    true,
+    true,
+    false,
+  ]);
 });

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { type ActorOptions, type AnyActorLogic, createActor } from "xstate";
-import { createLiveCharts } from "../../../src/services/http/live-charts.ts";
+import { createLiveCharts } from "../../../src/services/http/status-api.ts";
 import { systemClock } from "../../../src/services/platform/clock.ts";
 import { createStage } from "../../fakes/stage.ts";
 

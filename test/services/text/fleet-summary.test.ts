@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fleetProblem, fleetSummary, type KnownFleet } from "../../../src/services/text/fleet-summary.ts";
+import { fleetProblem, fleetSummary, type KnownFleet } from "../../../src/services/text/model-and-server.ts";
 
 const fleet = (given: Partial<KnownFleet> = {}): KnownFleet => ({
   ...{ isReached: true, isCut: false, tasks: { waiting: 0 } },

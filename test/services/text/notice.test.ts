@@ -48,12 +48,6 @@ test("a child's words cannot pass for ours: they stay inside their quotation", (
   ]);
 });
 
-test("a notice says that no person wrote it", () => {
-  expect(noticeOf([{ end: END, batch: COUNTS }], COUNTS, STYLE).hidden).toMatch(
-    /^Automated notice\. The user did not write it/,
-  );
-});
-
 test("an answer without a text is said to be one", () => {
   expect(noticeOf([{ end: { ...END, result: "" }, batch: COUNTS }], COUNTS, STYLE).hidden).toContain(
     "The agent finished without writing any text.",

@@ -33,7 +33,7 @@ const idAlone = dataOf("{ sessionID: task.sessionID }");
 const events: Entry[] = [
   ...lines(API, SSE, undefined, {
     "The server SHALL expose `GET /v1/events` as a Server-Sent Events (SSE) stream.": planted(
-      "src/services/http/api/route-handlers.ts",
+      STREAM,
       '"Content-Type": "text/event-stream"',
       '"Content-Type": "text/plain"',
       CONNECTED,

@@ -4,10 +4,10 @@ import { type Entry, lines, planted, seenBy } from "./entry.ts";
 
 const API = ["asyncagents-task"] as const;
 const SERVER = "src/services/http/server/status-server.ts";
-const LISTENER = "src/services/http/server/listener.ts";
+const LISTENER = "src/services/http/server/status-server.ts";
 const NODE = "src/services/http/server/node.ts";
 const ANNOUNCE = "src/services/http/discovery/announce.ts";
-const FILES = "src/services/http/discovery/instances.ts";
+const FILES = "src/services/http/discovery/announce.ts";
 const PLUGIN = "src/plugin.ts";
 
 const notStarted = planted(PLUGIN, "opening.whenProcessStays(statusApi.permit);", "");

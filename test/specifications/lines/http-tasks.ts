@@ -5,7 +5,6 @@ import { type Entry, lines, planted, seenBy } from "./entry.ts";
 const API = ["asyncagents-task"] as const;
 const ROUTES = "src/services/http/api/routes.ts";
 const HANDLERS = "src/services/http/api/route-handlers.ts";
-const CONTEXT = "src/services/http/api/context.ts";
 const SCHEMAS = "src/services/http/contract/schemas.ts";
 const SOURCE = "src/services/http/engine-source.ts";
 
@@ -88,7 +87,7 @@ const list: Entry[] = [
 ];
 
 const noTask = planted(
-  CONTEXT,
+  HANDLERS,
   "new HTTPException(404, { message: `There is no ${what}",
   "new HTTPException(400, { message: `There is no ${what}",
 );

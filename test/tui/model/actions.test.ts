@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type Answers, afterChoice, afterText, nextStep } from "../../../src/tui/model/answer-steps.ts";
-import { changesQuestion, noChanges, stopQuestion, stopsWith, whyText } from "../../../src/tui/model/explanations.ts";
+import { type Answers, afterText, nextStep } from "../../../src/tui/model/answer-steps.ts";
 import { refusalOf, requestsOf } from "../../../src/tui/model/list-state.ts";
-import { readPanelOptions } from "../../../src/tui/screen/navigation.ts";
+import { changesQuestion, noChanges, stopQuestion, stopsWith, whyText } from "../../../src/tui/model/panel-messages.ts";
+import { readPanelOptions } from "../../../src/tui/screen/panel.ts";
 import type { OpenUserRequest } from "../../../src/user-request.ts";
 import { ago, asking, ended, NOW, panelTask } from "./panel-tasks.ts";
 
@@ -134,6 +134,10 @@ describe("why a task stands as it does", () => {
   });
 });
 
+/** Returns what follows when a person chooses what has that title. */
+const choosing = (request: OpenUserRequest, answers: Answers, title: string) =>
+  nextStep(request, answers)?.choices.find((choice) => choice.title === title)?.value;
+
 describe("a permission", () => {
   const request: OpenUserRequest = {
     id: "per_1",
@@ -152,13 +156,11 @@ describe("a permission", () => {
       ["Reject", undefined],
       ["Reject, and say why …", undefined],
     ]);
-    expect(afterChoice(request, [[]], { kind: "reply", reply: "always" })).toEqual({
-      reply: { requestId: "per_1", reply: "always" },
-    });
+    expect(choosing(request, [[]], "Allow always")).toEqual({ reply: { requestId: "per_1", reply: "always" } });
   });
 
   test("is rejected with a message", () => {
-    expect(afterChoice(request, [[]], { kind: "rejectWithMessage" })).toEqual({ write: "message" });
+    expect(choosing(request, [[]], "Reject, and say why …")).toEqual({ write: "message" });
     expect(afterText(request, [[]], "message", "not today")).toEqual({
       reply: { requestId: "per_1", reply: "reject", message: "not today" },
     });
@@ -180,18 +182,14 @@ describe("questions", () => {
 
   test("are answered one after the other, with a choice, a text of one's own, or several choices", () => {
     expect(titles([[]])).toEqual(["a.ts", "b.ts", "Something else …", "Reject the question"]);
-    expect(afterChoice(request, [[]], { kind: "own" })).toEqual({ write: "answer" });
+    expect(choosing(request, [[]], "Something else …")).toEqual({ write: "answer" });
     expect(afterText(request, [[]], "answer", "c.ts")).toEqual({ answers: [["c.ts"], []] });
-    const first = afterChoice(request, [[]], { kind: "option", option: "a.ts" });
-    expect(first).toEqual({ answers: [["a.ts"], []] });
+    expect(choosing(request, [[]], "a.ts")).toEqual({ answers: [["a.ts"], []] });
     expect(titles([["a.ts"], []])).toEqual(["[ ] unit", "[ ] e2e", "Reject the question"]);
-    const some = afterChoice(request, [["a.ts"], []], { kind: "option", option: "e2e" });
-    expect(some).toEqual({ answers: [["a.ts"], ["e2e"]] });
+    expect(choosing(request, [["a.ts"], []], "[ ] e2e")).toEqual({ answers: [["a.ts"], ["e2e"]] });
     expect(titles([["a.ts"], ["e2e"]])).toEqual(["[ ] unit", "[x] e2e", "That is all", "Reject the question"]);
-    expect(afterChoice(request, [["a.ts"], ["e2e"]], { kind: "option", option: "e2e" })).toEqual({
-      answers: [["a.ts"], []],
-    });
-    expect(afterChoice(request, [["a.ts"], ["e2e"]], { kind: "done" })).toEqual({
+    expect(choosing(request, [["a.ts"], ["e2e"]], "[x] e2e")).toEqual({ answers: [["a.ts"], []] });
+    expect(choosing(request, [["a.ts"], ["e2e"]], "That is all")).toEqual({
       reply: { requestId: "que_1", answers: [["a.ts"], ["e2e"]] },
     });
   });
@@ -203,7 +201,7 @@ describe("questions", () => {
   });
 
   test("are rejected as a whole", () => {
-    expect(afterChoice(request, [["a.ts"], []], { kind: "reply", reply: "reject" })).toEqual({
+    expect(choosing(request, [["a.ts"], []], "Reject the question")).toEqual({
       reply: { requestId: "que_1", reply: "reject" },
     });
   });

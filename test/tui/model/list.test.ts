@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { ApiTask } from "../../../src/client/api-types.ts";
 import { columnsOf } from "../../../src/services/platform/columns.ts";
 import { plain } from "../../../src/tui/model/line.ts";
 import { type ListLayout, listLines, listRows } from "../../../src/tui/model/list-lines.ts";
@@ -10,7 +11,6 @@ import {
   type ListState,
   placeOf,
 } from "../../../src/tui/model/list-state.ts";
-import type { PanelTask } from "../../../src/tui/model/tasks.ts";
 import { ago, asking, ended, NOW, panelTask } from "./panel-tasks.ts";
 
 const key = (name: string, more: Partial<Key> = {}): Key => ({
@@ -94,7 +94,7 @@ describe("the list", () => {
   const listed = (
     state: ListState = INITIAL,
     more: Partial<typeof layout & Pick<ListLayout, "problem" | "fleet">> = {},
-    tasks: PanelTask[] = here,
+    tasks: ApiTask[] = here,
   ) => listLines(listRows({ here: tasks, elsewhere }, state), state, { ...layout, ...more }).map(plain);
 
   test("has this conversation's tasks first, then those of others, and the keys for the selected one", () => {

@@ -1,14 +1,19 @@
 import { describe, expect, test } from "vitest";
+import type { ApiTask } from "../../../src/client/api-types.ts";
 import { columnsOf } from "../../../src/services/platform/columns.ts";
 import { plain, spread } from "../../../src/tui/model/line.ts";
-import { panelLines } from "../../../src/tui/model/panel-lines.ts";
-import { homeStatusLine, statusLine, summarize, taskStatusLine } from "../../../src/tui/model/status-line.ts";
-import type { PanelTask } from "../../../src/tui/model/tasks.ts";
+import {
+  homeStatusLine,
+  panelLines,
+  statusLine,
+  summarize,
+  taskStatusLine,
+} from "../../../src/tui/model/panel-lines.ts";
 import { ago, asking, ended, NOW, panelTask } from "./panel-tasks.ts";
 
 const COLUMNS = 37;
-const lines = (tasks: PanelTask[], key?: string) => panelLines(tasks, { columns: COLUMNS, now: NOW, key });
-const panel = (tasks: PanelTask[], key?: string) => lines(tasks, key).map(plain);
+const lines = (tasks: ApiTask[], key?: string) => panelLines(tasks, { columns: COLUMNS, now: NOW, key });
+const panel = (tasks: ApiTask[], key?: string) => lines(tasks, key).map(plain);
 
 const four = [
   panelTask("slow", {
@@ -123,7 +128,7 @@ test.each([
   [{ waiting: { for: "person", since: ago(4) } }, "general · blocked by a subtask"],
   [{ attention: { kind: "stale", what: "", since: ago(4) } }, "general · silent"],
   [{}, "general · working"],
-] as [Partial<PanelTask>, string][])("a task in %j reads %s", (given, words) => {
+] as [Partial<ApiTask>, string][])("a task in %j reads %s", (given, words) => {
   expect(panel([panelTask("a", given)])[3]?.trim()).toBe(words);
 });
 
@@ -139,7 +144,7 @@ test("no line is wider than the sidebar, whatever a model has written", () => {
 });
 
 describe("the line beside the prompt", () => {
-  const line = (tasks: PanelTask[]) => plain({ segments: statusLine(summarize(tasks)) });
+  const line = (tasks: ApiTask[]) => plain({ segments: statusLine(summarize(tasks)) });
 
   test("counts what goes on, and says what it has cost", () => {
     const running = ["a", "b", "c"].map((id) => panelTask(id, { cost: 0.14 }));

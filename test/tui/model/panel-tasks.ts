@@ -1,4 +1,4 @@
-import type { PanelTask } from "../../../src/tui/model/tasks.ts";
+import type { ApiTask } from "../../../src/client/api-types.ts";
 import type { OpenUserRequest } from "../../../src/user-request.ts";
 
 /** When all of these tests take place. */
@@ -15,8 +15,8 @@ export const panelTask = (
     cost = 0,
     lastTools = [],
     ...given
-  }: Partial<PanelTask> & { tokens?: number; cost?: number; lastTools?: string[] } = {},
-): PanelTask => {
+  }: Partial<ApiTask> & { tokens?: number; cost?: number; lastTools?: string[] } = {},
+): ApiTask => {
   const startedAt = given.startedAt ?? ago(60);
   return {
     sessionID,
@@ -47,13 +47,13 @@ export const panelTask = (
 };
 
 /** The same task, ended `secondsAgo`. */
-export const ended = (task: PanelTask, status: "completed" | "error" | "cancelled", secondsAgo = 10): PanelTask => {
+export const ended = (task: ApiTask, status: "completed" | "error" | "cancelled", secondsAgo = 10): ApiTask => {
   const { waiting: _, ...rest } = task;
   return { ...rest, status, state: status, states: [status], completedAt: ago(secondsAgo) };
 };
 
 /** What a task of its own, or one below it, asks a person. */
-export const asking = (task: PanelTask, request: Partial<OpenUserRequest> = {}): PanelTask => {
+export const asking = (task: ApiTask, request: Partial<OpenUserRequest> = {}): ApiTask => {
   const asked: OpenUserRequest = {
     id: "per_1",
     kind: "permission",

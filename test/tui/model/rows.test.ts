@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import { summarize } from "../../../src/tui/model/status-line.ts";
-import { conversationOf, openRequests, type PanelTask, rowsOf, tasksOf } from "../../../src/tui/model/tasks.ts";
+import type { ApiTask } from "../../../src/client/api-types.ts";
+import { summarize } from "../../../src/tui/model/panel-lines.ts";
+import { conversationOf, openRequests, rowsOf, tasksOf } from "../../../src/tui/model/tasks.ts";
 import { ago, asking, ended, panelTask } from "./panel-tasks.ts";
 
-const byId = (...tasks: PanelTask[]) => new Map(tasks.map((task) => [task.sessionID, task]));
+const byId = (...tasks: ApiTask[]) => new Map(tasks.map((task) => [task.sessionID, task]));
 const noHost = () => undefined;
-const shown = (tasks: PanelTask[]) => rowsOf(tasks).map(({ task, depth }) => `${"  ".repeat(depth)}${task.sessionID}`);
+const shown = (tasks: ApiTask[]) => rowsOf(tasks).map(({ task, depth }) => `${"  ".repeat(depth)}${task.sessionID}`);
 
 const parent = panelTask("parent", { startedAt: ago(90) });
 const child = panelTask("child", { parentSessionID: "parent", parentTaskId: "parent", startedAt: ago(50) });

@@ -8,8 +8,7 @@ import { repeat, sleep } from "../../platform/clock.ts";
 import { errorMessage } from "../../platform/log.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
 import { lines, type OwnText, own, quoteLine, vouchFor } from "../../text/own-text.ts";
-import { requestLine, requestMessage, requestToPassOn, SHORT_CHARS } from "../../text/request-text.ts";
-import { replyProblem } from "../../text/user-reply.ts";
+import { replyProblem, requestLine, requestMessage, requestToPassOn, SHORT_CHARS } from "../../text/request-text.ts";
 import type { EngineContext } from "../context.ts";
 import type { SessionNote, SessionNotes } from "./session-notes.ts";
 

@@ -14,7 +14,6 @@ import { type Endpoints, isOwnConnection } from "./socket-owner.ts";
  */
 export type Reads = "user" | "token" | "open";
 
-/** Whom one directory admits. */
 export interface Admission {
   /** Origins of web pages, in addition to those of this machine. */
   allowedOrigins: readonly string[];
@@ -44,7 +43,6 @@ export const createAdmissions = () => {
 };
 export type Admissions = ReturnType<typeof createAdmissions>;
 
-/** Why a request is rejected, with the HTTP status for that. */
 interface HttpRejection {
   status: 403 | 414;
   error: string;
@@ -110,7 +108,6 @@ export const createTokenGuard = (token: string) =>
     return errorResponse(401, error, { "WWW-Authenticate": "Bearer" });
   });
 
-/** What decides who may read. */
 export interface ReadRules {
   token: string;
   reads(): Reads;

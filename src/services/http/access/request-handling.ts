@@ -21,12 +21,31 @@ export interface ClientConnection {
 /** Responds to a request, on either runtime. */
 export type RequestHandler = (request: Request, connection: ClientConnection) => Response | Promise<Response>;
 
-/** What handlers get in addition to the request. */
+/** A server that accepts connections. */
+export interface Listener {
+  port: number;
+  /** Accepts no more connections, and resolves when all pending responses are out, after `withinMs` at the latest. */
+  close(withinMs: number): Promise<void>;
+}
+
+/** What connections may cost. */
+export interface ConnectionLimits {
+  /**
+   * Milliseconds for which a connection may be idle, a request may take to arrive, and its response to be read; then the
+   * connection is closed. Streams are not limited. Bun counts in steps of four seconds.
+   */
+  timeoutMs: number;
+  /** Simultaneous connections. On Bun, which does not count those: pending requests. */
+  maxConnections: number;
+}
+
+/** Listens on a port of loopback, without keeping the process alive. Rejects when the port cannot be used. */
+export type Listen = (port: number, handle: RequestHandler, limits: ConnectionLimits) => Promise<Listener>;
+
 export interface AppEnv {
   Bindings: { connection: ClientConnection };
 }
 
-/** The application that routes are registered on. */
 export type App = OpenAPIHono<AppEnv>;
 
 /**

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
-import { isIPv4, isIPv6 } from "node:net";
+import { isIPv4 } from "node:net";
 import { endianness } from "node:os";
 
-/** One end of a TCP connection. */
+/** One end of a TCP connection over IPv4, as all are that come in at the loopback address that servers of ours listen at. */
 export interface Endpoint {
-  /** An IPv4 or IPv6 address, the latter without a zone. */
+  /** An IPv4 address, also as IPv6 writes it: `::ffff:127.0.0.1`. */
   address: string;
   port: number;
 }
@@ -15,41 +15,22 @@ export interface Endpoints {
   local: Endpoint;
 }
 
-const bytesOfIPv4 = (address: string): number[] => address.split(".").map(Number);
+const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, "0").toUpperCase();
 
-const MAPPED_PREFIX = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
-
-const bytesOfIPv6 = (address: string): number[] => {
-  const words = (part: string): number[] =>
-    part === ""
-      ? []
-      : part.split(":").flatMap((word) => {
-          if (isIPv4(word)) return bytesOfIPv4(word);
-          const value = Number.parseInt(word, 16);
-          return [value >> 8, value & 0xff];
-        });
-  const [head = "", tail] = address.split("::");
-  if (tail === undefined) return words(head);
-  const [first, last] = [words(head), words(tail)];
-  return [...first, ...Array<number>(Math.max(0, 16 - first.length - last.length)).fill(0), ...last];
-};
-
-/** Formats an address as the kernel's tables do: each group of four bytes is a number in the machine's byte order. */
-const hexOf = (bytes: number[], isLittleEndian: boolean): string =>
-  Array.from({ length: bytes.length / 4 }, (_, word) => {
-    const group = bytes.slice(4 * word, 4 * word + 4);
-    return (isLittleEndian ? group.reverse() : group).map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  })
-    .join("")
-    .toUpperCase();
-
-/** Formats an end in every way that the tables may. An IPv6 socket that reaches an IPv4 address is in the IPv6 table. */
-const spellingsOf = ({ address, port }: Endpoint, isLittleEndian: boolean): string[] => {
-  const bytes = isIPv4(address) ? bytesOfIPv4(address) : isIPv6(address) ? bytesOfIPv6(address) : [];
-  const isMapped = bytes.length === 16 && MAPPED_PREFIX.every((byte, index) => bytes[index] === byte);
-  const ipv4 = isMapped ? bytes.slice(12) : bytes.length === 4 ? bytes : undefined;
-  const forms = ipv4 ? [ipv4, [...MAPPED_PREFIX, ...ipv4]] : bytes.length === 16 ? [bytes] : [];
-  return forms.map((form) => `${hexOf(form, isLittleEndian)}:${port.toString(16).padStart(4, "0").toUpperCase()}`);
+/**
+ * Formats an end as the kernel's tables do, without and with the prefix of an IPv6 socket that reaches an IPv4 address: each
+ * group of four bytes is a number in the machine's byte order. Undefined for another address.
+ */
+const spellingsOf = (
+  { address, port }: Endpoint,
+  isLittleEndian: boolean,
+): [ipv4: string, mapped: string] | undefined => {
+  const ipv4 = address.replace(/^::ffff:/i, "");
+  if (!isIPv4(ipv4)) return undefined;
+  const inOrder = (bytes: number[]) =>
+    (isLittleEndian ? bytes.toReversed() : bytes).map((byte) => hex(byte, 2)).join("");
+  const end = `${inOrder(ipv4.split(".").map(Number))}:${hex(port, 4)}`;
+  return [end, `${"0".repeat(16)}${inOrder([0, 0, 0xff, 0xff])}${end}`];
 };
 
 /** Positions of columns after the two addresses: state, queues, timer, retransmits, uid, timeout, inode. */
@@ -66,21 +47,15 @@ export const ownerIn = (
   { remote, local }: Endpoints,
   isLittleEndian = endianness() === "LE",
 ): number | undefined => {
-  const remoteSpellings = spellingsOf(remote, isLittleEndian);
-  const localSpellings = spellingsOf(local, isLittleEndian);
-  for (const [form, spelling] of remoteSpellings.entries()) {
+  const [ours, theirs] = [spellingsOf(local, isLittleEndian), spellingsOf(remote, isLittleEndian)];
+  if (!ours || !theirs) return undefined;
+  for (const form of [0, 1] as const) {
     // The line of the remote socket begins with the address that is remote to us.
-    const addresses = ` ${spelling} ${localSpellings[form]} `;
-    for (let at = table.indexOf(addresses); at >= 0; at = table.indexOf(addresses, at + addresses.length)) {
-      const lineEnd = table.indexOf("\n", at);
-      const columns = table
-        .slice(at + addresses.length, lineEnd < 0 ? undefined : lineEnd)
-        .trim()
-        .split(/ +/);
-      const uid = columns[UID];
-      if (uid !== undefined && /^\d+$/.test(uid) && columns[INODE] !== undefined && columns[INODE] !== "0") {
-        return Number(uid);
-      }
+    const addresses = ` ${theirs[form]} ${ours[form]} `;
+    for (let at = table.indexOf(addresses); at >= 0; at = table.indexOf(addresses, at + 1)) {
+      const [line = ""] = table.slice(at + addresses.length).split("\n", 1);
+      const { [UID]: uid = "", [INODE]: inode = "0" } = line.trim().split(/ +/);
+      if (/^\d+$/.test(uid) && inode !== "0") return Number(uid);
     }
   }
   return undefined;

@@ -15,10 +15,8 @@ import {
   withCommonHeaders,
 } from "../access/request-handling.ts";
 import { SourceUnavailable } from "../contract/status-source.ts";
-import { registerPages } from "../html-pages.ts";
-import { registerLivePage } from "../live.ts";
-import type { ApiContext } from "./context.ts";
-import { registerCommandRoutes, registerReadRoutes } from "./route-handlers.ts";
+import { registerLivePage, registerPages } from "../pages.ts";
+import { type ApiContext, registerCommandRoutes, registerReadRoutes } from "./route-handlers.ts";
 import { openApiDocument, routes } from "./routes.ts";
 
 const describeFault = (error: z.ZodError): string =>

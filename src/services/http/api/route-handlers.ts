@@ -1,13 +1,18 @@
+import type { z } from "@hono/zod-openapi";
 import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
-import { createTokenGuard } from "../access/admission.ts";
-import { type App, type AppEnv, type ClientConnection, errorResponse } from "../access/request-handling.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import { type Admissions, createTokenGuard } from "../access/admission.ts";
+import { type App, type AppEnv, type ClientConnection, errorResponse, quote } from "../access/request-handling.ts";
 import { ApiTask, Changes } from "../contract/api-task.ts";
 import * as schemas from "../contract/schemas.ts";
-import { ApiFleet } from "../contract/schemas.ts";
-import type { SourceResult } from "../contract/status-source.ts";
+import { type AnnouncedServer, ApiFleet } from "../contract/schemas.ts";
+import type { SourceResult, StatusSource } from "../contract/status-source.ts";
+import { type Broadcast, respondWithStream } from "../events/sse-stream.ts";
 import { MAX_SUBSCRIBERS } from "../events/task-feed.ts";
-import { type ApiContext, notFoundError, resolveId, validated, valueOrThrow } from "./context.ts";
+import type { Documents, LivePage } from "../pages.ts";
+import type { WriteJson } from "./long-responses.ts";
 import { routes } from "./routes.ts";
 
 /** Agents choose batch ids freely; a longer one is not looked up. */
@@ -91,10 +96,7 @@ export const registerReadRoutes = (app: App, context: ApiContext): void => {
     if (c.req.raw.method === "HEAD") {
       return errorResponse(405, "HEAD is not supported for a stream.", { Allow: "GET, OPTIONS" });
     }
-    const stream = feed.subscribe(c.env.connection);
-    if (stream) return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
-    const error = `There are ${MAX_SUBSCRIBERS} subscribers, or too much data is on its way to them: close one of them.`;
-    return errorResponse(503, error, { "Retry-After": "5" });
+    return respondWithStream(feed, c.env.connection, `${MAX_SUBSCRIBERS} subscribers`);
   });
 };
 
@@ -115,39 +117,94 @@ const bodyLimit = createMiddleware<AppEnv>(async (c, next) => {
 export const registerCommandRoutes = (app: App, { source, log, token, writeJson }: ApiContext): void => {
   const withToken = createTokenGuard(token);
 
+  const idOf = ({ id }: { id: string }) => resolveId(source, id);
   const respond = (connection: ClientConnection, result: SourceResult<ApiTask>) =>
     writeJson(connection, validated(log, ApiTask, valueOrThrow(result)));
-
   const respondChanges = (connection: ClientConnection, result: SourceResult<Changes>) =>
     writeJson(connection, validated(log, Changes, valueOrThrow(result)));
 
   app.openapi({ ...routes.cancel, middleware: withToken }, async (c) =>
-    respond(c.env.connection, await source.cancel(resolveId(source, c.req.valid("param").id))),
+    respond(c.env.connection, await source.cancel(idOf(c.req.valid("param")))),
   );
-
   app.openapi({ ...routes.apply, middleware: withToken }, async (c) =>
-    respondChanges(c.env.connection, await source.apply(resolveId(source, c.req.valid("param").id))),
+    respondChanges(c.env.connection, await source.apply(idOf(c.req.valid("param")))),
   );
-
   app.openapi({ ...routes.discard, middleware: withToken }, async (c) =>
-    respondChanges(c.env.connection, await source.discard(resolveId(source, c.req.valid("param").id))),
+    respondChanges(c.env.connection, await source.discard(idOf(c.req.valid("param")))),
   );
-
   app.openapi({ ...routes.resume, middleware: [withToken, bodyLimit] }, async (c) =>
-    respond(
-      c.env.connection,
-      await source.resume(resolveId(source, c.req.valid("param").id), c.req.valid("json").prompt),
-    ),
+    respond(c.env.connection, await source.resume(idOf(c.req.valid("param")), c.req.valid("json").prompt)),
   );
-
   app.openapi({ ...routes.steer, middleware: [withToken, bodyLimit] }, async (c) =>
-    respond(
-      c.env.connection,
-      await source.steer(resolveId(source, c.req.valid("param").id), c.req.valid("json").prompt),
-    ),
+    respond(c.env.connection, await source.steer(idOf(c.req.valid("param")), c.req.valid("json").prompt)),
   );
-
   app.openapi({ ...routes.answers, middleware: [withToken, bodyLimit] }, async (c) =>
-    respond(c.env.connection, await source.answer(resolveId(source, c.req.valid("param").id), c.req.valid("json"))),
+    respond(c.env.connection, await source.answer(idOf(c.req.valid("param")), c.req.valid("json"))),
   );
+};
+
+export interface ApiContext {
+  source: StatusSource;
+  feed: Broadcast;
+  clock: Clock;
+  log: Log;
+  version: string;
+  /** This server, as other processes identify it. */
+  own: { pid: number; startedAt: string };
+  /** Answers a challenge. May throw. */
+  prove(challenge: string): string;
+  /** Returns the servers of all processes, this one among them, each with a challenge and what it will answer to that. May throw. */
+  servers(): Omit<AnnouncedServer, "isThis">[];
+  writeJson: WriteJson;
+  token: string;
+  admissions: Admissions;
+  isPasswordSet: boolean;
+  /** The pages of the live view, each with its feed. */
+  live: readonly { page: LivePage; feed: Broadcast }[];
+  /** The board, and the description of the API; undefined: neither is served. */
+  documents?: Documents | undefined;
+}
+
+const ID = /^[\w-]{1,128}$/;
+
+/** Ids that the error for an ambiguous beginning lists. */
+const MAX_CANDIDATES = 5;
+
+const notFoundError = (what: string, id: string): HTTPException =>
+  new HTTPException(404, { message: `There is no ${what} ${quote(id)}.` });
+
+/**
+ * Returns a response body as it is, and logs an error when it does not have the promised shape. It is sent all the same: a
+ * task that an older version stored is better shown in part than not at all.
+ */
+const validated = <S extends z.ZodType>(log: Log, schema: S, value: z.output<S>): z.output<S> => {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) log.error("a response of the status API has the wrong shape", { reason: parsed.error.message });
+  return value;
+};
+
+/**
+ * Returns the id of the task that an id, or the beginning of one, means.
+ * @throws a 404 when that is none, and a 409 when it is several
+ */
+const resolveId = (source: StatusSource, given: string): string => {
+  if (!ID.test(given)) throw notFoundError("task", given);
+  if (source.has(given)) return given;
+  const candidates = source.idsFrom(given, MAX_CANDIDATES + 1);
+  const [id, ...others] = candidates;
+  if (id === undefined) throw notFoundError("task", given);
+  if (others.length === 0) return id;
+  const listed = candidates.slice(0, MAX_CANDIDATES).join(", ");
+  const more = candidates.length > MAX_CANDIDATES ? " and more" : "";
+  throw new HTTPException(409, {
+    message: `${quote(given)} begins the ids of several tasks: ${listed}${more}. Give more of it.`,
+  });
+};
+
+const STATUS_BY_CAUSE = { task: 409, host: 502, late: 504 } as const;
+
+/** Returns the value of a result. @throws the error of the API for a failure, whose message begins with `what` */
+const valueOrThrow = <T>(result: SourceResult<T>, what = ""): T => {
+  if (result.ok) return result.value;
+  throw new HTTPException(STATUS_BY_CAUSE[result.cause], { message: `${what}${result.reason}` });
 };

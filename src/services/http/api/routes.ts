@@ -17,7 +17,6 @@ const tooMuch = error("Too much data is on its way to readers, or OpenCode is sh
 const readErrors = { 401: mayNotRead, 503: tooMuch };
 const ofTaskErrors = { ...readErrors, 404: unknownTask, 409: ambiguousId };
 
-/** The errors of every route that changes a task. */
 const commandErrors = {
   401: error("No token, or a wrong one."),
   404: unknownTask,

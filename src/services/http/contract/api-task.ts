@@ -4,7 +4,6 @@ import { TaskWithUsageSchema } from "../../../task-schema.ts";
 import { ChangedFileSchema, LeftOutSchema } from "../../../worktree-changes.ts";
 import { truncate } from "../../platform/plain-text.ts";
 
-/** A task as the API returns it. */
 export const ApiTask = TaskWithUsageSchema.extend({
   states: z
     .array(z.string())
@@ -25,7 +24,6 @@ export const ApiTask = TaskWithUsageSchema.extend({
 }).meta({ id: "Task", description: "A background task. Times are ISO 8601." });
 export type ApiTask = z.infer<typeof ApiTask>;
 
-/** What a task left changed in its worktree, as the API returns it. */
 export const Changes = z
   .object({
     tree: z.string().describe("The folder of the tree that the worktree was made from: `apply` changes it."),

@@ -22,7 +22,6 @@ const wholeNumber = (byDefault: number, description: string) =>
     .default(byDefault)
     .openapi({ type: "integer", minimum: 0, default: byDefault, description });
 
-/** The query of `GET /v1/tasks`. */
 export const ListQuery = z.object({
   status: TaskStatusSchema.describe("Only tasks with this status.").optional(),
   agent: z.string().optional().describe("Only tasks of this agent."),
@@ -42,27 +41,21 @@ export const ListQuery = z.object({
   offset: wholeNumber(0, "Tasks to skip."),
 });
 
-/** The path of everything about one task. */
 export const TaskPath = z.object({
   id: z.string().describe("The task's id, or the beginning of it where that is unambiguous."),
 });
 
-/** The path of a batch. */
 export const GroupPath = z.object({ id: z.string().describe("The batch's id, complete.") });
 
-/** The path of a statechart. */
 export const MachinePath = z.object({ name: z.string().describe("The statechart's name, such as `task`.") });
 
 const promptBody = (description: string) =>
   z.object({ prompt: z.string().trim().min(1, "must have some text").describe(description) });
 
-/** The body of `POST /v1/tasks/{id}/resume`. */
 export const ResumeBody = promptBody("The follow-up prompt, to which the task's agent has its whole conversation.");
 
-/** The body of `POST /v1/tasks/{id}/steer`. */
 export const SteerBody = promptBody("The further instruction, which the task's agent sees at its next step.");
 
-/** The body of `POST /v1/tasks/{id}/answers`. */
 export const AnswerBody = UserReply;
 
 export const ErrorBody = z
@@ -102,7 +95,6 @@ export const Health = z.object({
 });
 export type Health = z.infer<typeof Health>;
 
-/** The query of `GET /v1/health`. */
 export const HealthQuery = z.object({
   challenge: z
     .string()
@@ -125,7 +117,6 @@ const AnnouncedServer = z.object({
 });
 export type AnnouncedServer = z.infer<typeof AnnouncedServer>;
 
-/** The servers of all processes. */
 export const Servers = z.object({
   servers: z.array(AnnouncedServer).describe("One for each OpenCode process that serves the API."),
 });
@@ -243,7 +234,6 @@ const PresentServer = FleetServerSchema.extend({
     .describe("The projects that are open in it, and whose orders it takes."),
 });
 
-/** The fleet of this server, as the API returns it. */
 export const ApiFleet = z
   .object({
     isUsed: z.boolean().describe("True where this server is in a fleet. Where it is in none, all else is empty."),

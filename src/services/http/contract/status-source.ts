@@ -15,7 +15,6 @@ export interface ApiTaskChange {
 /** Thrown while there is nothing to read from; the message says why. */
 export class SourceUnavailable extends Error {}
 
-/** Why something could not be done. */
 export interface SourceFailure {
   ok: false;
   reason: string;
@@ -27,7 +26,6 @@ export interface SourceFailure {
   cause: "task" | "host" | "late";
 }
 
-/** The result of a call that may fail. */
 export type SourceResult<T> = { ok: true; value: T } | SourceFailure;
 
 /**
@@ -55,9 +53,7 @@ export interface StatusSource {
   places(taskIds: readonly string[], ofEachLane: number): ReadonlyMap<string, QueuePlace>;
   /** The ended tasks that ended last, newest first. */
   newestEnded(count: number): ApiTask[];
-  /** The number of the newest change. */
   latestChange(): number;
-  /** The number of tasks. */
   count(): number;
   /** The tasks that changed after that change, each once, in the order of their newest changes, at most `limit`. */
   changedSince(change: number, limit: number): ApiTaskChange[];

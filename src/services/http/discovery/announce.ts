@@ -1,7 +1,12 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
 import { type Clock, repeat } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
+import { makePrivateFolder } from "../../platform/private-files.ts";
+import { isAlive } from "../../platform/process-identity.ts";
 import { ensureServerKey } from "../../platform/server-key.ts";
-import { createDiscoveryFiles, type Instance, oldestFirst, probeServer } from "./instances.ts";
+import { askServer } from "../loopback.ts";
 
 /** Milliseconds between checks whether `server.json` still has an owner. */
 const CHECK_INTERVAL_MS = 2_000;
@@ -18,10 +23,15 @@ const MAX_SILENT_CHECKS = 5;
  * Returns the token of the server that `server.json` names, where that proves to be one; undefined otherwise. All servers of a
  * data folder at a time have one token, so that a page that lost one of them goes on with another.
  */
-export const sharedToken = async (folder: string): Promise<string | undefined> => {
-  const owner = createDiscoveryFiles(folder).readServer();
-  if (!owner) return undefined;
-  return (await probeServer(owner, ensureServerKey(folder))) === "reachable" ? owner.token : undefined;
+export const sharedToken = async (folder: string, log: Log): Promise<string | undefined> => {
+  try {
+    const owner = createDiscoveryFiles(folder).readServer();
+    if (!owner) return undefined;
+    return (await probeServer(owner, ensureServerKey(folder))) === "reachable" ? owner.token : undefined;
+  } catch (error) {
+    log.error("other servers could not be asked for", { folder, reason: errorMessage(error) });
+    return undefined;
+  }
 };
 
 /**
@@ -126,4 +136,99 @@ export const createAnnouncement = (
   };
 
   return { publish, withdraw };
+};
+
+/** A server, as other processes see it: the content of `instances/<pid>.json`. */
+const Instance = z.object({
+  port: z.int().min(1).max(65_535),
+  pid: z.int().positive(),
+  startedAt: z.iso.datetime(),
+  url: z.string(),
+  /** The path of its live view; absent while that is off. */
+  liveView: z.string().optional(),
+});
+type Instance = z.infer<typeof Instance>;
+
+/** The content of `server.json`. Another program may have written one without a token. */
+export const ServerFile = Instance.extend({ token: z.string().optional() });
+export type ServerFile = z.infer<typeof ServerFile>;
+
+/** Compares by age, for sorting: the oldest first. */
+const oldestFirst = (one: Instance, other: Instance): number =>
+  Date.parse(one.startedAt) - Date.parse(other.startedAt) || one.pid - other.pid;
+
+/** Milliseconds in which a server has to respond. One that is stopped or busy does not. */
+const PROBE_TIMEOUT_MS = 1_000;
+
+/**
+ * Checks whether the server of another process still exists: `reachable` when it says so itself, `silent` when something
+ * listens at its port and has not responded in time. A process with its id proves nothing, and a program that listens at
+ * its port little, since the system assigns both again. `key` is that of the data folder.
+ */
+const probeServer = async (
+  { pid, port, startedAt }: Instance,
+  key: string,
+): Promise<"reachable" | "silent" | "gone"> => {
+  if (pid === process.pid || !isAlive(pid)) return "gone";
+  const health = await askServer({ pid, port, startedAt }, key, PROBE_TIMEOUT_MS);
+  return health === "silent" ? health : health ? "reachable" : "gone";
+};
+
+/**
+ * Gives access to the files by which servers are found, in the plugin's data folder, which need not exist. All methods are
+ * synchronous: some are called while the process exits.
+ */
+export const createDiscoveryFiles = (folder: string) => {
+  const serverFile = join(folder, "server.json");
+  const instances = join(folder, "instances");
+  const fileOf = (pid: number) => join(instances, `${pid}.json`);
+  const temporaryOf = (pid: number) => join(instances, `${pid}.tmp`);
+
+  const read = <S extends z.ZodType>(path: string, schema: S): z.infer<S> | undefined => {
+    try {
+      return schema.safeParse(JSON.parse(readFileSync(path, "utf8"))).data;
+    } catch {
+      return undefined;
+    }
+  };
+
+  /** Somebody may have removed the folder. */
+  const instanceNames = () => (existsSync(instances) ? readdirSync(instances) : []);
+
+  /** Does nothing where the folder is missing, or has been replaced by a file. */
+  const remove = (path: string) => {
+    if (existsSync(path)) rmSync(path, { force: true });
+  };
+
+  /** Writes atomically: a concurrent reader finds either the old content or the new one. */
+  const write = (path: string, value: Instance) => {
+    mkdirSync(instances, { recursive: true, mode: 0o700 });
+    const temporary = temporaryOf(value.pid);
+    rmSync(temporary, { force: true });
+    writeFileSync(temporary, `${JSON.stringify(value, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
+    renameSync(temporary, path);
+  };
+
+  return {
+    /** Creates the folders, for their owner alone. Returns those to which other users had access until now. May throw. */
+    prepare: () => [folder, instances].filter(makePrivateFolder),
+    /** Returns the content of `server.json`; undefined when it is missing or invalid. */
+    readServer: () => read(serverFile, ServerFile),
+    writeServer: (server: ServerFile) => write(serverFile, server),
+    removeServer: () => remove(serverFile),
+    /** Returns the entries of all servers. Invalid ones are left out. */
+    readInstances: () =>
+      instanceNames().flatMap((name) => {
+        const pid = Number(/^(\d+)\.json$/.exec(name)?.[1]);
+        const instance = pid ? read(fileOf(pid), Instance) : undefined;
+        return instance?.pid === pid ? [instance] : [];
+      }),
+    hasInstance: (pid: number) => existsSync(fileOf(pid)),
+    writeInstance: (instance: Instance) => write(fileOf(instance.pid), instance),
+    /** Removes the files of a process. */
+    removeInstance: (pid: number) => {
+      remove(fileOf(pid));
+      remove(temporaryOf(pid));
+    },
+  };
 };

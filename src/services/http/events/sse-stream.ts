@@ -1,8 +1,9 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { ClientConnection } from "../access/request-handling.ts";
+import { type Clock, repeat } from "../../platform/clock.ts";
+import { errorMessage, type Log } from "../../platform/log.ts";
+import { type ClientConnection, errorResponse } from "../access/request-handling.ts";
 
 /** Somebody who reads a stream. */
-export interface Reader {
+interface Reader {
   /** Bytes that were handed out to it and are not known to have been read. */
   unread(): number;
   /** Closes its connection and frees what it has not read. */
@@ -42,7 +43,7 @@ export const createBytesInFlight = (max: number) => {
 export type BytesInFlight = ReturnType<typeof createBytesInFlight>;
 
 /** A stream of server-sent events to one client. */
-export interface SseStream {
+interface SseStream {
   stream: ReadableStream<Uint8Array>;
   /** Sends frames. Closes the connection of a client that is too far behind. */
   send(chunk: Uint8Array): void;
@@ -70,7 +71,6 @@ const encoder = new TextEncoder();
 export const sseFrame = (event: string, data: string, id?: number): string =>
   `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`;
 
-/** Encodes frames for the wire. */
 export const bytes = (text: string): Uint8Array => encoder.encode(text);
 
 /**
@@ -164,4 +164,117 @@ export const createSseStream = (
   const self: SseStream = { stream, send, end };
   stopHeartbeat = clock.after(HEARTBEAT_MS, heartbeat);
   return self;
+};
+
+/** What is broadcast, and how. Nothing is read while there are no subscribers. */
+interface BroadcastContent {
+  maxSubscribers: number;
+  /** Milliseconds for which changes are gathered before they are sent. */
+  gatherMs: number;
+  /** Milliseconds between checks for changes that `onChange` does not report; default: no checks. */
+  pollMs?: number;
+  /** Called when the first subscriber comes. The returned function is called when the last one has left. */
+  begin?(): () => void;
+  /** Returns the frames that a new subscriber gets first: the state at the last `begin` or `since`. */
+  first(): Uint8Array;
+  /** Returns the frames of what has happened since then, in portions of bounded size; undefined ends all streams. */
+  since(): Iterable<string> | undefined;
+  /** Calls the listener after each change; returns a function that removes it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** What all streams of a server share. */
+export interface StreamContext {
+  clock: Clock;
+  log: Log;
+  bytesInFlight: BytesInFlight;
+}
+
+/**
+ * Creates server-sent events for many readers: each event is read and written once, and sent to all. `subscribe` throws what
+ * the content throws; at other times that is logged.
+ */
+export const createBroadcast = (
+  { maxSubscribers, gatherMs, pollMs, begin, first, since, onChange }: BroadcastContent,
+  { clock, log, bytesInFlight }: StreamContext,
+) => {
+  const fault = "the events of a stream could not be read";
+  const streams = new Set<SseStream>();
+  let stopReading: (() => void) | undefined;
+
+  const stop = () => {
+    for (const stream of [...streams]) stream.end();
+  };
+
+  const update = () => {
+    const portions = since();
+    if (!portions) return stop();
+    for (const frames of portions) {
+      const chunk = bytes(frames);
+      for (const stream of [...streams]) stream.send(chunk);
+      bytesInFlight.dropSlowest();
+    }
+  };
+
+  const startReading = () => {
+    const end = begin?.();
+    let cancelTimer: (() => void) | undefined;
+    const onTimer = () => {
+      cancelTimer = undefined;
+      try {
+        update();
+      } catch (error) {
+        log.error(fault, { reason: errorMessage(error) });
+      }
+    };
+    const stopListening = onChange(() => {
+      cancelTimer ??= clock.after(gatherMs, onTimer);
+    });
+    const stopPolling = pollMs === undefined ? undefined : repeat(clock, log, { every: pollMs, work: update, fault });
+    stopReading = () => {
+      stopListening();
+      stopPolling?.();
+      cancelTimer?.();
+      end?.();
+    };
+  };
+
+  const restIfUnread = () => {
+    if (streams.size > 0) return;
+    stopReading?.();
+    stopReading = undefined;
+  };
+
+  const onGone = (stream: SseStream) => {
+    streams.delete(stream);
+    restIfUnread();
+  };
+
+  return {
+    /** Opens a stream; undefined when there are as many subscribers as allowed, or too many bytes are in flight. */
+    subscribe: (connection: ClientConnection): ReadableStream<Uint8Array> | undefined => {
+      if (streams.size >= maxSubscribers) return undefined;
+      try {
+        // The other subscribers get now what `first` includes, so that all continue from the same event.
+        if (stopReading) update();
+        else startReading();
+        const stream = createSseStream(first(), { clock, connection, bytesInFlight, onGone });
+        if (stream) streams.add(stream);
+        return stream?.stream;
+      } finally {
+        restIfUnread();
+      }
+    },
+    /** Ends all streams. */
+    stop,
+  };
+};
+export type Broadcast = ReturnType<typeof createBroadcast>;
+
+/** Responds with a stream; with a 503 where there can be no more. `most` says how many there may be, such as "10 viewers". */
+export const respondWithStream = (feed: Broadcast, connection: ClientConnection, most: string): Response => {
+  const stream = feed.subscribe(connection);
+  if (stream) return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
+  const error = `There are ${most}, or too much data is on its way to them: close one of them.`;
+  return errorResponse(503, error, { "Retry-After": "5" });
 };

@@ -2,8 +2,7 @@ import { hasEnded } from "../../../task.ts";
 import { type ApiTask, briefTask } from "../contract/api-task.ts";
 import { toStats } from "../contract/schemas.ts";
 import type { ApiTaskChange, StatusSource } from "../contract/status-source.ts";
-import { type Broadcast, createBroadcast, type StreamContext } from "./broadcast.ts";
-import { bytes, sseFrame } from "./sse-stream.ts";
+import { type Broadcast, bytes, createBroadcast, type StreamContext, sseFrame } from "./sse-stream.ts";
 
 /** A dashboard needs one or two. Each costs a connection; `MAX_BYTES_IN_FLIGHT` bounds what all cost in memory. */
 export const MAX_SUBSCRIBERS = 100;

@@ -1,6 +1,6 @@
+import type { Listen } from "../access/request-handling.ts";
 import { errorResponse, refusalResponse } from "../access/request-handling.ts";
 import { LOOPBACK } from "../loopback.ts";
-import type { Listen } from "./listener.ts";
 
 /** The part of `Bun.serve` that is used here. Bun's own types would declare globals that Node does not have. */
 interface BunServer {

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
+import type { Listen } from "../access/request-handling.ts";
 import { CORS_HEADERS, refusalResponse } from "../access/request-handling.ts";
 import type { Endpoints } from "../access/socket-owner.ts";
 import { LOOPBACK } from "../loopback.ts";
-import type { Listen } from "./listener.ts";
 
 const portOf = (server: Server): number => {
   const address = server.address();

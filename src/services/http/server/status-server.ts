@@ -3,21 +3,19 @@ import type { Clock } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import { ensureServerKey, newChallenge, proofOf } from "../../platform/server-key.ts";
 import { type Admissions, createAdmissions, type Reads } from "../access/admission.ts";
-import type { RequestHandler } from "../access/request-handling.ts";
+import type { ConnectionLimits, Listener, RequestHandler } from "../access/request-handling.ts";
 import { createApp } from "../api/app.ts";
 import { createLongResponses } from "../api/long-responses.ts";
 import type { StatusSource } from "../contract/status-source.ts";
-import { createAnnouncement, sharedToken } from "../discovery/announce.ts";
-import { createDiscoveryFiles } from "../discovery/instances.ts";
+import { createAnnouncement, createDiscoveryFiles, sharedToken } from "../discovery/announce.ts";
 import { createBytesInFlight, MAX_BYTES_IN_FLIGHT } from "../events/sse-stream.ts";
 import { createTaskFeed } from "../events/task-feed.ts";
-import type { Documents } from "../html-pages.ts";
-import { createLiveFeed, type LivePage } from "../live.ts";
-import { LOOPBACK } from "../loopback.ts";
+import { DEFAULT_PORT, LOOPBACK } from "../loopback.ts";
+import { createLiveFeed, type Documents, type LivePage } from "../pages.ts";
 import { listenOnBun } from "./bun.ts";
-import { CONNECTION_LIMITS, type ConnectionLimits, isEnabled, type Listener, portsToTry } from "./listener.ts";
 import { listenOnNode } from "./node.ts";
-import { acquireShared, onProcessExit } from "./process-lifetime.ts";
+
+// Servers, and the hook on the end of the process, are our own: docs/decisions/283-what-the-http-server-is-made-of.md
 
 /** The running server of the status API. */
 export interface StatusServer {
@@ -31,7 +29,6 @@ export interface StatusServer {
 
 export interface StatusServerOptions {
   source: StatusSource;
-  /** The plugin's data folder. */
   folder: string;
   env: Readonly<Record<string, string | undefined>>;
   log: Log;
@@ -56,6 +53,32 @@ const GRACE_MS = 2_000;
 /** Milliseconds for those errors to arrive. */
 const LAST_RESPONSES_MS = 500;
 
+/**
+ * The default limits. The time is longer than any response takes: OpenCode, or another process, is waited for 15 s at
+ * most. The connections are twice those that all streams take; often a process may not open more than 1,024 files.
+ */
+const CONNECTION_LIMITS: ConnectionLimits = { timeoutMs: 30_000, maxConnections: 256 };
+
+/** False when the environment switches the server off. */
+const isEnabled = (env: StatusServerOptions["env"]): boolean =>
+  env.ASYNCAGENTS_API_ENABLED?.trim().toLowerCase() !== "false";
+
+const MAX_PORT = 65_535;
+const PORTS_TO_TRY = 10;
+
+/** Returns the ports to try in turn: ten from the configured one on, then 0, for which the system chooses a free one. */
+export const portsToTry = (env: StatusServerOptions["env"], log: Log): number[] => {
+  const configured = env.ASYNCAGENTS_API_PORT?.trim() ?? "";
+  const isPort = /^\d{1,5}$/.test(configured) && Number(configured) >= 1 && Number(configured) <= MAX_PORT;
+  if (configured !== "" && !isPort) {
+    const problem = `ASYNCAGENTS_API_PORT is ${JSON.stringify(configured)}, which is not a port from 1 to ${MAX_PORT}`;
+    log.error(`${problem}; the status API uses ${DEFAULT_PORT}`);
+  }
+  const first = isPort ? Number(configured) : DEFAULT_PORT;
+  const ports = Array.from({ length: PORTS_TO_TRY }, (_, index) => first + index);
+  return [...ports.filter((port) => port <= MAX_PORT), 0];
+};
+
 const listen = async (
   ports: number[],
   handle: RequestHandler,
@@ -78,22 +101,12 @@ interface SharedServer extends StatusServer {
   admissions: Admissions;
 }
 
-/** The token of the servers that are there already; undefined where there are none, or this could not be found out. */
-const tokenOfOthers = async (folder: string, log: Log): Promise<string | undefined> => {
-  try {
-    return await sharedToken(folder);
-  } catch (error) {
-    log.error("other servers could not be asked for", { folder, reason: errorMessage(error) });
-    return undefined;
-  }
-};
-
 const start = async (options: StatusServerOptions): Promise<SharedServer> => {
   const { source, folder, env, log, clock, pages = [] } = options;
   const admissions = createAdmissions();
   const own = { pid: process.pid, startedAt: new Date().toISOString() };
   const isPasswordSet = (env.OPENCODE_SERVER_PASSWORD ?? "") !== "";
-  const token = (await tokenOfOthers(folder, log)) ?? randomBytes(32).toString("base64url");
+  const token = (await sharedToken(folder, log)) ?? randomBytes(32).toString("base64url");
   const streamContext = { clock, log, bytesInFlight: createBytesInFlight(MAX_BYTES_IN_FLIGHT) };
   const feed = createTaskFeed(source, streamContext);
   const live = pages.map((page) => ({ page, feed: createLiveFeed(page.source, streamContext) }));
@@ -170,4 +183,86 @@ export const startStatusServer = async (options: StatusServerOptions): Promise<S
     options.log.error("the status API cannot be served", { reason: errorMessage(error) });
     return undefined;
   }
+};
+
+/** This process's server, and how many users it has. */
+interface Slot<T> {
+  current: { users: number; instance: Promise<T> } | undefined;
+  /** Settles when the previous server has stopped: its port is free then. */
+  stopped: Promise<unknown>;
+}
+
+/** All copies of this module in the process find the slot by it: the host may load the plugin once for each directory. */
+const KEY = Symbol.for("opencode-taskchart.status-server");
+
+const processSlot = <T>(): Slot<T> => {
+  const globals = globalThis as { [KEY]?: Slot<T> };
+  globals[KEY] ??= { current: undefined, stopped: Promise.resolve() };
+  return globals[KEY];
+};
+
+/**
+ * Returns this process's shared instance, and starts it for its first user. The last user's `stop` stops it, so that it
+ * does not outlive the plugin: the host disposes of that and loads it again when its configuration changes, and the new
+ * one must not be served from the old one's source.
+ */
+const acquireShared = async <T extends { stop(): Promise<void> }>(start: () => Promise<T>): Promise<T> => {
+  const slot = processSlot<T>();
+  slot.current ??= { users: 0, instance: slot.stopped.then(start) };
+  const shared = slot.current;
+  shared.users += 1;
+  let isReleased = false;
+
+  /** Gives up this user's share. Returns true for the last user. */
+  const release = (): boolean => {
+    if (isReleased) return false;
+    isReleased = true;
+    shared.users -= 1;
+    if (shared.users > 0) return false;
+    if (slot.current === shared) slot.current = undefined;
+    return true;
+  };
+
+  try {
+    const instance = await shared.instance;
+    const stop = async () => {
+      if (!release()) return;
+      const stopping = instance.stop();
+      slot.stopped = stopping.catch(() => undefined);
+      await stopping;
+    };
+    return { ...instance, stop };
+  } catch (error) {
+    release();
+    throw error;
+  }
+};
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/**
+ * Calls `cleanUp` when the process exits or gets SIGINT or SIGTERM, and after a signal also `finish`. The process then
+ * exits just as it would have without this. Returns a function that removes the hook.
+ *
+ * A listener for a signal replaces its default action, which is to end the process. So if nothing else listens, the
+ * signal is sent once more after `finish`, without our listener; if something else does, it decides whether to exit.
+ */
+const onProcessExit = (cleanUp: () => void, finish: () => Promise<void>): (() => void) => {
+  const onSignal = (signal: NodeJS.Signals) => {
+    remove();
+    // Checked before other listeners have run: one that was added by `once` is gone afterwards.
+    const hasOtherListeners = process.listenerCount(signal) > 0;
+    cleanUp();
+    const exit = () => {
+      if (!hasOtherListeners) process.kill(process.pid, signal);
+    };
+    void finish().then(exit, exit);
+  };
+  const remove = () => {
+    process.off("exit", cleanUp);
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+  };
+  process.on("exit", cleanUp);
+  for (const signal of SIGNALS) process.prependListener(signal, onSignal);
+  return remove;
 };

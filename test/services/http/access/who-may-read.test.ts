@@ -4,10 +4,8 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createAdmissions, type Reads } from "../../../../src/services/http/access/admission.ts";
 import { startStatusServer } from "../../../../src/services/http/server/status-server.ts";
 import { occupy } from "../ports.ts";
-import { request, send } from "../raw.ts";
 import { type Served, serve } from "../served.ts";
 
 /** Everything that can be read, except for the health of the server. */
@@ -116,35 +114,6 @@ test.each(unreadable)("where %s the token is required, and its absence is report
   expect((await served.fetch("/v1/tasks", { method: "OPTIONS" })).status).toBe(204);
 });
 
-test("a browser asks for the token as a password", async () => {
-  const { fetch } = await serve({ reads: "token" });
-  expect((await fetch("/inspect")).headers.get("www-authenticate")).toBe('Basic realm="opencode-taskchart"');
-  expect((await fetch("/v1/tasks")).headers.get("www-authenticate")).toBe("Bearer");
-});
-
-test("the strictest rule and every origin of all open directories count, until the directory is closed", async () => {
-  const admissions = createAdmissions();
-  expect({ reads: admissions.reads(), origins: admissions.origins() }).toEqual({ reads: "user", origins: [] });
-  const add = (reads: Reads, ...allowedOrigins: string[]) => admissions.add({ reads, allowedOrigins });
-  const leaveOpen = add("open", "https://one.example");
-  expect(admissions.reads()).toBe("open");
-  const leaveUser = add("user", "https://two.example");
-  const leaveToken = add("token");
-  expect({ reads: admissions.reads(), origins: admissions.origins() }).toEqual({
-    reads: "token",
-    origins: ["https://one.example", "https://two.example"],
-  });
-  leaveToken();
-  expect(admissions.reads()).toBe("user");
-  leaveUser();
-  expect({ reads: admissions.reads(), origins: admissions.origins() }).toEqual({
-    reads: "open",
-    origins: ["https://one.example"],
-  });
-  leaveOpen();
-  expect(admissions.reads()).toBe("user");
-});
-
 test("the rules of a second directory count too, for as long as it is open", async () => {
   const served = await serve({ allowedOrigins: ["https://one.example"] });
   const { source, folder, clock } = served;
@@ -158,21 +127,4 @@ test("the rules of a second directory count too, for as long as it is open", asy
   expect(await Promise.all(origins.map(from))).toEqual([401, 401]);
   await second?.stop();
   expect(await Promise.all(origins.map(from))).toEqual([200, 403]);
-});
-
-test("a request of another site without an Origin is refused: an image, a frame, a link", async () => {
-  const { server } = await serve({ allowedOrigins: ["https://dash.example"] });
-  const status = async (headers: Record<string, string>) =>
-    (await send(server.port, request("GET", "/v1/tasks", headers))).status;
-  for (const site of ["cross-site", "same-site"]) {
-    expect({ site, status: await status({ "Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors" }) }).toEqual({
-      site,
-      status: 403,
-    });
-  }
-  for (const site of ["none", "same-origin"]) {
-    expect({ site, status: await status({ "Sec-Fetch-Site": site }) }).toEqual({ site, status: 200 });
-  }
-  expect(await status({ "Sec-Fetch-Site": "cross-site", Origin: "https://dash.example" })).toBe(200);
-  expect(await status({ "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" })).toBe(403);
 });

@@ -65,15 +65,6 @@ test("a signal still ends the process, and another listener still decides how", 
   }
 });
 
-test("a foreign origin may not read", async () => {
-  const { fetch } = await serve();
-  const answer = await fetch("/v1/tasks", { headers: { origin: "https://evil.example" } });
-  expect({ status: answer.status, body: await answer.json() }).toEqual({
-    status: 403,
-    body: { status: 403, error: expect.stringContaining("evil.example") },
-  });
-});
-
 test("neither the server nor a reader of its events keeps the process alive", async () => {
   const child = await startChild({ folder: temporaryFolder() });
   const events = await fetch(`${child.url}/v1/events`);

@@ -1,18 +1,53 @@
-// Tasks are read from the running OpenCode, and from its file only where none runs. The file alone would not do: who waits for
-// a person, for a slot or for a provider is known to OpenCode alone, its tasks are in memory while the file cannot be written,
-// and a file of another version cannot be read.
-import type { ApiResult } from "../client/api-result.ts";
-import type { ApiTask, TaskListQuery } from "../client/api-types.ts";
-import type { StatusApiClient } from "../client/status-api-client.ts";
+import type { ApiFailure, ApiResult, ApiTask, TaskListQuery } from "../client/api-types.ts";
+import { createStatusApiClient, type StatusApiClient } from "../client/status-api-client.ts";
 import { statePaths } from "../machines/chart.ts";
 import { allowedEvents } from "../machines/task/machine.ts";
 import { toTask } from "../machines/task/view.ts";
+import { toSingleLine } from "../services/platform/plain-text.ts";
+import { dataFolder } from "../services/platform/private-files.ts";
 import type { JournalReader } from "../services/store/sqlite/journal-reader.ts";
 import { addUp, hasEnded, type Usage } from "../task.ts";
-import { CommandError } from "./command.ts";
-import { failureOf, openClient, requestLiveTasks } from "./open-api.ts";
+import { CommandError, EXIT } from "./command.ts";
 import { findTask, hasTaskDatabase, withJournals } from "./task-database.ts";
 import type { Terminal } from "./terminal.ts";
+
+// Tasks are read from the running OpenCode, and from its file only where none runs. The file alone would not do: who waits for
+// a person, for a slot or for a provider is known to OpenCode alone, its tasks are in memory while the file cannot be written,
+// and a file of another version cannot be read.
+
+/** Returns the client of the status API for a data folder; by default the plugin's own. */
+export const openClient = (folder = dataFolder()): StatusApiClient => createStatusApiClient(folder);
+
+/** Returns the error to show for a call that failed. */
+const failureOf = ({ kind, reason }: ApiFailure): CommandError => {
+  const elsewhere = kind === "notRunning" ? " Use --data if its data are in another folder." : "";
+  const isReached = kind === "refused" || kind === "unreadable";
+  return new CommandError(toSingleLine(reason + elsewhere), isReached ? EXIT.failed : EXIT.unreachable);
+};
+
+/**
+ * Returns the value of a call of the status API.
+ * @throws CommandError with the reason when it failed
+ */
+export const received = <T>(result: ApiResult<T>): T => {
+  if (result.ok) return result.value;
+  throw failureOf(result);
+};
+
+/** Requests all tasks that match and have not ended. */
+const requestLiveTasks = async (client: StatusApiClient, query: TaskListQuery = {}): Promise<ApiResult<ApiTask[]>> => {
+  const running = await client.allTasks({ ...query, status: "running" });
+  if (!running.ok) return running;
+  const resumed = await client.allTasks({ ...query, status: "resumed" });
+  return resumed.ok ? { ok: true, value: [...running.value, ...resumed.value] } : resumed;
+};
+
+/**
+ * Returns all tasks that have not ended, newest first.
+ * @throws CommandError when OpenCode cannot be asked
+ */
+export const liveTasks = async (client: StatusApiClient): Promise<ApiTask[]> =>
+  received(await requestLiveTasks(client)).sort((one, other) => other.startedAt.localeCompare(one.startedAt));
 
 /** Where tasks are read from: a data folder (undefined: the plugin's own); and where it is said that it was the file. */
 export interface Source {
@@ -70,24 +105,16 @@ export const readTask = async (id: string, source: Source): Promise<{ task: ApiT
   return { task, isLive };
 };
 
-/** Which tasks to list. */
-type Query = Pick<TaskListQuery, "status" | "agent" | "directory" | "parent" | "batch" | "search">;
-
-const matches = (task: ApiTask, { status, agent, directory, parent, batch, search }: Query): boolean => {
-  const isGiven = (wanted: string | undefined, value: string) => wanted === undefined || wanted === value;
-  const words = search?.toLowerCase();
-  return (
-    isGiven(status, task.status) &&
-    isGiven(agent, task.agent) &&
-    isGiven(directory, task.directory) &&
-    isGiven(parent, task.parentSessionID) &&
-    isGiven(batch, task.batchId) &&
-    (words === undefined || `${task.description}\n${task.prompt}\n${task.result ?? ""}`.toLowerCase().includes(words))
-  );
+const matches = (task: ApiTask, { search, ...query }: TaskListQuery): boolean => {
+  const { status, agent, directory, parentSessionID: parent, batchId: batch } = task;
+  const own: TaskListQuery = { status, agent, directory, parent, batch };
+  const isAsked = (name: keyof typeof query) => query[name] === undefined || query[name] === own[name];
+  const text = `${task.description}\n${task.prompt}\n${task.result ?? ""}`.toLowerCase();
+  return (Object.keys(own) as (keyof typeof query)[]).every(isAsked) && text.includes(search?.toLowerCase() ?? "");
 };
 
 /** Returns the stored tasks that match: all that have not ended, and those launched last, `most` in all, newest first. */
-const storedTasks = (journals: JournalReader, query: Query, most: number): ApiTask[] => {
+const storedTasks = (journals: JournalReader, query: TaskListQuery, most: number): ApiTask[] => {
   const found: ApiTask[] = [];
   for (const { id, status } of journals.newest(Number.MAX_SAFE_INTEGER)) {
     if (found.length >= most && hasEnded({ status })) continue;
@@ -98,7 +125,11 @@ const storedTasks = (journals: JournalReader, query: Query, most: number): ApiTa
 };
 
 /** Requests the same of the running OpenCode. */
-const requestTasks = async (client: StatusApiClient, query: Query, most: number): Promise<ApiResult<ApiTask[]>> => {
+const requestTasks = async (
+  client: StatusApiClient,
+  query: TaskListQuery,
+  most: number,
+): Promise<ApiResult<ApiTask[]>> => {
   const newest = await client.allTasks(query, most);
   if (!newest.ok || query.status !== undefined) return newest;
   // A task that still runs is shown however long ago it was launched.
@@ -118,33 +149,28 @@ const usageWithDescendants = (tasks: readonly ApiTask[]): Usage => {
   return addUp(tasks.flatMap(({ parentTaskId, usage }) => (ids.has(parentTaskId ?? "") ? [] : usage)));
 };
 
-/** The tasks that are listed, and what they used; of a session or a batch (`isGroup`), what all of its tasks used. */
-interface Listed {
-  tasks: ApiTask[];
-  usage: Usage;
-  isGroup: boolean;
-}
-
-/** Reads the tasks that match: all that have not ended, and those launched last, `most` in all. */
-export const readTasks = async (query: Query, most: number, source: Source): Promise<Listed> => {
+/**
+ * Reads the tasks that match: all that have not ended, and those launched last, `most` in all; and what they used. Of a
+ * session or a batch (`isGroup`), that is what all of its tasks used.
+ */
+export const readTasks = async (query: TaskListQuery, most: number, source: Source) => {
   const { parent, batch } = query;
   const isGroup = parent !== undefined || batch !== undefined;
-  const group = { ...(parent === undefined ? {} : { parent }), ...(batch === undefined ? {} : { batch }) };
-  const { value } = await read<Listed>(
+  const { value } = await read<{ tasks: ApiTask[]; usage: Usage }>(
     source,
     async (client) => {
       const tasks = await requestTasks(client, query, most);
       if (!tasks.ok) return tasks;
-      const usage = isGroup ? await client.groupUsage(group) : { ok: true as const, value: ownUsage(tasks.value) };
-      return usage.ok ? { ok: true, value: { tasks: tasks.value, usage: usage.value, isGroup } } : usage;
+      const usage = isGroup ? await client.groupUsage(query) : { ok: true as const, value: ownUsage(tasks.value) };
+      return usage.ok ? { ok: true, value: { tasks: tasks.value, usage: usage.value } } : usage;
     },
     (journals) => {
       const tasks = storedTasks(journals, query, most);
-      const all = isGroup ? storedTasks(journals, group, Number.POSITIVE_INFINITY) : [];
-      return { tasks, usage: isGroup ? usageWithDescendants(all) : ownUsage(tasks), isGroup };
+      if (!isGroup) return { tasks, usage: ownUsage(tasks) };
+      return { tasks, usage: usageWithDescendants(storedTasks(journals, { parent, batch }, Number.POSITIVE_INFINITY)) };
     },
   );
-  return value;
+  return { ...value, isGroup };
 };
 
 /** Reads the tasks that have not ended. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatUsage, formatUsageWithin } from "../../../src/services/text/amounts.ts";
+import { dollars, formatUsage, formatUsageWithin } from "../../../src/services/text/amounts.ts";
 import { addUp } from "../../../src/task.ts";
 
 describe("money and tokens are written the same everywhere", () => {
@@ -51,4 +51,19 @@ test("what several used adds up without the fractions that floating point adds",
   const used = [0.1, 0.2, 0.3].map((cost) => ({ tokens: 1, cost }));
   expect(addUp(used)).toEqual({ tokens: 3, cost: 0.6 });
   expect(addUp([])).toEqual({ tokens: 0, cost: 0 });
+});
+
+test.each([
+  [0, "$0.00"],
+  [0.00001, "under $0.0001"],
+  [0.0001, "$0.0001"],
+  [0.00421, "$0.0042"],
+  [0.01, "$0.01"],
+  [0.0504, "$0.0504"],
+  [0.42, "$0.42"],
+  [0.99999, "$1.00"],
+  [1.004, "$1.00"],
+  [1234.5, "$1,234.50"],
+])("%d dollars", (amount, text) => {
+  expect(dollars(amount)).toBe(text);
 });

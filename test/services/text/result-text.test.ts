@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { receiptLines, receiptReport, receiptSummary } from "../../../src/services/text/receipt-text.ts";
+import { receiptLines, receiptReport, receiptSummary } from "../../../src/services/text/result-text.ts";
 import { receipt } from "../../fakes/receipt.ts";
 
 const busy = receipt({

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { createDelayedServer } from "../../../src/services/http/delayed-server.ts";
+import { createDelayedServer } from "../../../src/services/http/status-api.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
 const create = () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { LivePage } from "../../../src/services/http/live.ts";
+import type { LivePage } from "../../../src/services/http/pages.ts";
 import { serve } from "./served.ts";
 
 const documents = {
