@@ -66,12 +66,6 @@ describe("a run whose provider refuses for now", () => {
     expect(task.refuses("HOST_ANSWERING")).toBe(true);
   });
 
-  test("is at work when the provider answers, though nothing said that the host asked again", () => {
-    const task = retryingTask();
-    task.take("HOST_ANSWERING", { at: UNTIL });
-    expect(stateOf(task)).toBe("working");
-  });
-
   test("is stopped when it is cancelled, or beyond a limit, and holds up nobody from then on", () => {
     for (const event of ["CANCEL", "LIMIT_EXCEEDED"] as const) {
       const task = retryingTask();
@@ -138,12 +132,6 @@ test("a run that its provider refuses counts as at work, and is shown as refused
   const { snapshot } = retryingTask();
   expect(["working", "retrying"].map((tag) => snapshot.hasTag(tag as "working"))).toEqual([true, true]);
   expect(workingTask().snapshot.hasTag("retrying")).toBe(false);
-});
-
-test("a provider that answers has refused nothing any more", () => {
-  const task = retryingTask();
-  task.take("HOST_ANSWERING");
-  expect([stateOf(task), task.snapshot.context.retry]).toEqual(["working", undefined]);
 });
 
 test("a provider that refuses again while it is waited for says how long it takes now", () => {
