@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
 import { START } from "../../fakes/task-input.ts";
-import { completeAndTell, type DrivenTask, resume, workingTask } from "./driven-task.ts";
+import { afterEvents, completeAndTell, type DrivenTask, resume, workingTask } from "./driven-task.ts";
 
 const told = (): DrivenTask => completeAndTell(workingTask());
 
 test("the answer to a resume is unread, though the one before was read", () => {
-  const task = told();
-  task.take("RESULT_READ");
+  const task = afterEvents(told(), "RESULT_READ");
   expect(task.snapshot.context.resultRetrievedAt).toBeDefined();
   completeAndTell(resume(task), "13");
   expect(task.snapshot.context).toMatchObject({ result: "13", resultRetrievedAt: undefined });
@@ -15,8 +14,7 @@ test("the answer to a resume is unread, though the one before was read", () => {
 test("a resume waits until no tool call waits for the end of the run before, or reads it", () => {
   const task = workingTask();
   for (const call of ["call_1", "call_2"]) task.take("WAIT_BEGAN", { call });
-  task.take("HOST_IDLE");
-  task.take("CHECKED_ANSWERED");
+  afterEvents(task, "HOST_IDLE", "CHECKED_ANSWERED");
   task.take("WAIT_DELIVERED", { call: "call_1" });
   expect(task.snapshot.value.notice).toBe("none");
   expect(task.refuses("RESUME")).toBe(true);
