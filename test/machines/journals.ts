@@ -105,8 +105,11 @@ const originWith = (say: Say, isForFleet: boolean): TaskInput => ({
 /** What a walk chooses at each step. */
 export const picks = fc.array(fc.nat(), { minLength: 10, maxLength: 60 });
 
-/** Texts of any kind. There are few, so that the same one comes in several places. */
-export const READABLE = fc.array(fc.string({ unit: "grapheme" }), { minLength: 1, maxLength: 8 });
+/** Texts of any kind, also names that every object has. There are few, so that the same one comes in several places. */
+export const READABLE = fc.array(
+  fc.oneof({ weight: 5, arbitrary: fc.string({ unit: "grapheme" }) }, fc.constantFrom("__proto__", "constructor")),
+  { minLength: 1, maxLength: 8 },
+);
 
 /** A journal of events that the machine accepts, as `chosen` picks them, with `words` wherever there is room for any. */
 export const journalFrom = (chosen: number[], words: string[]): Journal & { origin: TaskInput } => {

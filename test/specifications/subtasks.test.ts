@@ -61,21 +61,6 @@ rule(INVARIANTS, "a task is bound to one agent for its whole life", async () => 
   expect(stage.host.at(id).prompts.map(({ agent }) => agent)).toEqual(["general", "general"]);
 });
 
-rule(INVARIANTS, "every task runs in one session of its own, with one actor", async () => {
-  const actors: string[] = [];
-  const stage = subtasks({
-    inspect: (event) => {
-      if (event.type === "@xstate.actor" && String(Reflect.get(event.actorRef, "id")).startsWith("ses_"))
-        actors.push(String(Reflect.get(event.actorRef, "id")));
-    },
-  });
-  const first = await begin(stage, {}, { callID: "call_1" });
-  const second = await begin(stage, {}, { callID: "call_2" });
-  await stage.clock.advance(5_000);
-  expect(new Set([first.id, second.id, PARENT]).size).toBe(3);
-  expect(actors).toEqual([first.id, second.id]);
-});
-
 rule(INVARIANTS, "a subtask is a task like any other, with its parent task named", async () => {
   const stage = subtasks();
   const { id } = await begin(stage);
@@ -102,20 +87,6 @@ rule(FLOW, "the child works, ends, and the call answers with the outcome; no not
   await stage.clock.advance(60_000);
   expect(stage.notices()).toEqual([]);
   expect(stage.task(id).resultRetrievedAt).toBeDefined();
-});
-
-rule(FLOW, "two levels: the inner end is delivered to the inner parent, the outer to the outer", async () => {
-  const stage = subtasks();
-  const outer = await begin(stage);
-  const inner = await begin(stage, {}, { sessionID: outer.id });
-  stage.host.finish(inner.id, "12");
-  await settled();
-  expect(inner.call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "12" });
-  expect(outer.call.value).toBeUndefined();
-  stored(stage, outer.id);
-  stage.host.finish(outer.id, "There are 12.");
-  await stage.clock.advance(10_000);
-  expect(outer.call.value).toMatchObject({ finalAssistantMessage: "There are 12." });
 });
 
 rule(UIP, "what a child asks belongs to the child's task", async () => {
@@ -463,19 +434,6 @@ rule(WAITING, "nor is one that has come and gone before the wait begins", async 
   const call = watched(answered(stage, GENERAL, { title: "count files" }, { callID: "call_1" }));
   await stage.clock.advance(1_000);
   expect(call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "12" });
-});
-
-rule(WAITING, "an answer that the host did not store has delivered nothing: a notice comes", async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
-  stage.host.finish(id, "12");
-  await settled();
-  expect(call.value?.subTaskStatus).toBe("Success");
-  await stage.clock.advance(5_000);
-  expect(stage.notices()).toEqual([]);
-  stage.host.emit({ type: "toolCall", sessionID: PARENT, callID: "call_1", tool: GENERAL, stage: "failed" });
-  await settled();
-  expect(stage.notices()).toHaveLength(1);
 });
 
 rule(WAITING, "an end of which no event tells is found all the same", async () => {

@@ -50,13 +50,6 @@ describe("of more than fifty tasks the list shows older batches by their heading
     for (const id of ids.get("b0") ?? []) expect(oldest).toContain(`- ${id} · completed`);
   });
 
-  test("but when only those of a status are asked for, and they are few", async () => {
-    const { stage, ids } = await stageOfSixty();
-    const list = await stage.call("list", { status: "running" });
-    expect(list).toContain(`- ${ids.get("b3")?.[1]} · running`);
-    expect(list).not.toContain(HINT);
-  });
-
   test("but for the newest one, however large it is", async () => {
     const stage = createStage();
     const ids: string[] = [];

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isIdle, watchesParent } from "../../../src/machines/outbox/machine.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import { START } from "../../fakes/task-input.ts";
-import { type DrivenOutbox, emptyOutbox, endOf, promptOf, send, sentOutbox } from "./driven-outbox.ts";
+import { afterEvents, type DrivenOutbox, emptyOutbox, endOf, promptOf, send, sentOutbox } from "./driven-outbox.ts";
 
 /** How long the outbox pauses now, in milliseconds. */
 const pauseOf = ({ snapshot: { context } }: DrivenOutbox, since: number): number => (context.nextDeadline ?? 0) - since;
@@ -40,8 +40,7 @@ describe("an answer to a newer message than the prompt", () => {
   });
 
   test("acknowledges the notice when only a check found that the prompt is stored", () => {
-    const outbox = sentOutbox();
-    outbox.take("TICK");
+    const outbox = afterEvents(sentOutbox(), "TICK");
     outbox.take("CHECKED", { storedAt: 10 });
     expect(outbox.refuses("PARENT_ANSWERED", { promptID: NEWER, createdAt: 9 })).toBe(true);
     expect(typesOf(outbox.take("PARENT_ANSWERED", { promptID: NEWER, createdAt: 11 }))).toContain("noticeAcknowledged");
@@ -80,8 +79,7 @@ describe("the pauses", () => {
     const outbox = emptyOutbox();
     outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
     for (let time = 0; time < 6; time += 1) {
-      outbox.take("READ_FAILED");
-      outbox.take("TICK");
+      afterEvents(outbox, "READ_FAILED", "TICK");
     }
     const at = outbox.snapshot.context.nextDeadline ?? START;
     outbox.take("PARENT_READ", { at });
@@ -105,16 +103,14 @@ describe("the pauses", () => {
 });
 
 test("a check that the host does not answer is no reason to send again: it is asked again", () => {
-  const outbox = sentOutbox();
-  outbox.take("TICK");
+  const outbox = afterEvents(sentOutbox(), "TICK");
   expect(outbox.take("CHECK_FAILED")).toEqual([]);
   expect(outbox.snapshot.value.delivery).toBe("awaiting");
   expect(outbox.take("TICK")).toMatchObject([{ type: "checkNotice", messageID: "msg_1" }]);
 });
 
 test("after a failed turn of the parent nothing is sent until its last idle is `OUTBOX_LIMITS.coolDown` ago", () => {
-  const outbox = emptyOutbox();
-  outbox.take("PARENT_ERROR");
+  const outbox = afterEvents(emptyOutbox(), "PARENT_ERROR");
   outbox.take("PARENT_IDLE", { at: START + 400 });
   outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
   expect(outbox.refuses("TICK", { at: START + 400 + OUTBOX_LIMITS.coolDown - 1 })).toBe(true);
@@ -122,8 +118,7 @@ test("after a failed turn of the parent nothing is sent until its last idle is `
 });
 
 test("the end of one run is withdrawn without that of another run of the same task", () => {
-  const outbox = emptyOutbox();
-  outbox.take("PARENT_ERROR");
+  const outbox = afterEvents(emptyOutbox(), "PARENT_ERROR");
   for (const run of [0, 1]) outbox.take("NOTICE_DUE", { end: endOf("ses_1", run) });
   outbox.take("WITHDRAW", { taskId: "ses_1", run: 1 });
   expect(outbox.snapshot.context.queue).toEqual([endOf("ses_1", 0)]);
@@ -165,8 +160,7 @@ test("an end that comes while the prompt is formed is still owed, and goes into 
 });
 
 test("a prompt that is sent again goes out under the agent that the parent works with then", () => {
-  const outbox = sentOutbox();
-  outbox.take("TICK");
+  const outbox = afterEvents(sentOutbox(), "TICK");
   outbox.take("CHECKED", { standing: "unanswered" });
   const sender = { agent: "plan", model: undefined };
   expect(outbox.take("PARENT_READ", { sender })).toMatchObject([
@@ -182,18 +176,14 @@ test("an outbox whose parent is gone has nothing to deliver", () => {
 });
 
 test("an outbox whose parent is gone waits for nothing, and for no failed turn once the parent is back", () => {
-  const outbox = emptyOutbox();
-  outbox.take("PARENT_ERROR");
-  outbox.take("PARENT_CLOSED");
+  const outbox = afterEvents(emptyOutbox(), "PARENT_ERROR", "PARENT_CLOSED");
   expect(outbox.snapshot.context).toMatchObject({ nextDeadline: undefined, parentReadyAt: undefined });
   outbox.take("PARENT_PRESENT");
   expect(outbox.take("NOTICE_DUE", { end: endOf("ses_2") })).toMatchObject([{ type: "readParent" }]);
 });
 
 test("a parent that launches a task is there, whatever closed its outbox: it is notified of the end", () => {
-  const outbox = sentOutbox();
-  outbox.take("PARENT_CLOSED");
-  outbox.take("PARENT_PRESENT");
+  const outbox = afterEvents(sentOutbox(), "PARENT_CLOSED", "PARENT_PRESENT");
   expect(outbox.take("NOTICE_DUE", { end: endOf("ses_2") })).toMatchObject([{ type: "readParent" }]);
 });
 
@@ -300,8 +290,7 @@ describe("a prompt", () => {
   });
 
   test("that is found answered is acknowledged, and the outbox waits for nothing", () => {
-    const outbox = sentOutbox();
-    outbox.take("TICK");
+    const outbox = afterEvents(sentOutbox(), "TICK");
     expect(typesOf(outbox.take("CHECKED", { standing: "answered" }))).toEqual(["noticeAcknowledged"]);
     expect(isIdle(outbox.snapshot)).toBe(true);
     expect(outbox.snapshot.context.nextDeadline).toBeUndefined();
@@ -318,15 +307,13 @@ describe("a parent whose turn has failed", () => {
   });
 
   test("is waited for anew when it fails again", () => {
-    const outbox = emptyOutbox();
-    outbox.take("PARENT_ERROR");
+    const outbox = afterEvents(emptyOutbox(), "PARENT_ERROR");
     outbox.take("PARENT_ERROR", { at: START + 300 });
     expect(outbox.refuses("TICK", { at: START + 300 + OUTBOX_LIMITS.coolDown - 1 })).toBe(true);
   });
 
   test("can be sent a prompt as soon as it works again", () => {
-    const outbox = emptyOutbox();
-    outbox.take("PARENT_ERROR");
+    const outbox = afterEvents(emptyOutbox(), "PARENT_ERROR");
     outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
     expect(typesOf(outbox.take("PARENT_BUSY"))).toEqual(["readParent"]);
     expect(outbox.refuses("TICK", { at: START + OUTBOX_LIMITS.coolDown })).toBe(true);
@@ -344,8 +331,7 @@ test("what the parent does matters while a prompt is under way, and while its tu
 });
 
 test("a closed outbox drops what it is given, whether ends or prompts of a process that is gone", () => {
-  const outbox = emptyOutbox();
-  outbox.take("PARENT_CLOSED");
+  const outbox = afterEvents(emptyOutbox(), "PARENT_CLOSED");
   expect(outbox.take("NOTICE_DUE", { end: endOf("ses_1") })).toEqual([
     { type: "noticeDropped", parentSessionID: "ses_parent", runs: [{ taskId: "ses_1", run: 0 }] },
   ]);

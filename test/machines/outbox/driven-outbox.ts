@@ -67,6 +67,12 @@ export const emptyOutbox = (): DrivenOutbox => {
   });
 };
 
+/** Has these events happen one after the other, each as usual. */
+export const afterEvents = (outbox: DrivenOutbox, ...types: OutboxEvent["type"][]): DrivenOutbox => {
+  for (const type of types) outbox.take(type);
+  return outbox;
+};
+
 /** Has what is owed formed into a prompt with that id, and the host take it. */
 export const send = (outbox: DrivenOutbox, messageID: string): DrivenOutbox => {
   outbox.take("PARENT_READ");

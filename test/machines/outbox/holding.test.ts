@@ -3,7 +3,7 @@ import { isIdle } from "../../../src/machines/outbox/machine.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import type { RunResult } from "../../../src/machines/task/events.ts";
 import { START } from "../../fakes/task-input.ts";
-import { type DrivenOutbox, emptyOutbox, endOf, promptOf, sentOutbox } from "./driven-outbox.ts";
+import { afterEvents, type DrivenOutbox, emptyOutbox, endOf, promptOf, sentOutbox } from "./driven-outbox.ts";
 
 /** The end of a task that wakes its parent only when all of its batch have ended. */
 const heldEnd = (taskId: string, batchId: string, more: Partial<RunResult> = {}) =>
@@ -84,8 +84,7 @@ describe("ends that are held until their batch has ended", () => {
   });
 
   test("go on being held when the end that was to wake the parent is withdrawn", () => {
-    const outbox = emptyOutbox();
-    outbox.take("PARENT_ERROR");
+    const outbox = afterEvents(emptyOutbox(), "PARENT_ERROR");
     outbox.take("NOTICE_DUE", { end: heldEnd("ses_1", "b") });
     outbox.take("NOTICE_DUE", { end: endOf("ses_2", 0, { batchId: "c" }) });
     expect(outbox.snapshot.value.delivery).toBe("gathering");
@@ -107,8 +106,7 @@ describe("ends that are held until their batch has ended", () => {
   test.each(["after the stop is known", "before it is known"])(
     "wake a parent whose turn a person stopped when the last of their batch ends, %s",
     (when) => {
-      const outbox = sentOutbox();
-      outbox.take("TICK");
+      const outbox = afterEvents(sentOutbox(), "TICK");
       const stop = { standing: "stopped", storedAt: START, stoppedAt: START + 100 } as const;
       const last = heldEnd("ses_3", "b", { endedAt: START + 200 });
       outbox.take("NOTICE_DUE", { end: heldEnd("ses_2", "b") });
@@ -130,8 +128,7 @@ describe("ends that are held until their batch has ended", () => {
   });
 
   test("wait for nothing any more when the parent closes", () => {
-    const outbox = holdingOutbox();
-    outbox.take("PARENT_CLOSED");
+    const outbox = afterEvents(holdingOutbox(), "PARENT_CLOSED");
     expect(outbox.snapshot.context.nextDeadline).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import { START } from "../../fakes/task-input.ts";
-import { type DrivenOutbox, emptyOutbox, endOf, promptOf, sentOutbox } from "./driven-outbox.ts";
+import { afterEvents, type DrivenOutbox, emptyOutbox, endOf, promptOf, sentOutbox } from "./driven-outbox.ts";
 
 /** An outbox that owes an end, and whose parent is not found. */
 const lostOutbox = (): DrivenOutbox => {
@@ -35,8 +35,7 @@ describe("a parent that the host does not find", () => {
   });
 
   test.for(["PARENT_FOUND", "PARENT_PRESENT"] as const)("is sent the notice once it is there: %s", (type) => {
-    const outbox = lostOutbox();
-    outbox.take("TICK");
+    const outbox = afterEvents(lostOutbox(), "TICK");
     expect(outbox.take(type)).toMatchObject([{ type: "readParent" }]);
   });
 
@@ -47,8 +46,7 @@ describe("a parent that the host does not find", () => {
   test.for(["TICK", undefined] as const)(
     "has the prompt looked for first when one was sent (searched: %s)",
     (searched) => {
-      const outbox = sentOutbox();
-      outbox.take("PARENT_NOT_FOUND");
+      const outbox = afterEvents(sentOutbox(), "PARENT_NOT_FOUND");
       if (searched) outbox.take(searched);
       expect(outbox.take("PARENT_PRESENT")).toEqual([
         { type: "checkNotice", parentSessionID: "ses_parent", messageID: "msg_1" },
@@ -57,8 +55,7 @@ describe("a parent that the host does not find", () => {
   );
 
   test.for([0, 1])("has read the prompt when it answers it meanwhile (%s searches)", (searches) => {
-    const outbox = sentOutbox();
-    outbox.take("PARENT_NOT_FOUND");
+    const outbox = afterEvents(sentOutbox(), "PARENT_NOT_FOUND");
     for (let time = 0; time < searches; time += 1) outbox.take("TICK");
     expect(outbox.take("PARENT_ANSWERED", { promptID: "msg_1", createdAt: START })).toMatchObject([
       { type: "noticeAcknowledged" },
@@ -66,20 +63,13 @@ describe("a parent that the host does not find", () => {
   });
 
   test("is searched for after 5 seconds again when a prompt has reached it in between", () => {
-    const outbox = lostOutbox();
-    outbox.take("TICK");
-    outbox.take("SEARCH_FAILED");
-    outbox.take("PARENT_PRESENT");
-    outbox.take("PARENT_READ");
+    const outbox = afterEvents(lostOutbox(), "TICK", "SEARCH_FAILED", "PARENT_PRESENT", "PARENT_READ");
     outbox.take("COMPOSED", { prompt: promptOf("msg_1", "ses_1") });
     outbox.take("PARENT_NOT_FOUND");
     const { nextDeadline: first = 0 } = outbox.snapshot.context;
-    outbox.take("TICK");
-    outbox.take("PARENT_FOUND");
+    afterEvents(outbox, "TICK", "PARENT_FOUND");
     outbox.take("CHECKED", { standing: "unanswered" });
-    outbox.take("PARENT_READ");
-    outbox.take("SENT");
-    outbox.take("PARENT_NOT_FOUND");
+    afterEvents(outbox, "PARENT_READ", "SENT", "PARENT_NOT_FOUND");
     expect((outbox.snapshot.context.nextDeadline ?? 0) - first).toBe(OUTBOX_LIMITS.firstSearch);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isIdle } from "../../../src/machines/outbox/machine.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
-import { type DrivenOutbox, emptyOutbox, endOf, promptOf, sentOutbox } from "./driven-outbox.ts";
+import { afterEvents, type DrivenOutbox, emptyOutbox, endOf, promptOf, sentOutbox } from "./driven-outbox.ts";
 
 /** An outbox whose prompt `msg_1` is on its way to the host. */
 const sendingOutbox = (): DrivenOutbox => {
@@ -90,8 +90,7 @@ describe("a prompt that the host takes and the parent fails on", () => {
     const outbox = sentOutbox();
     for (let time = 1; time < OUTBOX_LIMITS.refusals; time += 1) {
       expect(failOn(outbox, `failure ${time}`)).toMatchObject([{ type: "readParent", wasRefused: true }]);
-      outbox.take("PARENT_READ");
-      outbox.take("SENT");
+      afterEvents(outbox, "PARENT_READ", "SENT");
     }
     expect(failOn(outbox, "the cause", "a consequence")).toEqual(givenUp("the cause"));
     expect(isIdle(outbox.snapshot)).toBe(true);
@@ -112,8 +111,7 @@ describe("a prompt that the host takes and the parent fails on", () => {
     (fault) => {
       const outbox = sentOutbox();
       outbox.take("PARENT_ERROR", { message: "database is locked", fault });
-      outbox.take("PARENT_IDLE");
-      outbox.take("TICK");
+      afterEvents(outbox, "PARENT_IDLE", "TICK");
       expect(outbox.take("CHECKED", { standing: "stopped", storedAt: 1 })).toMatchObject([{ type: "readParent" }]);
       expect(outbox.take("PARENT_READ")).toMatchObject([{ type: "sendNotice", prompt: { messageID: "msg_1" } }]);
     },
@@ -122,21 +120,17 @@ describe("a prompt that the host takes and the parent fails on", () => {
   test("does not count as refused once it was sent again without a failure", () => {
     const outbox = sentOutbox();
     failOn(outbox, "once");
-    outbox.take("PARENT_READ");
-    outbox.take("SENT");
+    afterEvents(outbox, "PARENT_READ", "SENT");
     expect(failOn(outbox)).toMatchObject([{ type: "readParent", wasRefused: false }]);
-    outbox.take("PARENT_READ");
-    outbox.take("SENT");
+    afterEvents(outbox, "PARENT_READ", "SENT");
     for (let time = 1; time < OUTBOX_LIMITS.refusals; time += 1) {
       expect(failOn(outbox, "again")).toMatchObject([{ type: "readParent" }]);
-      outbox.take("PARENT_READ");
-      outbox.take("SENT");
+      afterEvents(outbox, "PARENT_READ", "SENT");
     }
   });
 
   test("is not answered, nor left unanswered, by what a check of another prompt found", () => {
-    const outbox = sentOutbox();
-    outbox.take("TICK");
+    const outbox = afterEvents(sentOutbox(), "TICK");
     for (const standing of ["answered", "pending", "unanswered"] as const) {
       expect(outbox.refuses("CHECKED", { messageID: "msg_0", standing }), standing).toBe(true);
     }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { START } from "../../fakes/task-input.ts";
-import { type DrivenOutbox, emptyOutbox, endOf, promptOf, send, sentOutbox } from "./driven-outbox.ts";
+import { afterEvents, type DrivenOutbox, emptyOutbox, endOf, promptOf, send, sentOutbox } from "./driven-outbox.ts";
 
 /** Has a read of the parent fail. Returns how long the outbox pauses after it, in milliseconds. */
 const pauseAfterFailedRead = (outbox: DrivenOutbox): number => {
@@ -26,9 +26,7 @@ describe("the first pause is the shortest again", () => {
   });
 
   test("for a parent that is back, whatever was tried before it was gone", () => {
-    const outbox = sentOutbox();
-    outbox.take("PARENT_CLOSED");
-    outbox.take("PARENT_PRESENT");
+    const outbox = afterEvents(sentOutbox(), "PARENT_CLOSED", "PARENT_PRESENT");
     outbox.take("NOTICE_DUE", { end: endOf("ses_2") });
     expect(pauseAfterFailedRead(outbox)).toBe(FIRST_PAUSE);
   });
@@ -55,8 +53,7 @@ describe("the first pause is the shortest again", () => {
 test("when the notice before was stored says nothing of a prompt that is taken over once the parent is back", () => {
   const outbox = sentOutbox();
   outbox.take("PARENT_STORED", { createdAt: 10 });
-  outbox.take("PARENT_CLOSED");
-  outbox.take("PARENT_PRESENT");
+  afterEvents(outbox, "PARENT_CLOSED", "PARENT_PRESENT");
   outbox.take("ADOPTED", { prompts: [promptOf("msg_2", "ses_2")] });
   expect(outbox.refuses("PARENT_ANSWERED", { promptID: "msg_3", createdAt: 11 })).toBe(true);
 });
@@ -90,8 +87,7 @@ describe("a prompt is not sent again into a turn that has just failed", () => {
   const failed = (outbox: DrivenOutbox) => outbox.take("PARENT_ERROR", { message: "401" });
 
   test("when a check finds it unanswered before the failed turn is over", () => {
-    const outbox = sentOutbox();
-    outbox.take("TICK");
+    const outbox = afterEvents(sentOutbox(), "TICK");
     failed(outbox);
     expect(outbox.take("CHECKED", { standing: "unanswered" })).toEqual([]);
     const { parentReadyAt = 0 } = outbox.snapshot.context;
@@ -100,8 +96,7 @@ describe("a prompt is not sent again into a turn that has just failed", () => {
   });
 
   test("when the turn fails while the parent is read", () => {
-    const outbox = sentOutbox();
-    outbox.take("TICK");
+    const outbox = afterEvents(sentOutbox(), "TICK");
     outbox.take("CHECKED", { standing: "unanswered" });
     failed(outbox);
     expect(outbox.take("PARENT_READ")).toEqual([]);
@@ -109,8 +104,7 @@ describe("a prompt is not sent again into a turn that has just failed", () => {
   });
 
   test("and an answer that comes meanwhile acknowledges it", () => {
-    const outbox = sentOutbox();
-    outbox.take("TICK");
+    const outbox = afterEvents(sentOutbox(), "TICK");
     failed(outbox);
     outbox.take("CHECKED", { standing: "unanswered" });
     expect(outbox.take("PARENT_ANSWERED", { promptID: "msg_1", createdAt: START })).toMatchObject([

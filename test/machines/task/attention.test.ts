@@ -1,29 +1,23 @@
 import { expect, test } from "vitest";
-import { after, queuedTask, workingTask } from "./driven-task.ts";
+import { afterEvents, queuedTask, workingTask } from "./driven-task.ts";
 
 /** A task that has ended, and whose parent is not told yet. */
 const ended = () => {
-  const task = workingTask();
-  task.take("CANCEL");
-  task.take("STOPPED");
+  const task = afterEvents(workingTask(), "CANCEL", "STOPPED");
   return task;
 };
 
 /** A task of which nothing was heard for a while. */
 const staleTask = () => {
-  const task = workingTask();
-  task.take("BECAME_STALE");
+  const task = afterEvents(workingTask(), "BECAME_STALE");
   return task;
 };
 
 test("nothing that a run asked is open after its end, whether it was answered or not", () => {
-  const answered = workingTask();
-  answered.take("REQUEST_ASKED");
-  answered.take("REQUEST_ANSWERED");
+  const answered = afterEvents(workingTask(), "REQUEST_ASKED", "REQUEST_ANSWERED");
   expect(answered.snapshot.context.userRequests).toEqual([]);
-  const cancelled = workingTask();
-  cancelled.take("REQUEST_ASKED");
-  after(cancelled, "CANCEL", "STOPPED");
+  const cancelled = afterEvents(workingTask(), "REQUEST_ASKED");
+  afterEvents(cancelled, "CANCEL", "STOPPED");
   expect(cancelled.snapshot.value.attention).toBe("none");
   expect(cancelled.snapshot.context.userRequests).toEqual([]);
 });
@@ -46,7 +40,7 @@ test("the silence of a task in the queue is nothing to report", () => {
 });
 
 test("neither a task that has ended nor one that was taken over says since when a child was silent", () => {
-  for (const task of [after(staleTask(), "CANCEL", "STOPPED"), after(staleTask(), "ADOPTED")]) {
+  for (const task of [afterEvents(staleTask(), "CANCEL", "STOPPED"), afterEvents(staleTask(), "ADOPTED")]) {
     expect(task.snapshot.value.attention).toBe("none");
     expect(task.snapshot.context.staleSince).toBeUndefined();
   }
@@ -64,9 +58,7 @@ test("when a request is answered, the oldest of the others is shown next", () =>
 });
 
 test("what a child asked is forgotten with the process that it asked in", () => {
-  const task = workingTask();
-  task.take("REQUEST_ASKED");
-  task.take("ADOPTED");
+  const task = afterEvents(workingTask(), "REQUEST_ASKED", "ADOPTED");
   expect(task.snapshot.value.attention).toBe("none");
   expect(task.snapshot.context.userRequests).toEqual([]);
 });
@@ -88,8 +80,7 @@ test.for(["permission", "question"] as const)("a child that asks a %s waits for 
 });
 
 test("a request is noted once, though the host reports it twice", () => {
-  const task = workingTask();
-  task.take("REQUEST_ASKED");
+  const task = afterEvents(workingTask(), "REQUEST_ASKED");
   expect(task.refuses("REQUEST_ASKED")).toBe(true);
   task.take("REQUEST_ASKED", { request: { id: "per_2", kind: "permission", what: "ls", since: 1 } });
   expect(task.refuses("REQUEST_ASKED")).toBe(true);
@@ -97,16 +88,14 @@ test("a request is noted once, though the host reports it twice", () => {
 });
 
 test("the answer to a request that nobody asked changes nothing, be one open or two", () => {
-  const task = workingTask();
-  task.take("REQUEST_ASKED");
+  const task = afterEvents(workingTask(), "REQUEST_ASKED");
   expect(task.refuses("REQUEST_ANSWERED", { id: "per_3" })).toBe(true);
   task.take("REQUEST_ASKED", { request: { id: "per_2", kind: "permission", what: "ls", since: 1 } });
   expect(task.refuses("REQUEST_ANSWERED", { id: "per_3" })).toBe(true);
 });
 
 test("a newer request does not push the oldest aside, whatever it asks", () => {
-  const task = workingTask();
-  task.take("REQUEST_ASKED");
+  const task = afterEvents(workingTask(), "REQUEST_ASKED");
   task.take("REQUEST_ASKED", { request: { id: "que_1", kind: "question", what: "Which?", since: 1 } });
   expect(task.snapshot.value.attention).toEqual({ awaitingUser: "permission" });
 });

@@ -76,20 +76,21 @@ export const workingTask = (): DrivenTask => begin(queuedTask());
 export const OFFER = { pool: "project", commit: "c0ffee", attempts: 2, patience: 900_000 };
 
 /** Has these events happen one after the other, each as usual. */
-export const after = (task: DrivenTask, ...types: TaskEvent["type"][]): DrivenTask => {
+export const afterEvents = (task: DrivenTask, ...types: TaskEvent["type"][]): DrivenTask => {
   for (const type of types) task.take(type);
   return task;
 };
 
 /** A task that was launched for other servers; its job is on its way to the broker, unless these events followed. */
-export const offeredTask = (...types: TaskEvent["type"][]): DrivenTask => after(queuedTask({ fleet: OFFER }), ...types);
+export const offeredTask = (...types: TaskEvent["type"][]): DrivenTask =>
+  afterEvents(queuedTask({ fleet: OFFER }), ...types);
 
 /** A task that another server works on, unless these events followed. */
 export const claimedTask = (...types: TaskEvent["type"][]): DrivenTask =>
   offeredTask("JOB_ENQUEUED", "REMOTE_CLAIMED", ...types);
 
 /** A task that has ended with an answer, and whose end is owed to its parent. */
-export const answeredTask = (): DrivenTask => after(workingTask(), "HOST_IDLE", "CHECKED_ANSWERED");
+export const answeredTask = (): DrivenTask => afterEvents(workingTask(), "HOST_IDLE", "CHECKED_ANSWERED");
 
 /** Has the run answered and its parent told, so that the task is at rest. */
 export const completeAndTell = (task: DrivenTask, result = "12"): DrivenTask => {

@@ -6,7 +6,7 @@ import { slotOf, slotRequestOf } from "../../../src/machines/task/slot.ts";
 import { toTask } from "../../../src/machines/task/view.ts";
 import { type ModelRef, noProgress } from "../../../src/task.ts";
 import { START } from "../../fakes/task-input.ts";
-import { check, completeAndTell, type DrivenTask, failChecks, queuedTask } from "./driven-task.ts";
+import { afterEvents, check, completeAndTell, type DrivenTask, failChecks, queuedTask } from "./driven-task.ts";
 
 const OWN: ModelRef = { providerID: "fake", modelID: "m1" };
 const SECOND: ModelRef = { providerID: "fake", modelID: "m2" };
@@ -16,9 +16,11 @@ const AFTER = 60_000;
 const NO_CREDIT = { name: "APIError", kind: "provider", message: "no credit", refusal: "quota" } as const;
 
 const workingTask = (models: ModelRef[] = [SECOND, THIRD]): DrivenTask => {
-  const task = queuedTask({ model: OWN, ...(models.length > 0 ? { fallback: { models, after: AFTER } } : {}) });
-  task.take("SLOT_GRANTED");
-  task.take("PROMPT_ACCEPTED");
+  const task = afterEvents(
+    queuedTask({ model: OWN, ...(models.length > 0 ? { fallback: { models, after: AFTER } } : {}) }),
+    "SLOT_GRANTED",
+    "PROMPT_ACCEPTED",
+  );
   return task;
 };
 
@@ -66,9 +68,7 @@ describe("a run whose model is refused", () => {
   });
 
   test("sends the newest instruction of the run again, since that is what the model is to answer", () => {
-    const task = workingTask();
-    task.take("STEER");
-    task.take("STEERING_STORED");
+    const task = afterEvents(workingTask(), "STEER", "STEERING_STORED");
     task.take("CHECKED_FAILED", { error: NO_CREDIT });
     expect(goOn(task, SECOND)).toMatchObject([{ type: "sendPrompt", prompt: { messageID: "msg_3", model: SECOND } }]);
   });
@@ -119,9 +119,11 @@ describe("a run whose model is refused", () => {
   });
 
   test("names the model that was asked where the task has none of its own, and does not ask it again", () => {
-    const task = queuedTask({ fallback: { models: [SECOND, THIRD], after: AFTER } });
-    task.take("SLOT_GRANTED");
-    task.take("PROMPT_ACCEPTED");
+    const task = afterEvents(
+      queuedTask({ fallback: { models: [SECOND, THIRD], after: AFTER } }),
+      "SLOT_GRANTED",
+      "PROMPT_ACCEPTED",
+    );
     expect(refuse(task, NO_CREDIT, SECOND)).toMatchObject([{ type: "changeModel", model: THIRD }]);
     expect(task.snapshot.context.refusedModels).toEqual([{ model: SECOND, reason: "no credit" }]);
   });
@@ -188,8 +190,7 @@ describe("a run whose model is refused", () => {
     expect(stateOf(task)).toBe("running.changingModel.pausing");
     expect(task.take("TICK")).toMatchObject([{ type: "changeModel", model: SECOND }]);
     for (let tries = 2; tries < TASK_LIMITS.failedChecks; tries += 1) {
-      task.take("NOT_STOPPED");
-      task.take("TICK");
+      afterEvents(task, "NOT_STOPPED", "TICK");
     }
     expect(task.take("NOT_STOPPED").map(({ type }) => type)).toContain("stopSession");
     expect(taskOf(task).status).toBe("error");
@@ -232,8 +233,7 @@ describe("a run whose model is refused", () => {
       for (const event of ["CANCEL", "LIMIT_EXCEEDED"] as const) {
         expect(begun().take(event)).toContainEqual(expect.objectContaining({ type: "stopSession" }));
       }
-      const task = begun();
-      task.take("ADOPTED");
+      const task = afterEvents(begun(), "ADOPTED");
       const [sent] = task.take("CHECKED_UNANSWERED");
       expect(sent).toMatchObject({ type: "sendPrompt", prompt: { model: state === "ending" ? OWN : SECOND } });
     },

@@ -4,14 +4,13 @@ import { toTask } from "../../../src/machines/task/view.ts";
 import { noProgress } from "../../../src/task.ts";
 import { receipt } from "../../fakes/receipt.ts";
 import { START } from "../../fakes/task-input.ts";
-import { claimedTask, OFFER, offeredTask, queuedTask } from "./driven-task.ts";
+import { afterEvents, claimedTask, OFFER, offeredTask, queuedTask } from "./driven-task.ts";
 
 const types = (effects: readonly { type: string }[]): string[] => effects.map(({ type }) => type);
 
 describe("the server that has the run says", () => {
   test("what was answered, and what it has observed: no receipt is written here", () => {
-    const task = queuedTask({ fleet: OFFER }, true);
-    task.take("REMOTE_CLAIMED");
+    const task = afterEvents(queuedTask({ fleet: OFFER }, true), "REMOTE_CLAIMED");
     const observed = receipt({ tokens: 12 });
     expect(task.take("REMOTE_ENDED", { receipt: observed })).toEqual([]);
     expect(statusOf(task.snapshot)).toBe("completed");

@@ -3,7 +3,7 @@ import { lifecyclePath } from "../../../src/machines/task/machine.ts";
 import { toTask } from "../../../src/machines/task/view.ts";
 import { noProgress } from "../../../src/task.ts";
 import { START } from "../../fakes/task-input.ts";
-import { after, claimedTask, type DrivenTask, OFFER } from "./driven-task.ts";
+import { afterEvents, claimedTask, type DrivenTask, OFFER } from "./driven-task.ts";
 
 const WORKTREE = { id: "w1", directory: "/data/worktrees/w1/tree", isShared: false };
 const NEXT = { claim: { epoch: START, seq: 9 } };
@@ -12,10 +12,10 @@ const types = (effects: readonly { type: string }[]): string[] => effects.map(({
 const state = ({ snapshot }: DrivenTask): string => lifecyclePath(snapshot);
 
 /** A task that ended on another server, whose parent knows it, and that was resumed, unless other events are given. */
-const resumedTask = (...types: Parameters<typeof after>[1][]): DrivenTask => {
+const resumedTask = (...types: Parameters<typeof afterEvents>[1][]): DrivenTask => {
   const task = claimedTask();
   task.take("REMOTE_ENDED", { worktree: WORKTREE });
-  return after(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME", ...types);
+  return afterEvents(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME", ...types);
 };
 
 describe("a task that ended on another server, and is resumed", () => {

@@ -7,7 +7,7 @@ import { toTask, waitingOf } from "../../../src/machines/task/view.ts";
 import { noProgress } from "../../../src/task.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 import { effectsOf } from "../../model/task-history.ts";
-import { claimedTask, type DrivenTask, OFFER, offeredTask } from "./driven-task.ts";
+import { afterEvents, claimedTask, type DrivenTask, OFFER, offeredTask } from "./driven-task.ts";
 
 const types = (effects: readonly { type: string }[]): string[] => effects.map(({ type }) => type);
 const state = ({ snapshot }: DrivenTask): string => lifecyclePath(snapshot);
@@ -35,8 +35,7 @@ describe("the job of a run", () => {
   });
 
   test("is sent again after a pause, which doubles, where the broker does not answer", () => {
-    const task = offeredTask();
-    task.take("JOB_REFUSED");
+    const task = afterEvents(offeredTask(), "JOB_REFUSED");
     expect(waitingOf(task.snapshot)).toMatchObject({ for: "fleet", until: new Date(START + 1_000).toISOString() });
     expect(types(task.take("TICK"))).toEqual(["enqueueJob"]);
     task.take("JOB_REFUSED");
@@ -92,8 +91,7 @@ describe("a run is worked on here", () => {
   test("with all the attempts of a prompt, though the job took as many", () => {
     const task = offeredTask();
     refuseJobs(task, TASK_LIMITS.sendAttempts);
-    task.take("SLOT_GRANTED");
-    task.take("PROMPT_REFUSED");
+    afterEvents(task, "SLOT_GRANTED", "PROMPT_REFUSED");
     expect(state(task)).toBe("running.backingOff");
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { statusOf } from "../../../src/machines/task/machine.ts";
 import { waitingOf } from "../../../src/machines/task/view.ts";
-import { after, type DrivenTask, queuedTask } from "./driven-task.ts";
+import { afterEvents, type DrivenTask, queuedTask } from "./driven-task.ts";
 
 const GATE = { command: "npm test", tries: 1, timeout: 60_000 };
 
@@ -10,18 +10,23 @@ const passed = { end: { end: "exited", exit: 0, output: "" } } as const;
 
 /** A task whose first answer is at its gate. */
 const gatedTask = (): DrivenTask =>
-  after(queuedTask({ gate: GATE }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE", "CHECKED_ANSWERED");
+  afterEvents(queuedTask({ gate: GATE }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE", "CHECKED_ANSWERED");
 
 const types = (effects: readonly { type: string }[]): string[] => effects.map(({ type }) => type);
 
 /** Brings the next answer to the gate. */
 const answerAgain = (task: DrivenTask) => {
-  after(task, "PROMPT_ACCEPTED", "HOST_IDLE");
+  afterEvents(task, "PROMPT_ACCEPTED", "HOST_IDLE");
   return task.take("CHECKED_ANSWERED", { result: "Now it does." });
 };
 
 test("an answer leads to the gate, whose command is to run in the task's folder", () => {
-  const task = after(queuedTask({ gate: GATE, directory: "/here" }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
+  const task = afterEvents(
+    queuedTask({ gate: GATE, directory: "/here" }),
+    "SLOT_GRANTED",
+    "PROMPT_ACCEPTED",
+    "HOST_IDLE",
+  );
   expect(task.take("CHECKED_ANSWERED")).toEqual([
     { type: "runGate", taskId: "ses_child", gateRun: 1, directory: "/here", gate: GATE },
   ]);
@@ -31,7 +36,7 @@ test("an answer leads to the gate, whose command is to run in the task's folder"
 
 test("the gate of a task in a worktree runs there", () => {
   const worktree = { id: "1", directory: "/there", isShared: false };
-  const task = after(queuedTask({ gate: GATE, worktree }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
+  const task = afterEvents(queuedTask({ gate: GATE, worktree }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
   expect(task.take("CHECKED_ANSWERED")).toMatchObject([{ directory: "/there" }]);
 });
 
@@ -87,7 +92,12 @@ describe("the end of the command", () => {
   });
 
   test("is reported with its exit code, and what it wrote without the empty lines around it", () => {
-    const task = after(queuedTask({ gate: { ...GATE, tries: 0 } }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
+    const task = afterEvents(
+      queuedTask({ gate: { ...GATE, tries: 0 } }),
+      "SLOT_GRANTED",
+      "PROMPT_ACCEPTED",
+      "HOST_IDLE",
+    );
     task.take("CHECKED_ANSWERED");
     task.take("GATE_ENDED", { gateRun: 1, end: { end: "exited", exit: 7, output: "\n no \n\n" } });
     expect(task.snapshot.context.error?.message).toBe(
@@ -104,8 +114,7 @@ describe("the end of the command", () => {
   });
 
   test("leads on where an instruction is on its way: the child has not taken it in", () => {
-    const task = gatedTask();
-    task.take("STEER");
+    const task = afterEvents(gatedTask(), "STEER");
     task.take("GATE_ENDED", { gateRun: 1, ...passed });
     expect(task.snapshot.context.gate?.last).toEqual(passed.end);
     expect(task.snapshot.value.run).toBe("working");
@@ -114,7 +123,7 @@ describe("the end of the command", () => {
 });
 
 test("what the run waits for is the gate, since the answer came to it", () => {
-  const task = after(queuedTask({ gate: GATE }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
+  const task = afterEvents(queuedTask({ gate: GATE }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
   const at = task.snapshot.context.run.startedAt + 7_000;
   task.take("CHECKED_ANSWERED", { at });
   expect(waitingOf(task.snapshot)).toEqual({ for: "gate", since: new Date(at).toISOString() });
@@ -129,7 +138,7 @@ describe("an instruction at the gate", () => {
   });
 
   test("that the host cannot take now is sent again later, while the run counts as at work", () => {
-    const task = after(gatedTask(), "STEER");
+    const task = afterEvents(gatedTask(), "STEER");
     expect(types(task.take("STEERING_REFUSED"))).toEqual(["stopGate"]);
     expect(task.snapshot.value.run).toBe("working");
     expect(task.snapshot.context.nextDeadline).toBeGreaterThan(0);
@@ -137,7 +146,7 @@ describe("an instruction at the gate", () => {
 });
 
 test("at the gate the child has been at work: neither an error nor a failed check from before counts any more", () => {
-  const task = after(queuedTask({ gate: GATE }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_ERROR", "HOST_IDLE");
+  const task = afterEvents(queuedTask({ gate: GATE }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_ERROR", "HOST_IDLE");
   task.take("CHECKED_ANSWERED");
   expect(task.snapshot.context).toMatchObject({ hostError: undefined, failedChecks: 0, sendAttempts: 1 });
 });
@@ -156,11 +165,11 @@ test("a resumed run begins without what the gate said of the one before", () => 
   task.take("GATE_ENDED", { gateRun: 1, ...failed });
   answerAgain(task);
   task.take("GATE_ENDED", { gateRun: 2, ...passed });
-  after(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME");
+  afterEvents(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME");
   expect(task.snapshot.context.gate).toBeUndefined();
 });
 
 test("a task without a gate ends with its answer", () => {
-  const task = after(queuedTask(), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE", "CHECKED_ANSWERED");
+  const task = afterEvents(queuedTask(), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE", "CHECKED_ANSWERED");
   expect(statusOf(task.snapshot)).toBe("completed");
 });

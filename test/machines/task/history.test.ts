@@ -3,7 +3,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { assign, initialTransition, transition } from "xstate";
 import type { Recovery, TaskEffect, TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
-import { isAtRest, statusOf, type TaskSnapshot, taskMachine } from "../../../src/machines/task/machine.ts";
+import {
+  isAtRest,
+  refusalReason,
+  statusOf,
+  type TaskSnapshot,
+  taskMachine,
+} from "../../../src/machines/task/machine.ts";
 import { slotOf } from "../../../src/machines/task/slot.ts";
 import { fleetInput, gatedInput, input, possibleIn, typedInput } from "../../model/task-events.ts";
 import { createTaskHistory, effectsOf } from "../../model/task-history.ts";
@@ -110,6 +116,51 @@ const distinct = (event: TaskEvent, place: number): TaskEvent => {
   return { ...event, error: { ...event.error, message: `${event.error.message} (${place})` } } as TaskEvent;
 };
 
+const isLive = (snapshot: TaskSnapshot): boolean => ["running", "resumed"].includes(statusOf(snapshot));
+
+/** The ends that somebody else has told: nothing is left to be stopped. */
+const TOLD: ReadonlySet<string> = new Set<TaskEvent["type"]>(["CHECKED_FAILED", "PROMPT_REFUSED", "REMOTE_ENDED"]);
+
+/** What is promised of each step of the chart itself. Throws where a step breaks it. */
+const checkStep = (
+  before: TaskSnapshot,
+  event: TaskEvent,
+  after: TaskSnapshot,
+  effects: readonly TaskEffect[],
+): void => {
+  const { nextDeadline, completedAt } = after.context;
+  const types = effects.map(({ type }) => type);
+  const demand = (isTrue: boolean, what: string): void => {
+    if (!isTrue) throw new Error(`${event.type}: ${what}`);
+  };
+  const reason = refusalReason(before, event);
+  if (reason !== undefined)
+    demand(
+      reason !== "" && after === before && effects.length === 0,
+      "a refused event has a consequence, or no reason",
+    );
+  demand(
+    nextDeadline === undefined || after.can({ type: "TICK", at: nextDeadline }),
+    "the tick that is due is refused",
+  );
+  demand((completedAt === undefined) === isLive(after), "a task has ended exactly when it has a time of its end");
+  if (!isLive(before) || isLive(after)) {
+    if (isLive(after) && after.value.steering === "waiting" && after.value.run === "working")
+      demand(nextDeadline !== undefined, "an instruction waits for nothing");
+    return;
+  }
+  const { limitError, instructions } = before.context;
+  if (statusOf(after) === "completed") demand(instructions === undefined, "a run ends with an instruction on its way");
+  if (limitError) demand(isDeepStrictEqual(after.context.error, limitError), "a run beyond a limit has another error");
+  const isGivenUp = statusOf(after) === "error" && !before.hasTag("stopping") && !TOLD.has(event.type);
+  // An answer that is refused, and a gate that fails, end a run whose agent is idle.
+  if (isGivenUp && event.type !== "CHECKED_ANSWERED" && event.type !== "GATE_ENDED" && event.type !== "CLOSED")
+    demand(
+      types.includes(before.matches({ run: "fleet" }) ? "closeRun" : "stopSession"),
+      `a run that is given up is not stopped in ${JSON.stringify(before.value)}`,
+    );
+};
+
 /** A task that is watched from outside. */
 const watched = (machine: Machine, given: TaskInput) => {
   let [snapshot, actions] = initialTransition(machine, given);
@@ -128,6 +179,7 @@ const watched = (machine: Machine, given: TaskInput) => {
       const effects = effectsOf(actions);
       try {
         history.take({ event, effects, status: statusOf(snapshot), slot: slotOf(snapshot) });
+        checkStep(before, event, snapshot, effects);
         const isLate = "checkId" in event && event.checkId === LATE;
         const isOver = before.context.completedAt !== undefined && !AFTER_THE_END.test(event.type);
         if (

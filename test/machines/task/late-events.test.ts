@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
-import { after, type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
+import { afterEvents, type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
 
 const REFUSED = { name: "APIError", kind: "provider", message: "no credit", refusal: "quota" } as const;
 
 /** A task with another model to go on with, whose own is refused: the turn is being ended. */
 const changingTask = (): DrivenTask => {
   const task = queuedTask({ fallback: { models: [{ providerID: "fake", modelID: "m2" }], after: 60_000 } });
-  after(task, "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE").take("CHECKED_FAILED", { error: REFUSED });
+  afterEvents(task, "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE").take("CHECKED_FAILED", { error: REFUSED });
   return task;
 };
 
 /** A task that is asked a second time how it stands. */
-const askedAgain = (): DrivenTask => after(workingTask(), "HOST_IDLE", "CHECKED_BUSY", "HOST_IDLE");
+const askedAgain = (): DrivenTask => afterEvents(workingTask(), "HOST_IDLE", "CHECKED_BUSY", "HOST_IDLE");
 
 const ANSWERS = [
   "CHECKED_BUSY",
@@ -69,24 +69,20 @@ const UNTIL: [state: string, begin: () => DrivenTask, lead: TaskEvent["type"][],
 ];
 
 test.for(UNTIL)("a task that is %s waits for its time, and not less", ([, begin, lead, then]) => {
-  const task = after(begin(), ...lead);
+  const task = afterEvents(begin(), ...lead);
   const { nextDeadline = 0 } = task.snapshot.context;
   expect(task.refuses("TICK", { at: nextDeadline - 1 })).toBe(true);
   expect(task.take("TICK", { at: nextDeadline })).toMatchObject(then);
 });
 
 test("nothing happens by time alone to a task whose turn is being ended, or that waits for its slot", () => {
-  const ending = changingTask();
-  ending.take("NOT_STOPPED");
-  ending.take("TICK");
+  const ending = afterEvents(changingTask(), "NOT_STOPPED", "TICK");
   expect(ending.snapshot.context.nextDeadline).toBeUndefined();
   expect(queuedTask().snapshot.context.nextDeadline).toBeUndefined();
 });
 
 test("a task that has ended takes no news of its run", () => {
-  const task = workingTask();
-  task.take("CANCEL");
-  task.take("STOPPED");
+  const task = afterEvents(workingTask(), "CANCEL", "STOPPED");
   for (const type of ["SESSION_DELETED", "SUPERVISION_FAILED", "LIMIT_EXCEEDED", "CANCEL", "STEER"] as const) {
     expect(task.refuses(type), type).toBe(true);
   }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { lifecyclePath, refusalReason, statusOf } from "../../../src/machines/task/machine.ts";
 import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
 import { START } from "../../fakes/task-input.ts";
-import { completeAndTell, type DrivenTask, queuedTask, resume, workingTask } from "./driven-task.ts";
+import { afterEvents, completeAndTell, type DrivenTask, queuedTask, resume, workingTask } from "./driven-task.ts";
 
 const error = { name: "BudgetExceeded", kind: "budget", message: "used 41 of 40 tool calls" } as const;
 const fault = { name: "StillRunning", kind: "host", message: "it still runs" } as const;
@@ -67,8 +67,7 @@ test("a run that is being stopped is stopped for one reason: the first", () => {
   expect(limited.refuses("CANCEL")).toBe(true);
   expect(limited.refuses("LIMIT_EXCEEDED", { error: { ...error, kind: "loop" } })).toBe(true);
   expect(refusalReason(limited.snapshot, { type: "CANCEL", at: START })).toBe("is already being cancelled");
-  const cancelled = workingTask();
-  cancelled.take("CANCEL");
+  const cancelled = afterEvents(workingTask(), "CANCEL");
   expect(cancelled.refuses("LIMIT_EXCEEDED")).toBe(true);
   cancelled.take("STOPPED");
   expect(statusOf(cancelled.snapshot)).toBe("cancelled");

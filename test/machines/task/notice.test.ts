@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
-import { answeredTask, queuedTask, workingTask } from "./driven-task.ts";
+import { afterEvents, answeredTask, queuedTask, workingTask } from "./driven-task.ts";
 
 /** A task that has ended while these tool calls wait for it, in order to tell its end. */
 const heldFor = (...calls: string[]) => {
   const task = workingTask();
   for (const call of calls) task.take("WAIT_BEGAN", { call });
-  task.take("HOST_IDLE");
-  task.take("CHECKED_ANSWERED");
+  afterEvents(task, "HOST_IDLE", "CHECKED_ANSWERED");
   return task;
 };
 
@@ -34,8 +33,7 @@ test("a call that begins to wait before the notice is formed has it withdrawn, a
 });
 
 test("a process that takes over owes the end once more, unless it took over the prompt that carries it", () => {
-  const carried = answeredTask();
-  carried.take("NOTICE_COMPOSED");
+  const carried = afterEvents(answeredTask(), "NOTICE_COMPOSED");
   expect(carried.take("ADOPTED", { isNoticePending: true })).toEqual([]);
   expect(carried.snapshot.value.notice).toBe("sending");
   expect(carried.take("ADOPTED", { isNoticePending: false })).toMatchObject([{ type: "queueNotice" }]);
@@ -51,8 +49,7 @@ test("a call that let go waits no longer, and cannot let go twice", () => {
 });
 
 test("an end that cannot be delivered is owed no longer, whether it is composed or not", () => {
-  const composed = answeredTask();
-  composed.take("NOTICE_COMPOSED");
+  const composed = afterEvents(answeredTask(), "NOTICE_COMPOSED");
   for (const task of [answeredTask(), composed]) {
     expect(task.take("NOTICE_DROPPED")).toEqual([]);
     expect(task.snapshot.value.notice).toBe("none");

@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import { isAtRest } from "../../../src/machines/task/machine.ts";
 import { receipt } from "../../fakes/receipt.ts";
 import { START } from "../../fakes/task-input.ts";
-import { after, type DrivenTask, queuedTask } from "./driven-task.ts";
+import { afterEvents, type DrivenTask, queuedTask } from "./driven-task.ts";
 
 /** A task that returns the receipts that it wants written, and has run. */
-const begun = (): DrivenTask => after(queuedTask({}, true), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
-const ended = (): DrivenTask => after(begun(), "CHECKED_ANSWERED");
-const incomplete = (): DrivenTask => after(ended(), "RECEIPT_INCOMPLETE");
+const begun = (): DrivenTask => afterEvents(queuedTask({}, true), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
+const ended = (): DrivenTask => afterEvents(begun(), "CHECKED_ANSWERED");
+const incomplete = (): DrivenTask => afterEvents(ended(), "RECEIPT_INCOMPLETE");
 /** Has the end of the run told, and the next one begun. */
-const goOn = (task: DrivenTask): DrivenTask => after(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME");
+const goOn = (task: DrivenTask): DrivenTask => afterEvents(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME");
 
 const RUN = {
   taskId: "ses_child",
@@ -47,7 +47,7 @@ describe("an incomplete receipt", () => {
   test("is asked of the host, and keeps the task from rest", () => {
     const task = ended();
     expect(task.take("RECEIPT_INCOMPLETE")).toMatchObject([{ type: "completeReceipt", ...RUN }]);
-    after(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED");
+    afterEvents(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED");
     expect(isAtRest(task.snapshot)).toBe(false);
     task.take("RECEIPT_WRITTEN", { receipt: receipt() });
     expect(isAtRest(task.snapshot)).toBe(true);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { isStopping, refusalReason } from "../../../src/machines/task/machine.ts";
-import { after, answeredTask, completeAndTell, type DrivenTask, resume, workingTask } from "./driven-task.ts";
+import { afterEvents, answeredTask, completeAndTell, type DrivenTask, resume, workingTask } from "./driven-task.ts";
 
 const EVENTS = {
   CANCEL: { type: "CANCEL", at: 0 },
@@ -13,8 +13,8 @@ const reason = (task: DrivenTask, type: keyof typeof EVENTS) => refusalReason(ta
 
 const TOLD = ["NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED"] as const;
 const completed = () => completeAndTell(workingTask());
-const failed = () => after(workingTask(), "HOST_IDLE", "CHECKED_FAILED", ...TOLD);
-const cancelled = () => after(workingTask(), "CANCEL", "STOPPED", ...TOLD);
+const failed = () => afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED", ...TOLD);
+const cancelled = () => afterEvents(workingTask(), "CANCEL", "STOPPED", ...TOLD);
 
 test.for<[string, DrivenTask, keyof typeof EVENTS, string]>([
   ["runs", workingTask(), "RESUME", "only completed tasks can be resumed (this one is running)"],
@@ -27,9 +27,9 @@ test.for<[string, DrivenTask, keyof typeof EVENTS, string]>([
   ["was cancelled", cancelled(), "CANCEL", "has already finished (cancelled)"],
   ["was cancelled", cancelled(), "STEER", "has already finished (cancelled)"],
   ["was cancelled", cancelled(), "RESUME", "only completed tasks can be resumed (this one is cancelled)"],
-  ["is being stopped", after(workingTask(), "CANCEL"), "CANCEL", "is already being cancelled"],
-  ["is being stopped", after(workingTask(), "CANCEL"), "STEER", "is being cancelled"],
-  ["was aborted", after(workingTask(), "HOST_IDLE", "CHECKED_ABORTED"), "STEER", "was just aborted"],
+  ["is being stopped", afterEvents(workingTask(), "CANCEL"), "CANCEL", "is already being cancelled"],
+  ["is being stopped", afterEvents(workingTask(), "CANCEL"), "STEER", "is being cancelled"],
+  ["was aborted", afterEvents(workingTask(), "HOST_IDLE", "CHECKED_ABORTED"), "STEER", "was just aborted"],
   [
     "owes its notice",
     answeredTask(),
@@ -38,13 +38,13 @@ test.for<[string, DrivenTask, keyof typeof EVENTS, string]>([
   ],
   [
     "has its notice on the way",
-    after(answeredTask(), "NOTICE_COMPOSED"),
+    afterEvents(answeredTask(), "NOTICE_COMPOSED"),
     "RESUME",
     "has a result that is still being delivered",
   ],
   [
     "has a call that waits for its result",
-    after(workingTask(), "WAIT_BEGAN", "HOST_IDLE", "CHECKED_ANSWERED"),
+    afterEvents(workingTask(), "WAIT_BEGAN", "HOST_IDLE", "CHECKED_ANSWERED"),
     "RESUME",
     "has a result that is still being delivered",
   ],
@@ -53,20 +53,20 @@ test.for<[string, DrivenTask, keyof typeof EVENTS, string]>([
 });
 
 test("an aborted task takes no instruction, whether others are on their way or wait", () => {
-  const waiting = after(workingTask(), "HOST_IDLE", "STEER", "CHECKED_ABORTED");
-  const sending = after(workingTask(), "STEER", "HOST_IDLE", "CHECKED_ABORTED");
+  const waiting = afterEvents(workingTask(), "HOST_IDLE", "STEER", "CHECKED_ABORTED");
+  const sending = afterEvents(workingTask(), "STEER", "HOST_IDLE", "CHECKED_ABORTED");
   for (const task of [waiting, sending]) expect(reason(task, "STEER")).toBe("was just aborted");
 });
 
 test("only a task that was cancelled or is beyond a limit is being stopped", () => {
   expect(isStopping(workingTask().snapshot)).toBe(false);
-  expect(isStopping(after(workingTask(), "CANCEL").snapshot)).toBe(true);
-  expect(isStopping(after(workingTask(), "LIMIT_EXCEEDED").snapshot)).toBe(true);
+  expect(isStopping(afterEvents(workingTask(), "CANCEL").snapshot)).toBe(true);
+  expect(isStopping(afterEvents(workingTask(), "LIMIT_EXCEEDED").snapshot)).toBe(true);
   expect(isStopping(cancelled().snapshot)).toBe(false);
 });
 
 test("errors that OpenCode does not name say what happened", () => {
-  expect(after(workingTask(), "SESSION_DELETED").snapshot.context.error).toEqual({
+  expect(afterEvents(workingTask(), "SESSION_DELETED").snapshot.context.error).toEqual({
     name: "SessionGone",
     kind: "sessionGone",
     message: "The task's session was deleted before it answered.",
@@ -81,8 +81,8 @@ test("errors that OpenCode does not name say what happened", () => {
   });
   const unanswered = workingTask();
   for (let sends = 1; sends < 7; sends += 1)
-    after(unanswered, "HOST_IDLE", "CHECKED_UNANSWERED", "TICK", "PROMPT_ACCEPTED");
-  expect(after(unanswered, "HOST_IDLE", "CHECKED_UNANSWERED").snapshot.context.error).toEqual({
+    afterEvents(unanswered, "HOST_IDLE", "CHECKED_UNANSWERED", "TICK", "PROMPT_ACCEPTED");
+  expect(afterEvents(unanswered, "HOST_IDLE", "CHECKED_UNANSWERED").snapshot.context.error).toEqual({
     name: "Unanswered",
     kind: "unanswered",
     message: "OpenCode took the prompt but never answered it, though it was sent 7 times.",
@@ -90,6 +90,6 @@ test("errors that OpenCode does not name say what happened", () => {
 });
 
 test("a fault of the plugin ends a task that is being stopped in that error: whether it has stopped is not known", () => {
-  const task = after(workingTask(), "CANCEL", "SUPERVISION_FAILED");
+  const task = afterEvents(workingTask(), "CANCEL", "SUPERVISION_FAILED");
   expect(task.snapshot.value.lifecycle).toBe("error");
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { retriesAtOf, slotOf } from "../../../src/machines/task/slot.ts";
 import { START } from "../../fakes/task-input.ts";
-import { type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
+import { afterEvents, type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
 
 const UNTIL = START + 60_000;
 const SLOW_DOWN = { attempt: 1, message: "slow down", until: UNTIL };
@@ -66,12 +66,6 @@ describe("a run whose provider refuses for now", () => {
     expect(task.refuses("HOST_ANSWERING")).toBe(true);
   });
 
-  test("is at work when the provider answers, though nothing said that the host asked again", () => {
-    const task = retryingTask();
-    task.take("HOST_ANSWERING", { at: UNTIL });
-    expect(stateOf(task)).toBe("working");
-  });
-
   test("is stopped when it is cancelled, or beyond a limit, and holds up nobody from then on", () => {
     for (const event of ["CANCEL", "LIMIT_EXCEEDED"] as const) {
       const task = retryingTask();
@@ -83,8 +77,7 @@ describe("a run whose provider refuses for now", () => {
   test("takes instructions, and one that the host did not store is sent again", () => {
     const task = retryingTask();
     expect(task.take("STEER")).toMatchObject([{ type: "sendSteering" }]);
-    task.take("STEERING_REFUSED");
-    task.take("TICK");
+    afterEvents(task, "STEERING_REFUSED", "TICK");
     expect(stateOf(task)).toBe("verifying");
     expect(task.take("CHECKED_BUSY")).toMatchObject([{ type: "sendSteering" }]);
     expect(stateOf(task)).toBe("retrying");
@@ -99,8 +92,7 @@ describe("a run whose provider refuses for now", () => {
 
 describe("a refusal is noted, though the child is not known to be at work yet", () => {
   test("while its prompt is sent", () => {
-    const task = queuedTask();
-    task.take("SLOT_GRANTED");
+    const task = afterEvents(queuedTask(), "SLOT_GRANTED");
     task.take("HOST_RETRYING", SLOW_DOWN);
     expect(stateOf(task)).toBe("sending");
     task.take("PROMPT_ACCEPTED");
@@ -111,8 +103,7 @@ describe("a refusal is noted, though the child is not known to be at work yet", 
     ["before", UNTIL - 1, "retrying"],
     ["after", UNTIL, "working"],
   ])("while the host is asked: found busy %s the host asks again", (_, at, next) => {
-    const task = workingTask();
-    task.take("HOST_IDLE");
+    const task = afterEvents(workingTask(), "HOST_IDLE");
     task.take("HOST_RETRYING", SLOW_DOWN);
     expect(stateOf(task)).toBe("verifying");
     task.take("CHECKED_BUSY", { at });
@@ -120,8 +111,7 @@ describe("a refusal is noted, though the child is not known to be at work yet", 
   });
 
   test("but not while it is stopped, nor once it has ended", () => {
-    const task = workingTask();
-    task.take("CANCEL");
+    const task = afterEvents(workingTask(), "CANCEL");
     expect(task.refuses("HOST_RETRYING")).toBe(true);
     task.take("STOPPED");
     expect(task.refuses("HOST_RETRYING")).toBe(true);
@@ -129,8 +119,7 @@ describe("a refusal is noted, though the child is not known to be at work yet", 
 });
 
 test("a refusal says nothing of the next run, nor of one that another process takes over", () => {
-  const task = retryingTask();
-  task.take("ADOPTED");
+  const task = afterEvents(retryingTask(), "ADOPTED");
   expect(task.snapshot.context.retry).toBeUndefined();
 });
 
@@ -138,12 +127,6 @@ test("a run that its provider refuses counts as at work, and is shown as refused
   const { snapshot } = retryingTask();
   expect(["working", "retrying"].map((tag) => snapshot.hasTag(tag as "working"))).toEqual([true, true]);
   expect(workingTask().snapshot.hasTag("retrying")).toBe(false);
-});
-
-test("a provider that answers has refused nothing any more", () => {
-  const task = retryingTask();
-  task.take("HOST_ANSWERING");
-  expect([stateOf(task), task.snapshot.context.retry]).toEqual(["working", undefined]);
 });
 
 test("a provider that refuses again while it is waited for says how long it takes now", () => {
@@ -154,9 +137,11 @@ test("a provider that refuses again while it is waited for says how long it take
 });
 
 test("a refusal that lasts too long by now has the next model asked at once", () => {
-  const task = queuedTask({ fallback: { models: [{ providerID: "fake", modelID: "m2" }], after: 60_000 } });
-  task.take("SLOT_GRANTED");
-  task.take("PROMPT_ACCEPTED");
+  const task = afterEvents(
+    queuedTask({ fallback: { models: [{ providerID: "fake", modelID: "m2" }], after: 60_000 } }),
+    "SLOT_GRANTED",
+    "PROMPT_ACCEPTED",
+  );
   task.take("HOST_RETRYING", SLOW_DOWN);
   expect(task.snapshot.context.nextDeadline).toBeUndefined();
   task.take("HOST_RETRYING", { ...SLOW_DOWN, attempt: 2, until: UNTIL + 1, at: START + 9 });
@@ -165,9 +150,7 @@ test("a refusal that lasts too long by now has the next model asked at once", ()
 });
 
 test("a child that waits for its own tasks may be refused by its provider when it goes on", () => {
-  const task = workingTask();
-  task.take("HOST_IDLE");
-  task.take("CHECKED_AWAITING_TASKS");
+  const task = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_AWAITING_TASKS");
   task.take("HOST_RETRYING", SLOW_DOWN);
   expect(stateOf(task)).toBe("retrying");
   expect(task.snapshot.context.retry).toMatchObject(SLOW_DOWN);

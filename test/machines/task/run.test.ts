@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { lifecyclePath, statusOf } from "../../../src/machines/task/machine.ts";
 import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
 import { START } from "../../fakes/task-input.ts";
-import { check, cutOff, failChecks, queuedTask, resend, workingTask } from "./driven-task.ts";
+import { afterEvents, check, cutOff, failChecks, queuedTask, resend, workingTask } from "./driven-task.ts";
 
 const FIRST = { name: "APIError", message: "401 invalid key" };
 const SECOND = { name: "UnknownError", message: "the run came down" };
@@ -90,18 +90,12 @@ test("a prompt that is refused is sent again after a pause, unless the host refu
 });
 
 test("an idle that comes before the host has said that it took the prompt is looked into then", () => {
-  const task = queuedTask();
-  task.take("SLOT_GRANTED");
-  task.take("HOST_IDLE");
+  const task = afterEvents(queuedTask(), "SLOT_GRANTED", "HOST_IDLE");
   expect(task.take("PROMPT_ACCEPTED")).toMatchObject([{ type: "checkRun" }]);
 });
 
 test("an idle that came before the prompt was sent again says nothing of that sending", () => {
-  const task = queuedTask();
-  task.take("SLOT_GRANTED");
-  task.take("HOST_IDLE");
-  task.take("PROMPT_REFUSED");
-  task.take("TICK");
+  const task = afterEvents(queuedTask(), "SLOT_GRANTED", "HOST_IDLE", "PROMPT_REFUSED", "TICK");
   expect(task.take("PROMPT_ACCEPTED")).toEqual([]);
 });
 
@@ -126,15 +120,13 @@ test("of several errors that the host tells of, the first one names the cause", 
 });
 
 test("an error that no idle follows is looked into after `checkAfterError`", () => {
-  const task = workingTask();
-  task.take("HOST_ERROR");
+  const task = afterEvents(workingTask(), "HOST_ERROR");
   expect(task.refuses("TICK", { at: START + TASK_LIMITS.checkAfterError - 1 })).toBe(true);
   expect(task.take("TICK", { at: START + TASK_LIMITS.checkAfterError })).toMatchObject([{ type: "checkRun" }]);
 });
 
 test("the pauses before a prompt is sent again double, up to the longest", () => {
-  const task = queuedTask();
-  task.take("SLOT_GRANTED");
+  const task = afterEvents(queuedTask(), "SLOT_GRANTED");
   const pauses: number[] = [];
   let refusedAt = START;
   for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) {
@@ -149,8 +141,7 @@ test("the pauses before a prompt is sent again double, up to the longest", () =>
 test("an error that the run survived is not blamed for what comes later", () => {
   const task = workingTask();
   task.take("HOST_ERROR", { error: FIRST });
-  task.take("HOST_IDLE");
-  task.take("CHECKED_BUSY");
+  afterEvents(task, "HOST_IDLE", "CHECKED_BUSY");
   expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", hostError: undefined }]);
 });
 
@@ -169,20 +160,17 @@ test("a run that was cut off and is not continued is stopped, for its session ma
 });
 
 test("checks of a run that goes on after an abort know of that abort: it is behind the run", () => {
-  const task = workingTask();
-  task.take("ADOPTED");
+  const task = afterEvents(workingTask(), "ADOPTED");
   task.take("CHECKED_ABORTED", { completedAt: START + 5 });
   task.take("PROMPT_ACCEPTED");
   expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", abortedAt: START + 5 }]);
 });
 
 test("a run has ended when the host says that it did, not when that is heard", () => {
-  const answered = workingTask();
-  answered.take("HOST_IDLE");
+  const answered = afterEvents(workingTask(), "HOST_IDLE");
   const late = { at: START + 9_000, completedAt: START + 5 };
   expect(answered.take("CHECKED_ANSWERED", late)).toMatchObject([{ type: "queueNotice", end: { endedAt: START + 5 } }]);
-  const aborted = workingTask();
-  aborted.take("HOST_IDLE");
+  const aborted = afterEvents(workingTask(), "HOST_IDLE");
   aborted.take("CHECKED_ABORTED", late);
   expect(aborted.take("TICK")).toMatchObject([
     { type: "queueNotice", end: { outcome: "cancelled", endedAt: START + 5 } },
@@ -190,8 +178,7 @@ test("a run has ended when the host says that it did, not when that is heard", (
 });
 
 test("to stop a session names the run's message, and what the child asks", () => {
-  const task = workingTask();
-  task.take("REQUEST_ASKED");
+  const task = afterEvents(workingTask(), "REQUEST_ASKED");
   const { run, userRequests: requests } = task.snapshot.context;
   expect(requests).toHaveLength(1);
   expect(task.take("CANCEL")).toEqual([
@@ -200,8 +187,7 @@ test("to stop a session names the run's message, and what the child asks", () =>
 });
 
 test("a session that does not stop is asked `stopAttempts` times, then the task is cancelled and says why", () => {
-  const task = workingTask();
-  task.take("CANCEL");
+  const task = afterEvents(workingTask(), "CANCEL");
   for (let stops = 1; stops < TASK_LIMITS.stopAttempts; stops += 1) {
     task.take("NOT_STOPPED");
     expect(lifecyclePath(task.snapshot)).toBe("running.stopping.pausing");
@@ -214,8 +200,7 @@ test("a session that does not stop is asked `stopAttempts` times, then the task 
 });
 
 test("a session that is deleted while its task is being cancelled has stopped: that is no error", () => {
-  const task = workingTask();
-  task.take("CANCEL");
+  const task = afterEvents(workingTask(), "CANCEL");
   expect(task.take("SESSION_DELETED")).toMatchObject([{ type: "queueNotice", end: { outcome: "cancelled" } }]);
   expect(statusOf(task.snapshot)).toBe("cancelled");
   expect(task.snapshot.context.error).toBeUndefined();
@@ -230,8 +215,7 @@ test("what has ended has no deadline, whatever it was waiting for", () => {
 });
 
 test("a session that is not found while its prompt is sent is asked for again, before it counts as missing", () => {
-  const task = queuedTask();
-  task.take("SLOT_GRANTED");
+  const task = afterEvents(queuedTask(), "SLOT_GRANTED");
   expect(task.take("SESSION_NOT_FOUND", { at: START + 3 })).toEqual([]);
   expect(task.snapshot.context.missingSince).toBe(START + 3);
   expect(task.take("TICK", { at: START + 3 + TASK_LIMITS.recheckAfter })).toMatchObject([
@@ -242,22 +226,16 @@ test("a session that is not found while its prompt is sent is asked for again, b
 });
 
 test("a session that is not found again after its prompt was sent again has been missing since then, and is asked for anew", () => {
-  const task = workingTask();
-  task.take("HOST_IDLE");
+  const task = afterEvents(workingTask(), "HOST_IDLE");
   task.take("CHECKED_NOT_FOUND", { at: START + 3 });
-  task.take("TICK");
-  task.take("CHECKED_UNANSWERED");
-  task.take("TICK");
-  task.take("PROMPT_ACCEPTED");
+  afterEvents(task, "TICK", "CHECKED_UNANSWERED", "TICK", "PROMPT_ACCEPTED");
   expect(task.take("HOST_IDLE")).toMatchObject([{ type: "checkRun", wasMissing: false }]);
   task.take("CHECKED_NOT_FOUND", { at: START + 9 });
   expect(task.snapshot.context.missingSince).toBe(START + 9);
 });
 
 test("an error of a session that is missing is remembered, and the pause before the next check kept", () => {
-  const task = workingTask();
-  task.take("HOST_IDLE");
-  task.take("CHECKED_NOT_FOUND");
+  const task = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_NOT_FOUND");
   expect(task.take("HOST_ERROR", { error: FIRST })).toEqual([]);
   expect(task.take("TICK")).toMatchObject([{ type: "checkRun", hostError: FIRST }]);
 });
@@ -265,36 +243,28 @@ test("an error of a session that is missing is remembered, and the pause before 
 test.each(["HOST_IDLE", "HOST_ERROR"] as const)(
   "%s during the pause before a prompt is sent again: the host is asked",
   (type) => {
-    const task = queuedTask();
-    task.take("SLOT_GRANTED");
-    task.take("PROMPT_REFUSED");
+    const task = afterEvents(queuedTask(), "SLOT_GRANTED", "PROMPT_REFUSED");
     expect(task.take(type)).toMatchObject([{ type: "checkRun" }]);
     expect(lifecyclePath(task.snapshot)).toBe("running.verifying");
   },
 );
 
 test.each(["HOST_IDLE", "HOST_ERROR"] as const)("%s while the host is asked: it is asked anew", (type) => {
-  const task = workingTask();
-  task.take("HOST_IDLE");
+  const task = afterEvents(workingTask(), "HOST_IDLE");
   expect(task.take(type)).toMatchObject([{ type: "checkRun", checkId: 2 }]);
 });
 
 test("a check that finds an instruction unseen is an answer of the host: those without one are counted anew", () => {
-  const task = workingTask();
-  task.take("STEER");
-  task.take("STEERING_STORED");
-  task.take("CHECKED_BUSY");
+  const task = afterEvents(workingTask(), "STEER", "STEERING_STORED", "CHECKED_BUSY");
   failChecks(task, ALL_BUT_ONE);
   check(task);
-  task.take("CHECKED_UNSEEN");
-  task.take("PROMPT_ACCEPTED");
+  afterEvents(task, "CHECKED_UNSEEN", "PROMPT_ACCEPTED");
   failChecks(task, ALL_BUT_ONE);
   expect(lifecyclePath(task.snapshot)).toBe("running.working");
 });
 
 test("a process that takes over asks `failedChecks` times how the run stands, then the run is given up", () => {
-  const task = workingTask();
-  task.take("ADOPTED");
+  const task = afterEvents(workingTask(), "ADOPTED");
   failChecks(task, ALL_BUT_ONE);
   check(task);
   expect(task.take("CHECK_FAILED")).toMatchObject([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { slotOf } from "../../../src/machines/task/slot.ts";
 import { START } from "../../fakes/task-input.ts";
-import { completeAndTell, type DrivenTask, queuedTask, resume, workingTask } from "./driven-task.ts";
+import { afterEvents, completeAndTell, type DrivenTask, queuedTask, resume, workingTask } from "./driven-task.ts";
 
 const OWN = { call: "call_1", taskIds: ["ses_own"] };
 
@@ -44,8 +44,7 @@ describe("a run holds its slot", () => {
   });
 
   test("while it is being stopped, until it has stopped", () => {
-    const task = workingTask();
-    task.take("CANCEL");
+    const task = afterEvents(workingTask(), "CANCEL");
     expect(slotOf(task.snapshot)).toBe("held");
     task.take("STOPPED");
     expect(slotOf(task.snapshot)).toBe("none");
@@ -54,8 +53,7 @@ describe("a run holds its slot", () => {
 
 describe("a run that waits needs none", () => {
   test("while a person is asked, and has one again once all requests are answered", () => {
-    const task = workingTask();
-    task.take("REQUEST_ASKED");
+    const task = afterEvents(workingTask(), "REQUEST_ASKED");
     task.take("REQUEST_ASKED", { request: { id: "que_1", kind: "question", what: "Which?", since: 0 } });
     expect(slotOf(task.snapshot)).toBe("none");
     task.take("REQUEST_ANSWERED");
@@ -71,19 +69,14 @@ describe("a run that waits needs none", () => {
     ["the host reports it idle", (task: DrivenTask) => task.take("HOST_IDLE"), "verifying"],
     ["another process takes it over", (task: DrivenTask) => task.take("ADOPTED"), "recovering"],
   ])("while its turn has ended and its own tasks run, until %s", (_, happens, next) => {
-    const task = workingTask();
-    task.take("HOST_IDLE");
-    task.take("CHECKED_AWAITING_TASKS");
+    const task = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_AWAITING_TASKS");
     expect([task.snapshot.value.run, slotOf(task.snapshot)]).toEqual(["awaitingTasks", "none"]);
     happens(task);
     expect([task.snapshot.value.run, slotOf(task.snapshot)]).toEqual([next, "held"]);
   });
 
   test("an error of one that waited is followed by a check, should idle not follow", () => {
-    const task = workingTask();
-    task.take("HOST_IDLE");
-    task.take("CHECKED_AWAITING_TASKS");
-    task.take("HOST_ERROR");
+    const task = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_AWAITING_TASKS", "HOST_ERROR");
     expect(task.take("TICK")).toMatchObject([{ type: "checkRun", hostError: { name: "APIError" } }]);
   });
 
@@ -154,10 +147,12 @@ test("a task that was launched by another one has that one notified of its end",
 
 test("an end that waits for the others of its batch gives the one that launched it no slot back; an error does", () => {
   const held = () => {
-    const task = queuedTask({ parentTaskId: "ses_lead", wake: "all" });
-    task.take("SLOT_GRANTED");
-    task.take("PROMPT_ACCEPTED");
-    task.take("HOST_IDLE");
+    const task = afterEvents(
+      queuedTask({ parentTaskId: "ses_lead", wake: "all" }),
+      "SLOT_GRANTED",
+      "PROMPT_ACCEPTED",
+      "HOST_IDLE",
+    );
     return task;
   };
   const reported = expect.objectContaining({ type: "reportEnd" });

@@ -3,15 +3,13 @@ import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { lifecyclePath, statusOf } from "../../../src/machines/task/machine.ts";
 import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
 import { START } from "../../fakes/task-input.ts";
-import { completeAndTell, type DrivenTask, queuedTask, resume, workingTask } from "./driven-task.ts";
+import { afterEvents, completeAndTell, type DrivenTask, queuedTask, resume, workingTask } from "./driven-task.ts";
 
 const sendSteering = (messageID: string) => ({ type: "sendSteering", instruction: { messageID } });
 
 /** A task at work whose instruction `msg_3` the host has stored. */
 const steeredTask = (): DrivenTask => {
-  const task = workingTask();
-  task.take("STEER");
-  task.take("STEERING_STORED");
+  const task = afterEvents(workingTask(), "STEER", "STEERING_STORED");
   return task;
 };
 
@@ -37,8 +35,7 @@ test("an instruction for a run in the queue is sent when the host has taken the 
 });
 
 test("several instructions are sent one by one, in the order in which they were given", () => {
-  const task = workingTask();
-  task.take("STEER");
+  const task = afterEvents(workingTask(), "STEER");
   expect(task.take("STEER", { messageID: "msg_4" })).toEqual([]);
   expect(task.take("STEER", { messageID: "msg_5" })).toEqual([]);
   expect(task.take("STEERING_STORED")).toMatchObject([{ type: "checkRun" }, sendSteering("msg_4")]);
@@ -53,22 +50,17 @@ test("several instructions are sent one by one, in the order in which they were 
 });
 
 test("a run that is answered while an instruction is on its way goes on with it", () => {
-  const task = workingTask();
-  task.take("STEER");
-  task.take("HOST_IDLE");
+  const task = afterEvents(workingTask(), "STEER", "HOST_IDLE");
   expect(task.take("CHECKED_ANSWERED")).toEqual([]);
   expect(lifecyclePath(task.snapshot)).toBe("running.working");
   task.take("STEERING_STORED");
   expect(task.take("CHECKED_UNSEEN")).toMatchObject([{ type: "sendPrompt", prompt: { messageID: "msg_3" } }]);
-  task.take("PROMPT_ACCEPTED");
-  task.take("HOST_IDLE");
+  afterEvents(task, "PROMPT_ACCEPTED", "HOST_IDLE");
   expect(task.take("CHECKED_ANSWERED", { result: "5" })).toMatchObject([{ type: "queueNotice", end: { result: "5" } }]);
 });
 
 test("the answer to a check from before the instruction was stored does not end the run", () => {
-  const task = workingTask();
-  task.take("STEER");
-  task.take("HOST_IDLE");
+  const task = afterEvents(workingTask(), "STEER", "HOST_IDLE");
   const { checkId } = task.snapshot.context;
   task.take("STEERING_STORED");
   const late: TaskEvent = { type: "CHECKED_ANSWERED", at: 0, checkId, completedAt: 0, result: "12" };
@@ -78,17 +70,14 @@ test("the answer to a check from before the instruction was stored does not end 
 test("a child that never looks at an instruction is woken `sendAttempts` times at most", () => {
   const task = steeredTask();
   for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) {
-    task.take("CHECKED_UNSEEN");
-    task.take("PROMPT_ACCEPTED");
-    task.take("HOST_IDLE");
+    afterEvents(task, "CHECKED_UNSEEN", "PROMPT_ACCEPTED", "HOST_IDLE");
   }
   expect(task.take("CHECKED_UNSEEN")).toMatchObject([{ type: "stopSession" }, { type: "queueNotice" }]);
   expect(task.snapshot.context.error?.kind).toBe("unanswered");
 });
 
 test("an instruction that the host cannot take now is sent again when the host has been asked, after longer and longer pauses", () => {
-  const task = workingTask();
-  task.take("STEER");
+  const task = afterEvents(workingTask(), "STEER");
   const pauses: number[] = [];
   let now = START;
   for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) {
@@ -105,8 +94,7 @@ test("an instruction that the host cannot take now is sent again when the host h
 });
 
 test("an instruction that the host refuses for good ends the run, with the host's reason: it must not be lost in silence", () => {
-  const task = workingTask();
-  task.take("STEER");
+  const task = afterEvents(workingTask(), "STEER");
   const error = { name: "BadRequest", kind: "host", message: "no" } as const;
   expect(task.take("STEERING_REFUSED", { retryable: false, error })).toMatchObject([
     { type: "stopSession" },
@@ -116,30 +104,24 @@ test("an instruction that the host refuses for good ends the run, with the host'
 });
 
 test("after a crash an instruction is sent again with the same ids, once it is known how the run stands", () => {
-  const task = workingTask();
-  task.take("STEER");
+  const task = afterEvents(workingTask(), "STEER");
   expect(task.take("ADOPTED")).toMatchObject([{ type: "checkRun" }]);
   expect(task.take("CHECKED_BUSY")).toMatchObject([sendSteering("msg_3")]);
 });
 
 test("after a crash in which the child ended its turn, the run goes on with the instruction", () => {
-  const task = workingTask();
-  task.take("STEER");
-  task.take("ADOPTED");
+  const task = afterEvents(workingTask(), "STEER", "ADOPTED");
   expect(task.take("CHECKED_ANSWERED")).toMatchObject([sendSteering("msg_3")]);
   expect(statusOf(task.snapshot)).toBe("running");
 });
 
 test("an interrupted run is continued with the newest instruction, which the host has behind the prompt", () => {
-  const task = steeredTask();
-  task.take("ADOPTED");
+  const task = afterEvents(steeredTask(), "ADOPTED");
   expect(task.take("CHECKED_UNANSWERED")).toMatchObject([{ type: "sendPrompt", prompt: { messageID: "msg_3" } }]);
 });
 
 test("a cancelled task is given no more instructions", () => {
-  const task = workingTask();
-  task.take("STEER");
-  task.take("CANCEL");
+  const task = afterEvents(workingTask(), "STEER", "CANCEL");
   expect(task.snapshot.value.steering).toBe("none");
   expect(task.snapshot.can({ type: "STEERING_STORED", at: 0, messageID: "msg_3" })).toBe(false);
   expect(task.take("STOPPED")).toMatchObject([{ type: "queueNotice", end: { outcome: "cancelled" } }]);
@@ -153,8 +135,7 @@ test("the run after a resume knows nothing of the instructions of the run before
 });
 
 test("what the host says of an instruction counts only for the oldest one", () => {
-  const task = workingTask();
-  task.take("STEER");
+  const task = afterEvents(workingTask(), "STEER");
   task.take("STEER", { messageID: "msg_4" });
   for (const type of ["STEERING_STORED", "STEERING_REFUSED"] as const) {
     expect(task.refuses(type, { messageID: "msg_4" }), type).toBe(true);
@@ -164,9 +145,7 @@ test("what the host says of an instruction counts only for the oldest one", () =
 
 /** A task whose turn has ended, and that waits for tasks of its own. */
 const awaitingTask = (): DrivenTask => {
-  const task = workingTask();
-  task.take("HOST_IDLE");
-  task.take("CHECKED_AWAITING_TASKS");
+  const task = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_AWAITING_TASKS");
   return task;
 };
 
@@ -179,17 +158,14 @@ test("a child that waits for its own tasks is given an instruction at once, and 
 });
 
 test("an instruction that the host refuses for now while the child waits for its own tasks is sent again", () => {
-  const task = awaitingTask();
-  task.take("STEER");
-  task.take("STEERING_REFUSED");
+  const task = afterEvents(awaitingTask(), "STEER", "STEERING_REFUSED");
   expect(lifecyclePath(task.snapshot)).toBe("running.working");
   expect(task.take("TICK", { at: START + TASK_LIMITS.firstBackoff })).toMatchObject([{ type: "checkRun" }]);
   expect(task.take("CHECKED_AWAITING_TASKS")).toMatchObject([sendSteering("msg_3")]);
 });
 
 test("instructions that wait together are all sent", () => {
-  const task = workingTask();
-  task.take("HOST_IDLE");
+  const task = afterEvents(workingTask(), "HOST_IDLE");
   for (const messageID of ["msg_3", "msg_4"]) expect(task.take("STEER", { messageID })).toEqual([]);
   expect(task.take("CHECKED_BUSY")).toMatchObject([sendSteering("msg_3")]);
   expect(task.take("STEERING_STORED").at(-1)).toMatchObject(sendSteering("msg_4"));

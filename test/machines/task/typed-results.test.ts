@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { statusOf } from "../../../src/machines/task/machine.ts";
 import type { TaskFacts } from "../../../src/task.ts";
-import { after, type DrivenTask, queuedTask } from "./driven-task.ts";
+import { afterEvents, type DrivenTask, queuedTask } from "./driven-task.ts";
 
 const SCHEMA = { type: "object", required: ["files"] };
 
@@ -14,17 +14,17 @@ const misfitOf = (name: string) => ({
 
 /** A task with a schema, of which the host is asked how its run stands. */
 const askedTask = (facts: Partial<TaskFacts> = {}): DrivenTask =>
-  after(queuedTask({ schema: SCHEMA, ...facts }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
+  afterEvents(queuedTask({ schema: SCHEMA, ...facts }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
 
 const types = (effects: readonly { type: string }[]): string[] => effects.map(({ type }) => type);
 
 /** The child has answered again. */
-const askedAgain = (task: DrivenTask) => after(task, "PROMPT_ACCEPTED", "HOST_IDLE");
+const askedAgain = (task: DrivenTask) => afterEvents(task, "PROMPT_ACCEPTED", "HOST_IDLE");
 
 test("the schema goes with the prompt, and with the question how the run stands", () => {
   const task = queuedTask({ schema: SCHEMA });
   expect(task.take("SLOT_GRANTED")).toMatchObject([{ type: "sendPrompt", schema: SCHEMA }]);
-  expect(after(task, "PROMPT_ACCEPTED").take("HOST_IDLE")).toMatchObject([{ type: "checkRun", schema: SCHEMA }]);
+  expect(afterEvents(task, "PROMPT_ACCEPTED").take("HOST_IDLE")).toMatchObject([{ type: "checkRun", schema: SCHEMA }]);
 });
 
 describe("an answer", () => {
@@ -74,8 +74,7 @@ describe("an answer", () => {
   });
 
   test("with an instruction on its way does not count: the child has not taken that in", () => {
-    const task = askedTask();
-    task.take("STEER");
+    const task = afterEvents(askedTask(), "STEER");
     task.take("CHECKED_ANSWERED", { result: "two", misfit: misfitOf("a") });
     expect(task.snapshot.value.run).toBe("working");
     expect(task.snapshot.context.misfits).toBeUndefined();
@@ -87,13 +86,19 @@ describe("an answer", () => {
 });
 
 test("at its answer the child has been at work: an error from before does not count any more", () => {
-  const task = after(queuedTask({ schema: SCHEMA }), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_ERROR", "HOST_IDLE");
+  const task = afterEvents(
+    queuedTask({ schema: SCHEMA }),
+    "SLOT_GRANTED",
+    "PROMPT_ACCEPTED",
+    "HOST_ERROR",
+    "HOST_IDLE",
+  );
   task.take("CHECKED_ANSWERED", { misfit: misfitOf("a") });
   expect(task.snapshot.context).toMatchObject({ hostError: undefined, failedChecks: 0 });
 });
 
 test("a task that was taken over has its answer checked, too", () => {
-  const task = after(askedTask(), "ADOPTED");
+  const task = afterEvents(askedTask(), "ADOPTED");
   expect(types(task.take("CHECKED_ANSWERED", { misfit: misfitOf("a") }))).toEqual(["sendPrompt"]);
 });
 
@@ -112,6 +117,6 @@ test("a resumed run may be given back its answer as the first one", () => {
   const task = askedTask();
   task.take("CHECKED_ANSWERED", { misfit: misfitOf("a") });
   askedAgain(task).take("CHECKED_ANSWERED");
-  after(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME", "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
+  afterEvents(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME", "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
   expect(types(task.take("CHECKED_ANSWERED", { misfit: misfitOf("b") }))).toEqual(["sendPrompt"]);
 });

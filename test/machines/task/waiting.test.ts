@@ -4,7 +4,7 @@ import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
 import { waitingOf } from "../../../src/machines/task/view.ts";
 import type { Waiting } from "../../../src/task.ts";
 import { START } from "../../fakes/task-input.ts";
-import { type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
+import { afterEvents, type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
 
 interface Described {
   meta?: { waitsFor?: string };
@@ -42,9 +42,7 @@ test.each(CASES)("%s a task waits for the one who ends that", (_, lead, what) =>
 });
 
 test("a prompt that was refused is sent again at a time that is known", () => {
-  const task = queuedTask();
-  task.take("SLOT_GRANTED");
-  task.take("PROMPT_REFUSED");
+  const task = afterEvents(queuedTask(), "SLOT_GRANTED", "PROMPT_REFUSED");
   const until = new Date(START + TASK_LIMITS.firstBackoff).toISOString();
   expect(waitingOf(task.snapshot)).toMatchObject({ for: "retry", until });
 });
@@ -150,9 +148,7 @@ test("tool calls that wait say for how many tasks in all", () => {
 });
 
 test("a run that has ended waits for nothing", () => {
-  const task = workingTask();
-  task.take("HOST_IDLE");
-  task.take("CHECKED_ANSWERED");
+  const task = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_ANSWERED");
   expect(waitingOf(task.snapshot)).toBeUndefined();
 });
 
@@ -162,15 +158,12 @@ test("a state that another version of the chart has says nothing, and does no ha
 });
 
 test("a run that is at work again waits for no provider, though it was refused before", () => {
-  const task = workingTask();
-  task.take("HOST_RETRYING");
-  task.take("HOST_BUSY");
+  const task = afterEvents(workingTask(), "HOST_RETRYING", "HOST_BUSY");
   expect(waitingOf(task.snapshot)).toStrictEqual({ for: "agent", since: new Date(START).toISOString() });
 });
 
 test("a child that asks a person waits for that alone: not for the tasks of its tool call, nor until a check is due", () => {
-  const task = workingTask();
-  task.take("HOST_ERROR");
+  const task = afterEvents(workingTask(), "HOST_ERROR");
   task.take("CALL_BLOCKED", { call: "call_1", taskIds: ["ses_a"] });
   task.take("REQUEST_ASKED");
   expect(waitingOf(task.snapshot)).toStrictEqual({ for: "person", since: new Date(START).toISOString() });

@@ -81,20 +81,3 @@ test("tasks of a lead that a person aborted are cancelled, though its process di
   expect(stage.host.at(own).busy).toBe(false);
   expect(stage.notices(lead)).toHaveLength(1);
 });
-
-test("a notice whose answer was cut off together with its process is sent again, under the same id", async () => {
-  stage.host.habits(PARENT, "work");
-  const id = await stage.launch();
-  const { onHostEvent } = stage.engine;
-  // The process dies before it hears that the parent has begun to answer.
-  stage.host.listen((event) => (event.sessionID === PARENT ? stage.life.die() : onHostEvent(event)));
-  stage.host.finish(id, "12");
-  await settled();
-  expect(stage.host.at(PARENT).messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
-  await stage.restart();
-  await stage.clock.advance(10_000);
-  const sent = stage.host.at(PARENT).prompts.map(({ messageID }) => messageID);
-  expect(sent).toHaveLength(2);
-  expect(new Set(sent).size).toBe(1);
-  expect(stage.host.at(PARENT).busy).toBe(true);
-});

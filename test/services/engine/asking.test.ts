@@ -101,20 +101,6 @@ describe("what a person asks one process of a task that another one supervises",
     expect(more).toEqual([]);
   });
 
-  test("steers no task that has ended: it says why", async () => {
-    const id = await supervising.complete("12");
-    await supervising.clock.advance(1_000);
-    const { answer } = await answered(source.steer(id, "Only the tests."));
-    expect(answer).toMatchObject({ ok: false, cause: "task", reason: expect.stringContaining("use resume") });
-  });
-
-  test("is refused in that process's words", async () => {
-    const id = await supervising.launch();
-    const { answer } = await answered(source.resume(id, "And the tests?"));
-    expect(answer).toMatchObject({ ok: false, reason: expect.stringContaining("running") });
-    expect(supervising.task(id)).toMatchObject({ status: "running", resumeCount: 0 });
-  });
-
   test("is done once, however often it is asked at the same time", async () => {
     const id = await supervising.launch();
     const both = await answered(Promise.all([source.cancel(id), source.cancel(id)]));

@@ -373,15 +373,6 @@ describe("attention.timeout", () => {
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "I could not remove it." });
   });
 
-  test("does nothing to what was answered in time", async () => {
-    const stage = createStage({ attentionTimeout: 30_000 });
-    const id = await stage.launch();
-    await ask(stage, id);
-    stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
-    await stage.clock.advance(60_000);
-    expect(stage.host.rejected).toEqual([]);
-  });
-
   test("keeps at it while the host fails, and lets go of a request that the host does not have", async () => {
     const stage = createStage({ attentionTimeout: 30_000 });
     const id = await stage.launch();
@@ -486,16 +477,6 @@ describe("no request stays open when its task has ended", () => {
     expect([...stage.host.openRequests]).toEqual([]);
     expect(stage.task(id)).toMatchObject({ status: "running" });
     expect(stage.task(id).attention).toBeUndefined();
-  });
-
-  test("gone with its session", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    await ask(stage, id);
-    stage.host.delete(id);
-    await stage.clock.advance(10_000);
-    expect(stage.task(id).status).toBe("error");
-    expect([...stage.host.openRequests]).toEqual([]);
   });
 });
 
@@ -626,18 +607,6 @@ test("no tool of any toolset answers for the person: none takes an answer, and n
   expect(names.filter((name) => /answer|reply|permission|request/.test(name))).toEqual([]);
   // The rest is for the compiler: whatever a tool is made of, it is not told how to answer.
   expectTypeOf<ToolDeps["engine"]>().not.toHaveProperty("answer");
-});
-
-test("after a restart nothing is held up by requests that went with the process", async () => {
-  const disk = createDisk();
-  const stage = createStage({ openStore: disk.boot });
-  const id = await stage.launch({ fork: true });
-  await ask(stage, id);
-  await stage.restart();
-  await stage.clock.advance(30_000);
-  expect(stage.task(id).attention).toBeUndefined();
-  stage.engine.stop();
-  disk.remove();
 });
 
 describe("a request that the host refuses to have rejected", () => {

@@ -144,19 +144,6 @@ test("after a restart what was used before still counts, of the task and of thos
   expect(stage.task(lead).error?.message).toContain("It used 6 of 5 tool calls, its 2 tasks included");
 });
 
-test("a process that dies while a run is stopped at its limit leaves the stop to the next one", async () => {
-  const stage = createStage({ budget: { toolCalls: 1 } });
-  const id = await stage.launch();
-  stage.host.holdNext("abort");
-  callTools(stage, id, 2);
-  await settled();
-  expect(stage.task(id).state).toBe("running.stopping.aborting");
-  await stage.restart();
-  await stage.clock.advance(3_000);
-  expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "budget" } });
-  expect(hidden(stage)).toContain("It used 2 of 1 tool calls");
-});
-
 test("a process that dies before it has ended a run beyond its budget leaves that to the next one", async () => {
   const stage = createStage({ budget: { toolCalls: 1 } });
   const id = await stage.launch();

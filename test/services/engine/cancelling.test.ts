@@ -63,27 +63,6 @@ describe("cancel", () => {
     expect(stage.store.list({ parentSessionID: id })).toEqual([]);
   });
 
-  test.each(["children", "message", "busy"] as const)("is not confirmed while %s fails", async (call) => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.failNext(call, unavailable);
-    const answer = stage.call("cancel", { task_id: id });
-    await settled();
-    expect(stage.task(id).state).toBe("running.stopping.pausing");
-    await stage.clock.advance(300);
-    expect(await answer).toContain("is cancelled");
-  });
-
-  test("rejects what the child still asks of a person", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    const request = { id: "per_1", kind: "permission", what: "bash: rm", since: stage.clock.now() } as const;
-    stage.host.emit({ type: "asked", sessionID: id, request });
-    await stage.call("cancel", { task_id: id });
-    expect(stage.host.answers).toMatchObject([{ id: "per_1", reply: "reject" }]);
-    expect(stage.task(id).attention).toBeUndefined();
-  });
-
   test("right after the launch stops the session though its prompt arrives later", async () => {
     const stage = createStage();
     const hold = stage.host.holdNext("prompt");
@@ -112,17 +91,6 @@ describe("cancel", () => {
     look.release();
     expect(await answer).toContain("is cancelled");
     expect(stage.host.at(id).busy).toBe(false);
-  });
-
-  test("tries again when the abort fails", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.failNext("abort", unavailable, 2);
-    const answer = stage.call("cancel", { task_id: id });
-    await stage.clock.advance(600);
-    expect(await answer).toContain("is cancelled");
-    expect(stage.host.at(id).busy).toBe(false);
-    expect(stage.task(id).failureReason).toBeUndefined();
   });
 
   test("ends, and says so, when the host never confirms", async () => {
@@ -214,13 +182,6 @@ describe("clear", () => {
     await stage.launch({}, { sessionID: id });
     await stage.call("clear");
     expect(stage.store.list({})).toEqual([]);
-  });
-
-  test("with an empty id clears nothing", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    await expect(stage.call("clear", { task_id: "" })).rejects.toThrow(/must not be empty/);
-    expect(stage.task(id).status).toBe("running");
   });
 
   test("withdraws the notice that a removed task was still owed", async () => {

@@ -64,17 +64,6 @@ describe("a prompt to the parent is sent until it is taken up", () => {
     expect(stage.host.at(PARENT).prompts).toHaveLength(2);
   });
 
-  test("sooner when the parent goes idle without having answered it", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.habits(PARENT, "ignore", "reply");
-    stage.host.finish(id, "12");
-    await settled();
-    stage.host.emit({ type: "idle", sessionID: PARENT });
-    await stage.clock.advance(500);
-    expect(stage.host.at(PARENT).prompts).toHaveLength(2);
-  });
-
   test("for as long as it takes, at growing intervals", async () => {
     const stage = createStage();
     const id = await stage.launch();
@@ -110,20 +99,6 @@ describe("a prompt to the parent is sent until it is taken up", () => {
     },
   );
 
-  test.each(["message", "messages", "busy"] as const)(
-    "also when the host does not say whether it was: %s fails",
-    async (call) => {
-      const stage = createStage();
-      const id = await stage.launch();
-      stage.host.habits(PARENT, "lose", "reply");
-      stage.host.finish(id, "12");
-      await settled();
-      stage.host.failNext(call, unavailable, 2);
-      await stage.clock.advance(60_000);
-      expect(stage.notices()).toHaveLength(1);
-    },
-  );
-
   test("also when it was stored only after the person's own turn, and nobody came to it", async () => {
     const stage = createStage();
     const id = await stage.launch();
@@ -135,16 +110,6 @@ describe("a prompt to the parent is sent until it is taken up", () => {
     const { messages } = stage.host.at(PARENT);
     expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
     expect(messages.at(-1)?.promptID).toBe(messages.at(-2)?.id);
-  });
-
-  test("and not again while the parent is busy with something long, and has it stored", async () => {
-    const stage = createStage();
-    stage.host.habits(PARENT, "work");
-    const id = await stage.launch();
-    stage.host.at(PARENT).busy = true;
-    stage.host.finish(id, "12");
-    await stage.clock.advance(600_000);
-    expect(stage.host.at(PARENT).prompts).toHaveLength(1);
   });
 });
 
@@ -158,17 +123,6 @@ describe("a parent whose own turn just failed", () => {
     await stage.clock.advance(499);
     expect(stage.host.at(PARENT).prompts).toHaveLength(0);
     await stage.clock.advance(1);
-    expect(stage.notices()).toHaveLength(1);
-  });
-
-  test("is notified at once when it works again", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.emit({ type: "error", sessionID: PARENT, error: PROVIDER_DOWN });
-    stage.host.finish(id, "12");
-    await settled();
-    stage.host.emit({ type: "busy", sessionID: PARENT });
-    await settled();
     expect(stage.notices()).toHaveLength(1);
   });
 });
@@ -220,41 +174,7 @@ test("a hundred long ends of a model whose window nobody knows come in several p
   expect(hidden.join("\n").match(/The first \d+ of \d+ characters\. Read all:/g)).toHaveLength(100);
 });
 
-test("sixty long ends of a model with a large window come in one prompt that shares 25,000 tokens", async () => {
-  const stage = createStage();
-  stage.host.modelList.push({
-    providerID: "fake",
-    modelID: "huge",
-    variants: [],
-    limits: { context: 1e6, output: 8_000 },
-  });
-  const parent = stage.host.at(PARENT);
-  Object.assign(parent, { model: { providerID: "fake", modelID: "huge" } });
-  stage.host.converse(PARENT);
-  Object.assign(parent.messages.at(-1) ?? {}, { conversationTokens: 20_000 });
-  const tasks: string[] = [];
-  for (let index = 0; index < 60; index += 1) tasks.push(await stage.launch());
-  stage.host.emit({ type: "error", sessionID: PARENT, error: PROVIDER_DOWN });
-  for (const id of tasks) stage.host.finish(id, "all twelve ".repeat(800));
-  await stage.clock.advance(1_000);
-  const [first = [], ...others] = stage.notices();
-  expect(others).toHaveLength(0);
-  expect(first).toHaveLength(61);
-  expect(estimateTokenCount(first.at(-1)?.text ?? "")).toBeLessThan(26_000);
-});
-
 describe("progress", () => {
-  test("counts the batch, while 'still running' counts the parent's", async () => {
-    const stage = createStage();
-    const first = await stage.launch({ batch_id: "a" });
-    await stage.launch({ batch_id: "b" });
-    stage.host.finish(first, "12");
-    await settled();
-    const [visible, hidden] = stage.notices()[0] ?? [];
-    expect(visible?.text).toContain("Task Progress: 1/1");
-    expect(hidden?.text).toContain("WATCH OUT for leftovers");
-  });
-
   test("of tasks that were launched one after the other: notices and the list say the same", async () => {
     const stage = createStage();
     const batches = ["a", "b", "b"];
@@ -289,17 +209,6 @@ describe("progress", () => {
     expect(newest()[1]).toContain("All 3 tasks finished.\nTask Progress counts this batch only: 2 of the 3.");
     expect(await heads()).toEqual(["Batch a: 1/1 ended", "Batch b: 2/2 ended"]);
   });
-
-  test("does not count another parent's tasks of the same batch name", async () => {
-    const stage = createStage();
-    stage.host.addSession("ses_other");
-    const mine = await stage.launch({ batch_id: "a" });
-    await stage.launch({ batch_id: "a" }, { sessionID: "ses_other" });
-    stage.host.finish(mine, "12");
-    await settled();
-    expect(stage.notices()[0]?.[0]?.text).toContain("Task Progress: 1/1");
-    expect(stage.notices()[0]?.[1]?.text).toContain("All 1 tasks finished.");
-  });
 });
 
 test("two parents are notified side by side, each of its own", async () => {
@@ -325,29 +234,6 @@ test("a child that waits for tasks of its own is not stale, however silent; thos
   await stage.clock.advance(1_000_000);
   expect(stage.task(own).attention?.kind).toBe("stale");
   expect(stage.task(lead).attention).toBeUndefined();
-});
-
-test("a silent child is shown as stale, and no longer once it is heard", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
-  await stage.clock.advance(760_000);
-  expect(stage.task(id).attention?.kind).toBe("stale");
-  expect(await stage.call("list")).toContain("no activity since");
-  stage.host.emit({ type: "toolCall", sessionID: id, callID: "c", tool: "read", stage: "begun" });
-  await stage.clock.advance(150_000);
-  expect(stage.task(id).attention).toBeUndefined();
-});
-
-test("a child that waits for a person is shown with what it asks", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
-  const request = { id: "per_1", kind: "permission", what: "bash: rm -rf build", since: stage.clock.now() } as const;
-  stage.host.emit({ type: "asked", sessionID: id, request });
-  expect(await stage.call("list")).toContain('waiting for the user to approve: "bash: rm -rf build"');
-  expect(await stage.call("output", { task_id: id })).toContain("Attention: waiting for the user");
-  expect(stage.task(id).status).toBe("running");
-  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
-  expect(await stage.call("list")).not.toContain("waiting for the user");
 });
 
 test("a child gets its parent's model, unless its agent names one, and what its parent may not do, it may not", async () => {

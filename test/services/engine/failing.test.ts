@@ -1,15 +1,6 @@
 import { expect, test } from "vitest";
-import { refused } from "../../fakes/fake-host.ts";
 import { createStage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
-
-test("a provider's failure ends the task in error, with its name and message", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
-  stage.host.fail(id, { name: "APIError", message: "401 invalid key" });
-  await settled();
-  expect(stage.task(id).error).toEqual({ name: "APIError", kind: "provider", message: "401 invalid key" });
-});
 
 test("an error without any idle ends the task too", async () => {
   const stage = createStage();
@@ -17,13 +8,6 @@ test("an error without any idle ends the task too", async () => {
   const id = await stage.launch();
   await stage.clock.advance(1_000);
   expect(stage.task(id)).toMatchObject({ status: "error", error: { message: "agent not found" } });
-});
-
-test("an { error } answer to the launch prompt ends the task in error", async () => {
-  const stage = createStage();
-  stage.host.failNext("prompt", refused);
-  const id = await stage.launch();
-  expect(stage.task(id)).toMatchObject({ status: "error", error: { name: "BadRequest", kind: "host" } });
 });
 
 test("idle with some text, but without a finished answer, is no completion", async () => {

@@ -65,18 +65,6 @@ describe("a task whose model is refused", () => {
     );
   });
 
-  test("fails where its agent has no other model, or where the failure lies in the request", async () => {
-    const stage = stageWith();
-    const [explorer, id] = [await stage.launch({ agent: "explore" }), await stage.launch()];
-    stage.host.fail(explorer, NO_CREDIT);
-    stage.host.fail(id, { name: "ContextOverflowError", message: "too long" });
-    await stage.clock.advance(60_000);
-    for (const failed of [explorer, id]) {
-      expect(stage.task(failed).status).toBe("error");
-      expect(stage.task(failed).refusedModels).toBeUndefined();
-    }
-  });
-
   test("is not taken for refused again by what the host still shows of the model that it left", async () => {
     const stage = stageWith();
     const id = await stage.launch();
@@ -125,17 +113,6 @@ describe("a task whose model is refused", () => {
     expect(stage.task(id).model?.modelID).toBe("m1");
     expect(stage.task(id).refusedModels).toBeUndefined();
   });
-
-  test("is counted against the limits of the model that it works with", async () => {
-    const stage = stageWith({
-      concurrency: { providers: { router: 1 } },
-      fallback: { agents: { general: [CLAUDE] }, after: AFTER },
-    });
-    const id = await stage.launch();
-    await refuse(stage, id);
-    const args = { description: "find it", prompt: "Find it.", agent: "general", model: "router/anthropic/claude" };
-    expect(await stage.call("task", args)).toContain("queued: 1st, waits for a slot of router (1 of 1 in use)");
-  });
 });
 
 describe("a task whose next model has no slot left", () => {
@@ -169,25 +146,6 @@ describe("a task whose next model has no slot left", () => {
     expect(stage.task(id).state).toBe("running.working");
     expect(modelsAsked(stage, id)).toEqual(["m1", "anthropic/claude"]);
   });
-
-  test("waits on in the process that takes it over", async () => {
-    const { stage, id, on } = await full();
-    await stage.restart();
-    await stage.clock.advance(5_000);
-    expect(stage.task(id).state).toBe("running.queued");
-    stage.host.finish(on, "12");
-    await stage.clock.advance(5_000);
-    expect(stage.task(id).state).toBe("running.working");
-    expect(modelsAsked(stage, id).slice(0, 2)).toEqual(["m1", "anthropic/claude"]);
-  });
-
-  test("is stopped with all below it when it is cancelled meanwhile", async () => {
-    const { stage, id } = await full();
-    await stage.call("cancel", { task_id: id });
-    await stage.clock.advance(5_000);
-    expect(stage.task(id).status).toBe("cancelled");
-    expect(modelsAsked(stage, id)).toEqual(["m1"]);
-  });
 });
 
 describe("a task whose provider refuses for now", () => {
@@ -208,13 +166,5 @@ describe("a task whose provider refuses for now", () => {
     expect(modelsAsked(stage, id)).toEqual(["m1", "small"]);
     expect(stage.task(id)).toMatchObject({ state: "running.working", refusedModels: [{ reason: "slow down" }] });
     expect(stage.engine.list({ parentSessionID: PARENT }).every(({ queue }) => queue === undefined)).toBe(true);
-  });
-
-  test("goes on at once when the provider says at once that it will be too long", async () => {
-    const stage = stageWith();
-    const id = await stage.launch();
-    tellToWait(stage, id, 1, 3_600_000);
-    await stage.clock.advance(2_000);
-    expect(modelsAsked(stage, id)).toEqual(["m1", "small"]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createMemory } from "../../fakes/disk.ts";
-import { refused, unavailable } from "../../fakes/fake-host.ts";
+import { unavailable } from "../../fakes/fake-host.ts";
 import { malformedRequestEvent } from "../../fakes/malformed-events.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
@@ -25,18 +25,6 @@ describe("a host with bad habits", () => {
     expect(stage.host.calls).toContain("busy");
     await settled();
     expect([plain, unwritten].map((id) => stage.task(id).result)).toEqual(["12", "13"]);
-  });
-
-  test("idle before the answer is there is not taken for the end", async () => {
-    const stage = createStage();
-    stage.host.childHabits("lose", "work");
-    const id = await stage.launch();
-    stage.host.emit({ type: "idle", sessionID: id });
-    await stage.clock.advance(10_000);
-    expect(stage.host.at(id).busy).toBe(true);
-    stage.host.finish(id, "12");
-    await settled();
-    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
   test.each(["lose", "ignore"] as const)(
@@ -68,15 +56,6 @@ describe("a host with bad habits", () => {
     },
   );
 
-  test("an end whose events were all swallowed is found all the same", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.listen(() => undefined);
-    stage.host.finish(id, "12");
-    await stage.clock.advance(5_000);
-    expect(stage.task(id).status).toBe("completed");
-  });
-
   test("a long run is not given up, nor prompted again", async () => {
     const stage = createStage();
     const id = await stage.launch();
@@ -85,28 +64,9 @@ describe("a host with bad habits", () => {
     expect(stage.task(id).status).toBe("running");
     expect(stage.host.at(id).prompts).toHaveLength(1);
   });
-
-  test("an error that the run survives, as a context overflow, is no end", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.emit({ type: "error", sessionID: id, error: { name: "ContextOverflowError", message: "too long" } });
-    await stage.clock.advance(20_000);
-    expect(stage.task(id).status).toBe("running");
-    stage.host.finish(id, "12");
-    await settled();
-    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
-  });
 });
 
 describe("a host call that fails", () => {
-  test("a launch prompt that meets a network error is sent again", async () => {
-    const stage = createStage();
-    stage.host.failNext("prompt", unavailable, 2);
-    const id = await stage.launch();
-    await stage.clock.advance(3_000);
-    expect(stage.task(id).state).toBe("running.working");
-  });
-
   test("a launch prompt whose answer never comes is given up in the end, and what it set going is stopped", async () => {
     const stage = createStage();
     const { prompt } = stage.host;
@@ -121,44 +81,6 @@ describe("a host call that fails", () => {
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host" } });
     expect(stage.host.at(id).busy).toBe(false);
   });
-
-  test.each(["busy", "messages"] as const)("a look whose %s fails is repeated", async (call) => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.failNext(call, unavailable, 3);
-    stage.host.finish(id, "12", { unwritten: true });
-    await stage.clock.advance(20_000);
-    expect(stage.task(id).status).toBe("completed");
-  });
-
-  test("a host that never answers a look again is given up in error", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.failNext("busy", unavailable, 1_000);
-    stage.host.finish(id, "12", { unwritten: true });
-    await stage.clock.advance(120_000);
-    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host", name: "Unreachable" } });
-  });
-
-  test("a toast that cannot be shown is logged and delays nothing", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.failNext("toast", refused);
-    stage.host.finish(id, "12");
-    await settled();
-    expect(stage.notices()).toHaveLength(1);
-    await stage.clock.advance(1_500);
-    expect(stage.logged.join("\n")).toContain("a toast could not be shown");
-  });
-
-  test("a parent that cannot be read is notified later", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.failNext("session", unavailable, 2);
-    stage.host.finish(id, "12");
-    await stage.clock.advance(10_000);
-    expect(stage.notices()).toHaveLength(1);
-  });
 });
 
 describe("a session that is deleted", () => {
@@ -169,15 +91,6 @@ describe("a session that is deleted", () => {
     await settled();
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "sessionGone" } });
     expect(stage.notices()).toHaveLength(1);
-  });
-
-  test("the child's, though no event told of it", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.listen(() => undefined);
-    stage.host.delete(id);
-    await stage.clock.advance(10_000);
-    expect(stage.task(id).status).toBe("error");
   });
 
   test("the child's, by another OpenCode, while it waits for a person: no event comes, and it would work on for ever", async () => {
@@ -266,15 +179,6 @@ describe("a fault of our own", () => {
     expect(ended).toEqual([]);
   });
 
-  test("a throw while a notice is sent delays it only", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.throwNext("session", "kaboom");
-    stage.host.finish(id, "12");
-    await stage.clock.advance(10_000);
-    expect(stage.notices()).toHaveLength(1);
-  });
-
   test("a throw while a notice is formed delays it only", async () => {
     const stage = createStage();
     const id = await stage.launch();
@@ -357,57 +261,6 @@ test("events of sessions that are not ours change nothing", async () => {
   expect(stage.task(id)).toEqual(before);
 });
 
-test("once stopped, a read that waits ends", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
-  const read = stage.call("output", { task_id: id, block: true });
-  await settled();
-  stage.engine.stop();
-  await expect(read).rejects.toThrow("OpenCode is closing. Nothing is lost");
-  expect(stage.clock.pending()).toBe(0);
-});
-
-test("once stopped, the engine sets no timer and takes no event", async () => {
-  const memory = createMemory();
-  const stage = createStage({ openStore: memory.boot });
-  const id = await stage.launch();
-  stage.engine.stop();
-  expect(stage.clock.pending()).toBe(0);
-  stage.host.finish(id, "12");
-  await settled();
-  expect(memory.boot(stage.clock).get(id)?.task.status).toBe("running");
-  expect(stage.clock.pending()).toBe(0);
-});
-
-describe("what a look has to find out", () => {
-  test("a call for the prompt that fails does not say that the prompt is not there", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.failNext("message", unavailable);
-    stage.host.finish(id, "12", { unwritten: true });
-    await settled();
-    expect(stage.store.journal(id).at(-1)?.type).toBe("CHECK_FAILED");
-    await stage.clock.advance(5_000);
-    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
-  });
-
-  test("the last words of an agent that took several steps in silence after them are kept, but are not its result", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    const { messages } = stage.host.at(id);
-    const [prompt] = messages;
-    const called = { finish: "tool-calls", tools: "called", completedAt: stage.clock.now() } as const;
-    const begun = messages.at(-1) as (typeof messages)[0];
-    messages.splice(1, 1, { ...begun, ...called, text: "12 files" });
-    for (let count = 0; count < 4; count += 1) messages.push({ ...begun, ...called, id: `${begun.id}_${count}` });
-    messages.push({ ...begun, id: `${begun.id}_last` });
-    expect(prompt?.role).toBe("user");
-    stage.host.finish(id, "", { unwritten: true });
-    await settled();
-    expect(stage.task(id)).toMatchObject({ status: "completed", result: "", earlierText: "12 files" });
-  });
-});
-
 describe("an answer of the parent that no event told of", () => {
   /** The notice is taken, and its answer begun, while no event comes through. */
   const answeredUnheard = async (stage: Stage) => {
@@ -430,18 +283,6 @@ describe("an answer of the parent that no event told of", () => {
     await stage.clock.advance(2_000);
     expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
     expect(stage.notices()).toHaveLength(1);
-  });
-
-  test("does not count when it was cut off with its process: the notice is sent again, the same", async () => {
-    const stage = createStage({ openStore: createMemory().boot });
-    const id = await answeredUnheard(stage);
-    await stage.restart();
-    await stage.clock.advance(1_000);
-    const sent = stage.host.attempts.filter(({ sessionID }) => sessionID === PARENT);
-    expect(sent).toHaveLength(2);
-    expect(new Set(sent.map(({ messageID }) => messageID)).size).toBe(1);
-    expect(stage.host.at(PARENT).busy).toBe(true);
-    expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
   });
 });
 

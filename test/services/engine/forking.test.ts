@@ -60,25 +60,3 @@ test("a forked task is completed, delivered and resumed like any other", async (
   await stage.call("task", { resume: id, prompt: "more" });
   expect(await stage.call("list")).toContain(`${id} (resumed) (forked)`);
 });
-
-const asks = { id: "per_1", kind: "permission", what: "bash: rm -rf build", since: 0 } as const;
-
-test("what a forked task asks is shown in a toast, in the list and when it is read", async () => {
-  const stage = createStage();
-  const id = await stage.launch({ fork: true });
-  stage.host.emit({ type: "asked", sessionID: id, request: asks });
-  await settled();
-  expect(stage.host.toasts.map(({ message }) => message)).toEqual(['"find it" asks permission for bash: rm -rf build']);
-  expect(await stage.call("list")).toContain("waiting for the user");
-  expect(stage.host.rejected).toEqual([]);
-});
-
-test("where nobody could answer, it is rejected at once", async () => {
-  const stage = createStage({ isHeadless: true });
-  const forked = await stage.launch({ fork: true });
-  const plain = await stage.launch();
-  stage.host.emit({ type: "asked", sessionID: forked, request: asks });
-  stage.host.emit({ type: "asked", sessionID: plain, request: { ...asks, id: "per_2" } });
-  await settled();
-  expect(stage.host.rejected).toEqual(["per_1"]);
-});

@@ -123,13 +123,6 @@ describe("an answer", () => {
     expect(stage.task(id)).toMatchObject({ status: "error", result: "It works.", error: { kind: "gate" } });
     expect(stage.task(id).error?.message).toContain("could not be run: spawn /bin/sh ENOENT");
   });
-
-  test("of an agent without a gate counts as it is", async () => {
-    const id = await stage.launch({ agent: "explore" });
-    await answer(id, "12");
-    expect(stage.task(id).status).toBe("completed");
-    expect(commands).toEqual([]);
-  });
 });
 
 describe("while the gate runs", () => {
@@ -228,21 +221,4 @@ test("after a crash while the child is given the gate's output, it gets it once,
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "Now it does." });
   const given = stage.host.at(id).messages.filter(({ role }) => role === "user");
   expect(given).toHaveLength(2);
-});
-
-test("a resumed run has as many tries as the first", async () => {
-  const id = await gated();
-  await end(FAILED);
-  await answer(id, "Second.");
-  await end(PASSED);
-  await settled();
-  await stage.call("task", { resume: id, prompt: "And now?" });
-  await settled();
-  for (const text of ["a", "b"]) {
-    await answer(id, text);
-    await end(FAILED);
-  }
-  await answer(id, "c");
-  await end(PASSED);
-  expect(stage.task(id)).toMatchObject({ status: "completed", result: "c", receipt: { run: 1, gate: { runs: 3 } } });
 });

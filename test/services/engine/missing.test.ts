@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createDurableStage } from "../../fakes/durable-stage.ts";
-import { missing, refused, unavailable } from "../../fakes/fake-host.ts";
+import { missing, unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
@@ -43,17 +43,6 @@ describe("a parent that the host does not find", () => {
     },
   );
 
-  test("is sent nothing until it was searched for", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.failNext("session", missing);
-    stage.host.finish(id, "12");
-    await stage.clock.advance(4_900);
-    expect(stage.notices()).toEqual([]);
-    await stage.clock.advance(100);
-    expect(timesDelivered(stage, id)).toBe(1);
-  });
-
   test("and does not list either when it is asked again, is deleted: its tasks are stopped and removed", async () => {
     const stage = createStage();
     const [ended, running] = [await stage.launch(), await stage.launch()];
@@ -77,30 +66,6 @@ describe("a parent that the host does not find", () => {
     await stage.clock.advance(3_600_000);
     await stage.clock.sleep(5 * 3_600_000);
     expect(timesDelivered(stage, ended)).toBe(1);
-  });
-
-  test.each([unavailable, refused])("is searched for again where the host does not answer: %o", async (failure) => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.failNext("session", missing);
-    for (let time = 0; time < 5; time += 1) stage.host.failNext("session", failure);
-    stage.host.finish(id, "12");
-    await stage.clock.advance(60_000);
-    expect(stage.notices()).toEqual([]);
-    expect(stage.store.list({})).toHaveLength(1);
-    await stage.clock.advance(600_000);
-    expect(timesDelivered(stage, id)).toBe(1);
-  });
-
-  test("while it is not found but launches another task, it is there: it is notified at once", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.failNext("session", missing);
-    stage.host.finish(id, "12");
-    await settled();
-    await stage.launch();
-    await settled();
-    expect(timesDelivered(stage, id)).toBe(1);
   });
 
   test("once, by the process that takes over its tasks, keeps them", async () => {
@@ -159,20 +124,6 @@ describe("a task's own session that the host does not find", () => {
     stage.host.finish(other, "12", { unwritten: true });
     await stage.clock.advance(120_000);
     expect(stage.task(other)).toMatchObject({ status: "error", error: { kind: "host" } });
-  });
-
-  test("by a process that has just taken it over, is asked for a second time before its run counts as lost", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
-    await stage.restart();
-    stage.host.failNext("messages", missing);
-    await stage.clock.advance(1_000);
-    expect(stage.task(id).state).toBe("running.recovering");
-    await stage.clock.advance(5_000);
-    expect(stage.host.at(id).busy).toBe(true);
-    stage.host.finish(id, "12");
-    await settled();
-    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
   test("any more, and does not list, is deleted: the task ends in error after the second look", async () => {

@@ -75,16 +75,6 @@ test("a session below a task is the task's: its tasks count as below it, and are
   expect(stage.notices("ses_helper")).toEqual([]);
 });
 
-test("an end is delivered to the session that launched the task, not to those above it", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
-  const own = await stage.launch({}, { sessionID: id });
-  stage.host.finish(own, "12 files");
-  await settled();
-  expect(stage.notices(id)).toHaveLength(2);
-  expect(stage.notices()).toEqual([]);
-});
-
 test("what a person has the session of a cancelled task launch is theirs: it is not cancelled, and is delivered", async () => {
   const stage = createStage();
   const lead = await stage.launch();

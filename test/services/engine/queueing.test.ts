@@ -38,51 +38,6 @@ test("of twelve launches two are at work at a time, in the order in which they w
   expect(statesOf(stage, ids)).toEqual(ids.map(() => "completed"));
 });
 
-test("a higher priority comes first, then the older", async () => {
-  const stage = createStage({ concurrency: { default: 1 } });
-  const request = {
-    description: "find it",
-    prompt: "Find it.",
-    agent: "general",
-    batchId: undefined,
-    model: undefined,
-    wake: undefined,
-    parentSessionID: PARENT,
-    parentMessageID: "msg_turn",
-    parentAgent: "build",
-    directory: "/project",
-    fork: false,
-    worktree: undefined,
-    schema: undefined,
-    permit: async () => undefined,
-    signal: new AbortController().signal,
-  };
-  const ids: string[] = [];
-  for (const priority of [0, 0, 5, 1]) {
-    const launched = await stage.engine.launch({ ...request, priority });
-    ids.push(launched.ok ? launched.value.task.sessionID : "");
-    await stage.clock.advance(1);
-  }
-  const started: string[] = [];
-  for (let count = 0; count < 4; count += 1) {
-    const at = ids.find((id) => stateOf(stage, id) === "running.working") ?? "";
-    started.push(at);
-    await finish(stage, at);
-  }
-  expect(started.map((id) => ids.indexOf(id))).toEqual([0, 2, 3, 1]);
-});
-
-test("one that a narrower limit holds up is overtaken", async () => {
-  const stage = createStage({ concurrency: { default: 3, agents: { general: 1 } } });
-  const [first, second] = await launchAll(stage, 2);
-  const other = await stage.launch({ agent: "explore" });
-  expect(statesOf(stage, [first ?? "", second ?? "", other])).toEqual([
-    "running.working",
-    "running.queued",
-    "running.working",
-  ]);
-});
-
 test("a resumed task queues like any other, and is prompted once it has its slot", async () => {
   const stage = createStage({ concurrency: { default: 1 } });
   const id = await stage.complete("12");
@@ -218,24 +173,6 @@ describe("parents and children on one slot", () => {
       await stage.clock.advance(5_000);
     }
     expect([lead, child, other].map((id) => stage.task(id).status)).toEqual(["completed", "completed", "completed"]);
-  });
-
-  test("a parent whose waiting call is aborted has its slot again", async () => {
-    const stage = createStage({ concurrency: { default: 2 } });
-    const lead = await stage.launch();
-    const child = await stage.launch({}, { sessionID: lead });
-    const turn = new AbortController();
-    const output = stage.call(
-      "output",
-      { task_id: child, block: true, timeout: 600_000 },
-      { sessionID: lead, callID: "call_1", abort: turn.signal },
-    );
-    await settled();
-    const slot = () => stage.store.get(lead)?.snapshot;
-    expect(slotOf(slot() as never)).toBe("none");
-    turn.abort();
-    await output.catch(() => undefined);
-    expect(slotOf(slot() as never)).toBe("held");
   });
 });
 
@@ -387,14 +324,6 @@ describe("a queued task is shown with its place and what it waits for", () => {
     expect(stage.task(queued).state).toBe("running.working");
   });
 
-  test("by a resume", async () => {
-    const stage = createStage({ concurrency: { default: 1 } });
-    const id = await stage.complete("12");
-    await stage.clock.advance(60_000);
-    await stage.launch();
-    expect(await stage.call("task", { resume: id, prompt: "And now?" })).toContain("It is queued: 1st");
-  });
-
   test("by the list, a line of a batch and the report", async () => {
     const { stage, explorer } = await queued();
     const words = "queued: 1st, waits for a slot of agent explore (1 of 1 in use)";
@@ -409,12 +338,5 @@ describe("a queued task is shown with its place and what it waits for", () => {
     const place = { place: 1, heldUpBy: { kind: "agent", name: "explore", used: 1, limit: 1 } };
     expect(stage.task(explorer).queue).toEqual(place);
     expect(stage.engine.list({ parentSessionID: PARENT }).find(({ queue }) => queue)?.queue).toEqual(place);
-  });
-
-  test("until it starts", async () => {
-    const { stage, explorer } = await queued();
-    await stage.call("cancel", { all: true });
-    expect(stage.task(explorer).queue).toBeUndefined();
-    expect(await stage.call("list")).not.toContain("queued");
   });
 });

@@ -83,19 +83,6 @@ describe("the receipt of a run", () => {
     expect(origin && replay(origin, events).snapshot.context.receipt).toEqual(written);
   });
 
-  test("of a failed, a cancelled and a stopped run is written, too", async () => {
-    const failing = await stage.launch();
-    toolCall(failing, "bash", RAN);
-    stage.host.fail(failing, { name: "APIError", message: "401" });
-    await settled();
-    const cancelled = await stage.launch();
-    toolCall(cancelled, "bash", RAN);
-    await stage.call("cancel", { task_id: cancelled });
-    await stage.clock.advance(5_000);
-    for (const id of [failing, cancelled]) expect(stage.task(id).receipt?.commands).toHaveLength(1);
-    expect([failing, cancelled].map((id) => stage.task(id).status)).toEqual(["error", "cancelled"]);
-  });
-
   test("is of the newest run alone: a resumed task has none until it ends again", async () => {
     const id = await stage.complete("12");
     await settled();

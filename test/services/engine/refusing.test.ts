@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { refused, unavailable } from "../../fakes/fake-host.ts";
+import { refused } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
@@ -52,27 +52,6 @@ describe("a notice that the host refuses for good", () => {
     expect(errorToasts(stage)).toEqual([]);
   });
 
-  test("keeps its agent while the configuration has it: no session flips to another one", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.failNext("prompt", refused);
-    stage.host.finish(id, "12");
-    await stage.clock.advance(10_000);
-    expect(sentTo(stage, PARENT).map(({ agent }) => agent)).toEqual(["build", "build"]);
-    expect(stage.notices()).toHaveLength(1);
-  });
-
-  test("keeps its agent where the host does not say which there are", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    loseAgent(stage);
-    stage.host.failNext("agents", unavailable);
-    stage.host.finish(id, "12");
-    await stage.clock.advance(20_000);
-    expect(sentTo(stage, PARENT).map(({ agent }) => agent)).toEqual(["mine", "mine", undefined]);
-    expect(stage.notices()).toHaveLength(1);
-  });
-
   test("is given up where the host takes it each time, and meets an error instead of storing it", async () => {
     const stage = createStage();
     const id = await stage.launch();
@@ -98,17 +77,6 @@ describe("a notice that the host refuses for good", () => {
     expect(stage.task(lead)).toMatchObject({ status: "completed", result: "waiting" });
     expect(stage.task(own)).toMatchObject({ status: "completed", result: "12" });
   });
-});
-
-test("a notice that the host cannot take just now is sent until it is there, for hours", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
-  stage.host.failNext("prompt", unavailable, 200);
-  stage.host.finish(id, "12");
-  await stage.clock.advance(3 * HOUR);
-  expect(stage.notices()).toEqual([]);
-  await stage.clock.advance(HOUR);
-  expect(stage.notices()).toHaveLength(1);
 });
 
 test("errors of the parent's own turns, with a notice among them that is answered later, give nothing up", async () => {

@@ -21,17 +21,6 @@ describe("a directory that OpenCode closes and opens again in the same process",
     expect(promptsOf(stage, id)).toBe(1);
   });
 
-  test("does not take over because sessions that are being aborted say once more that they are busy", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
-    await stage.reopen();
-    stage.host.emit({ type: "busy", sessionID: id });
-    await stage.clock.advance(AT_WORK_MS / 4);
-    stage.host.emit({ type: "idle", sessionID: id });
-    await stage.clock.advance(QUIT_TIMEOUT_MS / 2);
-    expect(promptsOf(stage, id)).toBe(1);
-  });
-
   test.each([false, true])("goes on as soon as a session is at work there (headless: %s)", async (isHeadless) => {
     const stage = createDurableStage({ isHeadless });
     const id = await stage.launch();

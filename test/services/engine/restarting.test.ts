@@ -50,24 +50,6 @@ describe("a task whose process died", () => {
     expect(before).toMatchObject({ prompt: "Find it all.", batchId: "release", parentAgent: "build" });
   });
 
-  test("of a parent in another mode comes back with that agent, its batch and its prompt, and goes on to its end", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch({ prompt: "Find it all.", batch_id: "release" }, { agent: "plan" });
-    await stage.restart();
-    await stage.clock.advance(100);
-    const { parentAgent, author, batchId, prompt, status } = stage.task(id);
-    expect({ parentAgent, author, batchId, prompt, status }).toEqual({
-      parentAgent: "plan",
-      author: "plan",
-      batchId: "release",
-      prompt: "Find it all.",
-      status: "running",
-    });
-    stage.host.finish(id, "12");
-    await settled();
-    expect(stage.task(id).status).toBe("completed");
-  });
-
   test("whose session is gone ends in error, and its parent is notified once", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
@@ -93,20 +75,6 @@ describe("a task whose process died", () => {
     await stage.clock.advance(6_000);
     expect(stage.engine.get(id)).toBeUndefined();
     expect(stage.host.at(id).busy).toBe(false);
-  });
-
-  test("is continued twice at most, then it ends in error", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
-    for (let crash = 0; crash < 2; crash += 1) {
-      await stage.restart();
-      await adopted(stage);
-      expect(stage.task(id).status).toBe("running");
-    }
-    await stage.restart();
-    await adopted(stage);
-    expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "interrupted" } });
-    expect(stage.notices()).toHaveLength(1);
   });
 
   test("ends in error at once with recovery: fail", async () => {
@@ -162,38 +130,6 @@ describe("a task whose process died", () => {
     expect(stage.notices()).toHaveLength(1);
   });
 
-  test("and asked a person something asks again, or not: what it asked is gone", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
-    stage.host.emit({
-      type: "asked",
-      sessionID: id,
-      request: { id: "per_1", kind: "permission", what: "bash", since: stage.clock.now() },
-    });
-    expect(stage.task(id).attention?.kind).toBe("permission");
-    await stage.restart();
-    await adopted(stage);
-    expect(stage.task(id).attention).toBeUndefined();
-  });
-
-  test("in a resumed run goes on with it, and its notice is the resume's", async () => {
-    const stage = createDurableStage();
-    const id = await stage.complete("12");
-    await stage.clock.advance(1_000);
-    await stage.call("task", { resume: id, prompt: "And now?" });
-    await settled();
-    await stage.restart();
-    await adopted(stage);
-    expect(stage.task(id)).toMatchObject({ status: "resumed", resumeCount: 1 });
-    stage.host.finish(id, "13");
-    await settled();
-    expect(stage.task(id)).toMatchObject({ status: "completed", result: "13" });
-    expect(stage.notices().map(([part]) => part?.text.split("\n")[0])).toEqual([
-      expect.stringContaining("finished"),
-      expect.stringContaining("Resume #1 completed"),
-    ]);
-  });
-
   test("a moment after its host aborted it is not taken for cancelled", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
@@ -220,33 +156,6 @@ describe("a task whose process died", () => {
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "internal" } });
     expect(stage.notices()).toHaveLength(1);
     expect(stage.host.at(id).busy).toBe(false);
-  });
-
-  test("with tasks of its own waits for them as before", async () => {
-    const stage = createDurableStage();
-    const lead = await stage.launch();
-    const below = await stage.launch({}, { sessionID: lead });
-    stage.host.finish(lead, "I wait.");
-    await settled();
-    await stage.restart();
-    await adopted(stage);
-    expect(stage.task(lead).status).toBe("running");
-    stage.host.finish(below, "12");
-    await settled();
-    stage.host.finish(lead, "It is 12.");
-    await settled();
-    expect(stage.task(lead)).toMatchObject({ status: "completed", result: "It is 12." });
-  });
-
-  test("starts from its progress so far", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
-    stage.host.emit({ type: "toolCall", sessionID: id, callID: "c1", tool: "read", stage: "begun" });
-    await stage.clock.advance(1_500);
-    await stage.restart();
-    await adopted(stage);
-    stage.host.emit({ type: "toolCall", sessionID: id, callID: "c2", tool: "bash", stage: "begun" });
-    expect(stage.task(id).progress).toMatchObject({ toolCalls: 2, toolCallsByName: { read: 1, bash: 1 } });
   });
 });
 
@@ -291,20 +200,6 @@ describe("a notice whose process died", () => {
     expect(stage.notices()).toHaveLength(1);
   });
 
-  test("that a tool had delivered already is not delivered again by a notice", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
-    const answer = stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
-    await settled();
-    stage.host.finish(id, "12");
-    expect(await answer).toContain("12");
-    stage.host.at(PARENT).toolCalls.set("call_1", "stored");
-    await stage.restart();
-    await stage.clock.advance(60_000);
-    expect(stage.notices()).toHaveLength(0);
-    expect(stage.store.get(id)?.snapshot.value.notice).toBe("none");
-  });
-
   test("that a tool delivered just as the plugin was disposed of is not delivered again", async () => {
     const stage = createDurableStage();
     const id = await stage.launch();
@@ -330,19 +225,6 @@ describe("a notice whose process died", () => {
     stage.host.finish(id, "12");
     await stage.restart();
     stage.host.throwNext("toolCall", "kaboom");
-    await stage.clock.advance(60_000);
-    expect(stage.notices()).toHaveLength(1);
-  });
-
-  test("that a tool was about to deliver is delivered by a notice", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
-    void stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
-    await settled();
-    stage.host.at(PARENT).toolCalls.set("call_1", "begun");
-    await stage.restart();
-    await adopted(stage);
-    stage.host.finish(id, "12");
     await stage.clock.advance(60_000);
     expect(stage.notices()).toHaveLength(1);
   });

@@ -48,17 +48,6 @@ test("of two resumes in the same assistant message one is taken, and the other r
   expect(stage.host.at(id).prompts.map(({ parts }) => parts[0]?.text)).toEqual(["Find it.", "first"]);
 });
 
-test("a resume that takes longer than any poll is not called completed, nor given up", async () => {
-  const stage = createStage();
-  const id = await stage.complete("There are 12.");
-  await stage.call("task", { resume: id, prompt: "And the tests?" });
-  await stage.clock.advance(3 * 3_600_000);
-  expect(stage.task(id)).toMatchObject({ status: "resumed", result: "There are 12." });
-  stage.host.finish(id, "5 of them.");
-  await settled();
-  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
-});
-
 test("a resume that is answered with yes is done; one that cannot be is refused, not put off", async () => {
   const stage = createStage();
   const id = await stage.complete("There are 12.");
@@ -94,19 +83,6 @@ test("a cancelled resume ends in cancelled, with the cancellation notice", async
   await settled();
   expect(stage.task(id)).toMatchObject({ status: "cancelled", result: "There are 12." });
   expect(stage.notices().at(-1)?.[0]?.text).toContain('⊘ **Agent "find it" cancelled after 2s.**');
-});
-
-test("a resume is delivered once, by the read that waited for it", async () => {
-  const stage = createStage();
-  const id = await stage.complete("There are 12.");
-  const told = stage.notices().length;
-  await stage.call("task", { resume: id, prompt: "more" });
-  const read = stage.call("output", { task_id: id, block: true });
-  await settled();
-  stage.host.finish(id, "13");
-  expect(await read).toContain("13");
-  await stage.clock.advance(60_000);
-  expect(stage.notices()).toHaveLength(told);
 });
 
 test("what a task did before counts on when it is resumed", async () => {

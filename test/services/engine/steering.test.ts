@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { refused, unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, type Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 /** Launches a task that works, and gives it an instruction. Resolves to its id. */
@@ -81,18 +80,6 @@ test("a child that ends its turn without a look at the stored instruction is wok
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
 });
 
-test("several instructions stand in the conversation in the order in which they were given, each once", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
-  const words = ["first", "second", "third"];
-  await Promise.all(words.map((prompt) => stage.call("task", { steer: id, prompt })));
-  await settled();
-  expect(written(stage, id)).toEqual(["Find it.", ...words]);
-  stage.host.finish(id, "done");
-  await settled();
-  expect(stage.task(id).status).toBe("completed");
-});
-
 test("an instruction for a task whose prompt is not taken yet stands behind that prompt", async () => {
   const stage = createStage();
   const prompt = stage.host.holdNext("prompt");
@@ -115,29 +102,6 @@ test("an instruction waits for a prompt that the host took and has not stored ye
   expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
 });
 
-describe("a host that cannot store the instruction", () => {
-  test("now is sent it again, and has it once", async () => {
-    const stage = createStage();
-    stage.host.failNext("storeMessage", unavailable, 3);
-    const id = await steered(stage);
-    expect(written(stage, id)).toEqual(["Find it."]);
-    await stage.clock.advance(10_000);
-    expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
-    expect(stage.task(id).status).toBe("running");
-  });
-
-  test("at all ends the run, and the parent is told why", async () => {
-    const stage = createStage();
-    stage.host.failNext("storeMessage", refused);
-    const id = await steered(stage);
-    expect(stage.task(id)).toMatchObject({
-      status: "error",
-      failureReason: "An instruction could not be given to the agent: no",
-    });
-    expect(stage.notices()).toHaveLength(1);
-  });
-});
-
 describe("after a crash", () => {
   test("between storing the instruction with the task and sending it, the child is given it once", async () => {
     const stage = createStage();
@@ -151,31 +115,6 @@ describe("after a crash", () => {
     stage.host.finish(id, "5 of them.");
     await settled();
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
-  });
-
-  test("in which the host has the instruction and nobody knows it, the child is given it once", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    await stage.call("task", { steer: id, prompt: "Only the tests." });
-    const [instruction] = stage.store.get(id)?.snapshot.context.instructions ?? [];
-    await stage.restart();
-    await settled();
-    await stage.clock.advance(60_000);
-    expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
-    expect(stage.host.at(id).messages.filter((message) => message.id === instruction?.messageID)).toHaveLength(1);
-  });
-
-  test("a run that was interrupted goes on with prompt and instruction, each once", async () => {
-    const stage = createStage();
-    const id = await steered(stage);
-    await stage.restart();
-    await stage.clock.advance(60_000);
-    expect(stage.host.at(id).busy).toBe(true);
-    stage.host.finish(id, "5 of them.");
-    await settled();
-    expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
-    expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
-    expect(stage.notices()).toHaveLength(1);
   });
 });
 
@@ -211,41 +150,6 @@ test("a steered task can be resumed, and its next answer is that to the follow-u
   await settled();
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "6.", resumeCount: 1 });
   expect(written(stage, id)).toEqual(["Find it.", "Only the tests.", "And now?"]);
-});
-
-test("a resumed task can be steered", async () => {
-  const stage = createStage();
-  const id = await stage.complete("12");
-  await stage.call("task", { resume: id, prompt: "And now?" });
-  await settled();
-  await stage.call("task", { steer: id, prompt: "Only the tests." });
-  await settled();
-  stage.host.finish(id, "5.");
-  await settled();
-  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5." });
-  expect(written(stage, id)).toEqual(["Find it.", "And now?", "Only the tests."]);
-});
-
-test("a forked task can be steered", async () => {
-  const stage = createStage();
-  const id = await stage.launch({ fork: true });
-  await stage.clock.advance(10_000);
-  await stage.call("task", { steer: id, prompt: "Only the tests." });
-  await settled();
-  stage.host.finish(id, "5.");
-  await settled();
-  expect(stage.task(id)).toMatchObject({ status: "completed", result: "5." });
-});
-
-test("a tool call that waits for the task returns the answer to the instruction", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
-  const read = stage.call("output", { task_id: id, block: true });
-  await stage.call("task", { steer: id, prompt: "Only the tests." });
-  stage.host.step(id);
-  await settled();
-  stage.host.finish(id, "5 of them.");
-  expect(await read).toContain("5 of them.");
 });
 
 test("an agent that waits for its own tasks is woken for an instruction, and still waits for them", async () => {
@@ -333,12 +237,6 @@ test("the task shows how many instructions are on their way, and its journal wha
   expect(stage.task(id)).not.toHaveProperty("pendingInstructions");
   const given = stage.store.journal(id).flatMap(({ type }) => (/^STEER/.test(type) ? type : []));
   expect(given).toEqual(["STEER", "STEER", "STEERING_STORED", "STEERING_STORED"]);
-});
-
-test("the parent's own conversation stays as it is", async () => {
-  const stage = createStage();
-  await steered(stage);
-  expect(stage.host.at(PARENT).prompts).toEqual([]);
 });
 
 test("a prompt that waits to be sent again goes out though an instruction is stored before it", async () => {

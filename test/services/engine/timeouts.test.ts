@@ -39,13 +39,6 @@ test("a run that takes longer than `timeouts.run` is stopped, and its parent is 
   expect(told).toMatch(/It ran for 1m.* of at most 1m, and was stopped\. It cannot be resumed.*timeouts\.run/);
 });
 
-test("without the option a run may take any time", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
-  await stage.clock.advance(2 * 3_600_000);
-  expect(stage.task(id).status).toBe("running");
-});
-
 test("each run has its own time", async () => {
   const stage = createStage({ timeouts: { run: RUN } });
   const id = await stage.launch();

@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
-import { unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
-import { settled } from "../../fakes/virtual-clock.ts";
 
 /** The parent's agent launches a task in a step of its own. */
 const launchInStep = async (stage: Stage, step: string): Promise<string> => {
@@ -79,12 +77,4 @@ test("the turn of a step that no event told of is asked for, in this process or 
   const second = await stage.launch({}, { messageID: "msg_step2" });
   expect(new Set(batchesOf(stage, [first, second])).size).toBe(1);
   expect(stage.host.calls.filter((call) => call === "message")).toEqual(["message"]);
-});
-
-test("when the host does not say it either, the message counts as a turn", async () => {
-  const stage = createStage();
-  stage.host.failNext("message", unavailable);
-  const id = await stage.launch({}, { messageID: "msg_step1" });
-  await settled();
-  expect(stage.task(id).batchId).toBe("batch_step1");
 });

@@ -19,12 +19,6 @@ const block = (stage: Stage, taskId: string, args: { timeout?: number; callID?: 
 const stored = (callID: string) =>
   ({ type: "toolCall", sessionID: PARENT, callID, tool: "asyncagents_output", stage: "stored" }) as const;
 
-test("a read that does not block answers at once", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
-  expect(await stage.call("output", { task_id: id })).toContain("Status: running");
-});
-
 test("a blocking read answers with the result when the run ends", async () => {
   const stage = createStage();
   const id = await stage.launch();
@@ -111,14 +105,6 @@ test("a task that ended before a wait for it begins is not waited for", async ()
   expect(await stage.engine.wait(wait)).toBe("ended");
 });
 
-test("a blocking read of a task that has ended answers at once", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
-  stage.host.finish(id, "12 files");
-  await stage.clock.advance(10_000);
-  expect(await stage.call("output", { task_id: id, block: true })).toContain("12 files");
-});
-
 test.each([
   ["after 60 s unless told otherwise", undefined, 60_000],
   ["after the given time", 1_500, 1_500],
@@ -187,19 +173,6 @@ describe("a run's end is delivered once", () => {
     expect(stage.notices()).toHaveLength(1);
   });
 
-  test("by a notice, when the waiting turn was aborted before the end", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    const turn = new AbortController();
-    block(stage, id, { callID: "call_1", abort: turn.signal });
-    await settled();
-    turn.abort();
-    await settled();
-    stage.host.finish(id, "12 files");
-    await settled();
-    expect(stage.notices()).toHaveLength(1);
-  });
-
   test("each of its own, though two sessions' calls have the same id", async () => {
     const stage = createStage();
     stage.host.addSession("ses_other");
@@ -232,35 +205,6 @@ describe("a run's end is delivered once", () => {
     stage.host.emit(stored("call_new"));
     await stage.clock.advance(60_000);
     expect(stage.notices()).toHaveLength(1);
-  });
-
-  test("by one of two blocking reads, though the other let go", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    block(stage, id, { callID: "call_1", timeout: 1_000 });
-    block(stage, id, { callID: "call_2" });
-    await stage.clock.advance(1_000);
-    stage.host.finish(id, "12 files");
-    await settled();
-    expect(stage.notices()).toEqual([]);
-    stage.host.emit(stored("call_2"));
-    await stage.clock.advance(60_000);
-    expect(stage.notices()).toEqual([]);
-  });
-
-  test("by the blocking read that came while the notice was still held back", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.emit({ type: "error", sessionID: PARENT, error: { name: "APIError", message: "overloaded" } });
-    stage.host.finish(id, "12 files");
-    await settled();
-    expect(stage.notices()).toEqual([]);
-    const read = block(stage, id, { callID: "call_1" });
-    await settled();
-    stage.host.emit(stored("call_1"));
-    await stage.clock.advance(60_000);
-    expect(read.text).toContain("12 files");
-    expect(stage.notices()).toEqual([]);
   });
 });
 

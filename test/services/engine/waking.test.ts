@@ -126,31 +126,6 @@ describe("with `all`", () => {
     await recheck(stage);
     expect(notified(stage)).toEqual([[first, await second]]);
   });
-
-  test("a batch whose tasks were all delivered may begin anew", async () => {
-    const stage = createStage();
-    const [first] = await launchAll(stage, 1);
-    await finish(stage, first);
-    const [second, third] = await launchAll(stage, 2);
-    await finish(stage, second);
-    expect(notified(stage)).toEqual([[first]]);
-    await finish(stage, third);
-    expect(notified(stage)).toEqual([[first], [second, third]]);
-  });
-
-  test("an end that comes while the notice is under way is held for those that were launched meanwhile", async () => {
-    const stage = createStage();
-    const [first] = await launchAll(stage, 1);
-    stage.host.habits(PARENT, "lose", "reply");
-    stage.host.finish(first, "1");
-    await settled();
-    const [second, third] = await launchAll(stage, 2);
-    stage.host.finish(second, "2");
-    await stage.clock.advance(10_000);
-    expect(notified(stage)).toEqual([[first]]);
-    await finish(stage, third);
-    expect(notified(stage)).toEqual([[first], [second, third]]);
-  });
 });
 
 describe("the last one of a batch never ends:", () => {
@@ -172,15 +147,6 @@ describe("the last one of a batch never ends:", () => {
     expect(notified(stage)).toEqual([[first]]);
   });
 
-  test("its session is deleted, which is an error and delivered with the rest", async () => {
-    const stage = createStage();
-    const [first, second] = await launchAll(stage, 2);
-    await finish(stage, first);
-    stage.host.delete(second);
-    await stage.clock.advance(2_000);
-    expect(notified(stage)).toEqual([[first, second]]);
-  });
-
   test("a tool call returns its result, and the rest is delivered", async () => {
     const stage = createStage();
     const [first, second] = await launchAll(stage, 2);
@@ -190,17 +156,6 @@ describe("the last one of a batch never ends:", () => {
     expect(await read).toContain(`answer of ${second}`);
     expect(notified(stage)).toEqual([[first]]);
     expect(atRest(stage)).toBe(true);
-  });
-
-  test("it is silent for too long, and the rest is delivered without it", async () => {
-    const stage = createStage();
-    const [first, second] = await launchAll(stage, 2);
-    await finish(stage, first);
-    await stage.clock.advance(750_000 + RECHECK);
-    expect(stage.task(second).attention?.kind).toBe("stale");
-    expect(notified(stage)).toEqual([[first]]);
-    await finish(stage, second);
-    expect(notified(stage)).toEqual([[first], [second]]);
   });
 
   test("it waits for a person, and the rest is delivered meanwhile", async () => {
@@ -215,15 +170,6 @@ describe("the last one of a batch never ends:", () => {
     stage.host.emit({ type: "replied", sessionID: third, requestID: "per_1" });
     await finish(stage, third);
     expect(notified(stage)).toEqual([[first, second], [third]]);
-  });
-
-  test("its record is gone from the store, and the rest is delivered within a while", async () => {
-    const stage = createStage();
-    const [first, second] = await launchAll(stage, 2);
-    await finish(stage, first);
-    stage.store.remove([second]);
-    await recheck(stage);
-    expect(notified(stage)).toEqual([[first]]);
   });
 
   test("a check that fails is made again", async () => {
@@ -263,21 +209,6 @@ describe("a tool call that reads an end that is owed", () => {
     expect(notified(stage)).toEqual([]);
     expect(atRest(stage)).toBe(true);
   });
-
-  test("an error that a call reads before it is delivered wakes nobody: the others are still waited for", async () => {
-    const stage = createStage();
-    const [first, second, third] = await launchAll(stage, 3);
-    await finish(stage, first);
-    // The parent cannot be sent anything yet.
-    stage.host.emit({ type: "error", sessionID: PARENT, error: { name: "APIError", message: "overloaded" } });
-    stage.host.fail(second, { name: "APIError", message: "401" });
-    await settled();
-    expect(await stage.call("output", { task_id: second, block: true })).toContain("401");
-    await stage.clock.advance(5_000);
-    expect(notified(stage)).toEqual([]);
-    await finish(stage, third);
-    expect(notified(stage)).toEqual([[first, third]]);
-  });
 });
 
 describe("a resume inside a batch", () => {
@@ -315,20 +246,6 @@ describe("over the end of a process", () => {
     expect(notified(stage)).toEqual([[first, second, third]]);
   });
 
-  test("a task that asked a person in the process that ended is at work again: the rest waits for it", async () => {
-    const stage = createDurableStage();
-    const [first, second] = await launchAll(stage, 2);
-    await finish(stage, first);
-    const request = { id: "per_1", kind: "permission", what: "bash: rm", since: stage.clock.now() } as const;
-    stage.host.emit({ type: "asked", sessionID: second, request });
-    await settled();
-    await stage.restart();
-    await stage.clock.advance(2_000);
-    expect(notified(stage)).toEqual([]);
-    await finish(stage, second);
-    expect(notified(stage)).toEqual([[first, second]]);
-  });
-
   test("what is owed is delivered when the last end came while no process lived", async () => {
     const stage = createDurableStage();
     const [first, second] = await launchAll(stage, 2);
@@ -338,16 +255,6 @@ describe("over the end of a process", () => {
     await stage.restart();
     await stage.clock.advance(60_000);
     expect(notified(stage)).toEqual([[first, second]]);
-  });
-
-  test("what is owed is delivered when the interrupted ones are not continued, each of which is an error", async () => {
-    const stage = createDurableStage({ recovery: "fail" });
-    const [first, second] = await launchAll(stage, 2);
-    await finish(stage, first);
-    await stage.restart();
-    await stage.clock.advance(60_000);
-    expect(notified(stage)).toEqual([[first, second]]);
-    expect(stage.task(second).status).toBe("error");
   });
 });
 
@@ -382,13 +289,6 @@ describe("the policy", () => {
     await finish(stage, loud, second);
     expect(notified(stage)).toEqual([[first, loud], [second]]);
     expect([first, loud].map((id) => stage.task(id).wake)).toEqual(["all", undefined]);
-  });
-
-  test("is `each` by default: every end wakes the parent's agent", async () => {
-    const stage = createStage();
-    const ids = [await stage.launch(), await stage.launch()];
-    await finish(stage, ...ids);
-    expect(notified(stage)).toEqual(ids.map((id) => [id]));
   });
 
   test("is said to the agent that launches, and is refused in another form", async () => {

@@ -46,12 +46,6 @@ test("an outbox has the earlier of its two deadlines: of its notice, and of its 
   expect(earliest()).toBe(late);
 });
 
-test("an outbox that only waits for its parent has that deadline", () => {
-  const { outbox, earliest } = ended();
-  outbox({ type: "PARENT_ERROR", error: { name: "APIError", message: "401" } });
-  expect(earliest()).toBe(START + OUTBOX_LIMITS.coolDown);
-});
-
 test("what happened is given out once: launches, steps, and outboxes with nothing left to deliver", () => {
   const { actors, outbox } = ended();
   const first = actors.drain();
@@ -139,12 +133,6 @@ test("a supervisor that breaks is replaced: its tasks go on, and their ends are 
   expect(actors.outboxes.get(PARENT)?.context).toMatchObject({ prompt: undefined, queue: [{ taskId: "ses_1" }] });
   task({ type: "RESULT_READ", at: START + 1 });
   expect(actors.live.snapshots.get("ses_1")?.context).toMatchObject({ result: "12", resultRetrievedAt: START + 1 });
-});
-
-test("a task that lives already is not launched a second time", () => {
-  const { actors, launch } = ended();
-  launch("ses_1");
-  expect(actors.drain().launched).toHaveLength(1);
 });
 
 test("once it is stopped nothing happens any more", () => {

@@ -208,8 +208,3 @@ test("a parent's outbox goes with its last task, also where a call delivers the 
   expect(runtime.liveTasks()).toEqual([]);
   expect(runtime.concerns({ type: "deleted", sessionID: PARENT })).toBe(false);
 });
-
-test("of live tasks there is a list", () => {
-  const { runtime } = setUp();
-  expect(runtime.liveTasks().map(({ context }) => context.facts.sessionID)).toEqual(["ses_1"]);
-});

@@ -59,12 +59,6 @@ test("a message that called a tool is no answer, whatever reason it gives for it
   expect(read()).toEqual({ completedAt: 9, result: "Now there are 13." });
 });
 
-test("a session that the provider makes wait is at work again", () => {
-  const { read, answers } = observed();
-  answers.onHostEvent({ type: "retrying", sessionID: SESSION, attempt: 1, message: "slow down", until: 20 });
-  expect(read()).toBeUndefined();
-});
-
 test("a message that failed is no answer", () => {
   const { read, message } = observed();
   message({ finish: undefined, error: { name: "APIError", message: "401" } });

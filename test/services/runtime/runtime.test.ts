@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
-import { initialTransition, transition } from "xstate";
 import type { NoticePrompt } from "../../../src/machines/outbox/events.ts";
-import { taskMachine } from "../../../src/machines/task/machine.ts";
 import { createEventBus } from "../../../src/services/platform/listeners.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
@@ -97,16 +95,6 @@ test("an event for a reaped task brings it back, is stored, and lets it go again
   expect(runtime.concerns({ type: "deleted", sessionID: "ses_parent" })).toBe(false);
 });
 
-test("a throw inside an outbox is mended: what it owed is delivered by another", () => {
-  const { runtime, logged, end, acknowledge } = setUp([null]);
-  end();
-  acknowledge();
-  expect(logged).toContain("a fault in a chart");
-  expect(runtime.snapshotOf("ses_1")?.value.notice).toBe("due");
-  acknowledge();
-  expect(runtime.snapshotOf("ses_1")).toBeUndefined();
-});
-
 test("what an effect asks for is stored before it is done", () => {
   const { runtime, store, at } = setUp();
   const seen: unknown[] = [];
@@ -118,38 +106,6 @@ test("what an effect asks for is stored before it is done", () => {
   };
   runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
   expect(seen).toEqual(["running.working"]);
-});
-
-test("the journal holds what the machine accepted, and replays to the stored snapshot", () => {
-  const { runtime, store, facts, run, at, end, acknowledge } = setUp();
-  runtime.send("ses_1", { type: "STOPPED", at });
-  end();
-  acknowledge();
-  const journal = store.journal("ses_1");
-  expect(journal.map(({ type }) => type)).toEqual([
-    "SLOT_GRANTED",
-    "PROMPT_ACCEPTED",
-    "HOST_IDLE",
-    "CHECKED_ANSWERED",
-    "RECEIPT_WRITTEN",
-    "NOTICE_COMPOSED",
-    "NOTICE_ACKNOWLEDGED",
-  ]);
-  let [replayed] = initialTransition(taskMachine, { facts, run });
-  for (const event of journal) [replayed] = transition(taskMachine, replayed, event);
-  expect({ value: replayed.value, context: replayed.context }).toEqual(store.get("ses_1")?.snapshot);
-});
-
-test("a listener that throws keeps no other from hearing", () => {
-  const { runtime, at, logged } = setUp();
-  const heard: string[] = [];
-  runtime.subscribe(() => {
-    throw new Error("kaboom");
-  });
-  runtime.subscribe(({ state }) => heard.push(state));
-  runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
-  expect(heard).toEqual(["running.working"]);
-  expect(logged).toContain("a listener failed");
 });
 
 test("at rest, nothing ticks", async () => {

@@ -221,25 +221,6 @@ test("a loss disturbs no outbox of which no notice is under way", () => {
   expect(asked).toEqual([]);
 });
 
-test("a process that paused for longer than its lease checks what it has lost before it takes an event", async () => {
-  const { clock, store, runtime, lost } = setUp();
-  const task = scriptTask("ses_1");
-  store.commit(task.launch());
-  runtime.restore(task.record());
-  const heartbeats: number[] = [];
-  store.heartbeat = (now) => {
-    heartbeats.push(now);
-    return ["ses_1"];
-  };
-  await clock.sleep(LEASE_MS);
-  runtime.send("ses_1", { type: "HOST_IDLE", at: clock.now() });
-  expect({ heartbeats, state: runtime.snapshotOf("ses_1")?.value.run }).toEqual({ heartbeats: [], state: "verifying" });
-  await clock.sleep(1);
-  runtime.dispatch({ type: "TASK", id: "ses_1", event: { type: "HOST_IDLE", at: clock.now() } });
-  expect(heartbeats).toEqual([START + LEASE_MS + 1]);
-  expect({ lost, live: runtime.liveTasks() }).toEqual({ lost: ["ses_1"], live: [] });
-});
-
 test("an event after a long pause is taken though the heartbeat before it fails", async () => {
   const { clock, store, runtime, log } = setUp();
   const task = scriptTask("ses_1");

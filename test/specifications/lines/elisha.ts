@@ -17,7 +17,7 @@ const TIMED_OUT = "a timeout, in ms, ends the wait with TIMEOUT; the task goes o
 const FAILED = "a task that failed is `failed`, with its error and SESSION_ERROR";
 const CANCELLED = "a cancelled task is `cancelled`";
 const RESUMED = "a resumed task is `running`, and then has the new result";
-const NOT_FOUND = "AGENT_NOT_FOUND before anything is made";
+const NOT_FOUND = "AGENT_NOT_FOUND before anything is made, and before a person is asked";
 
 const WANTED = "{ description: title, prompt, agent, schema }";
 

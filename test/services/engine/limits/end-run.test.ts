@@ -3,7 +3,7 @@ import { overdueRuns } from "../../../../src/services/engine/limits/run-limits.t
 import { tookTooLong } from "../../../../src/services/text/limit-text.ts";
 import type { TaskError } from "../../../../src/task.ts";
 import { START } from "../../../fakes/task-input.ts";
-import { type DrivenTask, queuedTask } from "../../../machines/task/driven-task.ts";
+import { afterEvents, type DrivenTask, queuedTask } from "../../../machines/task/driven-task.ts";
 
 const LIMIT = 60_000;
 
@@ -21,14 +21,15 @@ test("time in the queue does not count: a run's time begins with its slot", () =
 
 test("nor does the wait for another model's slot: the run's time begins anew with that slot", () => {
   const models = [{ providerID: "fake", modelID: "m2" }];
-  const task = queuedTask({ fallback: { models, after: LIMIT } });
-  task.take("SLOT_GRANTED");
-  task.take("PROMPT_ACCEPTED");
-  task.take("HOST_IDLE");
+  const task = afterEvents(
+    queuedTask({ fallback: { models, after: LIMIT } }),
+    "SLOT_GRANTED",
+    "PROMPT_ACCEPTED",
+    "HOST_IDLE",
+  );
   const error = { name: "APIError", kind: "provider", message: "no credit", refusal: "quota" } as const;
   task.take("CHECKED_FAILED", { error });
-  task.take("MODEL_CHANGED");
-  task.take("TICK");
+  afterEvents(task, "MODEL_CHANGED", "TICK");
   expect(endedAt(task, START + 10 * LIMIT)).toEqual([]);
   task.take("SLOT_GRANTED", { at: START + 10 * LIMIT });
   expect(endedAt(task, START + 11 * LIMIT)).toEqual([]);

@@ -257,24 +257,6 @@ describe("files that a command changed", () => {
   });
 });
 
-describe("the agent that launched a task and writes by a command", () => {
-  test("is told with its next call what the task did with the file", async () => {
-    const reader = await stage.launch({ description: "read it" });
-    await call(reader, reading());
-    await stage.host.emit({
-      type: "toolCall",
-      sessionID: PARENT,
-      callID: "c",
-      tool: "bash",
-      stage: "begun",
-      input: "1",
-    });
-    await clock.advance(10);
-    await stage.host.emit({ type: "filesChanged", sessionID: PARENT, partID: "prt_1", files: [FILE] });
-    expect(await call(PARENT)).toContain(`- "${FILE}": you have written it, task ${reader} "read it" has read it.`);
-  });
-});
-
 test("a command is not blamed for what a task wrote by a tool meanwhile, though that has ended since", async () => {
   const [slow, quick, reader] = [await stage.launch(), await stage.launch(), await stage.launch()];
   await call(reader, reading());
