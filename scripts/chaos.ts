@@ -10,6 +10,7 @@ import { fleetMistakes } from "../test/chaos/fleet/planted-mistakes.ts";
 import { isExpectedAtNight } from "../test/chaos/fleet/situation-names.ts";
 import { createFleetSituations } from "../test/chaos/fleet/situations.ts";
 import { plantedMistakes } from "../test/chaos/planted-mistakes.ts";
+import { printRare } from "../test/chaos/rare-schedules.ts";
 import { searchForRare } from "../test/chaos/search.ts";
 
 const { values } = parseArgs({
@@ -126,8 +127,7 @@ const reach = async (): Promise<boolean> => {
     },
   });
   const file = fileURLToPath(new URL("../test/chaos/rare-schedules.json", import.meta.url));
-  writeFileSync(file, JSON.stringify(rare));
-  await promisify(execFile)("biome", ["format", "--write", file]);
+  writeFileSync(file, printRare(rare));
   for (const name of rare.unreached) console.log(`NOT COME TO: ${name}`);
   console.log(`${rare.kept.length} schedules kept, ${Math.round(seconds())} s, seed ${seed}`);
   return faults === 0;

@@ -3,12 +3,12 @@ import { createSimulation } from "./create-simulation.ts";
 import { schedules } from "./drawn-schedules.ts";
 import { checkEnd, checkMoment } from "./invariants.ts";
 import { reportOf } from "./report.ts";
-import { runSteps } from "./run-steps.ts";
 import type { Schedule } from "./schedule.ts";
 import { settleDown } from "./settle-down.ts";
 import { createSharedParts, USER_SESSIONS } from "./shared-parts.ts";
 import type { Simulation } from "./simulation.ts";
 import type { Situations } from "./sometimes.ts";
+import { runSteps } from "./step-actions.ts";
 
 /** The outcome of a schedule. */
 export interface Outcome {

@@ -13,19 +13,17 @@ import { type CountedProcess, createCountedProcess } from "./counted-process.ts"
 import { createEventStream } from "./event-stream.ts";
 import { createGateCommands, GATE_TRIES } from "./gates.ts";
 import { watchOutboxes } from "./histories.ts";
-import { callLabel, eventLabel, isRoutine } from "./labels.ts";
 import { createLimitWatch } from "./limit-watch.ts";
 import { USUAL_LIMITS } from "./limits.ts";
-import { createReminderWatch } from "./reminder-watch.ts";
-import { createRequestWatch } from "./request-watch.ts";
-import { watchRetention } from "./retention-watch.ts";
 import type { Schedule } from "./schedule.ts";
+import { callLabel, eventLabel, isRoutine } from "./sequence.ts";
 import { createSharedParts, isFault, USER_SESSIONS } from "./shared-parts.ts";
 import type { Simulation } from "./simulation.ts";
 import { createSituations } from "./sometimes.ts";
 import { wordsOfToolset } from "./toolsets.ts";
 import { undelivered } from "./undelivered.ts";
 import { createUsageCounts } from "./usage-counts.ts";
+import { createReminderWatch, createRequestWatch, watchRetention } from "./watches.ts";
 
 const isBeingWritten = ({ role, completedAt }: HostMessage): boolean =>
   role === "assistant" && completedAt === undefined;

@@ -9,8 +9,7 @@ import { type Database, databaseError, loadSqlite, type OpenDatabase } from "../
 import { ensureSchema } from "../../src/services/store/sqlite/schema.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import { FOLDER } from "../services/store/folder.ts";
-import type { FileSituation } from "./file-situations.ts";
-import type { FileTrouble } from "./file-trouble.ts";
+import type { FileSituation, FileTrouble } from "./file-situations.ts";
 import { launchesIn, originIn, ownerOf, prepareOwners, type Storage, slotsIn } from "./storage.ts";
 
 const openDatabase = loadSqlite();

@@ -4,8 +4,7 @@ import { ask, callTools, circle, dawdle, overspend, runTool, spend } from "./bud
 import { acting, atWork, busy, people, pick, preferred, sessions, tasks } from "./choosing.ts";
 import { finishRun } from "./settle-down.ts";
 import { USER_SESSIONS } from "./shared-parts.ts";
-import type { Simulation } from "./simulation.ts";
-import type { StepActions } from "./step-action.ts";
+import type { Simulation, StepActions } from "./simulation.ts";
 
 /** A turn fails, and the tool calls in it are aborted. */
 const failTurn = ({ agents, host }: Simulation, sessionID: string | undefined, error: HostError) => {

@@ -2,8 +2,7 @@ import { launch } from "./agent-steps.ts";
 import { busy, isOwed, isRunning, isThere, people, pick, preferred, tasks } from "./choosing.ts";
 import { answerByApi, askByApi, fitsApi } from "./people.ts";
 import { USER_SESSIONS } from "./shared-parts.ts";
-import type { Simulation } from "./simulation.ts";
-import type { StepActions } from "./step-action.ts";
+import type { Simulation, StepActions } from "./simulation.ts";
 
 /** Somebody deletes a session. */
 const remove = (world: Simulation, sessionID: string) => {

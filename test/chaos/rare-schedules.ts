@@ -15,3 +15,9 @@ export interface RareSchedules {
 }
 
 export const { unreached, kept } = written as RareSchedules;
+
+/** Returns the text of the file: a schedule on each line. */
+export const printRare = ({ unreached, kept }: RareSchedules): string => {
+  const lines = (items: readonly unknown[]): string => items.map((item) => `\n${JSON.stringify(item)}`).join(",");
+  return `{"unreached":[${lines(unreached)}],\n"kept":[${lines(kept)}]}\n`;
+};

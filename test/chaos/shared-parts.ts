@@ -14,17 +14,32 @@ import type { FileSituation } from "./file-situations.ts";
 import { USUAL_LIMITS } from "./limits.ts";
 import { createTaskObservations, type TaskObservations } from "./observations.ts";
 import { createOwnershipWatch, type OwnershipWatch } from "./ownership-watch.ts";
-import { createPlainIds } from "./plain-ids.ts";
 import type { Schedule } from "./schedule.ts";
 import { createSequence, type Sequence } from "./sequence.ts";
 import { createSlotWatch, type SlotWatch } from "./slot-watch.ts";
 import { createFileStorage, createMemoryStorage, type Storage } from "./storage.ts";
 
+/** Creates ascending ids that are the same each time a schedule is run. */
+const createPlainIds = (): Ids => {
+  let count = 0;
+  const next = (kind: string) => {
+    count += 1;
+    return `${kind}_${String(count).padStart(8, "0")}`;
+  };
+  return {
+    message: () => next("msg"),
+    parts: (wanted) => {
+      const stem = next("prt");
+      return Array.from({ length: wanted }, (_, index) => `${stem}${String(index).padStart(4, "0")}`);
+    },
+  };
+};
+
 /** The users' own sessions. */
 export const USER_SESSIONS = [PARENT, "ses_second", "ses_third"];
 
 /** What the OpenCode processes of a schedule share: the time, the sessions, the store, and what was seen of the tasks. */
-export interface SharedParts {
+interface SharedParts {
   /** The true time. */
   clock: VirtualClock;
   clocks: Clocks;

@@ -16,6 +16,7 @@ import type { TaskObservations } from "./observations.ts";
 import type { OwnershipWatch } from "./ownership-watch.ts";
 import type { Sequence } from "./sequence.ts";
 import type { SlotWatch } from "./slot-watch.ts";
+import type { Step } from "./steps.ts";
 import type { Storage } from "./storage.ts";
 import type { UsageCounts } from "./usage-counts.ts";
 
@@ -81,3 +82,8 @@ export interface Simulation {
   /** Compares what is stored with what was seen. */
   look(): void;
 }
+
+/** The action of each kind of step. */
+export type StepActions = {
+  [Do in Step["do"]]: (world: Simulation, step: Extract<Step, { do: Do }>) => Promise<void> | void;
+};

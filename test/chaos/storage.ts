@@ -14,7 +14,7 @@ import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.
 import type { Store } from "../../src/services/store/store.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
 import { FOLDER } from "../services/store/folder.ts";
-import type { FileTrouble } from "./file-trouble.ts";
+import type { FileTrouble } from "./file-situations.ts";
 
 const openDatabase = loadSqlite();
 

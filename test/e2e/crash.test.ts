@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, onTestFailed, test } from "vitest";
 import { isNightly } from "../nightly.ts";
-import { type DrawnPlay, drawPlay, PLAYS } from "./crash/drawn.ts";
 import { expectInvariants, expectNoServer } from "./crash/invariants.ts";
 import { perform } from "./crash/plays.ts";
+import { type DrawnPlay, drawPlay, PLAYS } from "./crash/random.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { noTerminal, openTerminal } from "./lab/terminal.ts";
 import { storedTasks } from "./stored.ts";

@@ -122,15 +122,6 @@ test("instructions that race with the child's end are all seen, and the task end
   }
 });
 
-test("a task that has ended refuses instructions, and says what to do", async () => {
-  const parent = await lab.session();
-  lab.model.when(inChild("count green files"), text("There are 12."));
-  const [task = ""] = await launchFrom(lab, parent, ["count green files"]);
-  await notified(lab, parent, [task]);
-  expect(await steer(parent, task, ["only the tests"])).toContain("it has already finished (completed): use resume");
-  expect(await written(task)).toEqual(["count green files"]);
-});
-
 test("a person gives instructions by the status API and by the command", async () => {
   const { parent, task, step } = await working("count grey files");
   lab.model.when(seeing(task, "and the docs"), text("9 of both."));

@@ -347,31 +347,6 @@ test("an aborted turn ends its blocking read at once; the task goes on and its r
   expect(notices.map(({ hidden }) => hidden)).toEqual([expect.stringContaining("after all")]);
 });
 
-test("bad input is a clear error to the agent, and the turn goes on", { tags: "gate" }, async () => {
-  const parent = await lab.session();
-  lab.model.when("do it wrong", [
-    calls([launching("x", { agent: "wizard" }), ours("cancel"), ours("output", { task_id: "ses_nowhere" })]),
-    text("I see"),
-  ]);
-  await lab.ask(parent, "do it wrong");
-  const lines = await lab.texts(parent);
-  expect(lines).toContainEqual(expect.stringMatching(/error: There is no agent "wizard"\. Agents: .*general/));
-  expect(lines).toContainEqual(expect.stringContaining("exactly one of task_id, batch_id and all"));
-  expect(lines).toContainEqual(expect.stringContaining('has no task "ses_nowhere"'));
-  expect(lines.at(-1)).toBe("assistant: I see");
-});
-
-test("the five tool definitions add at most 3,000 bytes to a model request", { tags: "gate" }, async () => {
-  const parent = await lab.session();
-  await lab.ask(parent, "hello");
-  const request = lab.model.requests.findLast(({ sessionID }) => sessionID === parent);
-  const tools = request?.tools.filter((tool) => tool.function.name.startsWith("asyncagents_")) ?? [];
-  expect(tools.map((tool) => tool.function.name).toSorted()).toEqual(
-    ["cancel", "clear", "list", "output", "task"].map((name) => `asyncagents_${name}`),
-  );
-  expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThanOrEqual(3_000);
-});
-
 test("opencode run ends with the result, when the agent reads it with block", { tags: "gate" }, async () => {
   const key = "in one go";
   lab.model.when(inChild("counted in the shell"), text("42 files"));

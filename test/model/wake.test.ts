@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Wake } from "../../src/task.ts";
 import { createStage, type Stage } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
+import { isNightly } from "../nightly.ts";
 
 /** What becomes of a task that is at work. `isRead`: it completes while a tool call waits for it. */
 const FATES = ["completes", "fails", "isCancelled", "isCleared", "isRead"] as const;
@@ -77,27 +78,23 @@ const play = async ({ fates, policies, crashAfter }: Play) => {
 
 const ALL: Wake[] = ["all", "all", "all"];
 const pairs = FATES.flatMap((first) => FATES.map((second): Fate[] => [first, second]));
-/** Every fate of each of three tasks. */
-const everyFate = pairs.flatMap((two) => FATES.map((third) => [...two, third]));
 /** Every fate of two tasks, after which the third one completes. */
 const someFates = pairs.map((two): Fate[] => [...two, "completes"]);
+const plays: Play[] = [
+  ...pairs.flatMap((two) =>
+    FATES.map((third): Play => ({ fates: [...two, third], policies: ALL, crashAfter: undefined })),
+  ),
+  ...[0, 1, 2].flatMap((loud) =>
+    someFates.map((fates): Play => ({ fates, policies: ALL.with(loud, "each"), crashAfter: undefined })),
+  ),
+  ...[0, 1, 2].flatMap((crashAfter) => someFates.map((fates): Play => ({ fates, policies: ALL, crashAfter }))),
+];
 
-const playAll = (fates: Fate[][], policies: Wake[], crashAfter?: number) =>
-  test.each(fates.map((given) => [given.join(", "), given] as const))("%s", (_, given) =>
-    play({ fates: given, policies, crashAfter }),
-  );
+/** Without `NIGHTLY=1` every fourth is played: still each fate of each task, with each policy and each death. */
+const played = plays.filter((_, index) => isNightly || index % 4 === 0);
 
 describe("the notices of three tasks are what the policy says, whatever becomes of them in turn", () => {
-  describe("all of them wake together", () => playAll(everyFate, ALL));
-
-  describe.each([0, 1, 2])("all wake together but task %i", (loud) =>
-    playAll(
-      someFates,
-      ALL.map((wake, task) => (task === loud ? "each" : wake)),
-    ),
-  );
-
-  describe.each([0, 1, 2])("all of them wake together, and OpenCode is killed after %i of them", (crashAfter) =>
-    playAll(someFates, ALL, crashAfter),
-  );
+  const nameOf = ({ fates, policies, crashAfter }: Play): string =>
+    `${fates.map((fate, task) => `${fate} (${policies[task]})`).join(", ")}${crashAfter === undefined ? "" : `, killed after ${crashAfter} of them`}`;
+  test.each(played.map((one) => [nameOf(one), one] as const))("%s", (_, one) => play(one));
 });

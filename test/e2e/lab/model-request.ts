@@ -31,7 +31,7 @@ export type ModelRequest = {
   bodyBytes: number;
   /** When the whole request had arrived. */
   at: number;
-  /** When the last byte of the answer had been written; absent while it is not, and for answers that were cut off. */
+  /** When the last byte of the answer had been written; absent while it is not. */
   answeredAt?: number;
 };
 

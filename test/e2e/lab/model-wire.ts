@@ -14,8 +14,6 @@ export async function writeReply(reply: Reply, request: ModelRequest, response: 
       return writeFailure(reply, response);
     case "hang":
       return writeReply(await reply.released, request, response);
-    case "cut":
-      return cutOff(request, response);
   }
 }
 
@@ -80,21 +78,13 @@ function writeFailure(reply: FailureReply, response: ServerResponse): void {
   );
 }
 
-async function cutOff(request: ModelRequest, response: ServerResponse): Promise<void> {
-  const chunk = openStream(request, response);
-  await new Promise<void>((resolve) => {
-    chunk({ delta: { role: "assistant", content: "This answer will not" } }, undefined, resolve);
-  });
-  response.socket?.destroy();
-}
-
 /** Sends the headers of a stream; the function it gives back writes one chunk. */
 function openStream(request: ModelRequest, response: ServerResponse) {
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
   const base = envelope(request, "chat.completion.chunk");
-  return (choice: { delta: object; finish_reason?: string | null }, usage?: object, written?: () => void): void => {
+  return (choice: { delta: object; finish_reason?: string | null }, usage?: object): void => {
     const choices = [{ index: 0, finish_reason: null, ...choice }];
-    response.write(`data: ${JSON.stringify({ ...base, choices, ...usage })}\n\n`, () => written?.());
+    response.write(`data: ${JSON.stringify({ ...base, choices, ...usage })}\n\n`);
   };
 }
 

@@ -1,5 +1,5 @@
 /** What the scripted model answers to one request; plain data, made by the functions below. */
-export type Reply = TextReply | CallsReply | FailureReply | HangReply | CutReply;
+export type Reply = TextReply | CallsReply | FailureReply | HangReply;
 
 /** Pace, price and end of an answer. */
 export type AnswerOptions = {
@@ -38,8 +38,6 @@ export type HangReply = {
   released: Promise<Reply>;
 };
 
-export type CutReply = { kind: "cut" };
-
 /** An assistant message that ends the turn. */
 export function text(content: string, options: AnswerOptions & { chunkDelayMs?: number } = {}): TextReply {
   return { kind: "text", text: content, ...options };
@@ -69,9 +67,4 @@ export function hang(): HangReply {
     release = resolve;
   });
   return { kind: "hang", release, released };
-}
-
-/** The beginning of an answer, and then the connection breaks. */
-export function cut(): CutReply {
-  return { kind: "cut" };
 }

@@ -3,23 +3,24 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { test as baseTest, describe, expect, vi } from "vitest";
 import { OUTPUT_CHARS, runShellCommand } from "../../../src/services/platform/shell-command.ts";
 import { PATIENCE_MS } from "../../patience.ts";
-
-let directory: string;
-
-beforeEach(() => {
-  directory = realpathSync(mkdtempSync(join(tmpdir(), "taskchart-command-")));
-});
-
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Longer than any command of these tests may take. */
 const LONG = 60_000;
 
-const run = (command: string, timeoutMs = LONG, signal = new AbortController().signal) =>
-  runShellCommand({ command, directory, timeoutMs, signal });
+const runIn =
+  (directory: string) =>
+  (command: string, timeoutMs = LONG, signal = new AbortController().signal) =>
+    runShellCommand({ command, directory, timeoutMs, signal });
+
+/** Each test has a directory of its own, so that those that wait can wait together. */
+const test = baseTest.extend("directory", ({ task }, { onCleanup }) => {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), `taskchart-command${task.id}-`)));
+  onCleanup(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+});
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -30,46 +31,49 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** The process id that a command wrote into that file of its directory. */
-const writtenPid = (name: string) =>
-  vi.waitFor(() => {
-    const pid = Number(readFileSync(join(directory, name), "utf8"));
-    if (!pid) throw new Error("not written yet");
-    return pid;
-  });
+/** The process id that a command wrote into a file of its directory. */
+const writtenPid = (directory: string, name = "pid") =>
+  vi.waitFor(
+    () => {
+      const pid = Number(readFileSync(join(directory, name), "utf8"));
+      if (!pid) throw new Error("not written yet");
+      return pid;
+    },
+    { timeout: PATIENCE_MS },
+  );
 
 const untilGone = (pid: number) => vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: PATIENCE_MS });
 
 describe("a command", () => {
-  test.each([
+  test.for([
     ["true", 0],
     ["exit 3", 3],
     ["no-such-command-here", 127],
     ["kill -9 $$", 137],
-  ])("ends with its exit code: %s", async (command, exit) => {
-    expect(await run(command)).toMatchObject({ end: "exited", exit });
+  ] as const)("ends with its exit code: %s", async ([command, exit], { directory }) => {
+    expect(await runIn(directory)(command)).toMatchObject({ end: "exited", exit });
   });
 
-  test("runs in its directory, without input, and what it writes to both outputs is kept", async () => {
-    const { output } = await run("pwd; cat; echo oops >&2");
+  test("runs in its directory, without input, and what it writes to both outputs is kept", async ({ directory }) => {
+    const { output } = await runIn(directory)("pwd; cat; echo oops >&2");
     expect(output).toBe(`${directory}\noops\n`);
   });
 
-  test("keeps the end of a long output", async () => {
-    const { output } = await run('i=0; while [ $i -lt 2000 ]; do echo "line $i äöü"; i=$((i+1)); done');
+  test("keeps the end of a long output", async ({ directory }) => {
+    const { output } = await runIn(directory)('i=0; while [ $i -lt 2000 ]; do echo "line $i äöü"; i=$((i+1)); done');
     expect(output).toHaveLength(OUTPUT_CHARS);
     expect(output.endsWith("line 1999 äöü\n")).toBe(true);
   });
 
-  test("is not given the secrets that OpenCode keeps in its environment", async () => {
+  test("is not given the secrets that OpenCode keeps in its environment", async ({ directory }) => {
     vi.stubEnv("OPENCODE_AUTH_CONTENT", "secret");
     vi.stubEnv("SOMETHING_ELSE", "shown");
-    const { output } = await run('echo "$OPENCODE_AUTH_CONTENT/$SOMETHING_ELSE"');
+    const { output } = await runIn(directory)('echo "$OPENCODE_AUTH_CONTENT/$SOMETHING_ELSE"');
     vi.unstubAllEnvs();
     expect(output).toBe("/shown\n");
   });
 
-  test("that cannot be started says why", async () => {
+  test("that cannot be started says why", async ({ directory }) => {
     const missing = { command: "true", directory: join(directory, "gone"), timeoutMs: LONG };
     const end = await runShellCommand({ ...missing, signal: new AbortController().signal });
     expect(end).toMatchObject({ end: "notRun" });
@@ -77,27 +81,30 @@ describe("a command", () => {
   });
 });
 
-describe("nothing of a command is left", () => {
-  test("when it has ended, though it left a process behind that holds its output open", async () => {
-    const end = await run("sleep 300 & echo $! > pid; exit 2");
+describe.concurrent("nothing of a command is left", () => {
+  test("when it has ended, though it left a process behind that holds its output open", async ({ directory }) => {
+    const end = await runIn(directory)("sleep 300 & echo $! > pid; exit 2");
     expect(end).toMatchObject({ end: "exited", exit: 2 });
-    await untilGone(await writtenPid("pid"));
+    await untilGone(await writtenPid(directory));
   });
 
-  test("at its time limit, though it does not heed being asked to end", async () => {
-    const end = await run("trap '' TERM; (trap '' TERM; sleep 300) & echo $! > pid; echo begun; wait; sleep 300", 500);
+  test("at its time limit, though it does not heed being asked to end", async ({ directory }) => {
+    const end = await runIn(directory)(
+      "trap '' TERM; (trap '' TERM; sleep 300) & echo $! > pid; echo begun; wait; sleep 300",
+      500,
+    );
     expect(end).toEqual({ end: "timedOut", output: expect.stringContaining("begun") });
-    await untilGone(await writtenPid("pid"));
+    await untilGone(await writtenPid(directory));
   });
 
-  test("when it is aborted, even before it has begun", async () => {
+  test("when it is aborted, even before it has begun", async ({ directory }) => {
     const stopper = new AbortController();
-    const ended = run("echo $$ > pid; sleep 300", LONG, stopper.signal);
-    const pid = await writtenPid("pid");
+    const ended = runIn(directory)("echo $$ > pid; sleep 300", LONG, stopper.signal);
+    const pid = await writtenPid(directory);
     stopper.abort();
     expect(await ended).toMatchObject({ end: "timedOut" });
     await untilGone(pid);
-    expect(await run("sleep 300", LONG, stopper.signal)).toMatchObject({ end: "timedOut" });
+    expect(await runIn(directory)("sleep 300", LONG, stopper.signal)).toMatchObject({ end: "timedOut" });
   });
 
   /** Ways in which a command leaves a process behind that holds its output open. Each writes the process's id to `pid`. */
@@ -115,47 +122,47 @@ describe("nothing of a command is left", () => {
   ] as const;
   const AWAIT_PID = "while [ ! -s pid ]; do sleep 0.01; done;";
 
-  test.each(STRAYS)("when it has ended, though it left a process %s", async (_, stray) => {
-    expect(await run(`${stray} ${AWAIT_PID} exit 4`)).toMatchObject({ end: "exited", exit: 4 });
-    await untilGone(await writtenPid("pid"));
+  test.for(STRAYS)("when it has ended, though it left a process %s", async ([, stray], { directory }) => {
+    expect(await runIn(directory)(`${stray} ${AWAIT_PID} exit 4`)).toMatchObject({ end: "exited", exit: 4 });
+    await untilGone(await writtenPid(directory));
   });
 
-  test.each(STRAYS)("at its time limit, though it left a process %s", async (_, stray) => {
-    expect(await run(`${stray} ${AWAIT_PID} sleep 300`, 1_500)).toMatchObject({ end: "timedOut" });
-    await untilGone(await writtenPid("pid"));
+  test.for(STRAYS)("at its time limit, though it left a process %s", async ([, stray], { directory }) => {
+    expect(await runIn(directory)(`${stray} ${AWAIT_PID} sleep 300`, 1_500)).toMatchObject({ end: "timedOut" });
+    await untilGone(await writtenPid(directory));
   });
 
-  test("when the process that started it is killed", async () => {
+  test("when the process that started it is killed", async ({ directory }) => {
     const module = fileURLToPath(new URL("../../../src/services/platform/shell-command.ts", import.meta.url));
     const script = `import { runShellCommand } from ${JSON.stringify(module)};
       await runShellCommand({ command: "setsid sh -c 'echo $$ > stray; exec sleep 300' & echo $$ > pid; sleep 300", directory: ${JSON.stringify(directory)}, timeoutMs: 60000, signal: new AbortController().signal });`;
     const inline = process.versions.bun === undefined ? ["--input-type=module-typescript", "-e"] : ["-e"];
     const child = execFile(process.execPath, [...inline, script], () => undefined);
     await vi.waitFor(() => expect(existsSync(join(directory, "pid"))).toBe(true), { timeout: PATIENCE_MS });
-    const [pid, stray] = [await writtenPid("pid"), await writtenPid("stray")];
+    const [pid, stray] = [await writtenPid(directory), await writtenPid(directory, "stray")];
     child.kill("SIGKILL");
     await untilGone(pid);
     await untilGone(stray);
   });
 });
 
-describe("nothing keeps the end of a command waiting", () => {
+describe.concurrent("nothing keeps the end of a command waiting", () => {
   /** A process that cannot be found: it has left the group, and its environment is empty. */
   const HIDDEN = "setsid env -i /bin/sh -c 'echo $$ > pid; exec sleep 60' & while [ ! -s pid ]; do sleep 0.01; done;";
 
-  const endHidden = async () => process.kill(await writtenPid("pid"), "SIGKILL");
+  const endHidden = async (directory: string) => process.kill(await writtenPid(directory), "SIGKILL");
 
-  test("not a process that cannot be found and holds its output open", async () => {
-    expect(await run(`${HIDDEN} echo said; exit 5`)).toEqual({ end: "exited", exit: 5, output: "said\n" });
-    await endHidden();
+  test("not a process that cannot be found and holds its output open", async ({ directory }) => {
+    expect(await runIn(directory)(`${HIDDEN} echo said; exit 5`)).toEqual({ end: "exited", exit: 5, output: "said\n" });
+    await endHidden(directory);
   });
 
-  test("not such a process at its time limit", async () => {
-    expect(await run(`${HIDDEN} sleep 300`, 1_500)).toMatchObject({ end: "timedOut" });
-    await endHidden();
+  test("not such a process at its time limit", async ({ directory }) => {
+    expect(await runIn(directory)(`${HIDDEN} sleep 300`, 1_500)).toMatchObject({ end: "timedOut" });
+    await endHidden(directory);
   });
 
-  test.each([
+  test.for([
     [
       "kills what watches over it",
       // Only processes of its own group: its parent may have ended, and the one that it has then is that of many others.
@@ -168,8 +175,8 @@ describe("nothing keeps the end of a command waiting", () => {
     ["stops itself", "kill -STOP $$", "timedOut"],
     ["reads its input", "cat; exit 3", "exited"],
     ["kills its whole group", "kill -KILL 0", "exited"],
-  ])("not a command that %s", async (_, command, end) => {
-    const ended = await run(command, 1_500);
+  ] as const)("not a command that %s", async ([, command, end], { directory }) => {
+    const ended = await runIn(directory)(command, 1_500);
     expect(ended.end).toBe(end);
     expect(ended.output.length).toBeLessThanOrEqual(OUTPUT_CHARS);
   });
