@@ -5,8 +5,8 @@ import { DEFAULT_PORT, LOOPBACK } from "../../services/http/loopback.ts";
 import { errorMessage } from "../../services/platform/log.ts";
 import { isRunning, thisProcessIdentity } from "../../services/platform/process-identity.ts";
 import { HEARTBEAT_MS, type KnownOwner, LEASE_MS } from "../../services/store/ownership.ts";
-import { databaseError, type OpenDatabase } from "../../services/store/sqlite/database.ts";
-import { type FileReport, readFileReport } from "../../services/store/sqlite/file-report.ts";
+import { databaseError, type OpenDatabase } from "../../services/store/sqlite/driver.ts";
+import { type FileReport, readFileReport } from "../../services/store/sqlite/journal-reader.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 
 /**

@@ -1,5 +1,11 @@
-import { changeLimits, type ModelLimits, type StoredLimits } from "../../services/fleet/nats/stored.ts";
-import { type FleetSettings, readSettings, setUpFleet } from "../../services/fleet/nats/streams.ts";
+import {
+  changeLimits,
+  type FleetSettings,
+  type ModelLimits,
+  readSettings,
+  type StoredLimits,
+  setUpFleet,
+} from "../../services/fleet/nats/streams.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";

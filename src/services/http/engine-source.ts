@@ -1,5 +1,5 @@
-import { statePaths } from "../../machines/chart.ts";
 import { randomUUID } from "node:crypto";
+import { statePaths } from "../../machines/chart.ts";
 import { chartsAsJson } from "../../machines/chart-json.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";

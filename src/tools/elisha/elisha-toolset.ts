@@ -7,7 +7,7 @@ import type { ToolNames } from "../../services/text/notice-text.ts";
 import { type OwnText, own } from "../../services/text/own-text.ts";
 import { attentionSummary } from "../../services/text/request-text.ts";
 import { quoteError, whatResultLacks } from "../../services/text/result-text.ts";
-import { queueSummary } from "../../services/text/waiting-text.ts";
+import { queueSummary } from "../../services/text/task-state.ts";
 import { hasEnded, type Task, type TaskStatus } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
 import {

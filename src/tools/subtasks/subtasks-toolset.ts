@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ToolNames } from "../../services/text/notice-text.ts";
 import { own, quoteLine } from "../../services/text/own-text.ts";
 import { whatResultLacks } from "../../services/text/result-text.ts";
-import { queueSummary } from "../../services/text/waiting-text.ts";
+import { queueSummary } from "../../services/text/task-state.ts";
 import { hasEnded, shortDescription, type Task } from "../../task.ts";
 import { quoted, wholeNumber } from "../arguments.ts";
 import {
