@@ -35,616 +35,551 @@ export const outbox = createMachine({
     "delivery": {
       "description": "How the notices that are owed are delivered.",
       "initial": "idle",
+      "on": {
+        "PARENT_ANSWERED": {
+          "guard": "answersPrompt",
+          "description": "The parent's model begins to answer a message. It has read the prompt.",
+          "target": "#idle",
+          "actions": [
+            "enqueueActions",
+            "enqueueActions"
+          ]
+        }
+      },
       "states": {
         "idle": {
+          "id": "idle",
           "description": "Nothing is owed, and nothing is under way.",
           "always": [
             {
               "guard": "hasAdopted",
-              "target": "checking",
+              "target": "#checking",
               "description": "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
               "actions": "takeAdoptedPrompt"
             },
             {
               "guard": "wakesParent",
-              "target": "gathering",
+              "target": "#gathering",
               "description": "The parent is to be notified."
             },
             {
               "guard": "hasQueued",
-              "target": "holding",
+              "target": "#holding",
               "description": "A notice is owed."
             }
           ],
           "on": {
             "PARENT_NOT_FOUND": {
-              "target": "missing",
+              "target": "#missing",
               "description": "The host did not find the parent session."
             }
           }
         },
-        "holding": {
-          "description": "Notices are owed that do not wake the parent while other tasks of their batch run.",
-          "entry": [
-            "enqueueActions",
-            {
-              "type": "setDeadline",
-              "params": 15000
-            }
-          ],
-          "exit": "clearDeadline",
-          "always": [
-            {
-              "guard": "hasAdopted",
-              "target": "checking",
-              "description": "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
-              "actions": "takeAdoptedPrompt"
-            },
-            {
-              "guard": "wakesParent",
-              "target": "gathering",
-              "description": "The parent is to be notified."
-            },
-            {
-              "guard": "not hasQueued",
-              "target": "idle",
-              "description": "Nothing is owed any more.",
-              "actions": "startAfresh"
-            }
-          ],
-          "on": {
-            "NOTICE_DUE": {
-              "guard": "isNew",
-              "target": "holding",
-              "reenter": true,
-              "actions": "enqueue",
-              "description": "The parent is owed the notice of a run."
-            },
-            "WITHDRAW": {
-              "target": "holding",
-              "reenter": true,
-              "actions": "withdraw",
-              "description": "The parent gets the result of a run in another way, or its task is gone."
-            },
-            "BATCHES_CHECKED": {
-              "actions": "markEnded",
-              "description": "It is known which batches have no running task any more."
-            },
-            "TICK": {
-              "guard": "due",
-              "target": "holding",
-              "reenter": true,
-              "description": "Time has passed. The batches are checked again."
-            }
-          }
-        },
-        "gathering": {
-          "description": "Notices are owed. They wait until the parent can be sent a prompt.",
-          "always": [
-            {
-              "guard": "hasAdopted",
-              "target": "checking",
-              "description": "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
-              "actions": "takeAdoptedPrompt"
-            },
-            {
-              "guard": "not hasQueued",
-              "target": "idle",
-              "description": "Nothing is owed any more.",
-              "actions": "startAfresh"
-            },
-            {
-              "guard": "not wakesParent",
-              "target": "holding",
-              "description": "What was to wake the parent is not owed any more."
-            },
-            {
-              "guard": "in #open",
-              "target": "reading",
-              "description": "The parent can be sent a prompt."
-            }
-          ],
-          "on": {
-            "PARENT_NOT_FOUND": {
-              "target": "missing",
-              "description": "The host did not find the parent session."
-            }
-          }
-        },
-        "reading": {
-          "description": "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
-          "entry": [
-            "assign queuedBefore",
-            {
-              "type": "emitEffect"
-            }
-          ],
-          "on": {
-            "PARENT_ANSWERED": {
-              "guard": "answersPrompt",
-              "description": "The parent's model begins to answer a message. It has read the prompt.",
-              "target": "idle",
-              "actions": [
+        "waiting": {
+          "description": "Notices are owed, and nothing is under way.",
+          "initial": "holding",
+          "states": {
+            "holding": {
+              "id": "holding",
+              "description": "Notices are owed that do not wake the parent while other tasks of their batch run.",
+              "entry": [
                 "enqueueActions",
-                "enqueueActions"
-              ]
+                {
+                  "type": "setDeadline",
+                  "params": 15000
+                }
+              ],
+              "exit": "clearDeadline",
+              "always": [
+                {
+                  "guard": "hasAdopted",
+                  "target": "#checking",
+                  "description": "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
+                  "actions": "takeAdoptedPrompt"
+                },
+                {
+                  "guard": "wakesParent",
+                  "target": "#gathering",
+                  "description": "The parent is to be notified."
+                },
+                {
+                  "guard": "not hasQueued",
+                  "target": "#idle",
+                  "description": "Nothing is owed any more.",
+                  "actions": "startAfresh"
+                }
+              ],
+              "on": {
+                "NOTICE_DUE": {
+                  "guard": "isNew",
+                  "target": "holding",
+                  "reenter": true,
+                  "actions": "enqueue",
+                  "description": "The parent is owed the notice of a run."
+                },
+                "WITHDRAW": {
+                  "target": "holding",
+                  "reenter": true,
+                  "actions": "withdraw",
+                  "description": "The parent gets the result of a run in another way, or its task is gone."
+                },
+                "BATCHES_CHECKED": {
+                  "actions": "markEnded",
+                  "description": "It is known which batches have no running task any more."
+                },
+                "TICK": {
+                  "guard": "due",
+                  "target": "holding",
+                  "reenter": true,
+                  "description": "Time has passed. The batches are checked again."
+                }
+              }
             },
+            "gathering": {
+              "id": "gathering",
+              "description": "Notices are owed. They wait until the parent can be sent a prompt.",
+              "always": [
+                {
+                  "guard": "hasAdopted",
+                  "target": "#checking",
+                  "description": "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
+                  "actions": "takeAdoptedPrompt"
+                },
+                {
+                  "guard": "not hasQueued",
+                  "target": "#idle",
+                  "description": "Nothing is owed any more.",
+                  "actions": "startAfresh"
+                },
+                {
+                  "guard": "not wakesParent",
+                  "target": "holding",
+                  "description": "What was to wake the parent is not owed any more."
+                },
+                {
+                  "guard": "in #open",
+                  "target": "#reading",
+                  "description": "The parent can be sent a prompt."
+                }
+              ],
+              "on": {
+                "PARENT_NOT_FOUND": {
+                  "target": "#missing",
+                  "description": "The host did not find the parent session."
+                }
+              }
+            }
+          }
+        },
+        "preparing": {
+          "description": "A prompt is prepared: what the parent is, and what it is to be told.",
+          "initial": "reading",
+          "states": {
+            "reading": {
+              "id": "reading",
+              "description": "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
+              "entry": [
+                "assign queuedBefore",
+                {
+                  "type": "emitEffect"
+                }
+              ],
+              "on": {
+                "PARENT_NOT_FOUND": {
+                  "target": "#missing",
+                  "description": "The host did not find the parent session."
+                },
+                "PARENT_READ": [
+                  {
+                    "guard": "isSetAside",
+                    "target": "#setAside",
+                    "description": "The parent's agent and model are known. A person has taken back messages of it, or archived it.",
+                    "actions": "enqueueActions"
+                  },
+                  {
+                    "guard": "hasPrompt and in #open",
+                    "target": "#sending",
+                    "description": "The parent's agent and model are known. The prompt is composed already.",
+                    "actions": "assign room, sender"
+                  },
+                  {
+                    "guard": "hasPrompt",
+                    "target": "#resending",
+                    "description": "The parent's agent and model are known. It can no longer be sent a prompt."
+                  },
+                  {
+                    "guard": "hasAdopted",
+                    "target": "#checking",
+                    "description": "The parent's agent and model are known. A prompt was taken over. It may have been sent and answered already: the host is asked first.",
+                    "actions": "takeAdoptedPrompt"
+                  },
+                  {
+                    "guard": "moreMayEnd",
+                    "target": "reading",
+                    "reenter": true,
+                    "description": "The parent's agent and model are known. Runs ended meanwhile, and others have not yet: they may be about to.",
+                    "actions": "assign readsAgain"
+                  },
+                  {
+                    "guard": "lacksRoom",
+                    "target": "reading",
+                    "reenter": true,
+                    "description": "The parent's agent and model are known. More came to be owed meanwhile: it is to be known how much its model has room for."
+                  },
+                  {
+                    "guard": "wakesParent and in #open",
+                    "target": "composing",
+                    "actions": "assign room, sender",
+                    "description": "The parent's agent and model are known."
+                  },
+                  {
+                    "target": "#gathering",
+                    "description": "The parent's agent and model are known. It can no longer be sent a prompt, or is owed nothing."
+                  }
+                ],
+                "READ_FAILED": {
+                  "target": "#backingOff",
+                  "actions": "assign attempts",
+                  "description": "The parent's agent and model could not be read."
+                }
+              }
+            },
+            "composing": {
+              "id": "composing",
+              "description": "The prompt is written for all notices that are owed: its text, counts and ids.",
+              "entry": {
+                "type": "emitEffect"
+              },
+              "on": {
+                "COMPOSE_FAILED": {
+                  "target": "#backingOff",
+                  "actions": "assign attempts",
+                  "description": "The prompt could not be composed."
+                },
+                "COMPOSED": {
+                  "target": "#sending",
+                  "actions": [
+                    {
+                      "type": "emitEffect"
+                    },
+                    "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt, queue"
+                  ],
+                  "description": "The prompt has its text and ids."
+                }
+              }
+            }
+          }
+        },
+        "delivering": {
+          "description": "The prompt is brought to the parent, until its model has read it.",
+          "initial": "sending",
+          "on": {
             "PARENT_NOT_FOUND": {
-              "target": "missing",
+              "target": "#missing",
               "description": "The host did not find the parent session."
+            }
+          },
+          "states": {
+            "sending": {
+              "id": "sending",
+              "description": "The prompt is on its way to the parent.",
+              "entry": [
+                "assign attempts",
+                "assign refusal",
+                "enqueueActions"
+              ],
+              "on": {
+                "PARENT_ERROR": {
+                  "description": "The host reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
+                  "actions": "assign refusal"
+                },
+                "PARENT_NOT_FOUND": {
+                  "target": "#missing",
+                  "actions": "assign refusal",
+                  "description": "The host did not find the parent session."
+                },
+                "SENT": {
+                  "guard": "isCurrentPrompt",
+                  "target": "awaiting",
+                  "actions": [
+                    "enqueueActions",
+                    "assign notFoundCount, sentAt"
+                  ],
+                  "description": "The host accepted the prompt."
+                },
+                "SEND_REFUSED": [
+                  {
+                    "guard": "isCurrentPrompt and retryable",
+                    "target": "backingOff",
+                    "description": "The host refused the prompt."
+                  },
+                  {
+                    "guard": "isCurrentPrompt and refusalsLeft",
+                    "target": "backingOff",
+                    "description": "The host refused the prompt. It is refused for good, perhaps because its agent no longer exists.",
+                    "actions": "assign refusals"
+                  },
+                  {
+                    "guard": "isCurrentPrompt",
+                    "target": "#idle",
+                    "description": "The host refused the prompt. It was refused too often: the person is notified.",
+                    "actions": "enqueueActions"
+                  }
+                ]
+              }
             },
-            "PARENT_READ": [
-              {
-                "guard": "isSetAside",
-                "target": "setAside",
-                "description": "The parent's agent and model are known. A person has taken back messages of it, or archived it.",
-                "actions": "enqueueActions"
+            "awaiting": {
+              "id": "awaiting",
+              "description": "The host accepted the prompt. The parent has not begun to answer it.",
+              "entry": {
+                "type": "setDeadline"
               },
-              {
-                "guard": "hasPrompt and in #open",
-                "target": "sending",
-                "description": "The parent's agent and model are known. The prompt is composed already.",
-                "actions": "assign room, sender"
+              "exit": "clearDeadline",
+              "on": {
+                "PARENT_ERROR": {
+                  "description": "The host reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
+                  "actions": "assign refusal"
+                },
+                "PARENT_IDLE": {
+                  "description": "The host reports that the parent is idle. It should have begun to answer: the host is asked after a moment.",
+                  "actions": {
+                    "type": "setDeadline",
+                    "params": 500
+                  }
+                },
+                "TICK": {
+                  "guard": "due",
+                  "target": "checking",
+                  "description": "Time has passed."
+                }
+              }
+            },
+            "checking": {
+              "id": "checking",
+              "description": "The host is asked whether the parent has begun to answer the prompt.",
+              "entry": [
+                "enqueueActions"
+              ],
+              "on": {
+                "PARENT_ERROR": {
+                  "description": "The host reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
+                  "actions": "assign refusal"
+                },
+                "CHECKED": [
+                  {
+                    "guard": "isCurrentPrompt and answered",
+                    "description": "The host says whether the parent has begun to answer the prompt. It has begun.",
+                    "target": "#idle",
+                    "actions": [
+                      "enqueueActions",
+                      "enqueueActions"
+                    ]
+                  },
+                  {
+                    "guard": "isCurrentPrompt and pending",
+                    "target": "awaiting",
+                    "description": "The host says whether the parent has begun to answer the prompt. It is about to begin.",
+                    "actions": [
+                      "assign attempts",
+                      "assign storedAt"
+                    ]
+                  },
+                  {
+                    "guard": "isCurrentPrompt and stopped",
+                    "target": "stopped",
+                    "description": "The host says whether the parent has begun to answer the prompt. A person stopped the turn that was to.",
+                    "actions": [
+                      "assign storedAt",
+                      "assign stoppedAt"
+                    ]
+                  },
+                  {
+                    "guard": "isCurrentPrompt and refused and refusalsLeft",
+                    "target": "resending",
+                    "description": "The host says whether the parent has begun to answer the prompt. It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
+                    "actions": "assign refusals"
+                  },
+                  {
+                    "guard": "isCurrentPrompt and refused",
+                    "target": "#idle",
+                    "description": "The host says whether the parent has begun to answer the prompt. It was refused too often: the person is notified.",
+                    "actions": "enqueueActions"
+                  },
+                  {
+                    "guard": "isCurrentPrompt",
+                    "target": "resending",
+                    "description": "The host says whether the parent has begun to answer the prompt. It has not: the prompt is sent again.",
+                    "actions": "assign refusals"
+                  }
+                ],
+                "CHECK_FAILED": {
+                  "guard": "isCurrentPrompt",
+                  "target": "awaiting",
+                  "description": "The host was asked, and did not answer. It is asked again after a pause.",
+                  "actions": "assign attempts"
+                }
+              }
+            },
+            "stopped": {
+              "id": "stopped",
+              "description": "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
+              "entry": [
+                "assign looks, nextDeadline",
+                "enqueueActions"
+              ],
+              "exit": "clearDeadline",
+              "always": {
+                "guard": "wakesSinceStop",
+                "target": "resending",
+                "description": "A later notice wakes the parent."
               },
+              "on": {
+                "NOTICE_DUE": {
+                  "guard": "isNew",
+                  "actions": [
+                    "enqueue",
+                    "enqueueActions"
+                  ],
+                  "description": "The parent is owed the notice of a run."
+                },
+                "BATCHES_CHECKED": {
+                  "actions": "markEnded",
+                  "description": "It is known which batches have no running task any more."
+                },
+                "PARENT_BUSY": {
+                  "target": "awaiting",
+                  "description": "The host reports that the parent is at work. A turn begins, in which the prompt is read."
+                },
+                "TICK": {
+                  "guard": "due",
+                  "target": "checking",
+                  "description": "Time has passed. It is looked at again."
+                }
+              }
+            },
+            "resending": {
+              "id": "resending",
+              "description": "The prompt is to be sent again. It waits until the parent can be sent one.",
+              "always": {
+                "guard": "in #open",
+                "target": "#reading",
+                "description": "The parent can be sent the prompt."
+              }
+            },
+            "backingOff": {
+              "id": "backingOff",
+              "description": "A call to the host failed. It is made again after a pause; a prompt keeps its ids.",
+              "entry": {
+                "type": "setDeadline"
+              },
+              "exit": "clearDeadline",
+              "on": {
+                "TICK": {
+                  "guard": "due",
+                  "target": "#reading",
+                  "description": "Time has passed."
+                }
+              }
+            }
+          }
+        },
+        "unreachable": {
+          "description": "The host does not find the parent. This may pass: nothing is sent, and nothing is removed.",
+          "initial": "missing",
+          "on": {
+            "PARENT_PRESENT": [
               {
                 "guard": "hasPrompt",
-                "target": "resending",
-                "description": "The parent's agent and model are known. It can no longer be sent a prompt."
+                "target": "#checking",
+                "description": "The parent launches a task: it exists, whatever closed its outbox. The prompt may have arrived already."
               },
               {
-                "guard": "hasAdopted",
-                "target": "checking",
-                "description": "The parent's agent and model are known. A prompt was taken over. It may have been sent and answered already: the host is asked first.",
-                "actions": "takeAdoptedPrompt"
-              },
-              {
-                "guard": "moreMayEnd",
-                "target": "reading",
-                "reenter": true,
-                "description": "The parent's agent and model are known. Runs ended meanwhile, and others have not yet: they may be about to.",
-                "actions": "assign readsAgain"
-              },
-              {
-                "guard": "lacksRoom",
-                "target": "reading",
-                "reenter": true,
-                "description": "The parent's agent and model are known. More came to be owed meanwhile: it is to be known how much its model has room for."
-              },
-              {
-                "guard": "wakesParent and in #open",
-                "target": "composing",
-                "actions": "assign room, sender",
-                "description": "The parent's agent and model are known."
-              },
-              {
-                "target": "gathering",
-                "description": "The parent's agent and model are known. It can no longer be sent a prompt, or is owed nothing."
+                "target": "#gathering",
+                "description": "The parent launches a task: it exists, whatever closed its outbox."
               }
-            ],
-            "READ_FAILED": {
-              "target": "backingOff",
-              "actions": "assign attempts",
-              "description": "The parent's agent and model could not be read."
+            ]
+          },
+          "states": {
+            "missing": {
+              "id": "missing",
+              "description": "The host does not find the parent. This may pass: nothing is sent, and nothing is removed.",
+              "entry": [
+                "assign notFoundCount",
+                {
+                  "type": "setDeadline"
+                }
+              ],
+              "exit": "clearDeadline",
+              "on": {
+                "TICK": {
+                  "guard": "due",
+                  "target": "searching",
+                  "description": "Time has passed."
+                }
+              }
+            },
+            "searching": {
+              "id": "searching",
+              "description": "The host is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
+              "entry": [
+                {
+                  "type": "emitEffect"
+                }
+              ],
+              "on": {
+                "PARENT_FOUND": [
+                  {
+                    "guard": "hasPrompt",
+                    "target": "#checking",
+                    "description": "The search found the parent session. The prompt may have arrived already."
+                  },
+                  {
+                    "target": "#gathering",
+                    "description": "The search found the parent session."
+                  }
+                ],
+                "SEARCH_FAILED": {
+                  "target": "missing",
+                  "description": "The host did not answer the search."
+                }
+              }
             }
           }
         },
         "setAside": {
+          "id": "setAside",
           "description": "A person has taken back messages of the parent, which any prompt would delete for good, or has archived it. Nothing is sent until a person uses it again.",
           "entry": "assign looks, nextDeadline",
           "exit": "clearDeadline",
           "always": {
             "guard": "not hasPrompt and not hasQueued",
-            "target": "idle",
+            "target": "#idle",
             "description": "Nothing is owed any more.",
             "actions": "startAfresh"
           },
           "on": {
-            "PARENT_ANSWERED": {
-              "guard": "answersPrompt",
-              "description": "The parent's model begins to answer a message. It has read the prompt.",
-              "target": "idle",
-              "actions": [
-                "enqueueActions",
-                "enqueueActions"
-              ]
-            },
             "PARENT_NOT_FOUND": {
-              "target": "missing",
+              "target": "#missing",
               "description": "The host did not find the parent session."
             },
             "PARENT_CHANGED": {
-              "target": "reading",
+              "target": "#reading",
               "description": "The host reports that the parent has changed: it may be in use again. A person may be using it again."
             },
             "PARENT_STORED": {
               "guard": "not isCurrentPrompt",
-              "target": "reading",
+              "target": "#reading",
               "description": "The host has stored a user message in the parent. A person writes to it."
             },
             "TICK": {
               "guard": "due",
-              "target": "reading",
+              "target": "#reading",
               "description": "Time has passed. It is looked at again."
-            }
-          }
-        },
-        "composing": {
-          "description": "The prompt is written for all notices that are owed: its text, counts and ids.",
-          "entry": {
-            "type": "emitEffect"
-          },
-          "on": {
-            "COMPOSE_FAILED": {
-              "target": "backingOff",
-              "actions": "assign attempts",
-              "description": "The prompt could not be composed."
-            },
-            "COMPOSED": {
-              "target": "sending",
-              "actions": [
-                {
-                  "type": "emitEffect"
-                },
-                "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt, queue"
-              ],
-              "description": "The prompt has its text and ids."
-            }
-          }
-        },
-        "sending": {
-          "description": "The prompt is on its way to the parent.",
-          "entry": [
-            "assign attempts",
-            "assign refusal",
-            "enqueueActions"
-          ],
-          "on": {
-            "PARENT_ANSWERED": {
-              "guard": "answersPrompt",
-              "description": "The parent's model begins to answer a message. It has read the prompt.",
-              "target": "idle",
-              "actions": [
-                "enqueueActions",
-                "enqueueActions"
-              ]
-            },
-            "PARENT_ERROR": {
-              "description": "The host reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
-              "actions": "assign refusal"
-            },
-            "PARENT_NOT_FOUND": {
-              "target": "missing",
-              "actions": "assign refusal",
-              "description": "The host did not find the parent session."
-            },
-            "SENT": {
-              "guard": "isCurrentPrompt",
-              "target": "awaiting",
-              "actions": [
-                "enqueueActions",
-                "assign notFoundCount, sentAt"
-              ],
-              "description": "The host accepted the prompt."
-            },
-            "SEND_REFUSED": [
-              {
-                "guard": "isCurrentPrompt and retryable",
-                "target": "backingOff",
-                "description": "The host refused the prompt."
-              },
-              {
-                "guard": "isCurrentPrompt and refusalsLeft",
-                "target": "backingOff",
-                "description": "The host refused the prompt. It is refused for good, perhaps because its agent no longer exists.",
-                "actions": "assign refusals"
-              },
-              {
-                "guard": "isCurrentPrompt",
-                "target": "idle",
-                "description": "The host refused the prompt. It was refused too often: the person is notified.",
-                "actions": "enqueueActions"
-              }
-            ]
-          }
-        },
-        "awaiting": {
-          "description": "The host accepted the prompt. The parent has not begun to answer it.",
-          "entry": {
-            "type": "setDeadline"
-          },
-          "exit": "clearDeadline",
-          "on": {
-            "PARENT_ANSWERED": {
-              "guard": "answersPrompt",
-              "description": "The parent's model begins to answer a message. It has read the prompt.",
-              "target": "idle",
-              "actions": [
-                "enqueueActions",
-                "enqueueActions"
-              ]
-            },
-            "PARENT_NOT_FOUND": {
-              "target": "missing",
-              "description": "The host did not find the parent session."
-            },
-            "PARENT_ERROR": {
-              "description": "The host reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
-              "actions": "assign refusal"
-            },
-            "PARENT_IDLE": {
-              "description": "The host reports that the parent is idle. It should have begun to answer: the host is asked after a moment.",
-              "actions": {
-                "type": "setDeadline",
-                "params": 500
-              }
-            },
-            "TICK": {
-              "guard": "due",
-              "target": "checking",
-              "description": "Time has passed."
-            }
-          }
-        },
-        "checking": {
-          "description": "The host is asked whether the parent has begun to answer the prompt.",
-          "entry": [
-            "enqueueActions"
-          ],
-          "on": {
-            "PARENT_ANSWERED": {
-              "guard": "answersPrompt",
-              "description": "The parent's model begins to answer a message. It has read the prompt.",
-              "target": "idle",
-              "actions": [
-                "enqueueActions",
-                "enqueueActions"
-              ]
-            },
-            "PARENT_NOT_FOUND": {
-              "target": "missing",
-              "description": "The host did not find the parent session."
-            },
-            "PARENT_ERROR": {
-              "description": "The host reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
-              "actions": "assign refusal"
-            },
-            "CHECKED": [
-              {
-                "guard": "isCurrentPrompt and answered",
-                "description": "The host says whether the parent has begun to answer the prompt. It has begun.",
-                "target": "idle",
-                "actions": [
-                  "enqueueActions",
-                  "enqueueActions"
-                ]
-              },
-              {
-                "guard": "isCurrentPrompt and pending",
-                "target": "awaiting",
-                "description": "The host says whether the parent has begun to answer the prompt. It is about to begin.",
-                "actions": [
-                  "assign attempts",
-                  "assign storedAt"
-                ]
-              },
-              {
-                "guard": "isCurrentPrompt and stopped",
-                "target": "stopped",
-                "description": "The host says whether the parent has begun to answer the prompt. A person stopped the turn that was to.",
-                "actions": [
-                  "assign storedAt",
-                  "assign stoppedAt"
-                ]
-              },
-              {
-                "guard": "isCurrentPrompt and refused and refusalsLeft",
-                "target": "resending",
-                "description": "The host says whether the parent has begun to answer the prompt. It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
-                "actions": "assign refusals"
-              },
-              {
-                "guard": "isCurrentPrompt and refused",
-                "target": "idle",
-                "description": "The host says whether the parent has begun to answer the prompt. It was refused too often: the person is notified.",
-                "actions": "enqueueActions"
-              },
-              {
-                "guard": "isCurrentPrompt",
-                "target": "resending",
-                "description": "The host says whether the parent has begun to answer the prompt. It has not: the prompt is sent again.",
-                "actions": "assign refusals"
-              }
-            ],
-            "CHECK_FAILED": {
-              "guard": "isCurrentPrompt",
-              "target": "awaiting",
-              "description": "The host was asked, and did not answer. It is asked again after a pause.",
-              "actions": "assign attempts"
-            }
-          }
-        },
-        "stopped": {
-          "description": "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
-          "entry": [
-            "assign looks, nextDeadline",
-            "enqueueActions"
-          ],
-          "exit": "clearDeadline",
-          "always": {
-            "guard": "wakesSinceStop",
-            "target": "resending",
-            "description": "A later notice wakes the parent."
-          },
-          "on": {
-            "PARENT_ANSWERED": {
-              "guard": "answersPrompt",
-              "description": "The parent's model begins to answer a message. It has read the prompt.",
-              "target": "idle",
-              "actions": [
-                "enqueueActions",
-                "enqueueActions"
-              ]
-            },
-            "PARENT_NOT_FOUND": {
-              "target": "missing",
-              "description": "The host did not find the parent session."
-            },
-            "NOTICE_DUE": {
-              "guard": "isNew",
-              "actions": [
-                "enqueue",
-                "enqueueActions"
-              ],
-              "description": "The parent is owed the notice of a run."
-            },
-            "BATCHES_CHECKED": {
-              "actions": "markEnded",
-              "description": "It is known which batches have no running task any more."
-            },
-            "PARENT_BUSY": {
-              "target": "awaiting",
-              "description": "The host reports that the parent is at work. A turn begins, in which the prompt is read."
-            },
-            "TICK": {
-              "guard": "due",
-              "target": "checking",
-              "description": "Time has passed. It is looked at again."
-            }
-          }
-        },
-        "resending": {
-          "description": "The prompt is to be sent again. It waits until the parent can be sent one.",
-          "always": {
-            "guard": "in #open",
-            "target": "reading",
-            "description": "The parent can be sent the prompt."
-          },
-          "on": {
-            "PARENT_ANSWERED": {
-              "guard": "answersPrompt",
-              "description": "The parent's model begins to answer a message. It has read the prompt.",
-              "target": "idle",
-              "actions": [
-                "enqueueActions",
-                "enqueueActions"
-              ]
-            },
-            "PARENT_NOT_FOUND": {
-              "target": "missing",
-              "description": "The host did not find the parent session."
-            }
-          }
-        },
-        "backingOff": {
-          "description": "A call to the host failed. It is made again after a pause; a prompt keeps its ids.",
-          "entry": {
-            "type": "setDeadline"
-          },
-          "exit": "clearDeadline",
-          "on": {
-            "PARENT_ANSWERED": {
-              "guard": "answersPrompt",
-              "description": "The parent's model begins to answer a message. It has read the prompt.",
-              "target": "idle",
-              "actions": [
-                "enqueueActions",
-                "enqueueActions"
-              ]
-            },
-            "PARENT_NOT_FOUND": {
-              "target": "missing",
-              "description": "The host did not find the parent session."
-            },
-            "TICK": {
-              "guard": "due",
-              "target": "reading",
-              "description": "Time has passed."
-            }
-          }
-        },
-        "missing": {
-          "description": "The host does not find the parent. This may pass: nothing is sent, and nothing is removed.",
-          "entry": [
-            "assign notFoundCount",
-            {
-              "type": "setDeadline"
-            }
-          ],
-          "exit": "clearDeadline",
-          "on": {
-            "PARENT_ANSWERED": {
-              "guard": "answersPrompt",
-              "description": "The parent's model begins to answer a message. It has read the prompt.",
-              "target": "idle",
-              "actions": [
-                "enqueueActions",
-                "enqueueActions"
-              ]
-            },
-            "PARENT_PRESENT": [
-              {
-                "guard": "hasPrompt",
-                "target": "checking",
-                "description": "The parent launches a task: it exists, whatever closed its outbox. The prompt may have arrived already."
-              },
-              {
-                "target": "gathering",
-                "description": "The parent launches a task: it exists, whatever closed its outbox."
-              }
-            ],
-            "TICK": {
-              "guard": "due",
-              "target": "searching",
-              "description": "Time has passed."
-            }
-          }
-        },
-        "searching": {
-          "description": "The host is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
-          "entry": [
-            {
-              "type": "emitEffect"
-            }
-          ],
-          "on": {
-            "PARENT_ANSWERED": {
-              "guard": "answersPrompt",
-              "description": "The parent's model begins to answer a message. It has read the prompt.",
-              "target": "idle",
-              "actions": [
-                "enqueueActions",
-                "enqueueActions"
-              ]
-            },
-            "PARENT_PRESENT": [
-              {
-                "guard": "hasPrompt",
-                "target": "checking",
-                "description": "The parent launches a task: it exists, whatever closed its outbox. The prompt may have arrived already."
-              },
-              {
-                "target": "gathering",
-                "description": "The parent launches a task: it exists, whatever closed its outbox."
-              }
-            ],
-            "PARENT_FOUND": [
-              {
-                "guard": "hasPrompt",
-                "target": "checking",
-                "description": "The search found the parent session. The prompt may have arrived already."
-              },
-              {
-                "target": "gathering",
-                "description": "The search found the parent session."
-              }
-            ],
-            "SEARCH_FAILED": {
-              "target": "missing",
-              "description": "The host did not answer the search."
             }
           }
         },
         "closed": {
+          "id": "closed",
           "description": "The parent session was deleted, or stopped for good. Notices can no longer be delivered.",
           "entry": "enqueueActions",
           "on": {
@@ -663,7 +598,7 @@ export const outbox = createMachine({
               ]
             },
             "PARENT_PRESENT": {
-              "target": "idle",
+              "target": "#idle",
               "description": "The parent launches a task: it exists, whatever closed its outbox."
             }
           }

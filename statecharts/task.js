@@ -185,8 +185,8 @@ export const task = createMachine({
         },
         "ADOPTED": [
           {
-            "guard": "live and in #gating or hasSchema and in #verifying or in #recovering",
-            "target": ".recovering",
+            "guard": "live and in #gating or hasSchema and in #asking",
+            "target": "#recovering",
             "description": "The process that supervised the task has ended, and this one takes over. It ended while an answer was checked, which may be the cause.",
             "actions": [
               "assign",
@@ -195,16 +195,11 @@ export const task = createMachine({
           },
           {
             "guard": "live",
-            "target": ".recovering",
+            "target": "#recovering",
             "actions": "assign",
             "description": "The process that supervised the task has ended, and this one takes over."
           }
         ],
-        "HOST_RETRYING": {
-          "guard": "live and notStopping and not in #changingModel and not in #queued and not in #fleet",
-          "description": "The host reports that the provider refused a request for now, and when it makes the request again. Where the child is not known to be at work, this is only noted. Of a model that is left, it is not.",
-          "actions": "recordRetry"
-        },
         "HOST_ANSWERING": {
           "guard": "live and hasRetry",
           "description": "The host reports that the provider answers the child's request. It did not refuse the request again.",
@@ -293,7 +288,7 @@ export const task = createMachine({
           ],
           "on": {
             "SLOT_GRANTED": {
-              "target": "sending",
+              "target": "prompting",
               "actions": "assign queuedUntil",
               "description": "The run has a slot: it may be worked on."
             },
@@ -314,113 +309,130 @@ export const task = createMachine({
             }
           }
         },
-        "sending": {
-          "description": "The prompt is on its way to the host.",
-          "meta": {
-            "waitsFor": "acceptance"
-          },
-          "entry": [
-            "beginWait",
-            "assign sendAttempts, endedInChecks, hostError, idleHinted, missingSince, nextDeadline",
-            {
-              "type": "emitEffect"
-            }
-          ],
+        "prompting": {
+          "description": "The prompt is brought to the host: again, where the host does not take it.",
+          "initial": "sending",
           "on": {
-            "PROMPT_ACCEPTED": [
-              {
-                "guard": "idleHinted",
-                "target": "verifying",
-                "description": "The host accepted the prompt. It reported idle or an error before that."
+            "HOST_RETRYING": {
+              "description": "The host reports that the provider refused a request for now, and when it makes the request again. This is noted: the prompt may have arrived.",
+              "actions": "recordRetry"
+            }
+          },
+          "states": {
+            "sending": {
+              "id": "sending",
+              "description": "The prompt is on its way to the host.",
+              "meta": {
+                "waitsFor": "acceptance"
               },
-              {
-                "guard": "isRefusedForNow",
-                "target": "retrying",
-                "description": "The host accepted the prompt. The provider refuses for now."
-              },
-              {
-                "target": "working",
-                "description": "The host accepted the prompt."
-              }
-            ],
-            "PROMPT_REFUSED": [
-              {
-                "guard": "retryable and sendAttemptsLeft",
-                "target": "backingOff",
-                "description": "The host refused the prompt."
-              },
-              {
-                "target": "#idle",
-                "description": "The host refused the prompt. The run is given up, and whatever still works on it is stopped.",
-                "actions": [
-                  "recordEnd",
+              "entry": [
+                "beginWait",
+                "assign sendAttempts, endedInChecks, hostError, idleHinted, missingSince, nextDeadline",
+                {
+                  "type": "emitEffect"
+                }
+              ],
+              "on": {
+                "PROMPT_ACCEPTED": [
                   {
-                    "type": "recordError"
+                    "guard": "idleHinted",
+                    "target": "#verifying",
+                    "description": "The host accepted the prompt. It reported idle or an error before that."
                   },
                   {
-                    "type": "emitEffect"
+                    "guard": "isRefusedForNow",
+                    "target": "#retrying",
+                    "description": "The host accepted the prompt. The provider refuses for now."
                   },
-                  "raise RUN_ENDED (error)"
-                ]
+                  {
+                    "target": "#working",
+                    "description": "The host accepted the prompt."
+                  }
+                ],
+                "PROMPT_REFUSED": [
+                  {
+                    "guard": "retryable and sendAttemptsLeft",
+                    "target": "backingOff",
+                    "description": "The host refused the prompt."
+                  },
+                  {
+                    "target": "#idle",
+                    "description": "The host refused the prompt. The run is given up, and whatever still works on it is stopped.",
+                    "actions": [
+                      "recordEnd",
+                      {
+                        "type": "recordError"
+                      },
+                      {
+                        "type": "emitEffect"
+                      },
+                      "raise RUN_ENDED (error)"
+                    ]
+                  }
+                ],
+                "SESSION_NOT_FOUND": {
+                  "target": "#missing",
+                  "actions": "recordNotFound",
+                  "description": "The prompt was sent, and the host did not find the child session."
+                },
+                "HOST_IDLE": {
+                  "description": "The host reports that the child session is idle. The host is asked once it has accepted the prompt.",
+                  "actions": "recordIdleHint"
+                },
+                "HOST_ERROR": {
+                  "description": "The host reports an error in the child session. The host is asked once it has accepted the prompt.",
+                  "actions": "recordIdleHint"
+                }
               }
-            ],
-            "SESSION_NOT_FOUND": {
-              "target": "missing",
-              "actions": "recordNotFound",
-              "description": "The prompt was sent, and the host did not find the child session."
             },
-            "HOST_IDLE": {
-              "description": "The host reports that the child session is idle. The host is asked once it has accepted the prompt.",
-              "actions": "recordIdleHint"
-            },
-            "HOST_ERROR": {
-              "description": "The host reports an error in the child session. The host is asked once it has accepted the prompt.",
-              "actions": "recordIdleHint"
-            }
-          }
-        },
-        "backingOff": {
-          "description": "The prompt was refused or not answered, or a fault of the host interrupted the run. It is sent again, with the same ids, after a pause.",
-          "meta": {
-            "waitsFor": "retry"
-          },
-          "entry": [
-            "beginWait",
-            {
-              "type": "setDeadline"
-            }
-          ],
-          "on": {
-            "TICK": {
-              "guard": "due",
-              "target": "sending",
-              "description": "Time has passed."
-            },
-            "HOST_IDLE": {
-              "target": "verifying",
-              "description": "The host reports that the child session is idle."
-            },
-            "HOST_ERROR": {
-              "guard": "wasSentSinceFault",
-              "target": "verifying",
-              "description": "The host reports an error in the child session. Right after a fault of the host, it is a consequence of that.",
-              "actions": "recordIdleHint"
+            "backingOff": {
+              "id": "backingOff",
+              "description": "The prompt was refused or not answered, or a fault of the host interrupted the run. It is sent again, with the same ids, after a pause.",
+              "meta": {
+                "waitsFor": "retry"
+              },
+              "entry": [
+                "beginWait",
+                {
+                  "type": "setDeadline"
+                }
+              ],
+              "on": {
+                "TICK": {
+                  "guard": "due",
+                  "target": "sending",
+                  "description": "Time has passed."
+                },
+                "HOST_IDLE": {
+                  "target": "#verifying",
+                  "description": "The host reports that the child session is idle."
+                },
+                "HOST_ERROR": {
+                  "guard": "wasSentSinceFault",
+                  "target": "#verifying",
+                  "description": "The host reports an error in the child session. Right after a fault of the host, it is a consequence of that.",
+                  "actions": "recordIdleHint"
+                }
+              }
             }
           }
         },
         "working": {
           "id": "working",
-          "tags": "working",
-          "description": "The child is at work.",
-          "meta": {
-            "waitsFor": "agent"
-          },
+          "description": "The host has the prompt, and the child works on it.",
+          "initial": "busy",
           "on": {
+            "HOST_RETRYING": {
+              "target": ".retrying",
+              "actions": "recordRetry",
+              "description": "The host reports that the provider refused a request for now, and when it makes the request again."
+            },
             "HOST_IDLE": {
-              "target": "verifying",
+              "target": "#verifying",
               "description": "The host reports that the child session is idle."
             },
             "HOST_ERROR": {
+              "target": ".busy",
               "description": "The host reports an error in the child session. Idle should follow; if it does not, the host is asked after a moment.",
               "actions": [
                 "recordIdleHint",
@@ -432,112 +444,126 @@ export const task = createMachine({
             },
             "TICK": {
               "guard": "due",
-              "target": "verifying",
+              "target": "#verifying",
               "description": "Time has passed."
-            },
-            "STEPS_WITHOUT_END": {
-              "description": "The child has taken several steps in a row without a tool call and without an end that the host knows: it asks the model again for ever. That turn is ended. If the host does not report it as idle then, it is asked after a moment.",
-              "actions": [
-                {
-                  "type": "setDeadline",
-                  "params": 1000
-                },
-                {
-                  "type": "emitEffect"
-                }
-              ]
-            },
-            "STEERING_STORED": {
-              "guard": "isOldestInstruction",
-              "target": "verifying",
-              "description": "The instruction is in the child's conversation. The child may have ended its turn just before: the host is asked."
-            },
-            "STEERING_REFUSED": {
-              "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
-              "actions": {
-                "type": "setDeadline"
-              }
-            },
-            "HOST_RETRYING": {
-              "target": "retrying",
-              "actions": "recordRetry",
-              "description": "The host reports that the provider refused a request for now, and when it makes the request again."
             }
-          }
-        },
-        "retrying": {
-          "id": "retrying",
-          "tags": [
-            "working",
-            "retrying"
-          ],
-          "description": "The provider refuses the child's requests for now: a rate limit, or too much load. The host tries again by itself.",
-          "meta": {
-            "waitsFor": "provider"
           },
-          "entry": "assign nextDeadline",
-          "on": {
-            "HOST_RETRYING": {
-              "target": "retrying",
-              "reenter": true,
-              "actions": "recordRetry",
-              "description": "The host reports that the provider refused a request for now, and when it makes the request again."
-            },
-            "HOST_BUSY": {
-              "target": "working",
-              "description": "The host reports that a model works in the child session. The host makes the request again."
-            },
-            "HOST_ANSWERING": {
-              "target": "working",
-              "actions": "forgetRetry",
-              "description": "The host reports that the provider answers the child's request."
-            },
-            "STEPS_WITHOUT_END": {
-              "description": "The child has taken several steps in a row without a tool call and without an end that the host knows: it asks the model again for ever. That turn is ended. If the host does not report it as idle then, it is asked after a moment.",
-              "actions": [
-                {
-                  "type": "setDeadline",
-                  "params": 1000
-                },
-                {
-                  "type": "emitEffect"
-                }
-              ]
-            },
-            "HOST_IDLE": {
-              "target": "verifying",
-              "description": "The host reports that the child session is idle."
-            },
-            "HOST_ERROR": {
-              "target": "working",
-              "description": "The host reports an error in the child session. Idle should follow; if it does not, the host is asked after a moment.",
-              "actions": [
-                "recordIdleHint",
-                {
-                  "type": "setDeadline",
-                  "params": 1000
-                }
-              ]
-            },
-            "TICK": [
-              {
-                "guard": "due and isRefusedTooLong",
-                "target": "changingModel",
-                "description": "Time has passed. Another model is asked.",
-                "actions": "recordRefusal"
+          "states": {
+            "busy": {
+              "id": "busy",
+              "tags": "working",
+              "description": "The child is at work.",
+              "meta": {
+                "waitsFor": "agent"
               },
-              {
-                "guard": "due",
-                "target": "verifying",
-                "description": "Time has passed."
+              "on": {
+                "STEPS_WITHOUT_END": {
+                  "description": "The child has taken several steps in a row without a tool call and without an end that the host knows: it asks the model again for ever. That turn is ended. If the host does not report it as idle then, it is asked after a moment.",
+                  "actions": [
+                    {
+                      "type": "setDeadline",
+                      "params": 1000
+                    },
+                    {
+                      "type": "emitEffect"
+                    }
+                  ]
+                },
+                "STEERING_STORED": {
+                  "guard": "isOldestInstruction",
+                  "target": "#verifying",
+                  "description": "The instruction is in the child's conversation. The child may have ended its turn just before: the host is asked."
+                },
+                "STEERING_REFUSED": {
+                  "guard": "isOldestInstruction and maySteerAgain",
+                  "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
+                  "actions": {
+                    "type": "setDeadline"
+                  }
+                }
               }
-            ],
-            "STEERING_REFUSED": {
-              "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
-              "actions": {
-                "type": "setDeadline"
+            },
+            "retrying": {
+              "id": "retrying",
+              "tags": [
+                "working",
+                "retrying"
+              ],
+              "description": "The provider refuses the child's requests for now: a rate limit, or too much load. The host tries again by itself.",
+              "meta": {
+                "waitsFor": "provider"
+              },
+              "entry": "assign nextDeadline",
+              "on": {
+                "HOST_BUSY": {
+                  "target": "busy",
+                  "description": "The host reports that a model works in the child session. The host makes the request again."
+                },
+                "HOST_ANSWERING": {
+                  "target": "busy",
+                  "actions": "forgetRetry",
+                  "description": "The host reports that the provider answers the child's request."
+                },
+                "STEPS_WITHOUT_END": {
+                  "description": "The child has taken several steps in a row without a tool call and without an end that the host knows: it asks the model again for ever. That turn is ended. If the host does not report it as idle then, it is asked after a moment.",
+                  "actions": [
+                    {
+                      "type": "setDeadline",
+                      "params": 1000
+                    },
+                    {
+                      "type": "emitEffect"
+                    }
+                  ]
+                },
+                "TICK": {
+                  "guard": "due and isRefusedTooLong",
+                  "target": "#changingModel",
+                  "description": "Time has passed. Another model is asked.",
+                  "actions": "recordRefusal"
+                },
+                "STEERING_REFUSED": {
+                  "guard": "isOldestInstruction and maySteerAgain",
+                  "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
+                  "actions": {
+                    "type": "setDeadline"
+                  }
+                }
+              }
+            },
+            "awaitingTasks": {
+              "id": "awaitingTasks",
+              "tags": "awaitingTasks",
+              "description": "The child's turn has ended. It waits for tasks that it launched, and holds no slot.",
+              "meta": {
+                "waitsFor": "tasks"
+              },
+              "entry": [
+                "beginWait",
+                "assign nextDeadline"
+              ],
+              "on": {
+                "OWN_TASK_ENDED": {
+                  "target": "busy",
+                  "description": "A run of a task that the child launched has ended. Its result is on the way to the child."
+                },
+                "STEERING_STORED": {
+                  "guard": "isOldestInstruction",
+                  "target": "#verifying",
+                  "description": "The instruction is in the child's conversation. The child has not seen it: the host is asked, and then the child is woken."
+                },
+                "STEERING_REFUSED": {
+                  "target": "busy",
+                  "guard": "isOldestInstruction and maySteerAgain",
+                  "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
+                  "actions": {
+                    "type": "setDeadline"
+                  }
+                },
+                "HOST_BUSY": {
+                  "target": "busy",
+                  "description": "The host reports that a model works in the child session."
+                }
               }
             }
           }
@@ -626,357 +652,607 @@ export const task = createMachine({
             }
           }
         },
-        "awaitingTasks": {
-          "id": "awaitingTasks",
-          "tags": "awaitingTasks",
-          "description": "The child's turn has ended. It waits for tasks that it launched, and holds no slot.",
-          "meta": {
-            "waitsFor": "tasks"
-          },
-          "entry": [
-            "beginWait",
-            "assign nextDeadline"
-          ],
+        "checking": {
+          "description": "The host is asked what became of the run. Its answer, and the gate's command, decide.",
+          "initial": "asking",
           "on": {
-            "OWN_TASK_ENDED": {
-              "target": "working",
-              "description": "A run of a task that the child launched has ended. Its result is on the way to the child."
-            },
-            "STEERING_STORED": {
-              "guard": "isOldestInstruction",
-              "target": "verifying",
-              "description": "The instruction is in the child's conversation. The child has not seen it: the host is asked, and then the child is woken."
-            },
-            "STEERING_REFUSED": {
-              "target": "working",
-              "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
-              "actions": {
-                "type": "setDeadline"
+            "HOST_RETRYING": {
+              "description": "The host reports that the provider refused a request for now, and when it makes the request again. This is noted: the answer shows where the run is.",
+              "actions": "recordRetry"
+            }
+          },
+          "states": {
+            "asking": {
+              "id": "asking",
+              "description": "The question is on its way. Only the answer to the newest one counts.",
+              "initial": "verifying",
+              "on": {
+                "CHECKED_BUSY": [
+                  {
+                    "guard": "isCurrentCheck and isRefusedForNow",
+                    "target": "#retrying",
+                    "description": "The check shows that the child is at work. The provider refuses for now.",
+                    "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                  },
+                  {
+                    "guard": "isCurrentCheck",
+                    "target": "#working",
+                    "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
+                    "description": "The check shows that the child is at work."
+                  }
+                ],
+                "CHECKED_AWAITING_TASKS": {
+                  "guard": "isCurrentCheck",
+                  "target": "#awaitingTasks",
+                  "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
+                  "description": "The check shows that the child's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
+                },
+                "CHECK_FAILED": {
+                  "guard": "isCurrentCheck",
+                  "target": "#idle",
+                  "description": "The host was asked, and did not answer. The run is given up, and whatever still works on it is stopped.",
+                  "actions": [
+                    "recordEnd",
+                    {
+                      "type": "recordError"
+                    },
+                    {
+                      "type": "emitEffect"
+                    },
+                    "raise RUN_ENDED (error)"
+                  ]
+                }
+              },
+              "states": {
+                "verifying": {
+                  "id": "verifying",
+                  "description": "The child seems to have finished. Idle is a hint, not a fact: the host is asked about the run.",
+                  "meta": {
+                    "waitsFor": "check"
+                  },
+                  "entry": [
+                    "beginWait",
+                    "enqueueActions"
+                  ],
+                  "on": {
+                    "HOST_IDLE": {
+                      "target": "verifying",
+                      "reenter": true,
+                      "description": "The host reports that the child session is idle. The host is asked anew."
+                    },
+                    "HOST_ERROR": {
+                      "target": "verifying",
+                      "reenter": true,
+                      "description": "The host reports an error in the child session. The host is asked anew.",
+                      "actions": "recordIdleHint"
+                    },
+                    "STEERING_STORED": {
+                      "guard": "isOldestInstruction",
+                      "target": "verifying",
+                      "reenter": true,
+                      "description": "The instruction is in the child's conversation. The host is asked anew."
+                    },
+                    "CHECKED_ANSWERED": [
+                      {
+                        "guard": "isCurrentCheck and isSteered",
+                        "target": "#working",
+                        "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
+                        "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                      },
+                      {
+                        "guard": "isCurrentCheck and isMisfit and mayRepair",
+                        "target": "#sending",
+                        "description": "The check shows that the run is answered. The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
+                        "actions": [
+                          "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
+                          "assign"
+                        ]
+                      },
+                      {
+                        "guard": "isCurrentCheck and isMisfit",
+                        "target": "#idle",
+                        "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
+                        "actions": [
+                          "recordEnd",
+                          "assign",
+                          "recordAnswer",
+                          "raise RUN_ENDED (error)"
+                        ]
+                      },
+                      {
+                        "guard": "isCurrentCheck and hasGate",
+                        "target": "#gating",
+                        "description": "The check shows that the run is answered. The answer must pass the gate."
+                      },
+                      {
+                        "guard": "isCurrentCheck",
+                        "target": "#idle",
+                        "actions": [
+                          "recordEnd",
+                          "recordAnswer",
+                          "raise RUN_ENDED (completed)"
+                        ],
+                        "description": "The check shows that the run is answered."
+                      }
+                    ],
+                    "CHECKED_FAILED": [
+                      {
+                        "guard": "isCurrentCheck and isRefused",
+                        "target": "#changingModel",
+                        "description": "The check shows that the run failed. Another model is asked.",
+                        "actions": "recordRefusal"
+                      },
+                      {
+                        "guard": "isCurrentCheck",
+                        "target": "#idle",
+                        "actions": [
+                          "recordLastRefusal",
+                          "recordSaid",
+                          "recordEnd",
+                          {
+                            "type": "recordError"
+                          },
+                          "raise RUN_ENDED (error)"
+                        ],
+                        "description": "The check shows that the run failed."
+                      }
+                    ],
+                    "CHECKED_HOST_FAULT": [
+                      {
+                        "guard": "isCurrentCheck and mayBeInterrupted",
+                        "target": "#backingOff",
+                        "description": "The check shows that a fault of the host itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
+                        "actions": [
+                          "countInterruption",
+                          "assign sendAttempts, abortedAt"
+                        ]
+                      },
+                      {
+                        "guard": "isCurrentCheck",
+                        "target": "#idle",
+                        "description": "The check shows that a fault of the host itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
+                        "actions": [
+                          "recordEnd",
+                          {
+                            "type": "recordError"
+                          },
+                          {
+                            "type": "emitEffect"
+                          },
+                          "raise RUN_ENDED (error)"
+                        ]
+                      }
+                    ],
+                    "CHECKED_ABORTED": {
+                      "guard": "isCurrentCheck",
+                      "target": "#aborted",
+                      "description": "The check shows that the run was aborted."
+                    },
+                    "CHECKED_NOT_FOUND": {
+                      "guard": "isCurrentCheck",
+                      "target": "#missing",
+                      "actions": "recordNotFound",
+                      "description": "The host was asked, and did not find the child session."
+                    },
+                    "CHECKED_UNANSWERED": [
+                      {
+                        "guard": "isCurrentCheck and sendAttemptsLeft",
+                        "target": "#backingOff",
+                        "description": "The check shows that the run has no answer, and that no model works on it. The prompt is sent again.",
+                        "actions": "assign failedChecks"
+                      },
+                      {
+                        "guard": "isCurrentCheck",
+                        "target": "#idle",
+                        "description": "The check shows that the run has no answer, and that no model works on it. The run is given up, and whatever still works on it is stopped.",
+                        "actions": [
+                          "recordEnd",
+                          {
+                            "type": "recordError"
+                          },
+                          {
+                            "type": "emitEffect"
+                          },
+                          "raise RUN_ENDED (error)"
+                        ]
+                      }
+                    ],
+                    "CHECKED_UNSEEN": [
+                      {
+                        "guard": "isCurrentCheck and sendAttemptsLeft",
+                        "target": "#sending",
+                        "description": "The check shows that the run was answered before its model saw the newest instruction. The instruction is sent again, which wakes the child.",
+                        "actions": "assign failedChecks"
+                      },
+                      {
+                        "guard": "isCurrentCheck",
+                        "target": "#idle",
+                        "description": "The check shows that the run was answered before its model saw the newest instruction. The run is given up, and whatever still works on it is stopped.",
+                        "actions": [
+                          "recordEnd",
+                          {
+                            "type": "recordError"
+                          },
+                          {
+                            "type": "emitEffect"
+                          },
+                          "raise RUN_ENDED (error)"
+                        ]
+                      }
+                    ],
+                    "CHECK_FAILED": {
+                      "guard": "isCurrentCheck and failedChecksLeft",
+                      "target": "#working",
+                      "description": "The host was asked, and did not answer. It is asked again after a pause.",
+                      "actions": [
+                        "assign failedChecks",
+                        {
+                          "type": "setDeadline",
+                          "params": 5000
+                        }
+                      ]
+                    }
+                  }
+                },
+                "recovering": {
+                  "id": "recovering",
+                  "description": "The process that supervised the run has ended. The host is asked what became of the run.",
+                  "meta": {
+                    "waitsFor": "recovery"
+                  },
+                  "entry": "enqueueActions",
+                  "on": {
+                    "TICK": {
+                      "guard": "due",
+                      "target": "recovering",
+                      "reenter": true,
+                      "description": "Time has passed."
+                    },
+                    "CHECKED_ANSWERED": [
+                      {
+                        "guard": "isCurrentCheck and mayNotCheck and not isSteered",
+                        "target": "#idle",
+                        "description": "The check shows that the run is answered. OpenCode ended three times while the answer was checked, which is not begun again. The answer is kept.",
+                        "actions": [
+                          "recordEnd",
+                          {
+                            "type": "recordError"
+                          },
+                          "recordAnswer",
+                          "raise RUN_ENDED (error)"
+                        ]
+                      },
+                      {
+                        "guard": "isCurrentCheck and isSteered",
+                        "target": "#working",
+                        "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
+                        "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                      },
+                      {
+                        "guard": "isCurrentCheck and isMisfit and mayRepair",
+                        "target": "#sending",
+                        "description": "The check shows that the run is answered. The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
+                        "actions": [
+                          "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
+                          "assign"
+                        ]
+                      },
+                      {
+                        "guard": "isCurrentCheck and isMisfit",
+                        "target": "#idle",
+                        "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
+                        "actions": [
+                          "recordEnd",
+                          "assign",
+                          "recordAnswer",
+                          "raise RUN_ENDED (error)"
+                        ]
+                      },
+                      {
+                        "guard": "isCurrentCheck and hasGate",
+                        "target": "#gating",
+                        "description": "The check shows that the run is answered. The answer must pass the gate."
+                      },
+                      {
+                        "guard": "isCurrentCheck",
+                        "target": "#idle",
+                        "actions": [
+                          "recordEnd",
+                          "recordAnswer",
+                          "raise RUN_ENDED (completed)"
+                        ],
+                        "description": "The check shows that the run is answered."
+                      }
+                    ],
+                    "CHECKED_FAILED": [
+                      {
+                        "guard": "isCurrentCheck and isRefused and isToContinue",
+                        "target": "#changingModel",
+                        "description": "The check shows that the run failed. Another model is asked, however often the run was interrupted: this is not what interrupted it.",
+                        "actions": "recordRefusal"
+                      },
+                      {
+                        "guard": "isCurrentCheck",
+                        "target": "#idle",
+                        "actions": [
+                          "recordLastRefusal",
+                          "recordSaid",
+                          "recordEnd",
+                          {
+                            "type": "recordError"
+                          },
+                          "raise RUN_ENDED (error)"
+                        ],
+                        "description": "The check shows that the run failed."
+                      }
+                    ],
+                    "CHECKED_HOST_FAULT": [
+                      {
+                        "guard": "isCurrentCheck and mayContinue",
+                        "target": "#backingOff",
+                        "description": "The check shows that a fault of the host itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
+                        "actions": [
+                          "countInterruption",
+                          "assign sendAttempts, abortedAt"
+                        ]
+                      },
+                      {
+                        "guard": "isCurrentCheck",
+                        "target": "#idle",
+                        "description": "The check shows that a fault of the host itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
+                        "actions": [
+                          "recordEnd",
+                          {
+                            "type": "recordError"
+                          },
+                          {
+                            "type": "emitEffect"
+                          },
+                          "raise RUN_ENDED (error)"
+                        ]
+                      }
+                    ],
+                    "CHECKED_ABORTED": [
+                      {
+                        "guard": "isCurrentCheck and mayContinue",
+                        "target": "#sending",
+                        "description": "The check shows that the run was aborted. It was interrupted, and continues after the last step that was finished.",
+                        "actions": [
+                          "countInterruption",
+                          "assign sendAttempts, interruptedAt, abortedAt"
+                        ]
+                      },
+                      {
+                        "guard": "isCurrentCheck",
+                        "target": "#idle",
+                        "description": "The check shows that the run was aborted. It was interrupted, and is not continued.",
+                        "actions": [
+                          "recordEnd",
+                          {
+                            "type": "recordError",
+                            "params": {
+                              "name": "Interrupted",
+                              "kind": "interrupted",
+                              "message": "OpenCode ended while the task ran, and the task was not continued."
+                            }
+                          },
+                          {
+                            "type": "emitEffect"
+                          },
+                          "raise RUN_ENDED (error)"
+                        ]
+                      }
+                    ],
+                    "CHECKED_UNANSWERED": [
+                      {
+                        "guard": "isCurrentCheck and mayContinue",
+                        "target": "#sending",
+                        "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and continues after the last step that was finished.",
+                        "actions": [
+                          "countInterruption",
+                          "assign sendAttempts, interruptedAt, abortedAt"
+                        ]
+                      },
+                      {
+                        "guard": "isCurrentCheck",
+                        "target": "#idle",
+                        "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and is not continued.",
+                        "actions": [
+                          "recordEnd",
+                          {
+                            "type": "recordError",
+                            "params": {
+                              "name": "Interrupted",
+                              "kind": "interrupted",
+                              "message": "OpenCode ended while the task ran, and the task was not continued."
+                            }
+                          },
+                          {
+                            "type": "emitEffect"
+                          },
+                          "raise RUN_ENDED (error)"
+                        ]
+                      }
+                    ],
+                    "CHECKED_UNSEEN": [
+                      {
+                        "guard": "isCurrentCheck and mayContinue",
+                        "target": "#sending",
+                        "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and continues after the last step that was finished.",
+                        "actions": [
+                          "countInterruption",
+                          "assign sendAttempts, interruptedAt, abortedAt"
+                        ]
+                      },
+                      {
+                        "guard": "isCurrentCheck",
+                        "target": "#idle",
+                        "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and is not continued.",
+                        "actions": [
+                          "recordEnd",
+                          {
+                            "type": "recordError",
+                            "params": {
+                              "name": "Interrupted",
+                              "kind": "interrupted",
+                              "message": "OpenCode ended while the task ran, and the task was not continued."
+                            }
+                          },
+                          {
+                            "type": "emitEffect"
+                          },
+                          "raise RUN_ENDED (error)"
+                        ]
+                      }
+                    ],
+                    "CHECKED_NOT_FOUND": {
+                      "guard": "isCurrentCheck",
+                      "description": "The host was asked, and did not find the child session. It is asked again after a pause.",
+                      "actions": [
+                        "recordNotFound",
+                        {
+                          "type": "setDeadline",
+                          "params": 5000
+                        }
+                      ]
+                    },
+                    "CHECK_FAILED": {
+                      "guard": "isCurrentCheck and failedChecksLeft",
+                      "description": "The host was asked, and did not answer. It is asked again after a pause.",
+                      "actions": [
+                        "assign failedChecks",
+                        {
+                          "type": "setDeadline",
+                          "params": 5000
+                        }
+                      ]
+                    }
+                  }
+                }
               }
             },
-            "HOST_BUSY": {
-              "target": "working",
-              "description": "The host reports that a model works in the child session."
+            "missing": {
+              "id": "missing",
+              "description": "The host does not find the child session. It is asked again after a pause: only the second answer counts.",
+              "meta": {
+                "waitsFor": "session"
+              },
+              "entry": {
+                "type": "setDeadline",
+                "params": 5000
+              },
+              "on": {
+                "TICK": {
+                  "guard": "due",
+                  "target": "asking",
+                  "description": "Time has passed."
+                },
+                "HOST_ERROR": {
+                  "description": "The host reports an error in the child session. The host is asked after the pause.",
+                  "actions": "recordIdleHint"
+                }
+              }
             },
-            "HOST_RETRYING": {
-              "target": "retrying",
-              "actions": "recordRetry",
-              "description": "The host reports that the provider refused a request for now, and when it makes the request again."
-            },
-            "HOST_IDLE": {
-              "target": "verifying",
-              "description": "The host reports that the child session is idle."
-            },
-            "HOST_ERROR": {
-              "target": "working",
-              "description": "The host reports an error in the child session. Idle should follow; if it does not, the host is asked after a moment.",
-              "actions": [
-                "recordIdleHint",
+            "aborted": {
+              "id": "aborted",
+              "description": "The run was aborted: by a person, or because OpenCode is ending. A moment's wait shows which.",
+              "meta": {
+                "waitsFor": "abort",
+                "refuses": {
+                  "STEER": "was just aborted"
+                }
+              },
+              "entry": [
+                "assign abortedAt",
                 {
                   "type": "setDeadline",
-                  "params": 1000
+                  "params": 500
                 }
-              ]
-            }
-          }
-        },
-        "verifying": {
-          "id": "verifying",
-          "description": "The child seems to have finished. Idle is a hint, not a fact: the host is asked about the run.",
-          "meta": {
-            "waitsFor": "check"
-          },
-          "entry": [
-            "beginWait",
-            "enqueueActions"
-          ],
-          "on": {
-            "HOST_IDLE": {
-              "target": "verifying",
-              "reenter": true,
-              "description": "The host reports that the child session is idle. The host is asked anew."
-            },
-            "HOST_ERROR": {
-              "target": "verifying",
-              "reenter": true,
-              "description": "The host reports an error in the child session. The host is asked anew.",
-              "actions": "recordIdleHint"
-            },
-            "STEERING_STORED": {
-              "guard": "isOldestInstruction",
-              "target": "verifying",
-              "reenter": true,
-              "description": "The instruction is in the child's conversation. The host is asked anew."
-            },
-            "CHECKED_BUSY": [
-              {
-                "guard": "isCurrentCheck and isRefusedForNow",
-                "target": "retrying",
-                "description": "The check shows that the child is at work. The provider refuses for now.",
-                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "working",
-                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
-                "description": "The check shows that the child is at work."
+              ],
+              "on": {
+                "TICK": {
+                  "guard": "due",
+                  "target": "#idle",
+                  "description": "Time has passed. OpenCode has not ended: a person stopped the run.",
+                  "actions": [
+                    "recordEnd",
+                    "assign completedAt",
+                    "raise RUN_ENDED (cancelled)"
+                  ]
+                }
               }
-            ],
-            "CHECKED_AWAITING_TASKS": {
-              "guard": "isCurrentCheck",
-              "target": "awaitingTasks",
-              "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
-              "description": "The check shows that the child's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
             },
-            "CHECKED_ANSWERED": [
-              {
-                "guard": "isCurrentCheck and isSteered",
-                "target": "working",
-                "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
-                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+            "gating": {
+              "id": "gating",
+              "description": "The child has answered, and the gate's command checks what it did.",
+              "meta": {
+                "waitsFor": "gate"
               },
-              {
-                "guard": "isCurrentCheck and isMisfit and mayRepair",
-                "target": "sending",
-                "description": "The check shows that the run is answered. The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
-                "actions": [
-                  "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
-                  "assign"
-                ]
+              "entry": [
+                "beginWait",
+                "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate",
+                "enqueueActions"
+              ],
+              "exit": {
+                "type": "emitEffect"
               },
-              {
-                "guard": "isCurrentCheck and isMisfit",
-                "target": "#idle",
-                "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
-                "actions": [
-                  "recordEnd",
-                  "assign",
-                  "recordAnswer",
-                  "raise RUN_ENDED (error)"
-                ]
-              },
-              {
-                "guard": "isCurrentCheck and hasGate",
-                "target": "gating",
-                "description": "The check shows that the run is answered. The answer must pass the gate."
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "actions": [
-                  "recordEnd",
-                  "recordAnswer",
-                  "raise RUN_ENDED (completed)"
-                ],
-                "description": "The check shows that the run is answered."
-              }
-            ],
-            "CHECKED_FAILED": [
-              {
-                "guard": "isCurrentCheck and isRefused",
-                "target": "changingModel",
-                "description": "The check shows that the run failed. Another model is asked.",
-                "actions": "recordRefusal"
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "actions": [
-                  "recordLastRefusal",
-                  "recordSaid",
-                  "recordEnd",
+              "on": {
+                "GATE_ENDED": [
                   {
-                    "type": "recordError"
-                  },
-                  "raise RUN_ENDED (error)"
-                ],
-                "description": "The check shows that the run failed."
-              }
-            ],
-            "CHECKED_HOST_FAULT": [
-              {
-                "guard": "isCurrentCheck and mayBeInterrupted",
-                "target": "backingOff",
-                "description": "The check shows that a fault of the host itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
-                "actions": [
-                  "countInterruption",
-                  "assign sendAttempts, abortedAt"
-                ]
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "description": "The check shows that a fault of the host itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
-                "actions": [
-                  "recordEnd",
-                  {
-                    "type": "recordError"
+                    "guard": "isCurrentGate and isSteered",
+                    "target": "#working",
+                    "description": "The gate's command has ended. An instruction is on its way: the run goes on with it.",
+                    "actions": [
+                      "assign gate",
+                      "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                    ]
                   },
                   {
-                    "type": "emitEffect"
-                  },
-                  "raise RUN_ENDED (error)"
-                ]
-              }
-            ],
-            "CHECKED_ABORTED": {
-              "guard": "isCurrentCheck",
-              "target": "aborted",
-              "description": "The check shows that the run was aborted."
-            },
-            "CHECKED_NOT_FOUND": {
-              "guard": "isCurrentCheck",
-              "target": "missing",
-              "actions": "recordNotFound",
-              "description": "The host was asked, and did not find the child session."
-            },
-            "CHECKED_UNANSWERED": [
-              {
-                "guard": "isCurrentCheck and sendAttemptsLeft",
-                "target": "backingOff",
-                "description": "The check shows that the run has no answer, and that no model works on it. The prompt is sent again.",
-                "actions": "assign failedChecks"
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "description": "The check shows that the run has no answer, and that no model works on it. The run is given up, and whatever still works on it is stopped.",
-                "actions": [
-                  "recordEnd",
-                  {
-                    "type": "recordError"
+                    "guard": "isCurrentGate and hasPassed",
+                    "target": "#idle",
+                    "description": "The gate's command has ended. The answer counts.",
+                    "actions": [
+                      "assign gate",
+                      "recordEnd",
+                      "assign",
+                      "raise RUN_ENDED (completed)"
+                    ]
                   },
                   {
-                    "type": "emitEffect"
-                  },
-                  "raise RUN_ENDED (error)"
-                ]
-              }
-            ],
-            "CHECKED_UNSEEN": [
-              {
-                "guard": "isCurrentCheck and sendAttemptsLeft",
-                "target": "sending",
-                "description": "The check shows that the run was answered before its model saw the newest instruction. The instruction is sent again, which wakes the child.",
-                "actions": "assign failedChecks"
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "description": "The check shows that the run was answered before its model saw the newest instruction. The run is given up, and whatever still works on it is stopped.",
-                "actions": [
-                  "recordEnd",
-                  {
-                    "type": "recordError"
+                    "guard": "isCurrentGate and mayTryGateAgain",
+                    "target": "#sending",
+                    "description": "The gate's command has ended. The child is given what the command said, and goes on.",
+                    "actions": [
+                      "assign gate",
+                      "assign sendAttempts, failedChecks, storedInstruction"
+                    ]
                   },
                   {
-                    "type": "emitEffect"
-                  },
-                  "raise RUN_ENDED (error)"
-                ]
-              }
-            ],
-            "CHECK_FAILED": [
-              {
-                "guard": "isCurrentCheck and failedChecksLeft",
-                "target": "working",
-                "description": "The host was asked, and did not answer. It is asked again after a pause.",
-                "actions": [
-                  "assign failedChecks",
-                  {
-                    "type": "setDeadline",
-                    "params": 5000
+                    "guard": "isCurrentGate",
+                    "target": "#idle",
+                    "description": "The gate's command has ended. It failed as often as it may be tried. The answer is kept.",
+                    "actions": [
+                      "assign",
+                      "assign gate",
+                      "recordEnd",
+                      "raise RUN_ENDED (error)"
+                    ]
                   }
-                ]
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "description": "The host was asked, and did not answer. The run is given up, and whatever still works on it is stopped.",
-                "actions": [
-                  "recordEnd",
-                  {
-                    "type": "recordError"
+                ],
+                "STEERING_STORED": {
+                  "guard": "isOldestInstruction",
+                  "target": "#verifying",
+                  "description": "The instruction is in the child's conversation. The child has not seen it: the host is asked, and then the child is woken."
+                },
+                "STEERING_REFUSED": {
+                  "guard": "isOldestInstruction and maySteerAgain",
+                  "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
+                  "actions": {
+                    "type": "setDeadline"
                   },
-                  {
-                    "type": "emitEffect"
-                  },
-                  "raise RUN_ENDED (error)"
-                ]
+                  "target": "#working"
+                }
               }
-            ]
-          }
-        },
-        "gating": {
-          "id": "gating",
-          "description": "The child has answered, and the gate's command checks what it did.",
-          "meta": {
-            "waitsFor": "gate"
-          },
-          "entry": [
-            "beginWait",
-            "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate",
-            "enqueueActions"
-          ],
-          "exit": {
-            "type": "emitEffect"
-          },
-          "on": {
-            "GATE_ENDED": [
-              {
-                "guard": "isCurrentGate and isSteered",
-                "target": "working",
-                "description": "The gate's command has ended. An instruction is on its way: the run goes on with it.",
-                "actions": [
-                  "assign gate",
-                  "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
-                ]
-              },
-              {
-                "guard": "isCurrentGate and hasPassed",
-                "target": "#idle",
-                "description": "The gate's command has ended. The answer counts.",
-                "actions": [
-                  "assign gate",
-                  "recordEnd",
-                  "assign",
-                  "raise RUN_ENDED (completed)"
-                ]
-              },
-              {
-                "guard": "isCurrentGate and mayTryGateAgain",
-                "target": "sending",
-                "description": "The gate's command has ended. The child is given what the command said, and goes on.",
-                "actions": [
-                  "assign gate",
-                  "assign sendAttempts, failedChecks, storedInstruction"
-                ]
-              },
-              {
-                "guard": "isCurrentGate",
-                "target": "#idle",
-                "description": "The gate's command has ended. It failed as often as it may be tried. The answer is kept.",
-                "actions": [
-                  "assign",
-                  "assign gate",
-                  "recordEnd",
-                  "raise RUN_ENDED (error)"
-                ]
-              }
-            ],
-            "STEERING_STORED": {
-              "guard": "isOldestInstruction",
-              "target": "verifying",
-              "description": "The instruction is in the child's conversation. The child has not seen it: the host is asked, and then the child is woken."
-            },
-            "STEERING_REFUSED": {
-              "guard": "isOldestInstruction and maySteerAgain",
-              "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
-              "actions": {
-                "type": "setDeadline"
-              },
-              "target": "working"
             }
           }
         },
@@ -988,7 +1264,7 @@ export const task = createMachine({
               "STEER": "works on another server, where it takes no further instructions"
             }
           },
-          "initial": "enqueuing",
+          "initial": "unclaimed",
           "on": {
             "SESSION_DELETED": {
               "target": "#idle",
@@ -1100,50 +1376,10 @@ export const task = createMachine({
             ]
           },
           "states": {
-            "enqueuing": {
-              "description": "The job is on its way to the broker of the fleet.",
-              "meta": {
-                "waitsFor": "fleet"
-              },
-              "entry": [
-                "beginWait",
-                "assign sendAttempts, nextDeadline",
-                {
-                  "type": "emitEffect"
-                }
-              ],
+            "unclaimed": {
+              "description": "No server works on the run, as far as is known.",
+              "initial": "enqueuing",
               "on": {
-                "JOB_ENQUEUED": {
-                  "target": "enqueued",
-                  "description": "The broker of the fleet has queued the job."
-                },
-                "JOB_REFUSED": [
-                  {
-                    "guard": "mayEnqueueAgain and sendAttemptsLeft",
-                    "target": "pausing",
-                    "description": "The broker of the fleet did not take the job."
-                  },
-                  {
-                    "guard": "isLaunch",
-                    "target": "#queued",
-                    "description": "The broker of the fleet did not take the job. It runs here.",
-                    "actions": "assign sendAttempts, remote, queuedUntil"
-                  },
-                  {
-                    "target": "#idle",
-                    "description": "The broker of the fleet did not take the job. Only the server that has its conversation could go on with it. The job may be queued all the same.",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError"
-                      },
-                      {
-                        "type": "emitEffect"
-                      },
-                      "raise RUN_ENDED (error)"
-                    ]
-                  }
-                ],
                 "REMOTE_CLAIMED": {
                   "guard": "isNewClaim",
                   "target": "claimed",
@@ -1155,127 +1391,131 @@ export const task = createMachine({
                   "target": "claimed",
                   "description": "The server that claimed the run last still holds its lease: it stood still, and goes on. It is not begun anew."
                 },
-                "ADOPTED": {
-                  "target": "enqueuing",
-                  "reenter": true,
-                  "description": "The process that supervised the task has ended, and this one takes over. It is sent again. A job that is queued already stays the same.",
-                  "actions": "assign sendAttempts"
-                },
                 "CANCEL": {
-                  "target": "closing",
+                  "target": "#closing",
                   "description": "The agent or a person cancels the task. The job may be queued already."
                 }
-              }
-            },
-            "pausing": {
-              "description": "The broker did not take the job. It is sent again after a pause.",
-              "meta": {
-                "waitsFor": "fleet"
               },
-              "entry": [
-                "beginWait",
-                {
-                  "type": "setDeadline"
-                }
-              ],
-              "on": {
-                "TICK": {
-                  "guard": "due",
-                  "target": "enqueuing",
-                  "description": "Time has passed."
+              "states": {
+                "enqueuing": {
+                  "id": "enqueuing",
+                  "description": "The job is on its way to the broker of the fleet.",
+                  "meta": {
+                    "waitsFor": "fleet"
+                  },
+                  "entry": [
+                    "beginWait",
+                    "assign sendAttempts, nextDeadline",
+                    {
+                      "type": "emitEffect"
+                    }
+                  ],
+                  "on": {
+                    "JOB_ENQUEUED": {
+                      "target": "enqueued",
+                      "description": "The broker of the fleet has queued the job."
+                    },
+                    "JOB_REFUSED": [
+                      {
+                        "guard": "mayEnqueueAgain and sendAttemptsLeft",
+                        "target": "pausing",
+                        "description": "The broker of the fleet did not take the job."
+                      },
+                      {
+                        "guard": "isLaunch",
+                        "target": "#queued",
+                        "description": "The broker of the fleet did not take the job. It runs here.",
+                        "actions": "assign sendAttempts, remote, queuedUntil"
+                      },
+                      {
+                        "target": "#idle",
+                        "description": "The broker of the fleet did not take the job. Only the server that has its conversation could go on with it. The job may be queued all the same.",
+                        "actions": [
+                          "recordEnd",
+                          {
+                            "type": "recordError"
+                          },
+                          {
+                            "type": "emitEffect"
+                          },
+                          "raise RUN_ENDED (error)"
+                        ]
+                      }
+                    ],
+                    "ADOPTED": {
+                      "target": "enqueuing",
+                      "reenter": true,
+                      "description": "The process that supervised the task has ended, and this one takes over. It is sent again. A job that is queued already stays the same.",
+                      "actions": "assign sendAttempts"
+                    }
+                  }
                 },
-                "REMOTE_CLAIMED": {
-                  "guard": "isNewClaim",
-                  "target": "claimed",
-                  "actions": "assign",
-                  "description": "A server of the fleet claims the run."
+                "pausing": {
+                  "description": "The broker did not take the job. It is sent again after a pause.",
+                  "meta": {
+                    "waitsFor": "fleet"
+                  },
+                  "entry": [
+                    "beginWait",
+                    {
+                      "type": "setDeadline"
+                    }
+                  ],
+                  "on": {
+                    "TICK": {
+                      "guard": "due",
+                      "target": "enqueuing",
+                      "description": "Time has passed."
+                    }
+                  }
                 },
-                "REMOTE_HELD": {
-                  "guard": "isNewestClaim",
-                  "target": "claimed",
-                  "description": "The server that claimed the run last still holds its lease: it stood still, and goes on. It is not begun anew."
+                "enqueued": {
+                  "description": "The job waits in the fleet for a server that is free.",
+                  "meta": {
+                    "waitsFor": "server"
+                  },
+                  "entry": [
+                    "beginWait",
+                    {
+                      "type": "setDeadline"
+                    }
+                  ],
+                  "on": {
+                    "REMOTE_LOST": {
+                      "target": "enqueuing",
+                      "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. The broker has lost it.",
+                      "actions": "assign sendAttempts"
+                    },
+                    "TICK": {
+                      "guard": "due",
+                      "target": "withdrawing",
+                      "description": "Time has passed."
+                    }
+                  }
                 },
-                "CANCEL": {
-                  "target": "closing",
-                  "description": "The agent or a person cancels the task. The job may be queued all the same."
-                }
-              }
-            },
-            "enqueued": {
-              "description": "The job waits in the fleet for a server that is free.",
-              "meta": {
-                "waitsFor": "server"
-              },
-              "entry": [
-                "beginWait",
-                {
-                  "type": "setDeadline"
-                }
-              ],
-              "on": {
-                "REMOTE_CLAIMED": {
-                  "guard": "isNewClaim",
-                  "target": "claimed",
-                  "actions": "assign",
-                  "description": "A server of the fleet claims the run."
-                },
-                "REMOTE_HELD": {
-                  "guard": "isNewestClaim",
-                  "target": "claimed",
-                  "description": "The server that claimed the run last still holds its lease: it stood still, and goes on. It is not begun anew."
-                },
-                "REMOTE_LOST": {
-                  "target": "enqueuing",
-                  "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. The broker has lost it.",
-                  "actions": "assign sendAttempts"
-                },
-                "TICK": {
-                  "guard": "due",
-                  "target": "withdrawing",
-                  "description": "Time has passed."
-                },
-                "CANCEL": {
-                  "target": "closing",
-                  "description": "The agent or a person cancels the task."
-                }
-              }
-            },
-            "withdrawing": {
-              "description": "No server has begun in time. The job is withdrawn.",
-              "meta": {
-                "waitsFor": "fleet"
-              },
-              "entry": [
-                "beginWait",
-                {
-                  "type": "emitEffect"
-                },
-                {
-                  "type": "setDeadline",
-                  "params": 5000
-                }
-              ],
-              "on": {
-                "REMOTE_CLAIMED": {
-                  "guard": "isNewClaim",
-                  "target": "claimed",
-                  "actions": "assign",
-                  "description": "A server of the fleet claims the run."
-                },
-                "REMOTE_HELD": {
-                  "guard": "isNewestClaim",
-                  "target": "claimed",
-                  "description": "The server that claimed the run last still holds its lease: it stood still, and goes on. It is not begun anew."
-                },
-                "TICK": {
-                  "guard": "due",
-                  "target": "withdrawing",
-                  "reenter": true,
-                  "description": "Time has passed."
-                },
-                "CANCEL": {
-                  "target": "closing",
-                  "description": "The agent or a person cancels the task."
+                "withdrawing": {
+                  "description": "No server has begun in time. The job is withdrawn.",
+                  "meta": {
+                    "waitsFor": "fleet"
+                  },
+                  "entry": [
+                    "beginWait",
+                    {
+                      "type": "emitEffect"
+                    },
+                    {
+                      "type": "setDeadline",
+                      "params": 5000
+                    }
+                  ],
+                  "on": {
+                    "TICK": {
+                      "guard": "due",
+                      "target": "withdrawing",
+                      "reenter": true,
+                      "description": "Time has passed."
+                    }
+                  }
                 }
               }
             },
@@ -1296,7 +1536,7 @@ export const task = createMachine({
                 "REMOTE_LOST": [
                   {
                     "guard": "mayBeginAgain",
-                    "target": "enqueuing",
+                    "target": "#enqueuing",
                     "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. It is begun anew by the next server.",
                     "actions": "assign sendAttempts"
                   },
@@ -1321,36 +1561,26 @@ export const task = createMachine({
                   }
                 ],
                 "LIMIT_EXCEEDED": {
-                  "target": "requestingStop",
+                  "target": "stopping",
                   "actions": "recordLimit",
                   "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
                 },
                 "CANCEL": {
-                  "target": "requestingStop",
+                  "target": "stopping",
                   "description": "The agent or a person cancels the task."
                 }
               }
             },
-            "requestingStop": {
+            "stopping": {
               "tags": "stopping",
-              "description": "The server that works on the run is asked to stop.",
+              "description": "The run was cancelled, or is beyond a limit: nobody is to work on it.",
               "meta": {
                 "waitsFor": "stop",
                 "refuses": {
                   "CANCEL": "is already being cancelled"
                 }
               },
-              "entry": [
-                "beginWait",
-                "assign stopAttempts",
-                {
-                  "type": "emitEffect"
-                },
-                {
-                  "type": "setDeadline",
-                  "params": 70000
-                }
-              ],
+              "initial": "requesting",
               "on": {
                 "SESSION_DELETED": [
                   {
@@ -1404,460 +1634,93 @@ export const task = createMachine({
                 ],
                 "REMOTE_CLAIMED": {
                   "guard": "isNewClaim",
-                  "target": "requestingStop",
+                  "target": ".requesting",
                   "actions": "assign",
-                  "reenter": true,
-                  "description": "A server of the fleet claims the run. That one is asked as well."
-                },
-                "REMOTE_LOST": {
-                  "target": "closing",
-                  "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end."
-                },
-                "TICK": {
-                  "guard": "due",
-                  "target": "closing",
-                  "description": "Time has passed. It has not confirmed that it stopped."
-                }
-              }
-            },
-            "closing": {
-              "tags": "stopping",
-              "description": "The run is closed in the fleet, so that nobody begins it, and no report of a server counts.",
-              "meta": {
-                "waitsFor": "stop",
-                "refuses": {
-                  "CANCEL": "is already being cancelled"
+                  "description": "A server of the fleet claims the run. The server that has claimed it is asked to stop."
                 }
               },
-              "entry": [
-                "beginWait",
-                "assign stopAttempts",
-                {
-                  "type": "emitEffect"
-                },
-                {
-                  "type": "setDeadline",
-                  "params": 5000
-                }
-              ],
-              "on": {
-                "SESSION_DELETED": [
-                  {
-                    "guard": "isBeyondLimit",
-                    "target": "#idle",
-                    "actions": [
-                      {
-                        "type": "emitEffect"
-                      },
-                      "recordEnd",
-                      {
-                        "type": "recordError"
-                      },
-                      "raise RUN_ENDED (error)"
-                    ],
-                    "description": "The child session was deleted: the host reports it, or did not find it when asked twice. The run was stopped at a limit, which is its error."
-                  },
-                  {
-                    "target": "#idle",
-                    "actions": [
-                      {
-                        "type": "emitEffect"
-                      },
-                      "recordEnd",
-                      "raise RUN_ENDED (cancelled)"
-                    ],
-                    "description": "The child session was deleted: the host reports it, or did not find it when asked twice."
+              "states": {
+                "requesting": {
+                  "description": "The server that works on the run is asked to stop.",
+                  "entry": [
+                    "beginWait",
+                    "assign stopAttempts",
+                    {
+                      "type": "emitEffect"
+                    },
+                    {
+                      "type": "setDeadline",
+                      "params": 70000
+                    }
+                  ],
+                  "on": {
+                    "REMOTE_LOST": {
+                      "target": "closing",
+                      "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end."
+                    },
+                    "TICK": {
+                      "guard": "due",
+                      "target": "closing",
+                      "description": "Time has passed. It has not confirmed that it stopped."
+                    }
                   }
-                ],
-                "CLOSED": [
-                  {
-                    "guard": "isBeyondLimit",
-                    "target": "#idle",
-                    "actions": [
-                      "recordEnd",
-                      {
-                        "type": "recordError"
-                      },
-                      "raise RUN_ENDED (error)"
-                    ],
-                    "description": "The run is closed in the fleet: no report of a server counts any more. The run was stopped at a limit, which is its error."
-                  },
-                  {
-                    "target": "#idle",
-                    "actions": [
-                      "recordEnd",
-                      "raise RUN_ENDED (cancelled)"
-                    ],
-                    "description": "The run is closed in the fleet: no report of a server counts any more."
-                  }
-                ],
-                "REMOTE_CLAIMED": {
-                  "guard": "isNewClaim",
-                  "target": "requestingStop",
-                  "actions": "assign",
-                  "description": "A server of the fleet claims the run. A server has claimed it before that."
                 },
-                "TICK": [
-                  {
-                    "guard": "due and stopAttemptsLeft",
-                    "target": "closing",
-                    "reenter": true,
-                    "description": "Time has passed."
-                  },
-                  {
-                    "guard": "due and isBeyondLimit",
-                    "target": "#idle",
-                    "actions": [
-                      "recordEnd",
+                "closing": {
+                  "id": "closing",
+                  "description": "The run is closed in the fleet, so that nobody begins it, and no report of a server counts.",
+                  "entry": [
+                    "beginWait",
+                    "assign stopAttempts",
+                    {
+                      "type": "emitEffect"
+                    },
+                    {
+                      "type": "setDeadline",
+                      "params": 5000
+                    }
+                  ],
+                  "on": {
+                    "TICK": [
                       {
-                        "type": "recordError"
+                        "guard": "due and stopAttemptsLeft",
+                        "target": "closing",
+                        "reenter": true,
+                        "description": "Time has passed."
                       },
-                      "raise RUN_ENDED (error)"
-                    ],
-                    "description": "Time has passed. The run was stopped at a limit, which is its error."
-                  },
-                  {
-                    "guard": "due",
-                    "target": "#idle",
-                    "description": "Time has passed. It was tried often enough; the task says so.",
-                    "actions": [
-                      "recordEnd",
                       {
-                        "type": "recordError",
-                        "params": {
-                          "name": "NotWithdrawn",
-                          "kind": "fleet",
-                          "message": "The fleet could not be reached to stop the task. A server that has it may work on until it reaches the fleet."
-                        }
+                        "guard": "due and isBeyondLimit",
+                        "target": "#idle",
+                        "actions": [
+                          "recordEnd",
+                          {
+                            "type": "recordError"
+                          },
+                          "raise RUN_ENDED (error)"
+                        ],
+                        "description": "Time has passed. The run was stopped at a limit, which is its error."
                       },
-                      "raise RUN_ENDED (cancelled)"
+                      {
+                        "guard": "due",
+                        "target": "#idle",
+                        "description": "Time has passed. It was tried often enough; the task says so.",
+                        "actions": [
+                          "recordEnd",
+                          {
+                            "type": "recordError",
+                            "params": {
+                              "name": "NotWithdrawn",
+                              "kind": "fleet",
+                              "message": "The fleet could not be reached to stop the task. A server that has it may work on until it reaches the fleet."
+                            }
+                          },
+                          "raise RUN_ENDED (cancelled)"
+                        ]
+                      }
                     ]
                   }
-                ]
-              }
-            }
-          }
-        },
-        "missing": {
-          "description": "The host does not find the child session. It is asked again after a pause: only the second answer counts.",
-          "meta": {
-            "waitsFor": "session"
-          },
-          "entry": {
-            "type": "setDeadline",
-            "params": 5000
-          },
-          "on": {
-            "TICK": {
-              "guard": "due",
-              "target": "verifying",
-              "description": "Time has passed."
-            },
-            "HOST_ERROR": {
-              "description": "The host reports an error in the child session. The host is asked after the pause.",
-              "actions": "recordIdleHint"
-            }
-          }
-        },
-        "aborted": {
-          "id": "aborted",
-          "description": "The run was aborted: by a person, or because OpenCode is ending. A moment's wait shows which.",
-          "meta": {
-            "waitsFor": "abort",
-            "refuses": {
-              "STEER": "was just aborted"
-            }
-          },
-          "entry": [
-            "assign abortedAt",
-            {
-              "type": "setDeadline",
-              "params": 500
-            }
-          ],
-          "on": {
-            "TICK": {
-              "guard": "due",
-              "target": "#idle",
-              "description": "Time has passed. OpenCode has not ended: a person stopped the run.",
-              "actions": [
-                "recordEnd",
-                "assign completedAt",
-                "raise RUN_ENDED (cancelled)"
-              ]
-            }
-          }
-        },
-        "recovering": {
-          "id": "recovering",
-          "description": "The process that supervised the run has ended. The host is asked what became of the run.",
-          "meta": {
-            "waitsFor": "recovery"
-          },
-          "entry": "enqueueActions",
-          "on": {
-            "TICK": {
-              "guard": "due",
-              "target": "recovering",
-              "reenter": true,
-              "description": "Time has passed."
-            },
-            "CHECKED_BUSY": [
-              {
-                "guard": "isCurrentCheck and isRefusedForNow",
-                "target": "retrying",
-                "description": "The check shows that the child is at work. The provider refuses for now.",
-                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "working",
-                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
-                "description": "The check shows that the child is at work."
-              }
-            ],
-            "CHECKED_AWAITING_TASKS": {
-              "guard": "isCurrentCheck",
-              "target": "awaitingTasks",
-              "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
-              "description": "The check shows that the child's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
-            },
-            "CHECKED_ANSWERED": [
-              {
-                "guard": "isCurrentCheck and mayNotCheck and not isSteered",
-                "target": "#idle",
-                "description": "The check shows that the run is answered. OpenCode ended three times while the answer was checked, which is not begun again. The answer is kept.",
-                "actions": [
-                  "recordEnd",
-                  {
-                    "type": "recordError"
-                  },
-                  "recordAnswer",
-                  "raise RUN_ENDED (error)"
-                ]
-              },
-              {
-                "guard": "isCurrentCheck and isSteered",
-                "target": "working",
-                "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
-                "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
-              },
-              {
-                "guard": "isCurrentCheck and isMisfit and mayRepair",
-                "target": "sending",
-                "description": "The check shows that the run is answered. The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
-                "actions": [
-                  "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
-                  "assign"
-                ]
-              },
-              {
-                "guard": "isCurrentCheck and isMisfit",
-                "target": "#idle",
-                "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
-                "actions": [
-                  "recordEnd",
-                  "assign",
-                  "recordAnswer",
-                  "raise RUN_ENDED (error)"
-                ]
-              },
-              {
-                "guard": "isCurrentCheck and hasGate",
-                "target": "gating",
-                "description": "The check shows that the run is answered. The answer must pass the gate."
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "actions": [
-                  "recordEnd",
-                  "recordAnswer",
-                  "raise RUN_ENDED (completed)"
-                ],
-                "description": "The check shows that the run is answered."
-              }
-            ],
-            "CHECKED_FAILED": [
-              {
-                "guard": "isCurrentCheck and isRefused and isToContinue",
-                "target": "changingModel",
-                "description": "The check shows that the run failed. Another model is asked, however often the run was interrupted: this is not what interrupted it.",
-                "actions": "recordRefusal"
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "actions": [
-                  "recordLastRefusal",
-                  "recordSaid",
-                  "recordEnd",
-                  {
-                    "type": "recordError"
-                  },
-                  "raise RUN_ENDED (error)"
-                ],
-                "description": "The check shows that the run failed."
-              }
-            ],
-            "CHECKED_HOST_FAULT": [
-              {
-                "guard": "isCurrentCheck and mayContinue",
-                "target": "backingOff",
-                "description": "The check shows that a fault of the host itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
-                "actions": [
-                  "countInterruption",
-                  "assign sendAttempts, abortedAt"
-                ]
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "description": "The check shows that a fault of the host itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
-                "actions": [
-                  "recordEnd",
-                  {
-                    "type": "recordError"
-                  },
-                  {
-                    "type": "emitEffect"
-                  },
-                  "raise RUN_ENDED (error)"
-                ]
-              }
-            ],
-            "CHECKED_ABORTED": [
-              {
-                "guard": "isCurrentCheck and mayContinue",
-                "target": "sending",
-                "description": "The check shows that the run was aborted. It was interrupted, and continues after the last step that was finished.",
-                "actions": [
-                  "countInterruption",
-                  "assign sendAttempts, interruptedAt, abortedAt"
-                ]
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "description": "The check shows that the run was aborted. It was interrupted, and is not continued.",
-                "actions": [
-                  "recordEnd",
-                  {
-                    "type": "recordError",
-                    "params": {
-                      "name": "Interrupted",
-                      "kind": "interrupted",
-                      "message": "OpenCode ended while the task ran, and the task was not continued."
-                    }
-                  },
-                  {
-                    "type": "emitEffect"
-                  },
-                  "raise RUN_ENDED (error)"
-                ]
-              }
-            ],
-            "CHECKED_UNANSWERED": [
-              {
-                "guard": "isCurrentCheck and mayContinue",
-                "target": "sending",
-                "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and continues after the last step that was finished.",
-                "actions": [
-                  "countInterruption",
-                  "assign sendAttempts, interruptedAt, abortedAt"
-                ]
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and is not continued.",
-                "actions": [
-                  "recordEnd",
-                  {
-                    "type": "recordError",
-                    "params": {
-                      "name": "Interrupted",
-                      "kind": "interrupted",
-                      "message": "OpenCode ended while the task ran, and the task was not continued."
-                    }
-                  },
-                  {
-                    "type": "emitEffect"
-                  },
-                  "raise RUN_ENDED (error)"
-                ]
-              }
-            ],
-            "CHECKED_UNSEEN": [
-              {
-                "guard": "isCurrentCheck and mayContinue",
-                "target": "sending",
-                "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and continues after the last step that was finished.",
-                "actions": [
-                  "countInterruption",
-                  "assign sendAttempts, interruptedAt, abortedAt"
-                ]
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and is not continued.",
-                "actions": [
-                  "recordEnd",
-                  {
-                    "type": "recordError",
-                    "params": {
-                      "name": "Interrupted",
-                      "kind": "interrupted",
-                      "message": "OpenCode ended while the task ran, and the task was not continued."
-                    }
-                  },
-                  {
-                    "type": "emitEffect"
-                  },
-                  "raise RUN_ENDED (error)"
-                ]
-              }
-            ],
-            "CHECKED_NOT_FOUND": {
-              "guard": "isCurrentCheck",
-              "description": "The host was asked, and did not find the child session. It is asked again after a pause.",
-              "actions": [
-                "recordNotFound",
-                {
-                  "type": "setDeadline",
-                  "params": 5000
                 }
-              ]
-            },
-            "CHECK_FAILED": [
-              {
-                "guard": "isCurrentCheck and failedChecksLeft",
-                "description": "The host was asked, and did not answer. It is asked again after a pause.",
-                "actions": [
-                  "assign failedChecks",
-                  {
-                    "type": "setDeadline",
-                    "params": 5000
-                  }
-                ]
-              },
-              {
-                "guard": "isCurrentCheck",
-                "target": "#idle",
-                "description": "The host was asked, and did not answer. The run is given up, and whatever still works on it is stopped.",
-                "actions": [
-                  "recordEnd",
-                  {
-                    "type": "recordError"
-                  },
-                  {
-                    "type": "emitEffect"
-                  },
-                  "raise RUN_ENDED (error)"
-                ]
               }
-            ]
+            }
           }
         },
         "stopping": {
@@ -2271,7 +2134,7 @@ export const task = createMachine({
           "on": {
             "STEER": [
               {
-                "guard": "in #working or in #retrying or in #awaitingTasks or in #gating",
+                "guard": "in #working or in #gating",
                 "target": "sending",
                 "actions": "addInstruction",
                 "description": "The agent or a person gives the running task a further instruction."

@@ -1,5 +1,6 @@
+import { statePath } from "../machines/chart.ts";
 import type { TaskEffect, TaskEvent } from "../machines/task/events.ts";
-import { type StoredSnapshot, statePath } from "../machines/task/machine.ts";
+import type { StoredSnapshot } from "../machines/task/machine.ts";
 import type { Replay, ReplayStep } from "../machines/task/replay.ts";
 import type { Receipt } from "../receipt.ts";
 import { wrap } from "../services/platform/columns.ts";

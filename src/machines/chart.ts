@@ -45,6 +45,14 @@ export const statePaths = (value: StateValue | undefined): string[] => {
   });
 };
 
+/** Formats a region's state, such as `stopping.aborting`. */
+export const statePath = (value: unknown): string =>
+  typeof value === "object" && value !== null
+    ? Object.entries(value)
+        .map(([name, inner]) => `${name}.${statePath(inner)}`)
+        .join(" ")
+    : String(value);
+
 /** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
 export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>
   Math.min(first * 2 ** (tries - 1), longest);

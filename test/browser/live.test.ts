@@ -41,7 +41,7 @@ describeInChromium("the live page", () => {
     await until(() => lit(opened)).toEqual(expect.arrayContaining(["working", "none"]));
     expect(await states(opened)).toEqual([
       "lifecycle.running",
-      "run.working",
+      "run.working.busy",
       "notice.none",
       "attention.none",
       "steering.none",
@@ -119,7 +119,7 @@ describeInChromium("the live page", () => {
     const opened = await open();
     await until(() => states(opened)).toEqual([
       "lifecycle.running",
-      "run.working",
+      "run.working.busy",
       "notice.none",
       "attention.awaitingUser.permission",
       "steering.none",
@@ -144,9 +144,9 @@ describeInChromium("the live page", () => {
     const id = await stage.launch();
     const opened = await open();
     const { page } = opened;
-    await until(() => states(opened)).toContain("run.working");
+    await until(() => states(opened)).toContain("run.working.busy");
     await page.locator(".events [data-step]", { hasText: /^(?!.*TASK).*SLOT_GRANTED/ }).click();
-    await until(() => states(opened)).toContain("run.sending");
+    await until(() => states(opened)).toContain("run.prompting.sending");
     expect(await page.locator(".past").textContent()).toContain("As it was at");
     expect(await lit(opened)).toContain("sending");
 
@@ -175,11 +175,11 @@ describeInChromium("the live page", () => {
     await first.stage.launch();
     const opened = await openPage(`${first.url}/inspect`, { unanswered });
     const said = () => opened.page.locator("#connection").textContent();
-    await until(() => states(opened)).toContain("run.working");
+    await until(() => states(opened)).toContain("run.working.busy");
     await until(said).toBe(live);
     await first.stop();
     await until(said).toContain("The connection is lost");
-    expect(await states(opened)).toContain("run.working");
+    expect(await states(opened)).toContain("run.working.busy");
 
     // Has another key, as a program of another user has.
     const pretender = await liveStage(true, port);
@@ -236,7 +236,7 @@ describeInChromium("the live page", () => {
     const { stage, open } = await start({ width, height });
     for (let count = 0; count < 6; count += 1) await stage.launch();
     const opened = await open();
-    await until(() => states(opened)).toContain("run.working");
+    await until(() => states(opened)).toContain("run.working.busy");
     expect(await opened.page.evaluate("document.documentElement.scrollWidth")).toBe(width);
     expect(await opened.page.locator(".picture .lit").first().isVisible()).toBe(true);
   });

@@ -40,7 +40,9 @@ describeInChromium("the page that embeds Stately's inspector", () => {
     const newest = (await received()).findLast(
       (event) => event.type === "@xstate.snapshot" && event.sessionId === task?.sessionId,
     );
-    expect(newest).toMatchObject({ snapshot: { status: "active", value: { lifecycle: "running", run: "working" } } });
+    expect(newest).toMatchObject({
+      snapshot: { status: "active", value: { lifecycle: "running", run: { working: "busy" } } },
+    });
     expect(faults).toEqual([]);
   });
 

@@ -71,7 +71,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a closed outbox never opens again",
     file: "src/machines/outbox/delivery.ts",
-    code: '        PARENT_PRESENT: { target: "idle" },\n',
+    code: '        PARENT_PRESENT: { target: "#idle" },\n',
     mistake: "",
   },
   {
@@ -138,13 +138,13 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a parent whose call waits for its tasks keeps its slot",
     file: "src/machines/task/slot.ts",
-    code: 'run === "awaitingTasks" || blockedCalls.length > 0',
-    mistake: 'run === "awaitingTasks" || (run === "awaitingTasks" && blockedCalls.length > 0)',
+    code: 'statePath(run) === "working.awaitingTasks" || blockedCalls.length > 0',
+    mistake: 'statePath(run) === "working.awaitingTasks"',
   },
   {
     name: "a parent whose turn has ended keeps its slot",
     file: "src/machines/task/slot.ts",
-    code: 'run === "awaitingTasks" || blockedCalls.length > 0',
+    code: 'statePath(run) === "working.awaitingTasks" || blockedCalls.length > 0',
     mistake: "blockedCalls.length > 0",
   },
   {

@@ -1,3 +1,4 @@
+import { statePath } from "../../src/machines/chart.ts";
 import type { SlotRequest } from "../../src/machines/task/events.ts";
 import { isStopping } from "../../src/machines/task/machine.ts";
 import { slotRequestOf } from "../../src/machines/task/slot.ts";
@@ -49,7 +50,9 @@ const stateOf = ({ snapshot: { value, context } }: TaskRecord): State => {
   if (value.run === "idle") return "none";
   if (value.run === "queued") return "waiting";
   const needsNone =
-    context.userRequests.length > 0 || value.run === "awaitingTasks" || (context.blockedCalls ?? []).length > 0;
+    context.userRequests.length > 0 ||
+    statePath(value.run) === "working.awaitingTasks" ||
+    (context.blockedCalls ?? []).length > 0;
   return needsNone ? "none" : "held";
 };
 

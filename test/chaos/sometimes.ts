@@ -1,3 +1,4 @@
+import { statePath } from "../../src/machines/chart.ts";
 import type { OutboxEvent } from "../../src/machines/outbox/events.ts";
 import { type OutboxSnapshot, outboxMachine } from "../../src/machines/outbox/machine.ts";
 import { carries } from "../../src/machines/outbox/setup.ts";
@@ -55,11 +56,13 @@ const MEETINGS_OF_TASKS: Record<string, (before: TaskSnapshot, event: TaskEvent)
 
 const MEETINGS_OF_OUTBOXES: Record<string, (before: OutboxSnapshot, event: OutboxEvent) => boolean> = {
   "the parent is deleted while its notice is on its way": ({ value }, { type }) =>
-    type === "PARENT_CLOSED" && value.delivery === "sending",
+    type === "PARENT_CLOSED" && statePath(value.delivery) === "delivering.sending",
   "the parent is deleted while its notice is stored and not answered": ({ value }, { type }) =>
-    type === "PARENT_CLOSED" && (value.delivery === "awaiting" || value.delivery === "checking"),
+    type === "PARENT_CLOSED" &&
+    (statePath(value.delivery) === "delivering.awaiting" || statePath(value.delivery) === "delivering.checking"),
   "the parent is deleted while its notice is to be sent again": ({ value }, { type }) =>
-    type === "PARENT_CLOSED" && (value.delivery === "resending" || value.delivery === "backingOff"),
+    type === "PARENT_CLOSED" &&
+    (statePath(value.delivery) === "delivering.resending" || statePath(value.delivery) === "delivering.backingOff"),
   "the parent is deleted while it is set aside": ({ value }, { type }) =>
     type === "PARENT_CLOSED" && value.delivery === "setAside",
   "a notice becomes due that is queued already, or in a prompt": ({ context }, event) =>
@@ -67,9 +70,10 @@ const MEETINGS_OF_OUTBOXES: Record<string, (before: OutboxSnapshot, event: Outbo
     (context.queue.some(({ taskId, run }) => taskId === event.end.taskId && run === event.end.run) ||
       [context.prompt, ...context.adoptedPrompts].some((prompt) => prompt && carries(prompt, event.end))),
   "another result becomes due while a notice is on its way": ({ value }, { type }) =>
-    type === "NOTICE_DUE" && value.delivery === "sending",
+    type === "NOTICE_DUE" && statePath(value.delivery) === "delivering.sending",
   "another result becomes due while a notice is not answered": ({ value }, { type }) =>
-    type === "NOTICE_DUE" && (value.delivery === "awaiting" || value.delivery === "checking"),
+    type === "NOTICE_DUE" &&
+    (statePath(value.delivery) === "delivering.awaiting" || statePath(value.delivery) === "delivering.checking"),
   "a prompt is taken over beside one of its own": ({ context }, { type }) =>
     type === "ADOPTED" && context.prompt !== undefined,
   "two prompts are taken over at once": (_, event) => event.type === "ADOPTED" && event.prompts.length > 1,
@@ -81,7 +85,7 @@ const MEETINGS_OF_OUTBOXES: Record<string, (before: OutboxSnapshot, event: Outbo
     event.promptID > context.prompt.messageID &&
     event.createdAt >= (context.storedAt ?? Number.POSITIVE_INFINITY),
   "a result is withdrawn while the parent is read": ({ value }, { type }) =>
-    type === "WITHDRAW" && value.delivery === "reading",
+    type === "WITHDRAW" && statePath(value.delivery) === "preparing.reading",
 };
 
 const CHARTS = { task: taskMachine, outbox: outboxMachine } as const;

@@ -73,7 +73,7 @@ test("after a crash while the gate runs the answer is checked again, and the end
   const [id = ""] = await launchFrom(lab, parent, ["work slowly"]);
   await lab.until(() => existsSync(inProject("gate.pid")), { what: "the gate runs" });
   await served(lab);
-  expect(await taskOf(id)).toMatchObject({ state: "running.gating", waiting: { for: "gate" } });
+  expect(await taskOf(id)).toMatchObject({ state: "running.checking.gating", waiting: { for: "gate" } });
   const pid = Number(await readFile(inProject("gate.pid"), "utf8"));
   await writeFile(inProject("release"), "");
   await lab.opencode.kill();

@@ -79,13 +79,12 @@ describe("each end is delivered once, and nothing is stuck:", () => {
 
 /** The transitions of an outbox that none of these families leads to, and why. */
 const NOT_EXPLORED: Record<string, string> = {
-  "delivery.reading PARENT_READ #6": "no result is so long that its reader's room matters",
-  "delivery.composing COMPOSE_FAILED #1": "a notice can always be composed at once",
+  "delivery.preparing.reading PARENT_READ #6": "no result is so long that its reader's room matters",
+  "delivery.preparing.composing COMPOSE_FAILED #1": "a notice can always be composed at once",
   "delivery.closed ADOPTED #1": "no parent is deleted that has tasks in two processes",
   "delivery.closed PARENT_PRESENT #1": "a parent that was deleted launches nothing",
-  "delivery.gathering (always) #1": "no turn fails of a parent that has tasks in two processes",
-  "delivery.gathering PARENT_NOT_FOUND #1": "no turn fails of a parent that has tasks in two processes",
-  "delivery.stopped PARENT_NOT_FOUND #1": "only a large family leads to it",
+  "delivery.waiting.gathering (always) #1": "no turn fails of a parent that has tasks in two processes",
+  "delivery.waiting.gathering PARENT_NOT_FOUND #1": "no turn fails of a parent that has tasks in two processes",
 };
 
 test("explorations take every transition of the outbox's chart but those that are named", () => {

@@ -1,3 +1,4 @@
+import { statePath } from "../../src/machines/chart.ts";
 import type { NoticePrompt } from "../../src/machines/outbox/events.ts";
 import type { Effect, SupervisorEvent } from "../../src/machines/supervisor/events.ts";
 import { taskInput } from "../fakes/task-input.ts";
@@ -104,7 +105,7 @@ export const createDelivery = (family: Family): Delivery => {
         });
       }
       const chart = before.processes[p]?.charts.tasks[task] ?? NONE;
-      if (chart === NONE || charts.tasks.at(chart).value.run !== "working") return [];
+      if (chart === NONE || statePath(charts.tasks.at(chart).value.run) !== "working.busy") return [];
       return checks(before, p, { type: "checkRun", taskId: sessionID } as Effect & { type: "checkRun" }).flatMap(
         (event) =>
           turn(before, p, `sees ${sessionID} end: ${event.type}`, (now) => {

@@ -61,8 +61,8 @@ const openMemory = (clock: Clock): Store => {
 };
 
 const RUN_STATES: Readonly<Record<TaskStatus, StoredSnapshot["value"]["run"]>> = {
-  running: "working",
-  resumed: "working",
+  running: { working: "busy" },
+  resumed: { working: "busy" },
   completed: "idle",
   error: "idle",
   cancelled: "idle",
@@ -74,7 +74,7 @@ const ms = (iso: string | undefined): number | undefined => (iso === undefined ?
 const runStateOf = ({ status, state, server, waiting }: Task): StoredSnapshot["value"]["run"] => {
   if (state === "running.queued") return "queued";
   if (hasEnded({ status })) return RUN_STATES[status];
-  if (waiting?.for === "server") return { fleet: "enqueued" };
+  if (waiting?.for === "server") return { fleet: { unclaimed: "enqueued" } };
   return server ? { fleet: "claimed" } : RUN_STATES[status];
 };
 
@@ -165,7 +165,7 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
       ...facts,
       model: { providerID: "fake", modelID: "m1" },
       status: "running",
-      state: "running.working",
+      state: "running.working.busy",
       childTaskIds: [],
       runStartedAt: now(),
       resumeCount: 0,

@@ -43,7 +43,10 @@ test("transition asks the machine itself for its initial snapshot, so a replay n
   transition(machine, snapshot, { type: "SLOT_GRANTED", at: 1 });
   expect(asked, ADVICE).toBeGreaterThan(0);
   const { steps } = replay(input(), [{ type: "SLOT_GRANTED", at: 1 }]);
-  expect(steps[0], ADVICE).toMatchObject({ refused: undefined, to: { lifecycle: "running", run: "sending" } });
+  expect(steps[0], ADVICE).toMatchObject({
+    refused: undefined,
+    to: { lifecycle: "running", run: "prompting.sending" },
+  });
 });
 
 test("an actor that is given a snapshot begins with it, and asks for nothing", () => {

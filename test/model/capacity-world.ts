@@ -1,8 +1,9 @@
 import { initialTransition, transition } from "xstate";
 import type { TaskEvent } from "../../src/machines/task/events.ts";
-import { statePath, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
+import { isStopping, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { retriesAtOf, slotOf, slotRequestOf } from "../../src/machines/task/slot.ts";
 import { GOES_AHEAD_MS, limitsFor } from "../../src/machines/task/slot-queue.ts";
+import { innermost } from "../fakes/innermost.ts";
 import { type SlotRow, startable } from "../fakes/queue-in-memory.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
 import {
@@ -74,7 +75,7 @@ export const slotsOf = ({ charts }: World): { held: string[]; waiting: string[] 
   return { held: inState("held"), waiting: inState("waiting") };
 };
 
-const runOf = (chart: TaskSnapshot): string => statePath(chart.value.run);
+const runOf = (chart: TaskSnapshot): string => innermost(chart.value.run);
 
 /** Steps that were taken: most worlds differ in one chart only, and a step costs more than all else together. */
 const taken = new WeakMap<TaskSnapshot, Map<string, TaskSnapshot>>();
@@ -170,8 +171,8 @@ export const createMoves = (family: Family) => {
       const adopted = feed(now, name, { type: "ADOPTED", recovery: "continue", isNoticePending: false });
       const chart = adopted.charts[name];
       // One that is being stopped does not take its slot again: it only ends.
-      const isStopping = chart !== undefined && runOf(chart).startsWith("stopping");
-      return know(adopted, name, isStopping ? free : { ...free, blockedBy: [] });
+      const isBeingStopped = chart !== undefined && isStopping(chart);
+      return know(adopted, name, isBeingStopped ? free : { ...free, blockedBy: [] });
     }, world);
   };
 
@@ -184,22 +185,23 @@ export const createMoves = (family: Family) => {
     const ownLive = Object.keys(world.reference).filter(
       (other) => kinds[other]?.parent === name && world.reference[other]?.phase !== "ended",
     );
+    const isStoppingRun = isStopping(chart);
     const isChecked = run === "verifying" || run === "recovering";
-    const isActive = run === "working" && !known.asksPerson && known.blockedBy.length === 0;
+    const isActive = run === "busy" && !known.asksPerson && known.blockedBy.length === 0;
     const isAskedAgain = chart.context.retry !== undefined && chart.context.retry.until <= atOf(world);
     const checked = { completedAt: START, result: "12" };
     const moves: (Move | false)[] = [
       run === "queued" && move("is beyond a limit", take("LIMIT_EXCEEDED", { error: { ...fault, kind: "budget" } })),
       run === "queued" && move("is cancelled in the queue", end(take("CANCEL"), name)),
       run !== "queued" &&
-        !run.startsWith("stopping") &&
+        !isStoppingRun &&
         move("is cancelled", know(take("CANCEL"), name, { awaitsOwn: false, refusedUntil: 0 })),
-      run.startsWith("stopping") && move("has stopped", end(take("STOPPED"), name)),
+      isStoppingRun && move("has stopped", end(take("STOPPED"), name)),
       move("is deleted", end(take("SESSION_DELETED"), name)),
       run === "sending" && move("is accepted", take("PROMPT_ACCEPTED")),
       run === "sending" && move("is refused", end(take("PROMPT_REFUSED", { error: fault, retryable: false }), name)),
       isActive && move("ends its turn", take("HOST_IDLE")),
-      run === "working" &&
+      run === "busy" &&
         known.blockedBy.length > 0 &&
         move("ends its turn, though nobody says that its call has returned", take("HOST_IDLE")),
       isActive &&

@@ -264,7 +264,8 @@ export const createTaskDriver = async (
     REMOTE_HELD: () => fleet?.goOn(id, settled),
     CLOSED: (_, before) => {
       const isClosing =
-        before.matches({ run: { fleet: "closing" } }) || before.matches({ run: { fleet: "withdrawing" } });
+        before.matches({ run: { fleet: { stopping: "closing" } } }) ||
+        before.matches({ run: { fleet: { unclaimed: "withdrawing" } } });
       return isClosing ? host.gates.open("close", undefined) : fleet?.close(id);
     },
     // As often as a loop takes. The one before may have ended another run.

@@ -1,7 +1,7 @@
+import { statePath } from "../../src/machines/chart.ts";
 import type { Recovery, TaskEvent, UserRequest } from "../../src/machines/task/events.ts";
 import { nextModel } from "../../src/machines/task/fallback.ts";
-import type { TaskSnapshot } from "../../src/machines/task/machine.ts";
-import { isAtRest } from "../../src/machines/task/machine.ts";
+import { isAtRest, type TaskSnapshot } from "../../src/machines/task/machine.ts";
 import type { Claim } from "../../src/task.ts";
 import { receipt } from "../fakes/receipt.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
@@ -48,12 +48,12 @@ const at = START;
 const OWN_TASK = "ses_own";
 
 /** True while nobody has taken the task over since its waiting calls began, or all of them are settled. */
-const isRecovering = (snapshot: TaskSnapshot) => snapshot.matches({ run: "recovering" });
+const isRecovering = (snapshot: TaskSnapshot) => snapshot.matches({ run: { checking: { asking: "recovering" } } });
 
 /** The answers that the host can give to the newest check: one to each. */
 const answersTo = (snapshot: TaskSnapshot): TaskEvent[] => {
   const { facts, checkId, hostError, nextDeadline, missingSince, storedInstruction, misfits = 0 } = snapshot.context;
-  const isAsked = snapshot.matches({ run: "verifying" }) || isRecovering(snapshot);
+  const isAsked = snapshot.matches({ run: { checking: { asking: "verifying" } } }) || isRecovering(snapshot);
   return !isAsked || nextDeadline !== undefined
     ? []
     : [
@@ -144,7 +144,8 @@ const claimAfter = (snapshot: TaskSnapshot): Claim => {
 /** What the broker of the fleet and its servers can say of a run. */
 const fleetEventsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
   const { remote } = snapshot.context;
-  const isIn = (...states: string[]) => states.some((state) => snapshot.matches({ run: { fleet: state } } as never));
+  const state = statePath(snapshot.value.run).split(".").at(-1) ?? "";
+  const isIn = (...states: string[]) => snapshot.matches({ run: "fleet" }) && states.includes(state);
   const end = { at, completedAt: at, result: undefined, error: undefined, receipt: undefined };
   const failed = { outcome: "error", error: { ...error, kind: "provider" } } as const;
   return [
@@ -178,8 +179,8 @@ const fleetEventsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
         ] as const)
       : []),
     ...(remote && !isIn("claimed") ? [{ type: "REMOTE_HELD", at, claim: remote.claim } as const] : []),
-    ...(isIn("enqueued", "claimed", "requestingStop") ? [{ type: "REMOTE_LOST", at } as const] : []),
-    ...(isIn("withdrawing", "closing", "requestingStop", "claimed") ? [{ type: "CLOSED", at } as const] : []),
+    ...(isIn("enqueued", "claimed", "requesting") ? [{ type: "REMOTE_LOST", at } as const] : []),
+    ...(isIn("withdrawing", "closing", "requesting", "claimed") ? [{ type: "CLOSED", at } as const] : []),
   ];
 };
 
@@ -215,8 +216,8 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
       { type: "OWN_TASK_ENDED", at, taskId: OWN_TASK },
     ];
   }
-  const isSending = snapshot.matches({ run: "sending" });
-  const isQuiet = snapshot.matches({ run: "working" }) && context.nextDeadline === undefined;
+  const isSending = snapshot.matches({ run: { prompting: "sending" } });
+  const isQuiet = snapshot.matches({ run: { working: "busy" } }) && context.nextDeadline === undefined;
   return [
     ...(isSending
       ? ([
@@ -227,7 +228,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
           { type: "SUPERVISION_FAILED", at, error: { ...error, kind: "internal" } },
         ] as const)
       : []),
-    ...(snapshot.matches({ run: "working" })
+    ...(snapshot.matches({ run: { working: "busy" } })
       ? [{ type: "CALL_BLOCKED" as const, at, call: "call_own", taskIds: [OWN_TASK] }]
       : []),
     { type: "OWN_TASK_ENDED", at, taskId: OWN_TASK },
@@ -252,7 +253,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
       ? [{ type: "RESUME", at, messageID: "msg_2", partID: "prt_2", prompt: "And now?" } as const]
       : []),
     ...steeringIn(snapshot),
-    ...(snapshot.matches({ run: "gating" }) ? gateEndsIn(snapshot) : []),
+    ...(snapshot.matches({ run: { checking: "gating" } }) ? gateEndsIn(snapshot) : []),
     ...(context.nextDeadline === undefined ? [] : [{ type: "TICK", at: context.nextDeadline } as const]),
     { type: "RESULT_READ", at },
     // To be taken over again and again while it is being stopped would go on for ever.

@@ -26,37 +26,34 @@ import {
   showToasts,
 } from "./setup.ts";
 
-const acknowledged = { target: "idle", actions: [showToasts, acknowledge] } as const;
+const acknowledged = { target: "#idle", actions: [showToasts, acknowledge] } as const;
 const adopted = {
   guard: "hasAdopted",
-  target: "checking",
+  target: "#checking",
   description: "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
   actions: "takeAdoptedPrompt",
 } as const;
-const onAnswer = {
-  PARENT_ANSWERED: { guard: "answersPrompt", description: "It has read the prompt.", ...acknowledged },
-} as const;
-const onNotFound = { PARENT_NOT_FOUND: { target: "missing" } } as const;
+const onNotFound = { PARENT_NOT_FOUND: { target: "#missing" } } as const;
 const onError = {
   PARENT_ERROR: {
     description: "The prompt may be the cause: the error counts if the prompt stays unanswered.",
     actions: recordRefusal,
   },
 } as const;
-const wakes = { guard: "wakesParent", target: "gathering", description: "The parent is to be notified." } as const;
+const wakes = { guard: "wakesParent", target: "#gathering", description: "The parent is to be notified." } as const;
 const nothingOwed = {
   guard: not("hasQueued"),
-  target: "idle",
+  target: "#idle",
   description: "Nothing is owed any more.",
   actions: "startAfresh",
 } as const;
 const found = [
-  { guard: "hasPrompt", target: "checking", description: "The prompt may have arrived already." },
-  { target: "gathering" },
+  { guard: "hasPrompt", target: "#checking", description: "The prompt may have arrived already." },
+  { target: "#gathering" },
 ] as const;
-const inUse = { target: "reading", description: "A person may be using it again." } as const;
+const inUse = { target: "#reading", description: "A person may be using it again." } as const;
 const givenUp = {
-  target: "idle",
+  target: "#idle",
   description: "It was refused too often: the person is notified.",
   actions: giveUp,
 } as const;
@@ -65,283 +62,321 @@ const givenUp = {
 export const delivery = outboxSetup.createStateConfig({
   description: "How the notices that are owed are delivered.",
   initial: "idle",
+  on: {
+    PARENT_ANSWERED: { guard: "answersPrompt", description: "It has read the prompt.", ...acknowledged },
+  },
   states: {
     idle: {
+      id: "idle",
       description: "Nothing is owed, and nothing is under way.",
-      always: [adopted, wakes, { guard: "hasQueued", target: "holding", description: "A notice is owed." }],
+      always: [adopted, wakes, { guard: "hasQueued", target: "#holding", description: "A notice is owed." }],
       on: onNotFound,
     },
-    holding: {
-      description: "Notices are owed that do not wake the parent while other tasks of their batch run.",
-      entry: [askBatches, { type: "setDeadline", params: OUTBOX_LIMITS.recheckBatches }],
-      exit: "clearDeadline",
-      always: [adopted, wakes, nothingOwed],
-      on: {
-        NOTICE_DUE: { guard: "isNew", target: "holding", reenter: true, actions: "enqueue" },
-        WITHDRAW: { target: "holding", reenter: true, actions: "withdraw" },
-        BATCHES_CHECKED: { actions: "markEnded" },
-        TICK: { guard: "due", target: "holding", reenter: true, description: "The batches are checked again." },
+    waiting: {
+      description: "Notices are owed, and nothing is under way.",
+      initial: "holding",
+      states: {
+        holding: {
+          id: "holding",
+          description: "Notices are owed that do not wake the parent while other tasks of their batch run.",
+          entry: [askBatches, { type: "setDeadline", params: OUTBOX_LIMITS.recheckBatches }],
+          exit: "clearDeadline",
+          always: [adopted, wakes, nothingOwed],
+          on: {
+            NOTICE_DUE: { guard: "isNew", target: "holding", reenter: true, actions: "enqueue" },
+            WITHDRAW: { target: "holding", reenter: true, actions: "withdraw" },
+            BATCHES_CHECKED: { actions: "markEnded" },
+            TICK: { guard: "due", target: "holding", reenter: true, description: "The batches are checked again." },
+          },
+        },
+        gathering: {
+          id: "gathering",
+          description: "Notices are owed. They wait until the parent can be sent a prompt.",
+          always: [
+            adopted,
+            nothingOwed,
+            {
+              guard: not("wakesParent"),
+              target: "holding",
+              description: "What was to wake the parent is not owed any more.",
+            },
+            { guard: stateIn("#open"), target: "#reading", description: "The parent can be sent a prompt." },
+          ],
+          on: onNotFound,
+        },
       },
     },
-    gathering: {
-      description: "Notices are owed. They wait until the parent can be sent a prompt.",
-      always: [
-        adopted,
-        nothingOwed,
-        {
-          guard: not("wakesParent"),
-          target: "holding",
-          description: "What was to wake the parent is not owed any more.",
+    preparing: {
+      description: "A prompt is prepared: what the parent is, and what it is to be told.",
+      initial: "reading",
+      states: {
+        reading: {
+          id: "reading",
+          description: "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
+          entry: [
+            assign({ queuedBefore: ({ context }) => context.queue.length }),
+            {
+              type: "emitEffect",
+              params: ({ context: { parentSessionID, refusals, prompt, queue } }) => ({
+                type: "readParent",
+                parentSessionID,
+                wasRefused: refusals > 0,
+                asksRoom: prompt === undefined && isMuch(queue),
+              }),
+            },
+          ],
+          on: {
+            ...onNotFound,
+            PARENT_READ: [
+              {
+                guard: "isSetAside",
+                target: "#setAside",
+                description: "A person has taken back messages of it, or archived it.",
+                actions: reportSetAside,
+              },
+              {
+                guard: and(["hasPrompt", stateIn("#open")]),
+                target: "#sending",
+                description: "The prompt is composed already.",
+                actions: recordSender,
+              },
+              { guard: "hasPrompt", target: "#resending", description: "It can no longer be sent a prompt." },
+              adopted,
+              {
+                guard: "moreMayEnd",
+                target: "reading",
+                reenter: true,
+                description: "Runs ended meanwhile, and others have not yet: they may be about to.",
+                actions: assign({ readsAgain: ({ context }) => context.readsAgain + 1 }),
+              },
+              {
+                guard: "lacksRoom",
+                target: "reading",
+                reenter: true,
+                description: "More came to be owed meanwhile: it is to be known how much its model has room for.",
+              },
+              {
+                guard: and(["wakesParent", stateIn("#open")]),
+                target: "composing",
+                actions: recordSender,
+              },
+              { target: "#gathering", description: "It can no longer be sent a prompt, or is owed nothing." },
+            ],
+            READ_FAILED: { target: "#backingOff", actions: countAttempt },
+          },
         },
-        { guard: stateIn("#open"), target: "reading", description: "The parent can be sent a prompt." },
-      ],
-      on: onNotFound,
+        composing: {
+          id: "composing",
+          description: "The prompt is written for all notices that are owed: its text, counts and ids.",
+          entry: {
+            type: "emitEffect",
+            params: ({ context: { parentSessionID, queue, room } }) => ({
+              type: "composeNotice",
+              parentSessionID,
+              queue,
+              ...(room === undefined ? {} : { room }),
+            }),
+          },
+          on: {
+            COMPOSE_FAILED: { target: "#backingOff", actions: countAttempt },
+            COMPOSED: {
+              target: "#sending",
+              actions: [
+                {
+                  type: "emitEffect",
+                  params: ({ context: { parentSessionID }, event: { prompt } }) => ({
+                    type: "noticeComposed",
+                    parentSessionID,
+                    runs: prompt.runs,
+                  }),
+                },
+                assign({
+                  ...FRESH_ATTEMPTS,
+                  prompt: ({ event }) => event.prompt,
+                  queue: ({ context, event }) => context.queue.filter((end) => !carries(event.prompt, end)),
+                }),
+              ],
+            },
+          },
+        },
+      },
     },
-    reading: {
-      description: "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
-      entry: [
-        assign({ queuedBefore: ({ context }) => context.queue.length }),
-        {
-          type: "emitEffect",
-          params: ({ context: { parentSessionID, refusals, prompt, queue } }) => ({
-            type: "readParent",
-            parentSessionID,
-            wasRefused: refusals > 0,
-            asksRoom: prompt === undefined && isMuch(queue),
-          }),
+    delivering: {
+      description: "The prompt is brought to the parent, until its model has read it.",
+      initial: "sending",
+      on: onNotFound,
+      states: {
+        sending: {
+          id: "sending",
+          description: "The prompt is on its way to the parent.",
+          entry: [
+            countAttempt,
+            assign({ refusal: undefined }),
+            enqueueActions(({ context: { parentSessionID, prompt, sender }, enqueue }) => {
+              if (!prompt || !sender) return;
+              enqueue({ type: "emitEffect", params: { type: "sendNotice", parentSessionID, prompt, sender } });
+            }),
+          ],
+          on: {
+            ...onError,
+            PARENT_NOT_FOUND: { target: "#missing", actions: recordRefusal },
+            SENT: { guard: "isCurrentPrompt", target: "awaiting", actions: [showToasts, recordSent] },
+            SEND_REFUSED: [
+              { guard: and(["isCurrentPrompt", "retryable"]), target: "backingOff" },
+              {
+                guard: and(["isCurrentPrompt", "refusalsLeft"]),
+                target: "backingOff",
+                description: "It is refused for good, perhaps because its agent no longer exists.",
+                actions: countRefusal,
+              },
+              { guard: "isCurrentPrompt", ...givenUp },
+            ],
+          },
         },
-      ],
-      on: {
-        ...onAnswer,
-        ...onNotFound,
-        PARENT_READ: [
-          {
-            guard: "isSetAside",
-            target: "setAside",
-            description: "A person has taken back messages of it, or archived it.",
-            actions: reportSetAside,
+        awaiting: {
+          id: "awaiting",
+          description: "The host accepted the prompt. The parent has not begun to answer it.",
+          entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, SEND_BACKOFF) },
+          exit: "clearDeadline",
+          on: {
+            ...onError,
+            PARENT_IDLE: {
+              description: "It should have begun to answer: the host is asked after a moment.",
+              actions: { type: "setDeadline", params: OUTBOX_LIMITS.coolDown },
+            },
+            TICK: { guard: "due", target: "checking" },
           },
-          {
-            guard: and(["hasPrompt", stateIn("#open")]),
-            target: "sending",
-            description: "The prompt is composed already.",
-            actions: recordSender,
+        },
+        checking: {
+          id: "checking",
+          description: "The host is asked whether the parent has begun to answer the prompt.",
+          entry: [
+            enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
+              if (!prompt) return;
+              enqueue({
+                type: "emitEffect",
+                params: { type: "checkNotice", parentSessionID, messageID: prompt.messageID },
+              });
+            }),
+          ],
+          on: {
+            ...onError,
+            CHECKED: [
+              { guard: and(["isCurrentPrompt", "answered"]), description: "It has begun.", ...acknowledged },
+              {
+                guard: and(["isCurrentPrompt", "pending"]),
+                target: "awaiting",
+                description: "It is about to begin.",
+                actions: [countAttempt, recordStored],
+              },
+              {
+                guard: and(["isCurrentPrompt", "stopped"]),
+                target: "stopped",
+                description: "A person stopped the turn that was to.",
+                actions: [recordStored, recordStopped],
+              },
+              {
+                guard: and(["isCurrentPrompt", "refused", "refusalsLeft"]),
+                target: "resending",
+                description:
+                  "It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
+                actions: countRefusal,
+              },
+              { guard: and(["isCurrentPrompt", "refused"]), ...givenUp },
+              {
+                guard: "isCurrentPrompt",
+                target: "resending",
+                description: "It has not: the prompt is sent again.",
+                actions: assign({ refusals: 0 }),
+              },
+            ],
+            CHECK_FAILED: {
+              guard: "isCurrentPrompt",
+              target: "awaiting",
+              description: "It is asked again after a pause.",
+              actions: countAttempt,
+            },
           },
-          { guard: "hasPrompt", target: "resending", description: "It can no longer be sent a prompt." },
-          adopted,
-          {
-            guard: "moreMayEnd",
-            target: "reading",
-            reenter: true,
-            description: "Runs ended meanwhile, and others have not yet: they may be about to.",
-            actions: assign({ readsAgain: ({ context }) => context.readsAgain + 1 }),
+        },
+        stopped: {
+          id: "stopped",
+          description:
+            "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
+          entry: [lookLater, askBatches],
+          exit: "clearDeadline",
+          always: { guard: "wakesSinceStop", target: "resending", description: "A later notice wakes the parent." },
+          on: {
+            NOTICE_DUE: { guard: "isNew", actions: ["enqueue", askBatches] },
+            BATCHES_CHECKED: { actions: "markEnded" },
+            PARENT_BUSY: { target: "awaiting", description: "A turn begins, in which the prompt is read." },
+            TICK: { guard: "due", target: "checking", description: "It is looked at again." },
           },
-          {
-            guard: "lacksRoom",
-            target: "reading",
-            reenter: true,
-            description: "More came to be owed meanwhile: it is to be known how much its model has room for.",
-          },
-          {
-            guard: and(["wakesParent", stateIn("#open")]),
-            target: "composing",
-            actions: recordSender,
-          },
-          { target: "gathering", description: "It can no longer be sent a prompt, or is owed nothing." },
-        ],
-        READ_FAILED: { target: "backingOff", actions: countAttempt },
+        },
+        resending: {
+          id: "resending",
+          description: "The prompt is to be sent again. It waits until the parent can be sent one.",
+          always: { guard: stateIn("#open"), target: "#reading", description: "The parent can be sent the prompt." },
+        },
+        backingOff: {
+          id: "backingOff",
+          description: "A call to the host failed. It is made again after a pause; a prompt keeps its ids.",
+          entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, SEND_BACKOFF) },
+          exit: "clearDeadline",
+          on: { TICK: { guard: "due", target: "#reading" } },
+        },
+      },
+    },
+    unreachable: {
+      description: "The host does not find the parent. This may pass: nothing is sent, and nothing is removed.",
+      initial: "missing",
+      on: { PARENT_PRESENT: found },
+      states: {
+        missing: {
+          id: "missing",
+          description: "The host does not find the parent. This may pass: nothing is sent, and nothing is removed.",
+          entry: [
+            assign({ notFoundCount: ({ context }) => context.notFoundCount + 1 }),
+            { type: "setDeadline", params: ({ context }) => backoff(context.notFoundCount, SEARCH_BACKOFF) },
+          ],
+          exit: "clearDeadline",
+          on: { TICK: { guard: "due", target: "searching" } },
+        },
+        searching: {
+          id: "searching",
+          description:
+            "The host is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
+          entry: [
+            {
+              type: "emitEffect",
+              params: ({ context: { parentSessionID } }) => ({ type: "findParent", parentSessionID }),
+            },
+          ],
+          on: { PARENT_FOUND: found, SEARCH_FAILED: { target: "missing" } },
+        },
       },
     },
     setAside: {
+      id: "setAside",
       description:
         "A person has taken back messages of the parent, which any prompt would delete for good, or has archived it. Nothing is sent until a person uses it again.",
       entry: lookLater,
       exit: "clearDeadline",
       always: { ...nothingOwed, guard: and([not("hasPrompt"), not("hasQueued")]) },
       on: {
-        ...onAnswer,
         ...onNotFound,
         PARENT_CHANGED: inUse,
         PARENT_STORED: { guard: not("isCurrentPrompt"), ...inUse, description: "A person writes to it." },
-        TICK: { guard: "due", target: "reading", description: "It is looked at again." },
+        TICK: { guard: "due", target: "#reading", description: "It is looked at again." },
       },
-    },
-    composing: {
-      description: "The prompt is written for all notices that are owed: its text, counts and ids.",
-      entry: {
-        type: "emitEffect",
-        params: ({ context: { parentSessionID, queue, room } }) => ({
-          type: "composeNotice",
-          parentSessionID,
-          queue,
-          ...(room === undefined ? {} : { room }),
-        }),
-      },
-      on: {
-        COMPOSE_FAILED: { target: "backingOff", actions: countAttempt },
-        COMPOSED: {
-          target: "sending",
-          actions: [
-            {
-              type: "emitEffect",
-              params: ({ context: { parentSessionID }, event: { prompt } }) => ({
-                type: "noticeComposed",
-                parentSessionID,
-                runs: prompt.runs,
-              }),
-            },
-            assign({
-              ...FRESH_ATTEMPTS,
-              prompt: ({ event }) => event.prompt,
-              queue: ({ context, event }) => context.queue.filter((end) => !carries(event.prompt, end)),
-            }),
-          ],
-        },
-      },
-    },
-    sending: {
-      description: "The prompt is on its way to the parent.",
-      entry: [
-        countAttempt,
-        assign({ refusal: undefined }),
-        enqueueActions(({ context: { parentSessionID, prompt, sender }, enqueue }) => {
-          if (!prompt || !sender) return;
-          enqueue({ type: "emitEffect", params: { type: "sendNotice", parentSessionID, prompt, sender } });
-        }),
-      ],
-      on: {
-        ...onAnswer,
-        ...onError,
-        PARENT_NOT_FOUND: { target: "missing", actions: recordRefusal },
-        SENT: { guard: "isCurrentPrompt", target: "awaiting", actions: [showToasts, recordSent] },
-        SEND_REFUSED: [
-          { guard: and(["isCurrentPrompt", "retryable"]), target: "backingOff" },
-          {
-            guard: and(["isCurrentPrompt", "refusalsLeft"]),
-            target: "backingOff",
-            description: "It is refused for good, perhaps because its agent no longer exists.",
-            actions: countRefusal,
-          },
-          { guard: "isCurrentPrompt", ...givenUp },
-        ],
-      },
-    },
-    awaiting: {
-      description: "The host accepted the prompt. The parent has not begun to answer it.",
-      entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, SEND_BACKOFF) },
-      exit: "clearDeadline",
-      on: {
-        ...onAnswer,
-        ...onNotFound,
-        ...onError,
-        PARENT_IDLE: {
-          description: "It should have begun to answer: the host is asked after a moment.",
-          actions: { type: "setDeadline", params: OUTBOX_LIMITS.coolDown },
-        },
-        TICK: { guard: "due", target: "checking" },
-      },
-    },
-    checking: {
-      description: "The host is asked whether the parent has begun to answer the prompt.",
-      entry: [
-        enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
-          if (!prompt) return;
-          enqueue({
-            type: "emitEffect",
-            params: { type: "checkNotice", parentSessionID, messageID: prompt.messageID },
-          });
-        }),
-      ],
-      on: {
-        ...onAnswer,
-        ...onNotFound,
-        ...onError,
-        CHECKED: [
-          { guard: and(["isCurrentPrompt", "answered"]), description: "It has begun.", ...acknowledged },
-          {
-            guard: and(["isCurrentPrompt", "pending"]),
-            target: "awaiting",
-            description: "It is about to begin.",
-            actions: [countAttempt, recordStored],
-          },
-          {
-            guard: and(["isCurrentPrompt", "stopped"]),
-            target: "stopped",
-            description: "A person stopped the turn that was to.",
-            actions: [recordStored, recordStopped],
-          },
-          {
-            guard: and(["isCurrentPrompt", "refused", "refusalsLeft"]),
-            target: "resending",
-            description: "It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
-            actions: countRefusal,
-          },
-          { guard: and(["isCurrentPrompt", "refused"]), ...givenUp },
-          {
-            guard: "isCurrentPrompt",
-            target: "resending",
-            description: "It has not: the prompt is sent again.",
-            actions: assign({ refusals: 0 }),
-          },
-        ],
-        CHECK_FAILED: {
-          guard: "isCurrentPrompt",
-          target: "awaiting",
-          description: "It is asked again after a pause.",
-          actions: countAttempt,
-        },
-      },
-    },
-    stopped: {
-      description:
-        "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
-      entry: [lookLater, askBatches],
-      exit: "clearDeadline",
-      always: { guard: "wakesSinceStop", target: "resending", description: "A later notice wakes the parent." },
-      on: {
-        ...onAnswer,
-        ...onNotFound,
-        NOTICE_DUE: { guard: "isNew", actions: ["enqueue", askBatches] },
-        BATCHES_CHECKED: { actions: "markEnded" },
-        PARENT_BUSY: { target: "awaiting", description: "A turn begins, in which the prompt is read." },
-        TICK: { guard: "due", target: "checking", description: "It is looked at again." },
-      },
-    },
-    resending: {
-      description: "The prompt is to be sent again. It waits until the parent can be sent one.",
-      always: { guard: stateIn("#open"), target: "reading", description: "The parent can be sent the prompt." },
-      on: { ...onAnswer, ...onNotFound },
-    },
-    backingOff: {
-      description: "A call to the host failed. It is made again after a pause; a prompt keeps its ids.",
-      entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, SEND_BACKOFF) },
-      exit: "clearDeadline",
-      on: { ...onAnswer, ...onNotFound, TICK: { guard: "due", target: "reading" } },
-    },
-    missing: {
-      description: "The host does not find the parent. This may pass: nothing is sent, and nothing is removed.",
-      entry: [
-        assign({ notFoundCount: ({ context }) => context.notFoundCount + 1 }),
-        { type: "setDeadline", params: ({ context }) => backoff(context.notFoundCount, SEARCH_BACKOFF) },
-      ],
-      exit: "clearDeadline",
-      on: { ...onAnswer, PARENT_PRESENT: found, TICK: { guard: "due", target: "searching" } },
-    },
-    searching: {
-      description:
-        "The host is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
-      entry: [
-        { type: "emitEffect", params: ({ context: { parentSessionID } }) => ({ type: "findParent", parentSessionID }) },
-      ],
-      on: { ...onAnswer, PARENT_PRESENT: found, PARENT_FOUND: found, SEARCH_FAILED: { target: "missing" } },
     },
     closed: {
+      id: "closed",
       description: "The parent session was deleted, or stopped for good. Notices can no longer be delivered.",
       entry: drop,
       on: {
         NOTICE_DUE: { description: "It cannot be delivered.", actions: ["enqueue", drop] },
         ADOPTED: { description: "They cannot be delivered.", actions: ["adoptPrompts", drop] },
-        PARENT_PRESENT: { target: "idle" },
+        PARENT_PRESENT: { target: "#idle" },
       },
     },
   },

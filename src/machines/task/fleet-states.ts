@@ -43,7 +43,7 @@ export const fleet = taskSetup.createStateConfig({
   description:
     "The run is for another server of the fleet, and one works on it. A launch is offered to all of them, a resume to the one that has the conversation.",
   meta: { refuses: { STEER: "works on another server, where it takes no further instructions" } },
-  initial: "enqueuing",
+  initial: "unclaimed",
   on: {
     SESSION_DELETED: deleted,
     SUPERVISION_FAILED: {
@@ -56,67 +56,67 @@ export const fleet = taskSetup.createStateConfig({
     CLOSED: notTaken,
   },
   states: {
-    enqueuing: {
-      description: "The job is on its way to the broker of the fleet.",
-      meta: { waitsFor: "fleet" },
-      entry: [
-        "beginWait",
-        assign({ sendAttempts: ({ context }) => context.sendAttempts + 1, nextDeadline: undefined }),
-        enqueueJob,
-      ],
+    unclaimed: {
+      description: "No server works on the run, as far as is known.",
+      initial: "enqueuing",
       on: {
-        JOB_ENQUEUED: { target: "enqueued" },
-        JOB_REFUSED: [{ guard: and(["mayEnqueueAgain", "sendAttemptsLeft"]), target: "pausing" }, ...notEnqueued],
         REMOTE_CLAIMED: onClaim("claimed"),
         REMOTE_HELD: held,
-        ADOPTED: {
-          target: "enqueuing",
-          reenter: true,
-          description: "It is sent again. A job that is queued already stays the same.",
-          actions: assign({ sendAttempts: 0 }),
+        CANCEL: { target: "#closing", description: "The job may be queued already." },
+      },
+      states: {
+        enqueuing: {
+          id: "enqueuing",
+          description: "The job is on its way to the broker of the fleet.",
+          meta: { waitsFor: "fleet" },
+          entry: [
+            "beginWait",
+            assign({ sendAttempts: ({ context }) => context.sendAttempts + 1, nextDeadline: undefined }),
+            enqueueJob,
+          ],
+          on: {
+            JOB_ENQUEUED: { target: "enqueued" },
+            JOB_REFUSED: [{ guard: and(["mayEnqueueAgain", "sendAttemptsLeft"]), target: "pausing" }, ...notEnqueued],
+            ADOPTED: {
+              target: "enqueuing",
+              reenter: true,
+              description: "It is sent again. A job that is queued already stays the same.",
+              actions: assign({ sendAttempts: 0 }),
+            },
+          },
         },
-        CANCEL: { target: "closing", description: "The job may be queued already." },
-      },
-    },
-    pausing: {
-      description: "The broker did not take the job. It is sent again after a pause.",
-      meta: { waitsFor: "fleet" },
-      entry: [
-        "beginWait",
-        { type: "setDeadline", params: ({ context }) => backoff(context.sendAttempts, RETRY_BACKOFF) },
-      ],
-      on: {
-        TICK: { guard: "due", target: "enqueuing" },
-        REMOTE_CLAIMED: onClaim("claimed"),
-        REMOTE_HELD: held,
-        CANCEL: { target: "closing", description: "The job may be queued all the same." },
-      },
-    },
-    enqueued: {
-      description: "The job waits in the fleet for a server that is free.",
-      meta: { waitsFor: "server" },
-      entry: ["beginWait", { type: "setDeadline", params: ({ context }) => context.facts.fleet?.patience ?? 0 }],
-      on: {
-        REMOTE_CLAIMED: onClaim("claimed"),
-        REMOTE_HELD: held,
-        REMOTE_LOST: {
-          target: "enqueuing",
-          description: "The broker has lost it.",
-          actions: assign({ sendAttempts: 0 }),
+        pausing: {
+          description: "The broker did not take the job. It is sent again after a pause.",
+          meta: { waitsFor: "fleet" },
+          entry: [
+            "beginWait",
+            { type: "setDeadline", params: ({ context }) => backoff(context.sendAttempts, RETRY_BACKOFF) },
+          ],
+          on: {
+            TICK: { guard: "due", target: "enqueuing" },
+          },
         },
-        TICK: { guard: "due", target: "withdrawing" },
-        CANCEL: { target: "closing" },
-      },
-    },
-    withdrawing: {
-      description: "No server has begun in time. The job is withdrawn.",
-      meta: { waitsFor: "fleet" },
-      entry: ["beginWait", closeRun, { type: "setDeadline", params: TASK_LIMITS.closeAgainAfter }],
-      on: {
-        REMOTE_CLAIMED: onClaim("claimed"),
-        REMOTE_HELD: held,
-        TICK: { guard: "due", target: "withdrawing", reenter: true },
-        CANCEL: { target: "closing" },
+        enqueued: {
+          description: "The job waits in the fleet for a server that is free.",
+          meta: { waitsFor: "server" },
+          entry: ["beginWait", { type: "setDeadline", params: ({ context }) => context.facts.fleet?.patience ?? 0 }],
+          on: {
+            REMOTE_LOST: {
+              target: "enqueuing",
+              description: "The broker has lost it.",
+              actions: assign({ sendAttempts: 0 }),
+            },
+            TICK: { guard: "due", target: "withdrawing" },
+          },
+        },
+        withdrawing: {
+          description: "No server has begun in time. The job is withdrawn.",
+          meta: { waitsFor: "fleet" },
+          entry: ["beginWait", closeRun, { type: "setDeadline", params: TASK_LIMITS.closeAgainAfter }],
+          on: {
+            TICK: { guard: "due", target: "withdrawing", reenter: true },
+          },
+        },
       },
     },
     claimed: {
@@ -129,7 +129,7 @@ export const fleet = taskSetup.createStateConfig({
         REMOTE_LOST: [
           {
             guard: "mayBeginAgain",
-            target: "enqueuing",
+            target: "#enqueuing",
             description: "It is begun anew by the next server.",
             actions: assign({ sendAttempts: 0 }),
           },
@@ -139,52 +139,56 @@ export const fleet = taskSetup.createStateConfig({
             actions: failAndCloseWith(LOST),
           },
         ],
-        LIMIT_EXCEEDED: { target: "requestingStop", actions: "recordLimit" },
-        CANCEL: { target: "requestingStop" },
+        LIMIT_EXCEEDED: { target: "stopping", actions: "recordLimit" },
+        CANCEL: { target: "stopping" },
       },
     },
-    requestingStop: {
+    stopping: {
       tags: "stopping",
-      description: "The server that works on the run is asked to stop.",
+      description: "The run was cancelled, or is beyond a limit: nobody is to work on it.",
       meta: { waitsFor: "stop", refuses: { CANCEL: "is already being cancelled" } },
-      entry: [
-        "beginWait",
-        assign({ stopAttempts: 1 }),
-        requestRemoteStop,
-        { type: "setDeadline", params: TASK_LIMITS.remoteStopTimeout },
-      ],
+      initial: "requesting",
       on: {
         SESSION_DELETED: deletedWhileStopping,
         CLOSED: [stoppedAtLimit, cancelled],
-        REMOTE_CLAIMED: { ...onClaim("requestingStop"), reenter: true, description: "That one is asked as well." },
-        REMOTE_LOST: { target: "closing" },
-        TICK: { guard: "due", target: "closing", description: "It has not confirmed that it stopped." },
+        REMOTE_CLAIMED: { ...onClaim(".requesting"), description: "The server that has claimed it is asked to stop." },
       },
-    },
-    closing: {
-      tags: "stopping",
-      description: "The run is closed in the fleet, so that nobody begins it, and no report of a server counts.",
-      meta: { waitsFor: "stop", refuses: { CANCEL: "is already being cancelled" } },
-      entry: [
-        "beginWait",
-        assign({ stopAttempts: ({ context }) => context.stopAttempts + 1 }),
-        closeRun,
-        { type: "setDeadline", params: TASK_LIMITS.closeAgainAfter },
-      ],
-      on: {
-        SESSION_DELETED: deletedWhileStopping,
-        CLOSED: [stoppedAtLimit, cancelled],
-        REMOTE_CLAIMED: { ...onClaim("requestingStop"), description: "A server has claimed it before that." },
-        TICK: [
-          { guard: and(["due", "stopAttemptsLeft"]), target: "closing", reenter: true },
-          { ...stoppedAtLimit, guard: and(["due", "isBeyondLimit"]) },
-          {
-            guard: "due",
-            target: "#idle",
-            description: "It was tried often enough; the task says so.",
-            actions: ["recordEnd", { type: "recordError", params: NOT_WITHDRAWN }, endCancelled],
+      states: {
+        requesting: {
+          description: "The server that works on the run is asked to stop.",
+          entry: [
+            "beginWait",
+            assign({ stopAttempts: 1 }),
+            requestRemoteStop,
+            { type: "setDeadline", params: TASK_LIMITS.remoteStopTimeout },
+          ],
+          on: {
+            REMOTE_LOST: { target: "closing" },
+            TICK: { guard: "due", target: "closing", description: "It has not confirmed that it stopped." },
           },
-        ],
+        },
+        closing: {
+          id: "closing",
+          description: "The run is closed in the fleet, so that nobody begins it, and no report of a server counts.",
+          entry: [
+            "beginWait",
+            assign({ stopAttempts: ({ context }) => context.stopAttempts + 1 }),
+            closeRun,
+            { type: "setDeadline", params: TASK_LIMITS.closeAgainAfter },
+          ],
+          on: {
+            TICK: [
+              { guard: and(["due", "stopAttemptsLeft"]), target: "closing", reenter: true },
+              { ...stoppedAtLimit, guard: and(["due", "isBeyondLimit"]) },
+              {
+                guard: "due",
+                target: "#idle",
+                description: "It was tried often enough; the task says so.",
+                actions: ["recordEnd", { type: "recordError", params: NOT_WITHDRAWN }, endCancelled],
+              },
+            ],
+          },
+        },
       },
     },
   },

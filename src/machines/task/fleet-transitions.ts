@@ -151,7 +151,7 @@ const recordClaim = taskSetup.assign(
 );
 
 /** A server claims the run. */
-export const onClaim = (target: "claimed" | "requestingStop") =>
+export const onClaim = (target: "claimed" | ".requesting") =>
   ({ guard: "isNewClaim", target, actions: recordClaim }) as const;
 
 /** The server that claimed the run last goes on with it, though it was taken for lost. */

@@ -70,7 +70,7 @@ export const gating = taskSetup.createStateConfig({
     GATE_ENDED: [
       {
         guard: and(["isCurrentGate", "isSteered"]),
-        target: "working",
+        target: "#working",
         description: "An instruction is on its way: the run goes on with it.",
         actions: [recordGateEnd, seenAtWork],
       },
@@ -82,7 +82,7 @@ export const gating = taskSetup.createStateConfig({
       },
       {
         guard: and(["isCurrentGate", "mayTryGateAgain"]),
-        target: "sending",
+        target: "#sending",
         description: "The child is given what the command said, and goes on.",
         actions: [
           recordGateEnd,
@@ -115,9 +115,9 @@ export const gating = taskSetup.createStateConfig({
     ],
     STEERING_STORED: {
       guard: "isOldestInstruction",
-      target: "verifying",
+      target: "#verifying",
       description: "The child has not seen it: the host is asked, and then the child is woken.",
     },
-    STEERING_REFUSED: { ...steerAgainLater, target: "working" },
+    STEERING_REFUSED: { ...steerAgainLater, target: "#working" },
   },
 });

@@ -2,7 +2,7 @@
 // notice says how one run ended.
 import { and, assign, initialTransition, not, type SnapshotFrom, stateIn } from "xstate";
 import type { TaskStatus } from "../../task.ts";
-import { withEventDescriptions } from "../chart.ts";
+import { statePath, withEventDescriptions } from "../chart.ts";
 import { attention } from "./attention.ts";
 import { type TaskEvent, type TaskInput, taskEventDescriptions } from "./events.ts";
 import { notice } from "./notice.ts";
@@ -153,14 +153,6 @@ export const isCompatible = (snapshot: StoredSnapshot): boolean => {
 /** Returns the public status: the name of the lifecycle's state. */
 export const statusOf = ({ value: { lifecycle } }: StoredSnapshot): TaskStatus => lifecycle;
 
-/** Formats a region's state, such as `stopping.aborting`. */
-export const statePath = (value: unknown): string =>
-  typeof value === "object" && value !== null
-    ? Object.entries(value)
-        .map(([name, inner]) => `${name}.${statePath(inner)}`)
-        .join(" ")
-    : String(value);
-
 /** Formats the status, with the state of the run while one is under way, such as `running.stopping.aborting`. */
 export const lifecyclePath = ({ value: { lifecycle, run } }: StoredSnapshot): string =>
   run === "idle" ? lifecycle : `${lifecycle}.${statePath(run)}`;
@@ -180,7 +172,7 @@ export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
  * meanwhile: the run waits for what becomes of that prompt all the same.
  */
 export const runBeingSent = ({ value, context }: StoredSnapshot): string | undefined =>
-  value.run === "sending" ? context.run.messageID : undefined;
+  statePath(value.run) === "prompting.sending" ? context.run.messageID : undefined;
 
 /** The instruction that is being sent, by its message's id; undefined while none is. */
 export const instructionBeingSent = ({ value, context }: StoredSnapshot): string | undefined =>

@@ -1,6 +1,7 @@
 import { initialTransition, transition } from "xstate";
+import { statePath } from "../chart.ts";
 import type { TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
-import { refusalReason, type StoredSnapshot, statePath, type TaskSnapshot, taskMachine } from "./machine.ts";
+import { refusalReason, type StoredSnapshot, type TaskSnapshot, taskMachine } from "./machine.ts";
 
 /** A task's journal, and the snapshot that was stored with it. */
 export interface Journal {

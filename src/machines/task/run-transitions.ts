@@ -162,13 +162,13 @@ const misfitOf = (event: TaskEvent): Misfit | undefined => {
 export const complete = [
   {
     guard: and(["isCurrentCheck", "isSteered"]),
-    target: "working",
+    target: "#working",
     description: "An instruction is on its way: the run goes on with it.",
     actions: seenAtWork,
   },
   {
     guard: and(["isCurrentCheck", "isMisfit", "mayRepair"]),
-    target: "sending",
+    target: "#sending",
     description: "The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
     actions: [
       seenAtWork,
@@ -191,7 +191,7 @@ export const complete = [
   },
   {
     guard: and(["isCurrentCheck", "hasGate"]),
-    target: "gating",
+    target: "#gating",
     description: "The answer must pass the gate.",
   },
   {
@@ -224,7 +224,7 @@ export const failAndStop = {
 
 /** The run goes on with the next model of the option `fallback`, in the same session. */
 export const goOnWithNextModel = {
-  target: "changingModel",
+  target: "#changingModel",
   description: "Another model is asked.",
   actions: "recordRefusal",
 } as const;
@@ -248,13 +248,13 @@ export const stoppedAtLimit = {
   description: "The run was stopped at a limit, which is its error.",
 } as const;
 
-const keepWorking = { guard: "isCurrentCheck", target: "working", actions: seenAtWork } as const;
+const keepWorking = { guard: "isCurrentCheck", target: "#working", actions: seenAtWork } as const;
 
 /** The check shows the child at work, or that its provider refuses for now. */
 export const stillAtWork = [
   {
     guard: and(["isCurrentCheck", "isRefusedForNow"]),
-    target: "retrying",
+    target: "#retrying",
     description: "The provider refuses for now.",
     actions: seenAtWork,
   },
@@ -264,7 +264,7 @@ export const stillAtWork = [
 /** The child's turn has ended, and tasks that it launched run. */
 export const awaitTasks = {
   ...keepWorking,
-  target: "awaitingTasks",
+  target: "#awaitingTasks",
   description: "It receives their results, and goes on.",
 } as const;
 
@@ -313,7 +313,7 @@ export const continueAfterFault = (whether: "mayContinue" | "mayBeInterrupted") 
   [
     {
       guard: and(["isCurrentCheck", whether]),
-      target: "backingOff",
+      target: "#backingOff",
       description: "It was interrupted, and continues after the last step that was finished.",
       actions: [
         "countInterruption",
@@ -331,7 +331,7 @@ export const continueAfterFault = (whether: "mayContinue" | "mayBeInterrupted") 
 export const continueOrFail = [
   {
     guard: and(["isCurrentCheck", "mayContinue"]),
-    target: "sending",
+    target: "#sending",
     description: "It was interrupted, and continues after the last step that was finished.",
     actions: [
       "countInterruption",

@@ -361,10 +361,7 @@ export const taskSetup = setup({
 });
 
 /** True while the answer may be under a check: whether the host has one shows only in the check that looks for it. */
-export const isAnswerChecked = or([
-  stateIn("#gating"),
-  and(["hasSchema", or([stateIn("#verifying"), stateIn("#recovering")])]),
-]);
+export const isAnswerChecked = or([stateIn("#gating"), and(["hasSchema", stateIn("#asking")])]);
 
 /** True once something of the run was sent to an agent, here or on another server: there may be work to stop. */
 export const wasSent = or([and([not(stateIn("#queued")), not("isUnclaimed")]), "goesOn"]);

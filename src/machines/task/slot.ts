@@ -1,3 +1,4 @@
+import { statePath } from "../chart.ts";
 import type { SlotRequest, TaskContext } from "./events.ts";
 import { goesOn, modelOf } from "./fallback.ts";
 
@@ -13,7 +14,7 @@ interface SlotHolder {
 const isAwaitingUser = ({ value: { attention } }: SlotHolder): boolean => typeof attention === "object";
 
 const isAwaitingTasks = ({ value: { run }, context: { blockedCalls = [] } }: SlotHolder): boolean =>
-  run === "awaitingTasks" || blockedCalls.length > 0;
+  statePath(run) === "working.awaitingTasks" || blockedCalls.length > 0;
 
 /** True for a task whose run is for other servers. */
 export const isInFleet = ({ value: { run } }: Pick<SlotHolder, "value">): boolean =>

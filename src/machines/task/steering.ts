@@ -26,7 +26,7 @@ export const steering = taskSetup.createStateConfig({
       on: {
         STEER: [
           {
-            guard: or([stateIn("#working"), stateIn("#retrying"), stateIn("#awaitingTasks"), stateIn("#gating")]),
+            guard: or([stateIn("#working"), stateIn("#gating")]),
             target: "sending",
             actions: "addInstruction",
           },

@@ -62,7 +62,10 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
   const isToBeClosed = (name: RunName): boolean => {
     const snapshot = underWay(name);
     if (!snapshot || !isInFleet(snapshot)) return true;
-    return snapshot.matches({ run: { fleet: "withdrawing" } }) || snapshot.matches({ run: { fleet: "closing" } });
+    return (
+      snapshot.matches({ run: { fleet: { unclaimed: "withdrawing" } } }) ||
+      snapshot.matches({ run: { fleet: { stopping: "closing" } } })
+    );
   };
 
   const readings = createOneAtATime();

@@ -1,4 +1,5 @@
-import { type StoredSnapshot, statePath } from "../../machines/task/machine.ts";
+import { statePath } from "../../machines/chart.ts";
+import type { StoredSnapshot } from "../../machines/task/machine.ts";
 
 /** A value that differs between the two snapshots. Undefined on the side that lacks it. */
 export interface Difference {

@@ -81,8 +81,8 @@ export const createLogWatch = (world: FleetWorld) => {
     if (!origin || !snapshot || snapshot.context.run.index !== log.run || origin.line.isBad()) return;
     const state = lifecyclePath(snapshot);
     const isHeld = claimed !== undefined && broker.holderOf(`run.${nameOf(log)}`) === claimed;
-    const isWithdrawn = state.endsWith("fleet.withdrawing") && !isHeld;
-    if (!/fleet/.test(state) || state.endsWith("fleet.closing") || isWithdrawn) return;
+    const isWithdrawn = state.endsWith("fleet.unclaimed.withdrawing") && !isHeld;
+    if (!/fleet/.test(state) || state.endsWith("fleet.stopping.closing") || isWithdrawn) return;
     fault(`${nameOf(log)} is closed, though ${claimed ?? "nobody"} has begun it (${state})`);
   };
 

@@ -1,3 +1,4 @@
+import { statePath } from "../../../src/machines/chart.ts";
 import { isAtRest, isStopping } from "../../../src/machines/task/machine.ts";
 import type { TaskRecord } from "../../../src/services/store/store.ts";
 import { type FleetWorld, jobOf, nameOf, type Server } from "./fleet-world.ts";
@@ -21,7 +22,7 @@ const phaseOf = (world: FleetWorld, { id }: Server, run: string, { task, snapsho
   }
   if (isStopping(snapshot)) return "stopping";
   if (context.userRequests.length > 0) return "asking";
-  return value.run === "working" ? "working" : "begun";
+  return statePath(value.run) === "working.busy" ? "working" : "begun";
 };
 
 /** The runs that a server has begun, and has not settled. */

@@ -331,9 +331,9 @@ const BY_FILE: Record<
   "src/machines/task/fleet-states.ts": [
     {
       name: "a claim that is heard while the job is taken back is ignored",
-      code: '      entry: ["beginWait", closeRun, { type: "setDeadline", params: TASK_LIMITS.closeAgainAfter }],\n      on: {\n        REMOTE_CLAIMED: onClaim("claimed"),',
+      code: '          entry: ["beginWait", closeRun, { type: "setDeadline", params: TASK_LIMITS.closeAgainAfter }],\n          on: {\n',
       mistake:
-        '      entry: ["beginWait", closeRun, { type: "setDeadline", params: TASK_LIMITS.closeAgainAfter }],\n      on: {',
+        '          entry: ["beginWait", closeRun, { type: "setDeadline", params: TASK_LIMITS.closeAgainAfter }],\n          on: {\n            REMOTE_CLAIMED: {},\n',
     },
   ],
 };

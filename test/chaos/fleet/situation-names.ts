@@ -29,7 +29,7 @@ const VIEWS = {
   enqueued: "it waits for a server",
   withdrawing: "its origin takes it back",
   claimed: "its origin knows who works on it",
-  requestingStop: "its origin has it stopped",
+  requesting: "its origin has it stopped",
   closing: "its origin closes it",
   here: "its origin works on it",
   over: "its origin has its end",
@@ -41,16 +41,7 @@ const VIEWS = {
 export type View = keyof typeof VIEWS;
 
 /** The states of a run at its origin that goes on. */
-const STATES = [
-  "enqueuing",
-  "pausing",
-  "enqueued",
-  "withdrawing",
-  "claimed",
-  "requestingStop",
-  "closing",
-  "here",
-] as const;
+const STATES = ["enqueuing", "pausing", "enqueued", "withdrawing", "claimed", "requesting", "closing", "here"] as const;
 export type State = (typeof STATES)[number];
 
 /** What is written into the log of a run. */
@@ -229,24 +220,14 @@ const MEETS: Record<Meeting, string> = {
 const IN_CHART: Record<string, { n?: string; "-"?: string; x?: string }> = {
   // No session is deleted here, no limit is set for a task, and no chart throws: the examples of those come to them.
   "run.fleet": { n: "CLOSED #1", "-": "CLOSED #2", x: "SESSION_DELETED #1, SUPERVISION_FAILED #1, REMOTE_ENDED #1" },
-  "run.fleet.enqueuing": {
-    n: "JOB_REFUSED #2, ADOPTED #1",
-    "-": "JOB_REFUSED #3, REMOTE_CLAIMED #1, REMOTE_HELD #1, CANCEL #1",
-  },
-  "run.fleet.pausing": { n: "REMOTE_CLAIMED #1, CANCEL #1", "-": "REMOTE_HELD #1" },
-  "run.fleet.enqueued": { n: "REMOTE_HELD #1, REMOTE_LOST #1" },
-  "run.fleet.withdrawing": { n: "REMOTE_CLAIMED #1", "-": "REMOTE_HELD #1, TICK #1, CANCEL #1" },
+  "run.fleet.unclaimed": { n: "REMOTE_HELD #1" },
+  "run.fleet.unclaimed.enqueuing": { n: "JOB_REFUSED #2, ADOPTED #1", "-": "JOB_REFUSED #3" },
+  "run.fleet.unclaimed.enqueued": { n: "REMOTE_LOST #1" },
+  "run.fleet.unclaimed.withdrawing": { "-": "TICK #1" },
   "run.fleet.claimed": { n: "REMOTE_LOST #1, REMOTE_LOST #2", x: "LIMIT_EXCEEDED #1" },
-  "run.fleet.requestingStop": {
-    n: "TICK #1",
-    "-": "CLOSED #2, REMOTE_CLAIMED #1, REMOTE_LOST #1",
-    x: "SESSION_DELETED #1, SESSION_DELETED #2, CLOSED #1",
-  },
-  "run.fleet.closing": {
-    n: "REMOTE_CLAIMED #1, TICK #1",
-    "-": "TICK #3",
-    x: "SESSION_DELETED #1, SESSION_DELETED #2, CLOSED #1, TICK #2",
-  },
+  "run.fleet.stopping": { n: "REMOTE_CLAIMED #1", x: "SESSION_DELETED #1, SESSION_DELETED #2, CLOSED #1" },
+  "run.fleet.stopping.requesting": { n: "TICK #1", "-": "REMOTE_LOST #1" },
+  "run.fleet.stopping.closing": { n: "TICK #1", "-": "TICK #3", x: "TICK #2" },
   attention: { "-": "CLOSED #1" },
 };
 

@@ -1,3 +1,4 @@
+import { statePath } from "../../../src/machines/chart.ts";
 import { isInFleet } from "../../../src/machines/task/slot.ts";
 import type { Entry, RunName } from "../../../src/services/fleet/wire-messages.ts";
 import type { TaskRecord } from "../../../src/services/store/store.ts";
@@ -29,7 +30,7 @@ export interface FleetSituations extends FleetObserver, Omit<Tally, "note"> {}
 
 /** The state of a run at its origin. */
 const stateOf = ({ snapshot }: Pick<TaskRecord, "snapshot">): State =>
-  isInFleet(snapshot) ? (snapshot.value.run as { fleet: State }).fleet : "here";
+  isInFleet(snapshot) ? (statePath(snapshot.value.run).split(".").at(-1) as State) : "here";
 
 /** How the origin of a run is with it. */
 const viewOf = (world: FleetWorld, { origin: id, task, run }: RunName): View => {

@@ -35,7 +35,8 @@ export const createSteadyWatch = (world: FleetWorld) => {
     const isHeld = broker.holderOf(`run.${run}`) !== undefined;
     const since = isHeld ? undefined : (before?.since ?? clock.now());
     unheld.set(run, { state, since });
-    const isLost = before?.state.endsWith("fleet.claimed") && /fleet\.(enqueuing|pausing|enqueued)$/.test(state);
+    const isLost =
+      before?.state.endsWith("fleet.claimed") && /fleet\.unclaimed\.(enqueuing|pausing|enqueued)$/.test(state);
     if (!isLost || world.forgotAt > 0 || world.broker.isAway()) return;
     const lasted = clock.now() - (before?.since ?? clock.now());
     if (lasted < LEASE - MOST_BETWEEN) world.fault(`${run} is lost, though it was held ${lasted / 1_000} s ago`);

@@ -178,8 +178,7 @@ const actions: Actions = {
     world.situations?.onRuns(world, "cancelled", (other) => other === run);
     void watch(world, origin, () => origin.stage.engine.cancel([task.sessionID]));
     // A process that dies just then has not taken it.
-    if (/requestingStop|closing|stopping/.test(origin.stage.engine.get(task.sessionID)?.state ?? ""))
-      world.cancelled.add(run);
+    if (/stopping/.test(origin.stage.engine.get(task.sessionID)?.state ?? "")) world.cancelled.add(run);
   },
   resume: async (world, { task: number }) => {
     const one = pick(

@@ -27,7 +27,7 @@ const RENEWED_WITHIN = 25_000;
 const SHOWN_WITHIN = LEASE + 40_000;
 
 /** How the state of a run begins that a server works on, or is asked to stop. */
-const SHOWN = /^\w+\.fleet\.(claimed|requestingStop|closing)/;
+const SHOWN = /^\w+\.fleet\.(claimed|stopping)/;
 
 const instanceOf = ({ server, taskId }: Work): string => `${server.id}/${taskId}`;
 

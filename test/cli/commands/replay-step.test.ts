@@ -66,7 +66,7 @@ describe("--until", () => {
       taskId: "ses_counting",
       taken: 3,
       next: { type: "CHECKED_ANSWERED" },
-      regions: { lifecycle: "running", run: "verifying" },
+      regions: { lifecycle: "running", run: { checking: { asking: "verifying" } } },
       context: { checkId: 1 },
       askedFor: [{ effect: { type: "checkRun" }, since: 3 }],
     });

@@ -70,7 +70,10 @@ export const createOrigin = ({ family, charts, chartOf, isUnderWay, isAway, read
   const isToBeClosed = (world: World): boolean => {
     if (!isAway(world)) return true;
     const snapshot = chartOf(world);
-    return snapshot.matches({ run: { fleet: "withdrawing" } }) || snapshot.matches({ run: { fleet: "closing" } });
+    return (
+      snapshot.matches({ run: { fleet: { unclaimed: "withdrawing" } } }) ||
+      snapshot.matches({ run: { fleet: { stopping: "closing" } } })
+    );
   };
 
   const closeLog = (world: World): boolean => {

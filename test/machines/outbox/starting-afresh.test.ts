@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { innermost } from "../../fakes/innermost.ts";
 import { START } from "../../fakes/task-input.ts";
 import { afterEvents, type DrivenOutbox, emptyOutbox, endOf, promptOf, send, sentOutbox } from "./driven-outbox.ts";
 
@@ -20,7 +21,7 @@ describe("the first pause is the shortest again", () => {
     }
     outbox.take("WITHDRAW", { taskId: "ses_1", run: 0 });
     outbox.take("PARENT_READ", { at: START });
-    expect(outbox.snapshot.value.delivery).toBe("idle");
+    expect(innermost(outbox.snapshot.value.delivery)).toBe("idle");
     outbox.take("NOTICE_DUE", { end: endOf("ses_2") });
     expect(pauseAfterFailedRead(outbox)).toBe(FIRST_PAUSE);
   });
@@ -64,10 +65,10 @@ test("what was found of a batch says nothing of its ends that come later, when t
   outbox.take("PARENT_ERROR");
   outbox.take("NOTICE_DUE", { end: held("ses_1") });
   outbox.take("BATCHES_CHECKED", { ended: ["b"] });
-  expect(outbox.snapshot.value.delivery).toBe("gathering");
+  expect(innermost(outbox.snapshot.value.delivery)).toBe("gathering");
   outbox.take("WITHDRAW", { taskId: "ses_1", run: 0 });
   expect(outbox.take("NOTICE_DUE", { end: held("ses_2") })).toMatchObject([{ type: "checkBatches", batchIds: ["b"] }]);
-  expect(outbox.snapshot.value.delivery).toBe("holding");
+  expect(innermost(outbox.snapshot.value.delivery)).toBe("holding");
 });
 
 test("a prompt that is taken over while the parent is read is delivered before one is composed", () => {

@@ -8,6 +8,7 @@ import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { lifecyclePath, type TaskSnapshot } from "../../../src/machines/task/machine.ts";
 import { slotOf } from "../../../src/machines/task/slot.ts";
 import { createSupervisor } from "../../../src/services/runtime/actor-system.ts";
+import { innermost } from "../../fakes/innermost.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 import { promptOf } from "../outbox/driven-outbox.ts";
 
@@ -106,7 +107,7 @@ test("a prompt that is about a task which is not here harms nobody when it is ac
   supervisor.launch(LEAD, PERSON);
   supervisor.adopt(PERSON, promptOf("msg_1", "ses_elsewhere"));
   supervisor.host({ type: "message", sessionID: PERSON, message: answerTo("msg_1") });
-  expect(supervisor.outbox(PERSON)?.value.delivery).toBe("idle");
+  expect(innermost(supervisor.outbox(PERSON)?.value.delivery)).toBe("idle");
   supervisor.answer(LEAD);
   expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "readParent", parentSessionID: PERSON }));
 });
@@ -124,7 +125,7 @@ test("a parent whose outbox is closed is notified again from its next launch on"
   const supervisor = supervise();
   supervisor.launch(LEAD, PERSON);
   supervisor.host({ type: "deleted", sessionID: PERSON });
-  expect(supervisor.outbox(PERSON)?.value.delivery).toBe("closed");
+  expect(innermost(supervisor.outbox(PERSON)?.value.delivery)).toBe("closed");
   supervisor.launch(HELP, PERSON);
   supervisor.taken();
   supervisor.answer(HELP);
@@ -154,7 +155,7 @@ test("an outbox that throws is removed and reported, its siblings stay, and the 
   expect(supervisor.outbox(PERSON)).toBeUndefined();
   supervisor.answer(HELP);
   expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "readParent", parentSessionID: PERSON }));
-  expect(lifecyclePath(supervisor.task("ses_helper"))).toBe("running.sending");
+  expect(lifecyclePath(supervisor.task("ses_helper"))).toBe("running.prompting.sending");
 });
 
 test("a task that waits for its own tasks is at work from the very step in which one of them ends", () => {
@@ -164,9 +165,9 @@ test("a task that waits for its own tasks is at work from the very step in which
   supervisor.launch(HELP, LEAD);
   supervisor.tell(LEAD, { type: "HOST_IDLE", at });
   supervisor.tell(LEAD, { type: "CHECKED_AWAITING_TASKS", at, checkId: 1 });
-  expect(supervisor.task(LEAD).value.run).toBe("awaitingTasks");
+  expect(innermost(supervisor.task(LEAD).value.run)).toBe("awaitingTasks");
   supervisor.answer(HELP);
-  expect(supervisor.task(LEAD).value.run).toBe("working");
+  expect(innermost(supervisor.task(LEAD).value.run)).toBe("busy");
 });
 
 test("a task whose tool call waits for its own tasks goes on from the step in which the last of them ends", () => {

@@ -135,7 +135,7 @@ describe("a run whose model is refused", () => {
     expect(task.refuses("HOST_ERROR", aborted)).toBe(true);
     task.take("MODEL_CHANGED", { model: SECOND });
     task.take("HOST_ERROR", aborted);
-    expect(stateOf(task)).toBe("running.aborted");
+    expect(stateOf(task)).toBe("running.checking.aborted");
     task.take("TICK");
     expect(stateOf(task)).toBe("cancelled");
   });
@@ -280,7 +280,7 @@ describe("a run whose provider refuses for now", () => {
     ] as const) {
       const task = workingTask([...models]);
       told(task, 1, START, until);
-      expect([stateOf(task), task.snapshot.context.nextDeadline]).toEqual(["running.retrying", undefined]);
+      expect([stateOf(task), task.snapshot.context.nextDeadline]).toEqual(["running.working.retrying", undefined]);
     }
   });
 });

@@ -21,7 +21,7 @@ const resumedTask = (...types: Parameters<typeof afterEvents>[1][]): DrivenTask 
 describe("a task that ended on another server, and is resumed", () => {
   test("is enqueued again, from the server that has its conversation", () => {
     const task = resumedTask();
-    expect(state(task)).toBe("resumed.fleet.enqueuing");
+    expect(state(task)).toBe("resumed.fleet.unclaimed.enqueuing");
     expect(toTask(task.snapshot, noProgress(""))).toMatchObject({
       ...{ resumeCount: 1, result: "12", worktree: WORKTREE },
       server: { id: "srv_1", label: "one" },

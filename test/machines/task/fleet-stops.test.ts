@@ -19,7 +19,7 @@ describe("a cancellation", () => {
     ["whose job is taken back", offeredTask("JOB_ENQUEUED", "TICK")],
   ])("closes a run %s: that ends it", (_, task) => {
     expect(types(task.take("CANCEL"))).toEqual(["closeRun"]);
-    expect(state(task)).toBe("running.fleet.closing");
+    expect(state(task)).toBe("running.fleet.stopping.closing");
     task.take("CLOSED");
     expect(statusOf(task.snapshot)).toBe("cancelled");
     expect(task.snapshot.context.error).toBeUndefined();
@@ -82,7 +82,7 @@ describe("a cancellation", () => {
   test("goes on in the process that takes over, which reads the log", () => {
     const task = claimedTask("CANCEL");
     expect(types(task.take("ADOPTED"))).toEqual(["readRun"]);
-    expect(state(task)).toBe("running.fleet.requestingStop");
+    expect(state(task)).toBe("running.fleet.stopping.requesting");
   });
 
   test("stays one when the session is deleted meanwhile", () => {

@@ -28,7 +28,7 @@ describe("the job of a run", () => {
 
   test("waits for a server as long as the offer says, and no slot is held meanwhile", () => {
     const task = offeredTask("JOB_ENQUEUED");
-    expect(state(task)).toBe("running.fleet.enqueued");
+    expect(state(task)).toBe("running.fleet.unclaimed.enqueued");
     expect(slotOf(task.snapshot)).toBe("none");
     const until = new Date(START + 900_000).toISOString();
     expect(waitingOf(task.snapshot)).toMatchObject({ for: "server", until });
@@ -48,13 +48,13 @@ describe("the job of a run", () => {
     task.take("TICK");
     expect(types(task.take("ADOPTED"))).toEqual(["enqueueJob"]);
     task.take("JOB_REFUSED");
-    expect(state(task)).toBe("running.fleet.pausing");
+    expect(state(task)).toBe("running.fleet.unclaimed.pausing");
   });
 
   test("is sent again when the broker has lost it", () => {
     const task = offeredTask("JOB_ENQUEUED");
     expect(types(task.take("REMOTE_LOST"))).toEqual(["enqueueJob"]);
-    expect(state(task)).toBe("running.fleet.enqueuing");
+    expect(state(task)).toBe("running.fleet.unclaimed.enqueuing");
   });
 
   test.each(["JOB_ENQUEUED", "REMOTE_CLAIMED"] as const)(
@@ -63,7 +63,7 @@ describe("the job of a run", () => {
       const task = offeredTask();
       refuseJobs(task, TASK_LIMITS.sendAttempts - 1);
       for (const next of ["TICK", type, "REMOTE_LOST", "JOB_REFUSED"] as const) task.take(next);
-      expect(state(task)).toBe("running.fleet.pausing");
+      expect(state(task)).toBe("running.fleet.unclaimed.pausing");
     },
   );
 
@@ -92,13 +92,13 @@ describe("a run is worked on here", () => {
     const task = offeredTask();
     refuseJobs(task, TASK_LIMITS.sendAttempts);
     afterEvents(task, "SLOT_GRANTED", "PROMPT_REFUSED");
-    expect(state(task)).toBe("running.backingOff");
+    expect(state(task)).toBe("running.prompting.backingOff");
   });
 
   test("when no server has begun in time, but only once the broker has taken the job back", () => {
     const task = offeredTask("JOB_ENQUEUED");
     expect(types(task.take("TICK"))).toEqual(["closeRun"]);
-    expect(state(task)).toBe("running.fleet.withdrawing");
+    expect(state(task)).toBe("running.fleet.unclaimed.withdrawing");
     expect(types(task.take("TICK"))).toEqual(["closeRun"]);
     expect(types(task.take("CLOSED"))).toEqual(["requestSlot"]);
   });

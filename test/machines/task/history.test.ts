@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { assign, initialTransition, transition } from "xstate";
+import { statePath } from "../../../src/machines/chart.ts";
 import type { Recovery, TaskEffect, TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
 import {
   isAtRest,
@@ -145,7 +146,7 @@ const checkStep = (
   );
   demand((completedAt === undefined) === isLive(after), "a task has ended exactly when it has a time of its end");
   if (!isLive(before) || isLive(after)) {
-    if (isLive(after) && after.value.steering === "waiting" && after.value.run === "working")
+    if (isLive(after) && after.value.steering === "waiting" && statePath(after.value.run) === "working.busy")
       demand(nextDeadline !== undefined, "an instruction waits for nothing");
     return;
   }

@@ -47,7 +47,7 @@ test.each(["aborted", "unanswered"] as const)(
     ] as const) {
       snapshot = cutOff(snapshot, lastStepAt, how);
       expect(snapshot.context.interruptions).toBe(interruptions);
-      expect(lifecyclePath(snapshot)).toBe("running.sending");
+      expect(lifecyclePath(snapshot)).toBe("running.prompting.sending");
     }
     snapshot = cutOff(cutOff(snapshot, START + 20, how), START + 20, how);
     expect(lifecyclePath(snapshot)).toBe("error");
@@ -70,6 +70,6 @@ test("what an earlier version stored goes on: it remembers no step, and any step
   expect(isCompatible(stored)).toBe(true);
   const restored = taskMachine.resolveState(stored);
   expect(restored.context.interruptions).toBe(TASK_LIMITS.interruptions);
-  expect(lifecyclePath(cutOff(restored, START, "aborted"))).toBe("running.sending");
+  expect(lifecyclePath(cutOff(restored, START, "aborted"))).toBe("running.prompting.sending");
   expect(lifecyclePath(cutOff(restored, undefined, "aborted"))).toBe("error");
 });

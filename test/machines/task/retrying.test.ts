@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { retriesAtOf, slotOf } from "../../../src/machines/task/slot.ts";
+import { innermost } from "../../fakes/innermost.ts";
 import { START } from "../../fakes/task-input.ts";
 import { afterEvents, type DrivenTask, queuedTask, workingTask } from "./driven-task.ts";
 
@@ -10,11 +11,11 @@ const SLOW_DOWN = { attempt: 1, message: "slow down", until: UNTIL };
 const retryingTask = (): DrivenTask => {
   const task = workingTask();
   task.take("HOST_RETRYING", SLOW_DOWN);
-  expect(task.snapshot.value.run).toBe("retrying");
+  expect(innermost(task.snapshot.value.run)).toBe("retrying");
   return task;
 };
 
-const stateOf = ({ snapshot }: DrivenTask) => snapshot.value.run;
+const stateOf = ({ snapshot }: DrivenTask) => innermost(snapshot.value.run);
 
 describe("a run whose provider refuses for now", () => {
   test("says so until the host asks again, and keeps its slot", () => {
@@ -22,7 +23,7 @@ describe("a run whose provider refuses for now", () => {
     expect(slotOf(task.snapshot)).toBe("held");
     expect(task.snapshot.context.retry).toEqual({ ...SLOW_DOWN, since: START });
     task.take("HOST_BUSY", { at: UNTIL });
-    expect(stateOf(task)).toBe("working");
+    expect(stateOf(task)).toBe("busy");
   });
 
   test("counts from the first refusal of a request, and anew for another request", () => {
@@ -48,7 +49,7 @@ describe("a run whose provider refuses for now", () => {
 
   test.each([
     ["idle", "HOST_IDLE", "verifying"],
-    ["an error, which idle is to follow", "HOST_ERROR", "working"],
+    ["an error, which idle is to follow", "HOST_ERROR", "busy"],
     ["a takeover", "ADOPTED", "recovering"],
     ["a deletion of its session", "SESSION_DELETED", "idle"],
   ] as const)("goes on after %s", (_, event, next) => {
@@ -62,7 +63,7 @@ describe("a run whose provider refuses for now", () => {
     task.take("HOST_BUSY", { at: UNTIL });
     expect(retriesAtOf(task.snapshot)).toBe(UNTIL);
     task.take("HOST_ANSWERING", { at: UNTIL + 100 });
-    expect([stateOf(task), retriesAtOf(task.snapshot)]).toEqual(["working", undefined]);
+    expect([stateOf(task), retriesAtOf(task.snapshot)]).toEqual(["busy", undefined]);
     expect(task.refuses("HOST_ANSWERING")).toBe(true);
   });
 
@@ -101,7 +102,7 @@ describe("a refusal is noted, though the child is not known to be at work yet", 
 
   test.each([
     ["before", UNTIL - 1, "retrying"],
-    ["after", UNTIL, "working"],
+    ["after", UNTIL, "busy"],
   ])("while the host is asked: found busy %s the host asks again", (_, at, next) => {
     const task = afterEvents(workingTask(), "HOST_IDLE");
     task.take("HOST_RETRYING", SLOW_DOWN);

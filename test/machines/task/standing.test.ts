@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
+import { statePath } from "../../../src/machines/chart.ts";
 import {
   allowedEvents,
   initialSnapshot,
   isAtRest,
   isCompatible,
   refusalReason,
-  statePath,
 } from "../../../src/machines/task/machine.ts";
 import { taskInput } from "../../fakes/task-input.ts";
 import { answeredTask, completeAndTell, queuedTask, workingTask } from "./driven-task.ts";
@@ -48,6 +48,6 @@ test("a state is named by its path, and several regions one after the other", ()
 
 test("a refusal that the chart has no words for names the state and the event", () => {
   const task = workingTask();
-  expect(refusalReason(task.snapshot, { type: "STOPPED", at: 0 })).toBe("is running.working and takes no STOPPED");
+  expect(refusalReason(task.snapshot, { type: "STOPPED", at: 0 })).toBe("is running.working.busy and takes no STOPPED");
   expect(refusalReason(task.snapshot, { type: "HOST_IDLE", at: 0 })).toBeUndefined();
 });

@@ -58,7 +58,7 @@ describe("a turn that would never end", () => {
     const id = await stage.launch();
     const own = await stage.launch({}, { sessionID: id });
     await takeSteps(stage, id, STEPS_WITHOUT_END, "I wait.");
-    expect(stage.task(id).state).toBe("running.awaitingTasks");
+    expect(stage.task(id).state).toBe("running.working.awaitingTasks");
     stage.host.finish(own, "12");
     await stage.clock.advance(5_000);
     expect(stage.task(id).status).not.toBe("completed");
@@ -74,7 +74,7 @@ describe("a turn that would never end", () => {
     });
     await takeSteps(stage, "ses_below", STEPS_WITHOUT_END, "more");
     expect(stage.host.at("ses_below").busy).toBe(false);
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
   });
 });
 
@@ -91,9 +91,9 @@ describe("a fault of the host", () => {
     const stage = createStage();
     const id = await stage.launch();
     await interrupt(stage, id);
-    expect(stage.task(id).state).toBe("running.backingOff");
+    expect(stage.task(id).state).toBe("running.prompting.backingOff");
     await stage.clock.advance(PAUSE);
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
     expect(new Set(stage.host.at(id).prompts.map(({ messageID }) => messageID)).size).toBe(1);
     stage.host.finish(id, "12");
     await settled();
@@ -111,7 +111,7 @@ describe("a fault of the host", () => {
     for (let time = 0; time < 2; time += 1) {
       await interrupt(stage, id);
       await stage.clock.advance(PAUSE);
-      expect(stage.task(id).state).toBe("running.working");
+      expect(stage.task(id).state).toBe("running.working.busy");
     }
     await interrupt(stage, id);
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host", message: LOCKED.message } });
@@ -126,12 +126,12 @@ describe("a fault of the host", () => {
     stage.host.at(id).busy = false;
     stage.host.emit({ type: "idle", sessionID: id });
     await settled();
-    expect(stage.task(id).state).toBe("running.backingOff");
+    expect(stage.task(id).state).toBe("running.prompting.backingOff");
     stage.host.emit({ type: "idle", sessionID: id });
     await settled();
-    expect(stage.task(id).state).toBe("running.backingOff");
+    expect(stage.task(id).state).toBe("running.prompting.backingOff");
     await stage.clock.advance(PAUSE);
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
   });
 
   /** The host fails as it is asked to go on, before it stores anything. */
@@ -149,7 +149,7 @@ describe("a fault of the host", () => {
     await interrupt(stage, id);
     await stage.clock.advance(PAUSE);
     await failUnstored(stage, id, LOCKED);
-    expect(stage.task(id).state).toBe("running.backingOff");
+    expect(stage.task(id).state).toBe("running.prompting.backingOff");
     await stage.clock.advance(PAUSE);
     await failUnstored(stage, id, { ...LOCKED, message: "the disk is full" });
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host", message: "the disk is full" } });
@@ -162,9 +162,9 @@ describe("a fault of the host", () => {
       await interrupt(stage, id);
       stage.host.emit({ type: "error", sessionID: id, error: LOCKED });
       await settled();
-      expect(stage.task(id).state).toBe("running.backingOff");
+      expect(stage.task(id).state).toBe("running.prompting.backingOff");
       await stage.clock.advance(PAUSE);
-      expect(stage.task(id).state).toBe("running.working");
+      expect(stage.task(id).state).toBe("running.working.busy");
     }
   });
 
@@ -197,7 +197,7 @@ test("a model that refuses after the third interruption makes room for the next 
   stage.host.fail(id, { name: "APIError", message: "no credit", refusal: "quota" });
   await stage.restart();
   await stage.clock.advance(5_000);
-  expect(stage.task(id)).toMatchObject({ state: "running.working", model: small });
+  expect(stage.task(id)).toMatchObject({ state: "running.working.busy", model: small });
   stage.host.finish(id, "12");
   await settled();
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
@@ -231,13 +231,13 @@ describe("a subagent of the host that works in the background", () => {
   test("is work of the task from its call on, until its caller has answered", async () => {
     const stage = createStage();
     const { id, below, begin } = await launchLead(stage);
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
     await begin();
     await stage.clock.advance(60_000);
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
     stage.host.finish(below, "42");
     await settled();
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
     await report(stage, id);
     await settled();
     stage.host.finish(id, "It is 42.");
@@ -253,7 +253,7 @@ describe("a subagent of the host that works in the background", () => {
       stage.host.finish(below, "42");
     }
     await stage.clock.advance(5_000);
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
     await stage.clock.advance(20_000);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "I wait." });
   });
@@ -263,7 +263,7 @@ describe("a subagent of the host that works in the background", () => {
     const { id, below, begin } = await launchLead(stage);
     await begin();
     await stage.clock.advance(60_000);
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
     stage.host.at(below).busy = false;
     await stage.clock.advance(30_000);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "I wait." });
@@ -278,7 +278,7 @@ describe("a subagent of the host that works in the background", () => {
     await stage.clock.advance(60_000);
     stage.host.busy = busy;
     await stage.clock.advance(60_000);
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
     stage.host.finish(below, "42");
     await stage.clock.advance(30_000);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "I wait." });

@@ -60,7 +60,7 @@ const hiddenText = () =>
 describe("an answer", () => {
   test("counts once the gate's command has passed, which runs where the task works", async () => {
     const id = await gated();
-    expect(stage.task(id)).toMatchObject({ state: "running.gating", waiting: { for: "gate" } });
+    expect(stage.task(id)).toMatchObject({ state: "running.checking.gating", waiting: { for: "gate" } });
     expect(commands).toHaveLength(1);
     expect(commands[0]?.command).toMatchObject({ command: "npm test", directory: "/project", timeoutMs: 60_000 });
     expect(stage.notices()).toEqual([]);
@@ -87,7 +87,7 @@ describe("an answer", () => {
         "Fix what it shows, and then answer again, whole: that answer replaces the one before.",
       ].join("\n"),
     );
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
     await answer(id, "Now it does.");
     await end(PASSED);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "Now it does." });
@@ -138,7 +138,7 @@ describe("while the gate runs", () => {
   test("neither the time of the run nor its silence counts", async () => {
     const id = await gated();
     await clock.advance(50_000);
-    expect(stage.task(id)).toMatchObject({ state: "running.gating" });
+    expect(stage.task(id)).toMatchObject({ state: "running.checking.gating" });
     expect(stage.task(id).attention).toBeUndefined();
     await end(PASSED);
     expect(stage.task(id).status).toBe("completed");
@@ -165,7 +165,7 @@ describe("while the gate runs", () => {
     expect(commands[0]?.command.signal.aborted).toBe(true);
     await stage.restart();
     await clock.advance(1_000);
-    expect(stage.task(id).state).toBe("running.gating");
+    expect(stage.task(id).state).toBe("running.checking.gating");
     expect(commands).toHaveLength(2);
     commands[0]?.end(FAILED);
     await end(PASSED);
@@ -183,7 +183,8 @@ describe("OpenCode that ends while the command runs, which may be what ends it,"
 
   test("runs it again twice; the third time in a row the run ends, and the answer is kept", async () => {
     const id = await gated();
-    for (let end = 0; end < 2; end += 1) expect(await restartAtGate(id)).toMatchObject({ state: "running.gating" });
+    for (let end = 0; end < 2; end += 1)
+      expect(await restartAtGate(id)).toMatchObject({ state: "running.checking.gating" });
     expect(await restartAtGate(id)).toMatchObject({
       status: "error",
       result: "It works.",
@@ -202,7 +203,8 @@ describe("OpenCode that ends while the command runs, which may be what ends it,"
     for (let end = 0; end < 2; end += 1) await restartAtGate(id);
     await end(FAILED);
     await answer(id, "Now it does.");
-    for (let end = 0; end < 2; end += 1) expect(await restartAtGate(id)).toMatchObject({ state: "running.gating" });
+    for (let end = 0; end < 2; end += 1)
+      expect(await restartAtGate(id)).toMatchObject({ state: "running.checking.gating" });
     await end(PASSED);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "Now it does." });
   });
@@ -215,7 +217,7 @@ test("after a crash while the child is given the gate's output, it gets it once,
   await stage.restart();
   stage.host.habits(id, "work");
   await clock.advance(10_000);
-  expect(stage.task(id).state).toBe("running.working");
+  expect(stage.task(id).state).toBe("running.working.busy");
   await answer(id, "Now it does.");
   await end(PASSED);
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "Now it does." });

@@ -109,7 +109,7 @@ const operationsBeside = async (waiting: number) => {
       stage.host.finish(atWork.shift() ?? "", "Done.");
       await settled();
       const next = queue.shift() ?? "";
-      expect(stage.task(next).state).toBe("running.working");
+      expect(stage.task(next).state).toBe("running.working.busy");
       atWork.push(next);
     },
     "a cancel of one that waits": () => stage.engine.cancel([queue.pop() ?? ""]),

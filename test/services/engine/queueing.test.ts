@@ -30,7 +30,7 @@ test("of twelve launches two are at work at a time, in the order in which they w
   const ids = await launchAll(stage, 12);
   for (const [index, id] of ids.entries()) {
     const states = statesOf(stage, ids);
-    expect(states.filter((state) => state === "running.working")).toHaveLength(Math.min(2, 12 - index));
+    expect(states.filter((state) => state === "running.working.busy")).toHaveLength(Math.min(2, 12 - index));
     expect(states.indexOf("running.queued")).toBe(index + 2 < 12 ? index + 2 : -1);
     expect(ids.filter((queued) => isPrompted(stage, queued))).toHaveLength(Math.min(index + 2, 12));
     await finish(stage, id);
@@ -46,7 +46,7 @@ test("a resumed task queues like any other, and is prompted once it has its slot
   await stage.call("task", { resume: id, prompt: "And now?" });
   expect(stateOf(stage, id)).toBe("resumed.queued");
   await finish(stage, other);
-  expect(stateOf(stage, id)).toBe("resumed.working");
+  expect(stateOf(stage, id)).toBe("resumed.working.busy");
 });
 
 test("a task that is cancelled in the queue was never prompted, and lets the next one pass", async () => {
@@ -55,7 +55,7 @@ test("a task that is cancelled in the queue was never prompted, and lets the nex
   await stage.call("cancel", { task_id: second });
   expect(stage.task(second ?? "").status).toBe("cancelled");
   await finish(stage, first);
-  expect(stateOf(stage, third ?? "")).toBe("running.working");
+  expect(stateOf(stage, third ?? "")).toBe("running.working.busy");
   expect(isPrompted(stage, second ?? "")).toBe(false);
 });
 
@@ -68,7 +68,7 @@ test.each([
   const [first, second] = await launchAll(stage, 2);
   await end(stage, first ?? "");
   await stage.clock.advance(ASK_AGAIN);
-  expect(stateOf(stage, second ?? "")).toBe("running.working");
+  expect(stateOf(stage, second ?? "")).toBe("running.working.busy");
 });
 
 test("a task that waits for a person frees its slot, and goes on at once when it has its answer", async () => {
@@ -77,14 +77,14 @@ test("a task that waits for a person frees its slot, and goes on at once when it
   const request = { id: "per_1", kind: "permission", what: "bash: rm", since: 1 } as const;
   stage.host.emit({ type: "asked", sessionID: first ?? "", request });
   await settled();
-  expect(stateOf(stage, second ?? "")).toBe("running.working");
+  expect(stateOf(stage, second ?? "")).toBe("running.working.busy");
   stage.host.emit({ type: "replied", sessionID: first ?? "", requestID: "per_1" });
   await settled();
   await finish(stage, second);
   await stage.clock.advance(ASK_AGAIN);
   expect(stateOf(stage, third ?? "")).toBe("running.queued");
   await finish(stage, first);
-  expect(stateOf(stage, third ?? "")).toBe("running.working");
+  expect(stateOf(stage, third ?? "")).toBe("running.working.busy");
 });
 
 test("tasks that are answered go on above the limit, and count: nothing starts before there is room again", async () => {
@@ -96,7 +96,11 @@ test("tasks that are answered go on above the limit, and count: nothing starts b
     stage.host.emit({ type: "asked", sessionID: id, request });
     await settled();
   }
-  expect(statesOf(stage, [...working, ...last])).toEqual(["running.working", "running.working", "running.queued"]);
+  expect(statesOf(stage, [...working, ...last])).toEqual([
+    "running.working.busy",
+    "running.working.busy",
+    "running.queued",
+  ]);
   for (const id of asking) stage.host.emit({ type: "replied", sessionID: id, requestID: `per_${id}` });
   await settled();
   const heldUpBy = { kind: "total", name: "", used: 4, limit: 2 };
@@ -108,7 +112,7 @@ test("tasks that are answered go on above the limit, and count: nothing starts b
     await finish(stage, id);
     await stage.clock.advance(ASK_AGAIN);
   }
-  expect(statesOf(stage, last)).toEqual(["running.working"]);
+  expect(statesOf(stage, last)).toEqual(["running.working.busy"]);
 });
 
 describe("parents and children on one slot", () => {
@@ -119,8 +123,8 @@ describe("parents and children on one slot", () => {
     expect(statesOf(stage, children)).toEqual(["running.queued", "running.queued"]);
     await finish(stage, lead, "I wait.");
     expect(statesOf(stage, [lead, ...children])).toEqual([
-      "running.awaitingTasks",
-      "running.working",
+      "running.working.awaitingTasks",
+      "running.working.busy",
       "running.queued",
     ]);
     for (let round = 0; round < 20 && stage.task(lead).status === "running"; round += 1) {
@@ -141,13 +145,17 @@ describe("parents and children on one slot", () => {
       { sessionID: lead, callID: "call_1" },
     );
     await settled();
-    expect(statesOf(stage, [lead, child, other])).toEqual(["running.working", "running.working", "running.queued"]);
+    expect(statesOf(stage, [lead, child, other])).toEqual([
+      "running.working.busy",
+      "running.working.busy",
+      "running.queued",
+    ]);
     await finish(stage, child, "It is in a.ts.");
     expect(await output).toContain("It is in a.ts.");
     expect(stateOf(stage, other)).toBe("running.queued");
     stage.host.emit({ type: "toolCall", sessionID: lead, callID: "call_1", tool: "output", stage: "stored" });
     await finish(stage, lead);
-    expect(stateOf(stage, other)).toBe("running.working");
+    expect(stateOf(stage, other)).toBe("running.working.busy");
   });
 
   test("a parent that is taken over in a waiting call works beside its child until its turn ends again, and nothing starts", async () => {
@@ -162,7 +170,11 @@ describe("parents and children on one slot", () => {
     expect([slot(lead), slot(child)]).toEqual(["none", "held"]);
     await stage.restart();
     await stage.clock.advance(5_000);
-    expect(statesOf(stage, [lead, child, other])).toEqual(["running.working", "running.working", "running.queued"]);
+    expect(statesOf(stage, [lead, child, other])).toEqual([
+      "running.working.busy",
+      "running.working.busy",
+      "running.queued",
+    ]);
     expect([slot(lead), slot(child)]).toEqual(["held", "held"]);
     await finish(stage, lead, "I wait.");
     await stage.clock.advance(ASK_AGAIN);
@@ -183,8 +195,8 @@ describe("a crash with a full queue", () => {
     await stage.restart();
     await stage.clock.advance(5_000);
     expect(statesOf(stage, ids)).toEqual([
-      "running.working",
-      "running.working",
+      "running.working.busy",
+      "running.working.busy",
       ...ids.slice(2).map(() => "running.queued"),
     ]);
     for (const [index, id] of ids.entries()) {
@@ -215,7 +227,7 @@ describe("two processes on one limit", () => {
     }
     for (const [stage, id] of launched) {
       await clock.advance(ASK_AGAIN);
-      const working = launched.filter(([of, task]) => stateOf(of, task) === "running.working");
+      const working = launched.filter(([of, task]) => stateOf(of, task) === "running.working.busy");
       expect(working.map(([, task]) => task)).toEqual([id]);
       await finish(stage, id);
     }
@@ -233,7 +245,10 @@ describe("when a provider is asked again that refused a task for now", () => {
     stage.host.refuseForNow(refused, REFUSED_FOR);
     const others = await launchAll(stage, 3);
     await stage.clock.advance(REFUSED_FOR + 1);
-    expect(statesOf(stage, [refused, ...others])).toEqual(["running.working", ...others.map(() => "running.queued")]);
+    expect(statesOf(stage, [refused, ...others])).toEqual([
+      "running.working.busy",
+      ...others.map(() => "running.queued"),
+    ]);
     return { stage, refused, others };
   };
 
@@ -243,7 +258,7 @@ describe("when a provider is asked again that refused a task for now", () => {
     expect(queue).toMatchObject({ place: 2, heldUpBy: { kind: "rateLimit", name: "fake" } });
     stage.host.emit({ type: "answering", sessionID: refused });
     await stage.clock.advance(ASK_AGAIN);
-    expect(statesOf(stage, others)).toEqual(others.map(() => "running.working"));
+    expect(statesOf(stage, others)).toEqual(others.map(() => "running.working.busy"));
   });
 
   test("none of them starts if it refuses that task again", async () => {
@@ -261,7 +276,7 @@ describe("when a provider is asked again that refused a task for now", () => {
     const { stage, refused, others } = await refusing();
     await end(stage, refused);
     await stage.clock.advance(ASK_AGAIN);
-    expect(statesOf(stage, others)).toEqual(others.map(() => "running.working"));
+    expect(statesOf(stage, others)).toEqual(others.map(() => "running.working.busy"));
   });
 });
 
@@ -321,7 +336,7 @@ describe("a queued task is shown with its place and what it waits for", () => {
     await stage.clock.advance(20_000 + GOES_AHEAD_MS - 1);
     expect(stage.task(queued).state).toBe("running.queued");
     await stage.clock.advance(ASK_AGAIN);
-    expect(stage.task(queued).state).toBe("running.working");
+    expect(stage.task(queued).state).toBe("running.working.busy");
   });
 
   test("by the list, a line of a batch and the report", async () => {

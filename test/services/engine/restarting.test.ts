@@ -111,7 +111,7 @@ describe("a task whose process died", () => {
     await adopted(stage);
     stage.host.emit({ type: "idle", sessionID: id });
     await settled();
-    expect(stage.task(id).state).toBe("running.backingOff");
+    expect(stage.task(id).state).toBe("running.prompting.backingOff");
     await stage.clock.advance(5_000);
     stage.host.finish(id, "12");
     await settled();

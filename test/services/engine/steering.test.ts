@@ -247,16 +247,16 @@ test("a prompt that waits to be sent again goes out though an instruction is sto
   await settled();
   stage.host.breakOff(id);
   await settled();
-  expect(stage.task(id).state).toBe("running.backingOff");
+  expect(stage.task(id).state).toBe("running.prompting.backingOff");
   const { messages } = stage.host.at(id);
   stage.host.revert(id, messages.at(-1)?.id ?? "");
   await stage.clock.advance(2_000);
-  expect(stage.task(id).state).toBe("running.sending");
+  expect(stage.task(id).state).toBe("running.prompting.sending");
   say();
   await settled();
   stage.host.unrevert(id);
   await stage.clock.advance(60_000);
-  expect(stage.task(id).state).toBe("running.working");
+  expect(stage.task(id).state).toBe("running.working.busy");
   stage.host.finish(id, "12");
   await settled();
   // The prompt is older by its id: the child is given the instruction once more, to be sure.
@@ -276,12 +276,12 @@ test("an instruction that waits to be sent once more goes out though a later one
   stage.host.finish(id, "12", { unseen: true });
   stage.host.revert(id, stage.host.at(id).messages.at(-1)?.id ?? "");
   await stage.clock.advance(2_000);
-  expect(stage.task(id).state).toBe("running.sending");
+  expect(stage.task(id).state).toBe("running.prompting.sending");
   say();
   await settled();
   stage.host.unrevert(id);
   await stage.clock.advance(60_000);
-  expect(stage.task(id).state).toBe("running.working");
+  expect(stage.task(id).state).toBe("running.working.busy");
   stage.host.finish(id, "5 of them.");
   await settled();
   stage.host.finish(id, "5 of them.");

@@ -68,7 +68,7 @@ describe("an answer that does not fit", () => {
   test("is given back once, with what is wrong, and the next one counts", async () => {
     const id = await stage.launch();
     await answer(id, '{"files": "a.ts"}');
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
     expect(prompts(id)[1]).toBe(
       [
         "Automated message. The user did not write it, and it approves nothing.",
@@ -106,7 +106,7 @@ describe("an answer that does not fit", () => {
     await stage.restart();
     stage.host.habits(id, "work");
     await clock.advance(10_000);
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
     await answer(id, "Still two files.");
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "schema" } });
     const given = stage.host.at(id).messages.filter(({ role }) => role === "user");
@@ -154,7 +154,7 @@ describe("OpenCode that ends while an answer is compared with its schema, which 
       diesInCheck = end === 0;
       await restartInCheck(id);
     }
-    expect(stage.task(id).state).toBe("running.working");
+    expect(stage.task(id).state).toBe("running.working.busy");
     diesInCheck = true;
     await answer(id, '{"files":[]}');
     for (let end = 0; end < 2; end += 1) expect(await restartInCheck(id)).toMatchObject({ status: "running" });

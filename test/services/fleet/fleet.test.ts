@@ -77,7 +77,7 @@ describe("a task that is launched on one server", () => {
     const world = await runElsewhere(1, 2);
     const { origin, worker, id, there, clock, until } = world;
     worker.life.pause();
-    await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
+    await until(() => expect(origin.task(id).state).toBe("running.fleet.unclaimed.enqueued"));
     worker.life.wake();
     await until(() => expect(origin.task(id).state).toBe("running.fleet.claimed"));
     await clock.advance(1_500_000);
@@ -123,9 +123,9 @@ test("a task that another server had and that runs here in the end names no othe
   const { origin, worker, broker, id, until, clock } = await runElsewhere(1);
   worker.life.die();
   broker.wipe();
-  await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
+  await until(() => expect(origin.task(id).state).toBe("running.fleet.unclaimed.enqueued"));
   await clock.advance(900_000);
-  await until(() => expect(origin.task(id).state).toBe("running.working"));
+  await until(() => expect(origin.task(id).state).toBe("running.working.busy"));
   expect(origin.task(id).server).toBeUndefined();
   origin.host.finish(id, "found here");
   await until(() => expect(texts(origin)).toHaveLength(1));
@@ -150,7 +150,7 @@ describe("a broker of the fleet", () => {
     broker.cutOff();
     const origin = add("srv_origin");
     const id = await origin.launch({ agent: "explore" });
-    await until(() => expect(origin.task(id).state).toBe("running.working"));
+    await until(() => expect(origin.task(id).state).toBe("running.working.busy"));
     origin.host.finish(id, "found here");
     await until(() => expect(texts(origin)).toHaveLength(1));
   });
@@ -217,7 +217,7 @@ describe("a cancellation", () => {
     const { origin, worker, other, id, until } = world;
     worker.life.die();
     const cancelling = origin.call("cancel", { task_id: id });
-    await until(() => expect(origin.task(id).state).toBe("running.fleet.requestingStop"));
+    await until(() => expect(origin.task(id).state).toBe("running.fleet.stopping.requesting"));
     origin.life.pause();
     await until(() => expect(world.broker.jobs()).toBe(0));
     expect(other.store.list({})).toEqual([]);
@@ -253,7 +253,7 @@ describe("a task is worked on where it was launched", () => {
   test("when no server has begun it in time", async () => {
     const { add, until, clock, origin, id } = await enqueued();
     await clock.advance(900_000);
-    expect(origin.task(id).state).toBe("running.working");
+    expect(origin.task(id).state).toBe("running.working.busy");
     const late = add("srv_1", { work: 1 });
     await clock.advance(5 * LEASE);
     expect(workOf(late)).toEqual([]);
@@ -279,7 +279,7 @@ describe("a task is worked on where it was launched", () => {
       JSON.parse(await origin.call("elisha_task", { ...wanted, agent: "general", async: true })),
     ).not.toHaveProperty("error");
     const tasks = origin.store.list({}).map(({ sessionID }) => origin.task(sessionID));
-    expect(tasks.map(({ state }) => state)).toEqual(Array(4).fill("running.working"));
+    expect(tasks.map(({ state }) => state)).toEqual(Array(4).fill("running.working.busy"));
     expect(tasks.flatMap(({ fleet }) => fleet ?? [])).toEqual([]);
   });
 });

@@ -71,7 +71,7 @@ describe("the limit of a model in the whole fleet", () => {
     broker.limit({ [MODEL]: 1 });
     await clock.advance(4 * LEASE);
     expect(broker.jobs()).toBe(1);
-    expect(origin.task(id)).toMatchObject({ state: "running.fleet.enqueued", waiting });
+    expect(origin.task(id)).toMatchObject({ state: "running.fleet.unclaimed.enqueued", waiting });
   });
 
   test("that was lifted holds nobody up, and jobs that were queued under it are taken", async () => {
@@ -93,7 +93,7 @@ test("a server that is drained ends what it works on and takes no more, until it
   const second = await origin.launch({ agent: "explore" });
   await clock.advance(2 * LEASE);
   expect(workOf(worker)).toHaveLength(1);
-  expect(origin.task(second).state).toBe("running.fleet.enqueued");
+  expect(origin.task(second).state).toBe("running.fleet.unclaimed.enqueued");
   worker.host.finish(workOf(worker)[0] ?? "", "found");
   await until(() => expect(origin.task(id)).toMatchObject({ status: "completed", result: "found" }));
   broker.drain([]);

@@ -211,6 +211,6 @@ test("a task on another server that hears nothing of its agent is stale at the o
 test("a task that waits for another server is not stale", async () => {
   const { origin, id, clock } = await enqueued();
   await clock.advance(13 * LEASE);
-  expect(origin.task(id).state).toBe("running.fleet.enqueued");
+  expect(origin.task(id).state).toBe("running.fleet.unclaimed.enqueued");
   expect(origin.task(id).attention).toBeUndefined();
 });

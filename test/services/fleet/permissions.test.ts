@@ -143,7 +143,7 @@ describeWithNats("NATS with rights for each server", () => {
     await fleet.until(() => expect(workOf(worker)).toHaveLength(1));
     await fleet.until(() => expect(origin.task(id).state).toBe("running.fleet.claimed"));
     const cancelled = await origin.launch({ agent: "explore", prompt: "Never mind." });
-    await fleet.until(() => expect(origin.task(cancelled).state).toBe("running.fleet.enqueued"));
+    await fleet.until(() => expect(origin.task(cancelled).state).toBe("running.fleet.unclaimed.enqueued"));
     await origin.call("cancel", { task_id: cancelled });
     await fleet.clock.advance(LEASE);
     worker.host.finish(workOf(worker)[0] ?? "", "It is in a.txt.");

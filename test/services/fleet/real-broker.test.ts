@@ -117,7 +117,7 @@ const play = async (world: World, doAt: (moment: Moment) => Promise<void>): Prom
   void origin.launch({ agent: "explore", prompt: "Find it." }).then((launched) => {
     id = launched;
   });
-  await until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
+  await until(() => expect(origin.task(id).state).toBe("running.fleet.unclaimed.enqueued"));
   await at("enqueued");
   const worker = addWorker("srv_1");
   await until(() => expect(workOf(worker)).toHaveLength(1));

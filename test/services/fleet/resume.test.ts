@@ -120,7 +120,7 @@ describe("a task that ran on another server", () => {
     await meanwhile(resume());
     await until(() => expect(origin.task(id).state).toBe("resumed.fleet.claimed"));
     worker.life.die();
-    await until(() => expect(origin.task(id).state).toBe("resumed.fleet.enqueued"));
+    await until(() => expect(origin.task(id).state).toBe("resumed.fleet.unclaimed.enqueued"));
     await worker.restart();
     await until(() => expect(origin.task(id).state).toBe("resumed.fleet.claimed"));
     await clock.advance(3 * LEASE);
@@ -174,7 +174,7 @@ describe("a task that ran on another server", () => {
     await worker.call("task", { resume: there, prompt: "A question of mine." }, { sessionID: parentSessionID });
     expect(worker.task(there).status).toBe("resumed");
     await meanwhile(resume());
-    await until(() => expect(origin.task(id).state).toBe("resumed.fleet.enqueued"));
+    await until(() => expect(origin.task(id).state).toBe("resumed.fleet.unclaimed.enqueued"));
     worker.host.finish(there, "An answer for that person.");
     await until(() => expect(origin.task(id).state).toBe("resumed.fleet.claimed"));
     await until(() => expect(prompts(worker, there).at(-1)).toContain("And b.txt?"));

@@ -85,7 +85,7 @@ export const enqueued = async () => {
   const fleet = createFleet();
   const origin = fleet.add("srv_origin");
   const id = await origin.launch({ agent: "explore" });
-  await fleet.until(() => expect(origin.task(id).state).toBe("running.fleet.enqueued"));
+  await fleet.until(() => expect(origin.task(id).state).toBe("running.fleet.unclaimed.enqueued"));
   return { ...fleet, origin, id };
 };
 

@@ -40,7 +40,7 @@ test("a server that was unreachable when the broker forgot everything is shown a
   worker.life.pause();
   broker.wipe();
   await clock.advance(3 * LEASE);
-  expect(origin.task(id).state).toBe("running.fleet.enqueued");
+  expect(origin.task(id).state).toBe("running.fleet.unclaimed.enqueued");
   worker.life.wake();
   await until(() => expect(origin.task(id)).toMatchObject({ state: "running.fleet.claimed", server: { id: "srv_1" } }));
   expect(remoteOf(origin, id)?.attempts).toHaveLength(1);

@@ -49,7 +49,10 @@ test("a delivered task is gone and keeps its last state; resumed, it is the same
   await stage.call("task", { resume: id, prompt: "Go on." });
   await settled();
   expect(task()).toMatchObject([
-    { gone: false, states: ["lifecycle.resumed", "run.working", "notice.none", "attention.none", "steering.none"] },
+    {
+      gone: false,
+      states: ["lifecycle.resumed", "run.working.busy", "notice.none", "attention.none", "steering.none"],
+    },
   ]);
 });
 
@@ -118,7 +121,7 @@ test("a supervisor that threw takes its actors with it; those that the next one 
     {
       kind: "task",
       gone: false,
-      states: ["lifecycle.running", "run.working", "notice.none", "attention.none", "steering.none"],
+      states: ["lifecycle.running", "run.working.busy", "notice.none", "attention.none", "steering.none"],
     },
   ]);
   stage.host.finish(id, "There are 12.");

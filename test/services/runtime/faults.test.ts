@@ -6,6 +6,7 @@ import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createFakeEffects } from "../../fakes/effects.ts";
+import { innermost } from "../../fakes/innermost.ts";
 import { taskInput } from "../../fakes/task-input.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 import { createRecordingLog } from "../store/folder-and-log.ts";
@@ -28,7 +29,7 @@ const setUp = (perform: Effects["perform"] = () => undefined, more: Partial<Effe
   });
   const { facts, run } = taskInput("ses_1", {}, START);
   const launch = () => runtime.dispatch({ type: "LAUNCH", at: START, task: { facts, run } });
-  const state = () => runtime.snapshotOf("ses_1")?.value.run;
+  const state = () => innermost(runtime.snapshotOf("ses_1")?.value.run);
   const failure = () => runtime.snapshotOf("ses_1")?.context.error?.message;
   return { clock, store, log, runtime, launch, state, failure, changed };
 };
@@ -42,7 +43,7 @@ test("a change that cannot be stored is logged, and the task goes on", () => {
   store.commit = failWith("disk I/O error");
   launch();
   expect(state()).toBe("sending");
-  expect(changed).toEqual(["ses_1 running.sending"]);
+  expect(changed).toEqual(["ses_1 running.prompting.sending"]);
   expect(log.errors).toEqual(['a change could not be stored {"reason":"disk I/O error"}']);
 });
 
@@ -134,7 +135,7 @@ test("a chart with a deadline has something to do when it is over", async () => 
   expect(state()).toBe("backingOff");
   await clock.advance(60_000);
   expect(state()).toBe("sending");
-  expect(store.get("ses_1")?.task.state).toBe("running.sending");
+  expect(store.get("ses_1")?.task.state).toBe("running.prompting.sending");
 });
 
 test("a task that is forgotten is dropped, and its listeners are called", () => {
@@ -145,7 +146,7 @@ test("a task that is forgotten is dropped, and its listeners are called", () => 
   changed.length = 0;
   runtime.forget(task ? [task] : []);
   expect(runtime.liveTasks()).toEqual([]);
-  expect(changed).toEqual(["ses_1 running.sending"]);
+  expect(changed).toEqual(["ses_1 running.prompting.sending"]);
   expect(runtime.awaitsTasks(PARENT)).toBe(false);
   expect(runtime.concerns({ type: "deleted", sessionID: PARENT })).toBe(false);
 });

@@ -5,6 +5,7 @@ import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../fakes/disk.ts";
 import { createFakeEffects } from "../../fakes/effects.ts";
+import { innermost } from "../../fakes/innermost.ts";
 import { createStage } from "../../fakes/stage.ts";
 import { taskInput } from "../../fakes/task-input.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
@@ -80,7 +81,7 @@ test("subagents-and-subtasks › Primary Invariants › one live actor per task 
   expect(actors.filter((id) => id === "ses_1")).toHaveLength(1);
   expect(asked.filter((effect) => effect === "sendPrompt")).toHaveLength(1);
   expect(store.journal("ses_1").map(({ type }) => type)).toEqual(["SLOT_GRANTED", "PROMPT_ACCEPTED"]);
-  expect(runtime.snapshotOf("ses_1")?.value.run).toBe("working");
+  expect(innermost(runtime.snapshotOf("ses_1")?.value.run)).toBe("busy");
 });
 
 test("an event for a reaped task brings it back, is stored, and lets it go again", () => {
@@ -105,7 +106,7 @@ test("what an effect asks for is stored before it is done", () => {
     return lost;
   };
   runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
-  expect(seen).toEqual(["running.working"]);
+  expect(seen).toEqual(["running.working.busy"]);
 });
 
 test("at rest, nothing ticks", async () => {

@@ -221,9 +221,9 @@ const detection: Entry[] = [
   }),
   ...lines(TASKS, "Event-Based Completion Detection", "Detect completion via event", {
     "system immediately marks corresponding task as completed": planted(
-      "src/machines/task/run.ts",
-      'HOST_IDLE: { target: "verifying" },\n        HOST_ERROR: expectIdle,',
-      'HOST_IDLE: { actions: { type: "setDeadline", params: 1_000 } },\n        HOST_ERROR: expectIdle,',
+      "src/machines/task/working.ts",
+      'HOST_IDLE: { target: "#verifying" },',
+      'HOST_IDLE: { actions: { type: "setDeadline", params: 1_000 } },',
     ),
     "sends notification to parent session with full result": cutNotice,
   }),

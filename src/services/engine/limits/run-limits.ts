@@ -151,7 +151,8 @@ export const overdueRuns = (
   const spared = sparedTasks(tasks, isToolRunning);
   return tasks.flatMap((task) => {
     const { completedAt, queuedUntil, run } = task.context;
-    const isAtWork = completedAt === undefined && slotOf(task) !== "waiting" && !task.matches({ run: "gating" });
+    const isAtWork =
+      completedAt === undefined && slotOf(task) !== "waiting" && !task.matches({ run: { checking: "gating" } });
     const taken = now - (queuedUntil ?? run.startedAt);
     return isAtWork && taken > limit && !spared.has(idOf(task)) ? { taskId: idOf(task), taken } : [];
   });

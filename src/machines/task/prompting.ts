@@ -1,0 +1,78 @@
+import { and, assign } from "xstate";
+import { backoff } from "../chart.ts";
+import { failAndStop, newestPrompt, RETRY_BACKOFF, schemaOf } from "./run-transitions.ts";
+import { taskSetup } from "./setup.ts";
+
+const AFTER_ACCEPTANCE = "The host is asked once it has accepted the prompt.";
+
+/** State of the region `run`: the newest message of the run is brought to the host. */
+export const prompting = taskSetup.createStateConfig({
+  description: "The prompt is brought to the host: again, where the host does not take it.",
+  initial: "sending",
+  on: {
+    HOST_RETRYING: { description: "This is noted: the prompt may have arrived.", actions: "recordRetry" },
+  },
+  states: {
+    sending: {
+      id: "sending",
+      description: "The prompt is on its way to the host.",
+      meta: { waitsFor: "acceptance" },
+      entry: [
+        "beginWait",
+        assign({
+          sendAttempts: ({ context }) => context.sendAttempts + 1,
+          endedInChecks: undefined,
+          hostError: undefined,
+          idleHinted: false,
+          missingSince: undefined,
+          nextDeadline: undefined,
+        }),
+        {
+          type: "emitEffect",
+          params: ({ context }) => ({
+            type: "sendPrompt",
+            taskId: context.facts.sessionID,
+            prompt: newestPrompt(context),
+            ...schemaOf(context),
+            ...(context.redoesStep ? { redoesStep: true } : {}),
+          }),
+        },
+      ],
+      on: {
+        PROMPT_ACCEPTED: [
+          { guard: "idleHinted", target: "#verifying", description: "It reported idle or an error before that." },
+          { guard: "isRefusedForNow", target: "#retrying", description: "The provider refuses for now." },
+          { target: "#working" },
+        ],
+        PROMPT_REFUSED: [{ guard: and(["retryable", "sendAttemptsLeft"]), target: "backingOff" }, failAndStop],
+        SESSION_NOT_FOUND: { target: "#missing", actions: "recordNotFound" },
+        HOST_IDLE: { description: AFTER_ACCEPTANCE, actions: "recordIdleHint" },
+        HOST_ERROR: { description: AFTER_ACCEPTANCE, actions: "recordIdleHint" },
+      },
+    },
+    backingOff: {
+      id: "backingOff",
+      description:
+        "The prompt was refused or not answered, or a fault of the host interrupted the run. It is sent again, with the same ids, after a pause.",
+      meta: { waitsFor: "retry" },
+      entry: [
+        "beginWait",
+        {
+          type: "setDeadline",
+          // After a fault of the host, the pause grows with each one.
+          params: ({ context }) => backoff(context.sendAttempts || context.interruptions + 1, RETRY_BACKOFF),
+        },
+      ],
+      on: {
+        TICK: { guard: "due", target: "sending" },
+        HOST_IDLE: { target: "#verifying" },
+        HOST_ERROR: {
+          guard: "wasSentSinceFault",
+          target: "#verifying",
+          description: "Right after a fault of the host, it is a consequence of that.",
+          actions: "recordIdleHint",
+        },
+      },
+    },
+  },
+});

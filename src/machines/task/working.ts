@@ -1,0 +1,68 @@
+import { and, assign } from "xstate";
+import { isRefusedTooLong } from "./fallback.ts";
+import { emitEndOfTurn, expectIdle, goOnWithNextModel, steerAgainLater } from "./run-transitions.ts";
+import { taskSetup } from "./setup.ts";
+
+/** State of the region `run`: the host has the prompt, and the child works on it, as far as is known. */
+export const working = taskSetup.createStateConfig({
+  id: "working",
+  description: "The host has the prompt, and the child works on it.",
+  initial: "busy",
+  on: {
+    HOST_RETRYING: { target: ".retrying", actions: "recordRetry" },
+    HOST_IDLE: { target: "#verifying" },
+    HOST_ERROR: { target: ".busy", ...expectIdle },
+    TICK: { guard: "due", target: "#verifying" },
+  },
+  states: {
+    busy: {
+      id: "busy",
+      tags: "working",
+      description: "The child is at work.",
+      meta: { waitsFor: "agent" },
+      on: {
+        STEPS_WITHOUT_END: emitEndOfTurn,
+        STEERING_STORED: {
+          guard: "isOldestInstruction",
+          target: "#verifying",
+          description: "The child may have ended its turn just before: the host is asked.",
+        },
+        STEERING_REFUSED: steerAgainLater,
+      },
+    },
+    retrying: {
+      id: "retrying",
+      tags: ["working", "retrying"],
+      description:
+        "The provider refuses the child's requests for now: a rate limit, or too much load. The host tries again by itself.",
+      meta: { waitsFor: "provider" },
+      entry: assign({
+        nextDeadline: ({ context, event }) => (isRefusedTooLong(context) ? event.at : context.nextDeadline),
+      }),
+      on: {
+        HOST_BUSY: { target: "busy", description: "The host makes the request again." },
+        HOST_ANSWERING: { target: "busy", actions: "forgetRetry" },
+        STEPS_WITHOUT_END: emitEndOfTurn,
+        TICK: { guard: and(["due", "isRefusedTooLong"]), ...goOnWithNextModel },
+        STEERING_REFUSED: steerAgainLater,
+      },
+    },
+    awaitingTasks: {
+      id: "awaitingTasks",
+      tags: "awaitingTasks",
+      description: "The child's turn has ended. It waits for tasks that it launched, and holds no slot.",
+      meta: { waitsFor: "tasks" },
+      entry: ["beginWait", assign({ nextDeadline: undefined })],
+      on: {
+        OWN_TASK_ENDED: { target: "busy", description: "Its result is on the way to the child." },
+        STEERING_STORED: {
+          guard: "isOldestInstruction",
+          target: "#verifying",
+          description: "The child has not seen it: the host is asked, and then the child is woken.",
+        },
+        STEERING_REFUSED: { target: "busy", ...steerAgainLater },
+        HOST_BUSY: { target: "busy" },
+      },
+    },
+  },
+});
