@@ -14,30 +14,9 @@ import type { AbandonedWork, OtherSupervisor, PendingLaunch, PendingPrompts } fr
 import type { Database, Statement } from "./driver.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./text-table.ts";
 
-/** A row of the table `owner`. */
-export interface OwnerRow {
-  id: string;
-  pid: number;
-  machine: string;
-  started_at: number;
-  directory: string;
-  beat_at: number;
-}
-
-interface LaunchRow {
-  seq: number;
-  message: string;
-  parent: string;
-  at: number;
-  fork: number;
-}
-
-/** Returns an owner in the form of the store's port. */
-export const toKnownOwner = ({ started_at, beat_at, ...row }: OwnerRow): KnownOwner => ({
-  ...row,
-  startedAt: started_at,
-  heartbeatAt: beat_at,
-});
+/** The columns of the table `owner`, named as in `KnownOwner`. */
+export const OWNER_COLUMNS =
+  "owner.id, pid, machine, owner.started_at AS startedAt, owner.directory, beat_at AS heartbeatAt";
 
 /** Matches a row whose owner is dead. `?1` has the ids of the living owners as JSON. */
 const ORPHANED = "owner NOT IN (SELECT value FROM json_each(?1))";
@@ -77,7 +56,7 @@ export const createOwnershipTables = (
        AND id NOT IN (SELECT owner FROM prompt)
        AND id NOT IN (SELECT owner FROM launch)`,
   );
-  const selectOwners = database.prepare<OwnerRow>("SELECT * FROM owner");
+  const selectOwners = database.prepare<KnownOwner>(`SELECT ${OWNER_COLUMNS} FROM owner`);
   // An owner may have thousands of tasks: the index is asked for the next owner.
   const selectHolders = database.prepare<{ id: string }>(
     `WITH RECURSIVE supervisor (id) AS (
@@ -102,8 +81,8 @@ export const createOwnershipTables = (
   const freePrompts = database.prepare<{ seq: number; parent: string; prompt: string }>(
     `SELECT seq, parent, prompt FROM prompt WHERE ${FREE} ORDER BY seq`,
   );
-  const freeLaunches = database.prepare<LaunchRow>(
-    `SELECT message, parent, at, fork FROM launch WHERE ${FREE} ORDER BY at`,
+  const freeLaunches = database.prepare<Omit<PendingLaunch, "fork"> & { parent: string; fork: 0 | 1 }>(
+    `SELECT message AS messageID, parent, parent AS parentSessionID, at, fork FROM launch WHERE ${FREE} ORDER BY at`,
   );
   // Live tasks are deleted, since they would seem to run for ever. Ended ones stay in the history.
   const clearLost = [
@@ -117,8 +96,8 @@ export const createOwnershipTables = (
        AND (owner.id = task.owner OR owner.directory = task.directory)) AS is_attended
      FROM task WHERE task.id = ?1`,
   );
-  const ownerOf = database.prepare<OwnerRow>(
-    "SELECT owner.* FROM task JOIN owner ON owner.id = task.owner WHERE task.id = ?",
+  const ownerOf = database.prepare<KnownOwner>(
+    `SELECT ${OWNER_COLUMNS} FROM task JOIN owner ON owner.id = task.owner WHERE task.id = ?`,
   );
   const takeTask = database.prepare("UPDATE task SET owner = ? WHERE id = ?");
   const takePrompt = database.prepare("UPDATE prompt SET owner = ? WHERE seq = ?");
@@ -129,7 +108,7 @@ export const createOwnershipTables = (
   const livingOthers = (check: LeaseCheck): KnownOwner[] =>
     selectOwners
       .all()
-      .map((row) => heard.hear(toKnownOwner(row), check))
+      .map((row) => heard.hear(row, check))
       .filter((owner) => owner.id !== me.id && !isGone(owner, me, check, running));
 
   const withMe = (others: readonly KnownOwner[]): string[] => [me.id, ...others.map(({ id }) => id)];
@@ -165,7 +144,7 @@ export const createOwnershipTables = (
     otherSupervisor: (taskId: string, check: LeaseCheck): OtherSupervisor | undefined => {
       const row = ownerOf.get(taskId);
       if (!row || row.id === me.id) return undefined;
-      const owner = heard.hear(toKnownOwner(row), check);
+      const owner = heard.hear(row, check);
       if (isGone(owner, me, check, running)) return undefined;
       const { pid, heartbeatAt } = owner;
       return { pid, heartbeatAt, freeAt: heartbeatAt + patienceWith(owner, me, running) };
@@ -193,18 +172,13 @@ export const createOwnershipTables = (
       const launches = free(freeLaunches);
       for (const { task } of tasks) takeTask.run(me.id, task.sessionID);
       for (const { seq } of prompts) takePrompt.run(me.id, seq);
-      for (const { message } of launches) takeLaunch.run(me.id, message);
+      for (const { messageID } of launches) takeLaunch.run(me.id, messageID);
       for (const statement of clearLost) statement.run(alive);
       deleteSpentOwners.run(alive);
       return {
         tasks,
         prompts: byParent(prompts),
-        launches: launches.map(({ message, parent, at, fork }) => ({
-          messageID: message,
-          parentSessionID: parent,
-          at,
-          fork: fork === 1,
-        })),
+        launches: launches.map(({ parent: _, fork, ...launch }) => ({ ...launch, fork: fork === 1 })),
       };
     },
   };

@@ -10,7 +10,7 @@ import { createListedTable } from "./listed-table.ts";
 import { createOwnershipTables } from "./ownership-tables.ts";
 import { refuseNewer } from "./schema.ts";
 import { createSlotTable, type QueueView } from "./slot-table.ts";
-import { createRecordQuery, statsOf } from "./task-query.ts";
+import { createFileQuery, createRecordQuery, statsOf } from "./task-query.ts";
 import { createTaskTable } from "./task-table.ts";
 import { createRowReader, createTextTable, type OnDamaged, refuseDamaged } from "./text-table.ts";
 
@@ -46,7 +46,8 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
   const tasks = createTaskTable(database, me, rows, texts);
   const listed = createListedTable(database, rows);
   const commands = createCommandTable(database, me, rows);
-  const records = createRecordQuery(listed.query, tasks.get);
+  const query = createFileQuery(database);
+  const records = createRecordQuery(query, tasks.get);
   const ownership = createOwnershipTables(database, me, rows, running);
   const slots = createSlotTable(database, me);
   /** The tasks that this owner supervises. */
@@ -272,7 +273,7 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
     latestChange: () => read(listed.latestChange, 0),
     changedSince: (change, limit) => read(() => listed.changedSince(change, limit), []),
     /** Finds tasks, for a history that knows of more than the file. Not to be used when the store is closed. */
-    query: listed.query,
+    query,
     /** Returns the number of the change that created the task; undefined when the file does not have it. */
     createdChangeOf: (taskId: string) => read(() => listed.createdChangeOf(taskId), undefined),
     /** Makes all later changes get higher numbers than `change`. */
