@@ -1,13 +1,11 @@
 import { addUp } from "../../../task.ts";
+import { searchKey, summaryOf, type TaskSummary } from "../sqlite/listed-table.ts";
 import {
   byLaunch,
   type createFileQuery,
   type FoundTask,
-  searchKey,
-  summaryOf,
   type TaskCounts,
   type TaskQuery,
-  type TaskSummary,
 } from "../sqlite/task-query.ts";
 import type { PageFilter, TaskRecord } from "../store.ts";
 
