@@ -15,7 +15,7 @@ export interface SchemaRules {
 }
 
 /** An answer that fits its schema, as the JSON that is in it, or what of it does not fit. */
-export type ReadAnswer = { json: string } | { misfits: string[] };
+type ReadAnswer = { json: string } | { misfits: string[] };
 
 /** Characters of an answer that are read. A model writes at most half as many. */
 const MAX_ANSWER_CHARS = 1_000_000;

@@ -28,25 +28,6 @@ const matcherOf = (filter: PageFilter): ((of: TaskSummary) => boolean) => {
 const extreme = (pick: (a: number, b: number) => number, a: number | undefined, b: number | undefined) =>
   a === undefined || b === undefined ? (a ?? b) : pick(a, b);
 
-const addCounts = (a: TaskCounts, b: TaskCounts): TaskCounts => ({
-  tasks: [...a.tasks, ...b.tasks],
-  ended: a.ended + b.ended,
-  duration: {
-    sum: a.duration.sum + b.duration.sum,
-    max: extreme(Math.max, a.duration.max, b.duration.max),
-    min: extreme(Math.min, a.duration.min, b.duration.min),
-  },
-  usage: addUp([a.usage, b.usage]),
-});
-
-/** Subtracts counts. The longest and the shortest run stay. */
-const subtractCounts = (a: TaskCounts, b: TaskCounts): TaskCounts => ({
-  tasks: [...a.tasks, ...b.tasks.map((row) => ({ ...row, count: -row.count }))],
-  ended: a.ended - b.ended,
-  duration: { ...a.duration, sum: a.duration.sum - b.duration.sum },
-  usage: addUp([a.usage, { tokens: -b.usage.tokens, cost: -b.usage.cost }]),
-});
-
 /** Counts summaries. */
 const countsOf = (summaries: readonly TaskSummary[]): TaskCounts => {
   const durations = summaries.flatMap(({ duration }) => duration ?? []);
@@ -129,8 +110,19 @@ export const createMergedQuery = (
       return { found: merged.slice(offset, offset + limit), total: stored.total - left.total + added.total };
     },
     counts: () => {
+      // The longest and the shortest run of the file are those of tasks that are not hidden.
       const stored = file.counts(hidden.map(({ id }) => id));
-      return addCounts(subtractCounts(stored, countsOf(hidden)), shown.counts());
+      const [added, left] = [shown.counts(), outdated.counts()];
+      return {
+        tasks: [...stored.tasks, ...added.tasks, ...left.tasks.map((row) => ({ ...row, count: -row.count }))],
+        ended: stored.ended + added.ended - left.ended,
+        duration: {
+          sum: stored.duration.sum + added.duration.sum - left.duration.sum,
+          max: extreme(Math.max, stored.duration.max, added.duration.max),
+          min: extreme(Math.min, stored.duration.min, added.duration.min),
+        },
+        usage: addUp([stored.usage, added.usage, { tokens: -left.usage.tokens, cost: -left.usage.cost }]),
+      };
     },
     batch: (batchId) => [...kept(file.batch(batchId)), ...shown.batch(batchId)].sort(byLaunch),
     live: () => [...kept(file.live()), ...shown.live()].sort(byLaunch),

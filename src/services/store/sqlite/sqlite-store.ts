@@ -60,6 +60,8 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
   let steadySince = now();
   let isClosed = false;
 
+  const leaseCheck = (at = now()) => ({ now: at, since: steadySince });
+
   /**
    * Does `work` in a transaction. Renews the lease first if the last heartbeat is older than `HEARTBEAT_MS`, so that a
    * process that slept never writes under an expired lease; if `at` is given, always, with that time.
@@ -159,8 +161,8 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
   };
 
   const queueView = (): QueueView => {
-    const at = now();
-    return { now: at, ...ownership.queueOwners({ now: at, since: steadySince }) };
+    const check = leaseCheck();
+    return { now: check.now, ...ownership.queueOwners(check) };
   };
 
   withHeartbeat(() => undefined, now());
@@ -198,10 +200,9 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
       const owner = isClosed ? undefined : tasks.ownerOf(taskId);
       return owner !== undefined && owner !== null && owner !== me.id;
     },
-    otherSupervisor: (taskId) =>
-      isClosed ? undefined : ownership.otherSupervisor(taskId, { now: now(), since: steadySince }),
-    isAttended: (taskId) => isClosed || ownership.isAttended(taskId, { now: now(), since: steadySince }),
-    isAlone: () => !isClosed && ownership.isAlone({ now: now(), since: steadySince }),
+    otherSupervisor: (taskId) => (isClosed ? undefined : ownership.otherSupervisor(taskId, leaseCheck())),
+    isAttended: (taskId) => isClosed || ownership.isAttended(taskId, leaseCheck()),
+    isAlone: () => !isClosed && ownership.isAlone(leaseCheck()),
     claim: (taskId) => {
       // A task whose record cannot be read cannot go on.
       const take = () => tasks.get(taskId) !== undefined && (tasks.claim(taskId) || tasks.ownerOf(taskId) === me.id);
@@ -251,7 +252,7 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
       return lost;
     },
     adopt: (at, wants) => {
-      const check = { now: at, since: steadySince };
+      const check = leaseCheck(at);
       const nothing: AbandonedWork = { tasks: [], prompts: [], launches: [] };
       if (isClosed || !ownership.hasOrphans(check)) return nothing;
       const adopted = write(() => {
