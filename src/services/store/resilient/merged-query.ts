@@ -84,8 +84,8 @@ export const summariesOf = (records: readonly TaskRecord[], numbers?: ReadonlyMa
   );
 
 /**
- * Creates queries over the tasks of a file and what the file lacks. Reads no more of the file than the answer needs and the
- * unsaved tasks are.
+ * Creates queries over the tasks of a file and what the file lacks. Reads the keys of what the answer needs and of what comes
+ * before it, and of as many more as there are unsaved tasks.
  */
 export const createMergedQuery = (
   file: ReturnType<typeof createFileQuery>,
