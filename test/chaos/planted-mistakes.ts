@@ -126,7 +126,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "slots of other processes do not count",
     file: "src/services/store/sqlite/sqlite-store.ts",
-    code: "...ownership.queueOwners({ now: at, since: steadySince })",
+    code: "...ownership.queueOwners(check)",
     mistake: "alive: [me.id], responsive: [me.id]",
   },
   {

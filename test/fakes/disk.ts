@@ -1,8 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Journal } from "../../src/machines/task/replay.ts";
-import type { Database } from "../../src/services/store/sqlite/driver.ts";
-import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
+import { type Database, loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../src/services/store/sqlite/journal-reader.ts";
 import { ensureSchema } from "../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";

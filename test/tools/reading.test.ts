@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { composeNotice } from "../../src/services/engine/delivery/notices.ts";
 import { createProgressLog, createUsageReader } from "../../src/services/runtime/progress.ts";
-import type { Database } from "../../src/services/store/sqlite/driver.ts";
-import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
+import { type Database, loadSqlite } from "../../src/services/store/sqlite/driver.ts";
 import { ensureSchema } from "../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../src/services/store/sqlite/sqlite-store.ts";
 import { tasksNames } from "../../src/tools/tasks/tasks-toolset.ts";

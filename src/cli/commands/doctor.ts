@@ -2,8 +2,7 @@ import manifest from "../../../package.json" with { type: "json" };
 import { columnsOf, wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { dataFolder } from "../../services/platform/private-files.ts";
-import type { OpenDatabase } from "../../services/store/sqlite/driver.ts";
-import { loadSqlite } from "../../services/store/sqlite/driver.ts";
+import { loadSqlite, type OpenDatabase } from "../../services/store/sqlite/driver.ts";
 import { type CommandContext, command, EXIT, examples, printJson } from "../command.ts";
 import {
   type Check,

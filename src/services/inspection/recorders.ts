@@ -1,12 +1,20 @@
-// Stately's page is shown in a frame of ours, which passes it messages without what events and contexts carry: their own
-// servers would open a browser, listen on all interfaces, or send everything to a server of theirs.
 import type { StatelyActorEvent, StatelyInspectionEvent } from "@statelyai/inspect";
+import { type StateValue, statePaths } from "../../machines/state-paths.ts";
+import { parentOfOutbox } from "../../machines/supervisor/machine.ts";
 import type { Clock } from "../platform/clock.ts";
 import { createListeners } from "../platform/listeners.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
-import type { Inspect } from "../runtime/actor-system.ts";
-import { type InspectorMessage, type LiveSource, MAX_STEPS, type StatelyMessages } from "./protocol.ts";
-import { createStepLog, observe } from "./xstate-observer.ts";
+import type { Inspect, InspectedRef, InspectionEvent } from "../runtime/actor-system.ts";
+import {
+  type InspectedActor,
+  type InspectorMessage,
+  type InspectorStep,
+  MAX_STEPS,
+  type StatelyMessages,
+} from "./protocol.ts";
+
+// Stately's page is shown in a frame of ours, which passes it messages without what events and contexts carry: their own
+// servers would open a browser, listen on all interfaces, or send everything to a server of theirs.
 
 /** The recording of one directory's actors. */
 export interface Recording {
@@ -16,23 +24,20 @@ export interface Recording {
   end(): void;
 }
 
-/** Records the steps of the actors of all directories for which that is switched on. */
-export interface Recorder extends LiveSource {
-  since(number: number): InspectorMessage;
-  /** Starts to record the actors of a directory. */
-  record(directory: string): Recording;
-}
-
-/** Creates a recorder. It keeps nothing while no directory is recorded. */
-export const createRecorder = (clock: Clock): Recorder => {
+/**
+ * Creates a recorder of the steps of the actors of all directories for which that is switched on. It keeps nothing while no
+ * directory is recorded.
+ */
+export const createRecorder = (clock: Clock) => {
   const steps = createStepLog();
   const recordings = new Set<Recording>();
   const listeners = createListeners();
   return {
     isOn: () => recordings.size > 0,
-    since: (number) => ({ upTo: steps.newest(), ...steps.since(number) }),
+    since: (number: number): InspectorMessage => ({ upTo: steps.newest(), ...steps.since(number) }),
     onChange: listeners.add,
-    record: (directory) => {
+    /** Starts to record the actors of a directory. */
+    record: (directory: string): Recording => {
       const onInspectionEvent = observe(directory, steps, clock.now);
       const recording: Recording = {
         inspect: (event) => {
@@ -50,13 +55,6 @@ export const createRecorder = (clock: Clock): Recorder => {
     },
   };
 };
-
-/** Records the messages for Stately's inspector, of all directories for which that is switched on. */
-export interface StatelyRecorder extends LiveSource {
-  since(number: number): StatelyMessages;
-  /** Starts to record the actors of a directory, and to load Stately's package: what happens meanwhile is recorded then. */
-  record(log: Log): Recording;
-}
 
 /**
  * Keeps the newest messages, and for each living actor the message that introduced it, with its current state: a page
@@ -97,8 +95,11 @@ const createMessageLog = () => {
   };
 };
 
-/** Creates a recorder. It keeps nothing, and loads nothing, while no directory is recorded. */
-export const createStatelyRecorder = (): StatelyRecorder => {
+/**
+ * Creates a recorder of the messages for Stately's inspector, of all directories for which that is switched on. It keeps
+ * nothing, and loads nothing, while no directory is recorded.
+ */
+export const createStatelyRecorder = () => {
   const messages = createMessageLog();
   const recordings = new Set<Recording>();
   const listeners = createListeners();
@@ -106,7 +107,8 @@ export const createStatelyRecorder = (): StatelyRecorder => {
     isOn: () => recordings.size > 0,
     since: messages.since,
     onChange: listeners.add,
-    record: (log) => {
+    /** Starts to record the actors of a directory, and to load Stately's package: what happens meanwhile is recorded then. */
+    record: (log: Log): Recording => {
       /** One, and one more each time a supervisor threw and was replaced. */
       const supervisors = new Set<string>();
       const record = (message: StatelyInspectionEvent) => {
@@ -139,6 +141,183 @@ export const createStatelyRecorder = (): StatelyRecorder => {
       };
       recordings.add(recording);
       return recording;
+    },
+  };
+};
+
+// A page in a browser is what others look at over one's shoulder: so recorded steps have names, ids and times, and nothing of
+// what anybody said.
+
+const typeIn = (value: unknown): string | undefined =>
+  typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
+    ? value.type
+    : undefined;
+
+/**
+ * Returns the name of an event: its type, and for one that wraps another event or an effect both types, such as
+ * `HOST idle`. Types are fixed names of ours; the rest of an event may be text of a conversation and is left out.
+ */
+export const eventName = (event: { type: string; event?: unknown; effect?: unknown }): string =>
+  [event.type, typeIn(event.event) ?? typeIn(event.effect)].filter((part) => part !== undefined).join(" ");
+
+/** An actor of the running actor system. */
+interface ObservedActor {
+  key: string;
+  /** Its newest snapshot. */
+  snapshot: unknown;
+  /** Steps whose event it has not processed yet. */
+  pending: { event: object; step: InspectorStep; taken: boolean }[];
+}
+
+type Of<Type extends InspectionEvent["type"]> = Extract<InspectionEvent, { type: Type }>;
+
+const identify = ({ id, sessionId }: InspectedRef, rootId: string): Pick<InspectedActor, "kind" | "id"> => {
+  if (sessionId === rootId) return { kind: "supervisor", id: "" };
+  const parentSessionID = parentOfOutbox(id);
+  return parentSessionID === undefined ? { kind: "task", id } : { kind: "outbox", id: parentSessionID };
+};
+
+/** True for the event by which a parent actor learns that a child threw or is done. */
+const isEndOfSender = (type: string): boolean => /^xstate\.(?:error|done)\.actor\./.test(type);
+
+/**
+ * Writes the steps of one directory's actors to `steps`, from XState's inspection events. XState reports an event when it
+ * is sent, and the receiver's snapshot once that has processed it, with everything that it caused in between. The steps
+ * are in the order of sending.
+ */
+const observe = (directory: string, steps: StepLog, now: () => number): Inspect => {
+  const actors = new Map<string, ObservedActor>();
+
+  const removeAll = () => {
+    for (const { key } of actors.values()) steps.removeActor(key);
+    actors.clear();
+  };
+
+  const actorOf = ({ actorRef, rootId }: InspectionEvent): ObservedActor => {
+    const ref = actorRef as InspectedRef;
+    const existing = actors.get(ref.sessionId);
+    if (existing) return existing;
+    const { kind, id } = identify(ref, rootId);
+    // A new supervisor replaces one that threw: the actors of the old one cannot be reached any more.
+    if (kind === "supervisor") removeAll();
+    const actor: ObservedActor = { key: [directory, kind, id].join(" "), snapshot: undefined, pending: [] };
+    actors.set(ref.sessionId, actor);
+    steps.addActor({ key: actor.key, kind, id, directory });
+    return actor;
+  };
+
+  const onEvent = (inspected: Of<"@xstate.event">) => {
+    const { event, sourceRef } = inspected;
+    const receiver = actorOf(inspected);
+    const sender = sourceRef && actors.get(sourceRef.sessionId);
+    const from = sender?.key ?? null;
+    const step = steps.beginStep({ at: now(), from, to: receiver.key, event: eventName(event) });
+    receiver.pending.push({ event, step, taken: false });
+    if (sender && isEndOfSender(event.type)) steps.removeActor(sender.key);
+  };
+
+  /** A transition may leave the actor's snapshot unchanged, as when the supervisor only forwards an event. */
+  const onMicrostep = (inspected: Of<"@xstate.microstep">) => {
+    const sent = actors
+      .get((inspected.actorRef as InspectedRef).sessionId)
+      ?.pending.find(({ event }) => event === inspected.event);
+    if (sent && inspected._transitions.length > 0) sent.taken = true;
+  };
+
+  const onSnapshot = (inspected: Of<"@xstate.snapshot">) => {
+    const { rootId, event, snapshot, actorRef } = inspected;
+    const actor = actorOf(inspected);
+    const index = actor.pending.findIndex((sent) => sent.event === event);
+    const [sent] = index < 0 ? [] : actor.pending.splice(index, 1);
+    // XState reports no sender for the event that stops an actor: its parent stops it.
+    const from = actors.get(rootId)?.key ?? null;
+    const step = sent?.step ?? steps.beginStep({ at: now(), from, to: actor.key, event: eventName(event) });
+    const taken = sent?.taken || snapshot !== actor.snapshot;
+    steps.completeStep(step, statePaths((snapshot as { value?: StateValue }).value), taken);
+    actor.snapshot = snapshot;
+    if (snapshot.status === "active") return;
+    // A supervisor that closes lets go of its actors, and XState reports no end of those.
+    if (actorRef.sessionId === rootId) return removeAll();
+    steps.removeActor(actor.key);
+    actors.delete(actorRef.sessionId);
+  };
+
+  return (inspected) => {
+    if (inspected.type === "@xstate.event") onEvent(inspected);
+    if (inspected.type === "@xstate.microstep") onMicrostep(inspected);
+    if (inspected.type === "@xstate.snapshot") onSnapshot(inspected);
+  };
+};
+
+export type StepLog = ReturnType<typeof createStepLog>;
+
+/** Creates an empty log of at most `MAX_STEPS` steps, the newest, of all actors, and of the current state of each actor. */
+export const createStepLog = () => {
+  const actors = new Map<string, InspectedActor>();
+  let steps: InspectorStep[] = [];
+  let count = 0;
+
+  /** Drops the actors that are gone and of which no step is kept any more. */
+  const dropGone = () => {
+    const oldest = steps[0]?.number ?? 0;
+    for (const { key, gone, newest } of actors.values()) if (gone && newest < oldest) actors.delete(key);
+  };
+
+  return {
+    /** Adds a step for an event that was just sent. Its effect is not known before `completeStep`. */
+    beginStep: (sent: Pick<InspectorStep, "at" | "from" | "to" | "event">): InspectorStep => {
+      count += 1;
+      const actor = actors.get(sent.to);
+      const step: InspectorStep = {
+        number: count,
+        ...sent,
+        states: actor?.states ?? [],
+        entered: [],
+        left: [],
+        taken: false,
+      };
+      steps.push(step);
+      if (actor) actor.newest = count;
+      if (steps.length > MAX_STEPS) {
+        steps.shift();
+        dropGone();
+      }
+      return step;
+    },
+    /** Completes a step: the actor has taken or ignored the event, and is now in `states`. */
+    completeStep: (step: InspectorStep, states: string[], taken: boolean) => {
+      const actor = actors.get(step.to);
+      const entered = states.filter((state) => !actor?.states.includes(state));
+      const left = actor?.states.filter((state) => !states.includes(state)) ?? [];
+      Object.assign(step, { states, entered, left, taken } satisfies Partial<InspectorStep>);
+      if (!actor) return;
+      actor.states = states;
+      const { number, at, event } = step;
+      if (entered.length > 0) actor.lastTransition = { number, at, event, entered, left };
+    },
+    addActor: (actor: Pick<InspectedActor, "key" | "kind" | "id" | "directory">) => {
+      const existing = actors.get(actor.key);
+      if (existing) existing.gone = false;
+      else {
+        const lastTransition = { number: count, at: 0, event: "", entered: [], left: [] };
+        actors.set(actor.key, { ...actor, states: [], lastTransition, newest: count, gone: false });
+      }
+    },
+    /** Marks an actor as gone. It is dropped with the last of its steps. */
+    removeActor: (key: string) => {
+      const actor = actors.get(key);
+      if (actor) actor.gone = true;
+    },
+    /** Returns the number of the newest step. */
+    newest: () => count,
+    /** Returns the steps after that number, and the actors that took one of them; after 0, all actors. */
+    since: (number: number) => ({
+      actors: [...actors.values()].filter(({ newest }) => number === 0 || newest > number),
+      steps: steps.filter((step) => step.number > number),
+    }),
+    clear: () => {
+      actors.clear();
+      steps = [];
     },
   };
 };

@@ -1,15 +1,7 @@
 import { errorMessage, type Log } from "./log.ts";
 
-/** A set of functions that are called when something happens. `Args` are the arguments that each call passes. */
-interface Listeners<Args extends readonly unknown[] = []> {
-  /** Adds a listener. Returns a function that removes it; calling that again does nothing. */
-  add(listener: (...args: Args) => void): () => void;
-  /** Calls the listeners that are there when the call begins, in the order in which they were added. */
-  notify(...args: Args): void;
-}
-
 /**
- * Creates an empty set of listeners. A function that is added twice is called once.
+ * Creates an empty set of functions that are called when something happens, with `Args`. A function that is added twice is called once.
  * @param onError Called with the error that a listener throws, and with the arguments; the remaining listeners are still
  * called. Without it `notify` throws the error and calls no further listener.
  * @example
@@ -19,14 +11,16 @@ interface Listeners<Args extends readonly unknown[] = []> {
  */
 export const createListeners = <Args extends readonly unknown[] = []>(
   onError?: (error: unknown, ...args: Args) => void,
-): Listeners<Args> => {
+) => {
   const listeners = new Set<(...args: Args) => void>();
   return {
-    add: (listener) => {
+    /** Adds a listener. Returns a function that removes it; calling that again does nothing. */
+    add: (listener: (...args: Args) => void) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    notify: (...args) => {
+    /** Calls the listeners that are there when the call begins, in the order in which they were added. */
+    notify: (...args: Args) => {
       for (const listener of [...listeners]) {
         try {
           listener(...args);

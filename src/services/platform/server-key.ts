@@ -12,7 +12,7 @@ export const CHALLENGE = /^[\w-]{16,128}$/;
 const KEY = /^[\w-]{43}$/;
 
 /** What a server answers a challenge with. */
-export interface Challenge {
+interface Challenge {
   /** The port that the server listens at. It is part of the proof, so that a proof cannot be passed on to another port. */
   port: number;
   challenge: string;

@@ -13,8 +13,8 @@ import {
 } from "./account.ts";
 import type { RecordedJournal } from "./exported-journal.ts";
 import { DELIVERY_PROMISES, RUN_PROMISES } from "./runs.ts";
-import { followInstructions, INSTRUCTION_PROMISES, TRY_PROMISES } from "./tries.ts";
-import { FLEET_PROMISES, REQUEST_PROMISES, WORK_PROMISES } from "./work.ts";
+import { followInstructions, instructionsInOrder, TRY_PROMISES } from "./tries.ts";
+import { FLEET_PROMISES, requestsAnsweredOnce, WORK_PROMISES } from "./work.ts";
 
 const timeGoesOn: JournalPromise = {
   name: "time-goes-on",
@@ -55,8 +55,6 @@ const idsOnce: JournalPromise = {
   },
 };
 
-const ORDER_PROMISES: readonly JournalPromise[] = [timeGoesOn, idsOnce];
-
 const statusAgrees: JournalPromise = {
   name: "status-agrees",
   says: "The stored status is that of the newest run: under way until something ended it, and ended from then on.",
@@ -96,19 +94,19 @@ const countsAgree: JournalPromise = {
   },
 };
 
-const SNAPSHOT_PROMISES: readonly JournalPromise[] = [statusAgrees, countsAgree];
-
 /** All that is promised of a journal, in the order in which it is shown. */
 export const JOURNAL_PROMISES: readonly JournalPromise[] = [
-  ...ORDER_PROMISES,
+  timeGoesOn,
+  idsOnce,
   ...WORK_PROMISES,
-  ...INSTRUCTION_PROMISES,
-  ...REQUEST_PROMISES,
+  instructionsInOrder,
+  requestsAnsweredOnce,
   ...RUN_PROMISES,
   ...TRY_PROMISES,
   ...DELIVERY_PROMISES,
   ...FLEET_PROMISES,
-  ...SNAPSHOT_PROMISES,
+  statusAgrees,
+  countsAgree,
 ];
 
 /** A promise, and where a journal breaks it. */

@@ -27,7 +27,7 @@ export const followInstructions = ({ stopping, ending }: JournalRun) => {
   };
 };
 
-const instructionsInOrder: JournalPromise = {
+export const instructionsInOrder: JournalPromise = {
   name: "instructions-in-order",
   says: "Instructions reach the child once each, in the order in which they were given.",
   breaches: ({ runs }) =>
@@ -36,8 +36,6 @@ const instructionsInOrder: JournalPromise = {
       return run.steps.flatMap(instructions.take);
     }),
 };
-
-export const INSTRUCTION_PROMISES: readonly JournalPromise[] = [instructionsInOrder];
 
 /** How often something is tried in a row before a run is given up. The documents promise these numbers, not the charts. */
 const TRIES = { sends: 7, checks: 12, stops: 10, interruptions: 3, repairs: 2 };

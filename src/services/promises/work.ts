@@ -140,7 +140,7 @@ const followRequests = ({ steps, ending, index }: JournalRun): { open: string[];
   return { breaches, open: ending ? [] : [...asked.keys()].filter((id) => !forgotten.has(id)) };
 };
 
-const requestsAnsweredOnce: JournalPromise = {
+export const requestsAnsweredOnce: JournalPromise = {
   name: "requests-answered-once",
   says: "A request is asked once and answered once, and the snapshot has those that are open.",
   breaches: ({ runs, newest, journal }: Account) => {
@@ -155,8 +155,6 @@ const requestsAnsweredOnce: JournalPromise = {
     ];
   },
 };
-
-export const REQUEST_PROMISES: readonly JournalPromise[] = [requestsAnsweredOnce];
 
 type Claim = NonNullable<RecordedEvent["claim"]>;
 

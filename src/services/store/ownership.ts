@@ -140,9 +140,9 @@ export const opencodeDatabase = (
 const clockOf = ({ machine }: Pick<Owner, "machine">): string => machine.split(",", 1)[0] ?? machine;
 
 /**
- * Creates the memory of when one owner last heard the others of its file, by its own clock: of nobody yet. The clock of another machine may be minutes off, so that its
- * heartbeats say nothing by their time: they are taken to be made when they are first seen. On the same machine their time
- * counts, unless it is of the future: then the clock was set back.
+ * Creates a memory of when one owner last saw a heartbeat of each other owner, by its own clock. The clock of another machine may
+ * be minutes off, so the time that its heartbeats carry says nothing: they count as made when they are first seen. On the same
+ * machine their time counts, unless it is of the future: then the clock was set back.
  */
 export const createHeardOwners = (me: Pick<Owner, "machine">) => {
   const heard = new Map<string, { beatAt: number; at: number }>();

@@ -1,16 +1,12 @@
 import type { ResultSchema } from "../../task.ts";
 import { fail, type Outcome } from "../platform/result.ts";
-import { type OwnText, own, quoteLine } from "../text/own-text.ts";
+import { own, quoteLine } from "../text/own-text.ts";
 
 /** The checks of JSON Schema. Their code is large, and is loaded when the first schema is used. */
-export interface JsonSchemas {
-  /** Returns why a schema that a model wrote is not used, whether or not it is one. Undefined where nothing is against it. */
-  modelSchemaRefusal(schema: ResultSchema): OwnText | undefined;
-  /** Returns why a schema cannot be used; undefined where it can. */
-  schemaProblem(schema: ResultSchema): string | undefined;
-  /** Returns what of a value does not fit a schema; none where it fits. */
-  schemaMisfits(schema: ResultSchema, value: unknown): string[];
-}
+export type JsonSchemas = Pick<
+  typeof import("./json-schema.ts"),
+  "modelSchemaRefusal" | "schemaProblem" | "schemaMisfits"
+>;
 
 /** Which schemas the results of which agents must fit. */
 export interface SchemaRules {
@@ -19,7 +15,7 @@ export interface SchemaRules {
 }
 
 /** An answer that fits its schema, as the JSON that is in it, or what of it does not fit. */
-export type ReadAnswer = { json: string } | { misfits: string[] };
+type ReadAnswer = { json: string } | { misfits: string[] };
 
 /** Characters of an answer that are read. A model writes at most half as many. */
 const MAX_ANSWER_CHARS = 1_000_000;

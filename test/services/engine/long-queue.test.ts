@@ -5,8 +5,7 @@ import { createReadDirectories } from "../../../src/services/host/directories.ts
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/status-api.ts";
 import { openStore } from "../../../src/services/store/open-store.ts";
-import type { OpenDatabase } from "../../../src/services/store/sqlite/driver.ts";
-import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
+import { loadSqlite, type OpenDatabase } from "../../../src/services/store/sqlite/driver.ts";
 import { createStage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { temporaryFolder } from "../store/folder-and-log.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { statePaths } from "../../../src/machines/chart.ts";
 import { MAX_STEPS } from "../../../src/services/inspection/protocol.ts";
-import { createStepLog, eventName, type StepLog } from "../../../src/services/inspection/xstate-observer.ts";
+import { createStepLog, eventName, type StepLog } from "../../../src/services/inspection/recorders.ts";
 
 const addActor = (steps: StepLog, key: string) => steps.addActor({ key, kind: "task", id: key, directory: "/project" });
 

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
-import type { Store } from "../../../src/services/store/store.ts";
-import { COMMAND_LIFE_MS } from "../../../src/services/store/store.ts";
+import { COMMAND_LIFE_MS, type Store } from "../../../src/services/store/store.ts";
 import { noProgress } from "../../../src/task.ts";
 import { temporaryFolder } from "./folder-and-log.ts";
 import { ownerOf } from "./owners.ts";

@@ -1,13 +1,11 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { replay } from "../../../src/machines/task/replay.ts";
-import type { Owner } from "../../../src/services/store/ownership.ts";
-import { HEARTBEAT_MS, LEASE_MS } from "../../../src/services/store/ownership.ts";
+import { HEARTBEAT_MS, LEASE_MS, type Owner } from "../../../src/services/store/ownership.ts";
 import { createResilientStore } from "../../../src/services/store/resilient/resilient-store.ts";
 import { createConnector } from "../../../src/services/store/sqlite/connect.ts";
 import { createStoreFile } from "../../../src/services/store/sqlite/database-file.ts";
-import type { Database, OpenDatabase } from "../../../src/services/store/sqlite/driver.ts";
-import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
+import { type Database, loadSqlite, type OpenDatabase } from "../../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../../src/services/store/sqlite/journal-reader.ts";
 import { VERSION } from "../../../src/services/store/sqlite/schema.ts";
 import type { Store } from "../../../src/services/store/store.ts";

@@ -67,7 +67,7 @@ const list: Entry[] = [
   ...lines(API, LIST, "Searches description by keyword", {
     "the server returns tasks whose description contains the keyword (case-insensitive)": [
       filterWith("search: undefined"),
-      planted("src/services/store/sqlite/task-query.ts", "    .toLowerCase()\n", ""),
+      planted("src/services/store/sqlite/listed-table.ts", "    .toLowerCase()\n", ""),
     ],
     "the `total` field reflects the filtered count": countsAll,
   }),

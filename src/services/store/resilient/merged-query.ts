@@ -1,13 +1,11 @@
 import { addUp } from "../../../task.ts";
+import { searchKey, summaryOf, type TaskSummary } from "../sqlite/listed-table.ts";
 import {
   byLaunch,
-  type FileQuery,
+  type createFileQuery,
   type FoundTask,
-  searchKey,
-  summaryOf,
   type TaskCounts,
   type TaskQuery,
-  type TaskSummary,
 } from "../sqlite/task-query.ts";
 import type { PageFilter, TaskRecord } from "../store.ts";
 
@@ -30,37 +28,19 @@ const matcherOf = (filter: PageFilter): ((of: TaskSummary) => boolean) => {
 const extreme = (pick: (a: number, b: number) => number, a: number | undefined, b: number | undefined) =>
   a === undefined || b === undefined ? (a ?? b) : pick(a, b);
 
-const addCounts = (a: TaskCounts, b: TaskCounts): TaskCounts => ({
-  tasks: [...a.tasks, ...b.tasks],
-  ended: a.ended + b.ended,
-  duration: {
-    sum: a.duration.sum + b.duration.sum,
-    max: extreme(Math.max, a.duration.max, b.duration.max),
-    min: extreme(Math.min, a.duration.min, b.duration.min),
-  },
-  usage: addUp([a.usage, b.usage]),
-});
-
-/** Subtracts counts. The longest and the shortest run stay. */
-const subtractCounts = (a: TaskCounts, b: TaskCounts): TaskCounts => ({
-  tasks: [...a.tasks, ...b.tasks.map((row) => ({ ...row, count: -row.count }))],
-  ended: a.ended - b.ended,
-  duration: { ...a.duration, sum: a.duration.sum - b.duration.sum },
-  usage: addUp([a.usage, { tokens: -b.usage.tokens, cost: -b.usage.cost }]),
-});
-
 /** Counts summaries. */
 const countsOf = (summaries: readonly TaskSummary[]): TaskCounts => {
   const durations = summaries.flatMap(({ duration }) => duration ?? []);
+  const extremeOf = (pick: typeof Math.max) => (durations.length === 0 ? undefined : pick(...durations));
   return {
     tasks: summaries.map(({ status, agent }) => ({ status, agent, count: 1 })),
     ended: durations.length,
     duration: {
       sum: durations.reduce((sum, duration) => sum + duration, 0),
-      max: durations.reduce<number | undefined>((max, duration) => Math.max(max ?? duration, duration), undefined),
-      min: durations.reduce<number | undefined>((min, duration) => Math.min(min ?? duration, duration), undefined),
+      max: extremeOf(Math.max),
+      min: extremeOf(Math.min),
     },
-    usage: addUp(summaries.map(({ usage }) => usage)),
+    usage: addUp(summaries),
   };
 };
 
@@ -74,10 +54,10 @@ export const createTaskQuery = (summaries: readonly TaskSummary[]): TaskQuery =>
     },
     counts: () => countsOf(sorted),
     batch: (batchId) => sorted.filter((summary) => summary.batchId === batchId),
-    live: () => sorted.filter(({ endedAt }) => endedAt === undefined),
+    live: () => sorted.filter(({ endedAt }) => endedAt === null),
     newestEnded: (count, skip) =>
       sorted
-        .filter(({ endedAt }) => endedAt !== undefined)
+        .filter(({ endedAt }) => endedAt !== null)
         .sort(byEnd)
         .slice(skip, skip + count),
     idsStartingWith: (beginning, limit) =>
@@ -104,39 +84,45 @@ export const summariesOf = (records: readonly TaskRecord[], numbers?: ReadonlyMa
   );
 
 /**
- * Creates queries over the tasks of a file and what the file lacks. Reads no more of the file than the answer needs and the
- * unsaved tasks are.
+ * Creates queries over the tasks of a file and what the file lacks. Reads the keys of what the answer needs and of what comes
+ * before it, and of as many more as there are unsaved tasks.
  */
-export const createMergedQuery = (file: FileQuery, { records, removed }: Unsaved): TaskQuery => {
+export const createMergedQuery = (
+  file: ReturnType<typeof createFileQuery>,
+  { records, removed }: Unsaved,
+): TaskQuery => {
   const hidden = file.summaries([...records.map(({ task }) => task.sessionID), ...removed]);
   const isHidden = new Set([...hidden.map(({ id }) => id), ...removed]);
   const numbers = new Map(hidden.map(({ id, createdChange }) => [id, createdChange]));
   const isRemoved = new Set(removed);
   const fresh = summariesOf(records, numbers).filter(({ id }) => !isRemoved.has(id));
   const [shown, outdated] = [createTaskQuery(fresh), createTaskQuery(hidden)];
-  const kept = <T extends FoundTask>(found: readonly T[]): T[] => found.filter(({ id }) => !isHidden.has(id));
+  const kept = (found: readonly FoundTask[]): FoundTask[] => found.filter(({ id }) => !isHidden.has(id));
 
   return {
     page: (filter) => {
       const { offset, limit } = filter;
       const everything = { ...filter, offset: 0, limit: Number.POSITIVE_INFINITY };
-      const [added, left] = [shown.page(everything).found, outdated.page(everything).found];
-      // At most all added tasks stand before those of the file, and at most all outdated ones are in their way.
-      const from = Math.max(0, offset - added.length);
-      const stored = file.page({ ...filter, offset: from, limit: offset + limit - from + left.length });
-      const total = stored.total - left.length + added.length;
-      const [first] = stored.found;
-      if (from > 0 && !first) return { found: [], total };
-      const before = (tasks: readonly FoundTask[]): number =>
-        from > 0 && first ? tasks.filter((task) => byLaunch(task, first) > 0).length : 0;
-      const skipped = before(added);
-      const merged = [...added.slice(skipped), ...kept(stored.found)].sort((a, b) => byLaunch(b, a));
-      const start = from - before(left) + skipped;
-      return { found: merged.slice(offset - start, offset - start + limit), total };
+      const [added, left] = [shown.page(everything), outdated.page(everything)];
+      // At most all outdated ones are in the way of those of the file.
+      const stored = file.page({ ...filter, offset: 0, limit: offset + limit + left.total });
+      const merged = [...added.found, ...kept(stored.found)].sort((a, b) => byLaunch(b, a));
+      return { found: merged.slice(offset, offset + limit), total: stored.total - left.total + added.total };
     },
     counts: () => {
+      // The longest and the shortest run of the file are those of tasks that are not hidden.
       const stored = file.counts(hidden.map(({ id }) => id));
-      return addCounts(subtractCounts(stored, countsOf(hidden)), shown.counts());
+      const [added, left] = [shown.counts(), outdated.counts()];
+      return {
+        tasks: [...stored.tasks, ...added.tasks, ...left.tasks.map((row) => ({ ...row, count: -row.count }))],
+        ended: stored.ended + added.ended - left.ended,
+        duration: {
+          sum: stored.duration.sum + added.duration.sum - left.duration.sum,
+          max: extreme(Math.max, stored.duration.max, added.duration.max),
+          min: extreme(Math.min, stored.duration.min, added.duration.min),
+        },
+        usage: addUp([stored.usage, added.usage, { tokens: -left.usage.tokens, cost: -left.usage.cost }]),
+      };
     },
     batch: (batchId) => [...kept(file.batch(batchId)), ...shown.batch(batchId)].sort(byLaunch),
     live: () => [...kept(file.live()), ...shown.live()].sort(byLaunch),

@@ -20,13 +20,12 @@ import { createBufferedChanges, createBufferedTasks, type Scope } from "./buffer
  * - `resilient-store.ts` is the `Store`. It notes each change here first, then has `reconnect.ts` write what is unsaved.
  *   Normally that is this one change, and nothing unsaved is left.
  * - While writing fails, unsaved changes pile up here. Reads take what the file has and put the unsaved part over it
- *   (`resilient-history.ts` for pages, counts and changes). Without a file, the buffer alone is the store.
+ *   (`merged-query.ts` for pages and counts). Without a file, the buffer alone is the store.
  * - `save` writes it all, in the order that keeps the file consistent. Records and events are one transaction; the rest
  *   are single writes that are forgotten one by one, so a failure in between repeats nothing.
  * - Live tasks, pending prompts and launches stay here after they are saved, marked as saved. If the file is lost,
  *   `startOver` marks them as unsaved, and `save` rebuilds them in a new file. Ended tasks cannot be rebuilt.
- * - `buffered-tasks.ts` has tasks and their events, `buffered-changes.ts` the numbers of their changes, `commands-in-memory.ts`
- *   commands.
+ * - `buffered-tasks.ts` has tasks, their events and the numbers of their changes, `resilient-slots.ts` the slots.
  *
  * Every write goes this way, so that the path of a bad day is that of every day (docs/decisions/056-every-write-goes-through-a-buffer.md).
  */

@@ -135,33 +135,27 @@ export const createStoreFile = (path: string) => {
   };
 };
 
-/** What was done so that files are their user's alone. */
-export interface PermissionChanges {
-  /** Those that others of the machine could read or write before. */
-  tightened: string[];
-  /** Those that they still can, since the system refuses to change it: another user's, for instance. */
-  refused: { path: string; reason: string }[];
-}
-
 /**
  * Takes a database file, all that belongs to it (its log of changes, what was set aside) and its folder away from other
- * users of the machine, as `makePrivate` does: conversations stand in them. Only tests give a `chmod`.
+ * users of the machine, as `makePrivate` does: they contain conversations. Only tests give a `chmod`.
+ * @returns those that others could read or write before, and those that they still can, since the system refuses to change it
  */
-export const restrictToOwner = (path: string, chmod?: (path: string, mode: number) => void): PermissionChanges => {
-  const done: PermissionChanges = { tightened: [], refused: [] };
+export const restrictToOwner = (path: string, chmod?: (path: string, mode: number) => void) => {
+  const tightened: string[] = [];
+  const refused: { path: string; reason: string }[] = [];
 
   const close = (target: string, kind: "file" | "folder") => {
     try {
-      if (makePrivate(target, kind, chmod)) done.tightened.push(target);
+      if (makePrivate(target, kind, chmod)) tightened.push(target);
     } catch (error) {
-      done.refused.push({ path: target, reason: errorMessage(error) });
+      refused.push({ path: target, reason: errorMessage(error) });
     }
   };
 
   const folder = dirname(path);
   close(folder, "folder");
   for (const name of namesIn(folder)) if (name.startsWith(basename(path))) close(join(folder, name), "file");
-  return done;
+  return { tightened, refused };
 };
 
 const namesIn = (folder: string): string[] => {

@@ -245,7 +245,9 @@ const require = createRequire(import.meta.url);
 export const loadSqlite = ({ readonly = false } = {}): OpenDatabase => {
   // Each runtime knows only its own module, so neither can be imported by name.
   if (process.versions.bun) {
-    const { Database: BunDatabase } = require("bun:sqlite") as typeof import("bun:sqlite");
+    const { Database: BunDatabase } = require("bun:sqlite") as {
+      Database: new (path: string, options: Record<string, boolean>) => NativeDatabase;
+    };
     return openWith((path) => new BunDatabase(path, readonly ? { readonly } : { create: true, readwrite: true }));
   }
   const { DatabaseSync } = require("node:sqlite") as typeof import("node:sqlite");

@@ -1,92 +1,72 @@
-import { addUp, entryOf, type Task, type TaskEntry, type TaskStatus, type Usage } from "../../../task.ts";
+import { entryOf, hasEnded, type TaskEntry, type TaskStatus, type Usage } from "../../../task.ts";
 import type { ChangedTask, TaskBelow, TaskFilter, TaskRecord } from "../store.ts";
 import type { Database, Value } from "./driver.ts";
-import { createPageQuery, type FileQuery, type FoundTask, summaryOf, type TaskSummary } from "./task-query.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./text-table.ts";
 
-interface SummaryRow {
+/** The fields by which a task is found, sorted and counted: some 200 bytes, where a record may have 10,000. */
+export interface TaskSummary {
   id: string;
-  born: number;
-  started_at: number;
-  ended_at: number | null;
-  duration: number | null;
+  /** The number of the change that created the task. Sorts tasks of the same millisecond: later ones have higher numbers. */
+  createdChange: number;
+  /** Epoch milliseconds of its launch. */
+  startedAt: number;
   status: TaskStatus;
   agent: string;
   directory: string;
-  parent: string;
-  batch: string;
+  parentSessionID: string;
+  batchId: string;
+  /** The description in the form in which it is searched, see `searchKey`. */
   text: string;
+  /** Epoch milliseconds. Null until the task ends. */
+  endedAt: number | null;
+  /** Milliseconds of the newest run. Null until the task ends. */
+  duration: number | null;
+  /** Of its own runs. */
   tokens: number;
   cost: number;
 }
 
-interface CountRow {
-  status: TaskStatus;
-  agent: string;
-  tasks: number;
-  ended: number;
-  duration: number;
-  tokens: number;
-  cost: number;
-}
+/**
+ * Normalizes a text for searching: lower case in every alphabet, so that É matches é, and composed characters, so that a
+ * letter with an accent matches whether it is written as one character or two. É does not match e. No character is
+ * special; the end of a line and a NUL become a space, and half a surrogate pair U+FFFD, as in the file.
+ */
+export const searchKey = (text: string): string =>
+  text
+    .toWellFormed()
+    .normalize("NFC")
+    .toLowerCase()
+    .replaceAll(/[\n\0]/g, " ");
 
-const SELECT_KEYS = "SELECT id, born, started_at, ended_at FROM listed";
-
-const toFound = ({ id, born, started_at, ended_at }: SummaryRow): FoundTask => ({
-  id,
-  createdChange: born,
-  startedAt: started_at,
-  endedAt: ended_at ?? undefined,
-});
-
-const toSummary = (row: SummaryRow): TaskSummary => ({
-  id: row.id,
-  createdChange: row.born,
-  startedAt: row.started_at,
-  status: row.status,
-  agent: row.agent,
-  directory: row.directory,
-  parentSessionID: row.parent,
-  batchId: row.batch,
-  text: row.text,
-  endedAt: row.ended_at ?? undefined,
-  duration: row.duration ?? undefined,
-  usage: { tokens: row.tokens, cost: row.cost },
-});
-
-interface EntryRow {
-  id: string;
-  parent: string;
-  batch: string;
-  status: TaskStatus;
-  agent: string;
-  description: string;
-  resumes: number;
-  is_forked: 0 | 1;
-  started_at: number;
-  run_began_at: number;
-  ended_at: number | null;
-  tokens: number;
-  cost: number;
-  incomplete: NonNullable<Task["incomplete"]> | null;
-}
-
-const toEntry = (row: EntryRow): TaskEntry => {
-  const entry: TaskEntry = {
-    sessionID: row.id,
-    parentSessionID: row.parent,
-    batchId: row.batch,
-    status: row.status,
-    agent: row.agent,
-    description: row.description,
-    resumeCount: row.resumes,
-    isForked: row.is_forked === 1,
-    launchedAt: row.started_at,
-    runBeganAt: row.run_began_at,
-    ownUsage: { tokens: row.tokens, cost: row.cost },
+/** Summarizes a record. */
+export const summaryOf = ({ task, snapshot }: TaskRecord, createdChange: number): TaskSummary => {
+  const { completedAt, run } = snapshot.context;
+  const endedAt = (hasEnded(task) ? completedAt : undefined) ?? null;
+  return {
+    id: task.sessionID,
+    createdChange,
+    startedAt: Date.parse(task.startedAt),
+    status: task.status,
+    agent: task.agent,
+    directory: task.directory,
+    parentSessionID: task.parentSessionID,
+    batchId: task.batchId,
+    text: searchKey(task.description),
+    endedAt,
+    duration: endedAt === null ? null : endedAt - run.startedAt,
+    tokens: task.progress.tokens,
+    cost: task.progress.cost,
   };
-  if (row.incomplete !== null) entry.incomplete = row.incomplete;
-  if (row.ended_at !== null) entry.runEndedAt = row.ended_at;
+};
+
+/** A row with the columns of a `TaskEntry`, some of them in another form. */
+type EntryRow = Omit<TaskEntry, "isForked" | "ownUsage" | "incomplete" | "runEndedAt"> &
+  Usage & { is_forked: 0 | 1; incomplete: TaskEntry["incomplete"] | null; runEndedAt: number | null };
+
+const toEntry = ({ is_forked, tokens, cost, incomplete, runEndedAt, ...row }: EntryRow): TaskEntry => {
+  const entry: TaskEntry = { ...row, isForked: is_forked === 1, ownUsage: { tokens, cost } };
+  if (incomplete) entry.incomplete = incomplete;
+  if (runEndedAt !== null) entry.runEndedAt = runEndedAt;
   return entry;
 };
 
@@ -98,36 +78,25 @@ const CONDITIONS: { [Field in keyof TaskFilter]-?: { sql: string; values(value: 
   idPrefix: { sql: "task.id >= ? AND task.id < ? || char(0x10FFFF)", values: (value) => [value, value] },
 };
 
-interface BelowRow {
-  id: string;
-  lead: string;
-  launched_at: number;
-  tokens: number;
-  cost: number;
-}
-
 /** Creates a function that finds all tasks below some tasks, in one query and without reading their records. */
 export const createTasksBelow = (database: Database) => {
-  const select = database.prepare<BelowRow>(
+  const select = database.prepare<Omit<TaskBelow, "ownUsage"> & Usage>(
     `WITH RECURSIVE below (id, lead, started_at, seq) AS (
        SELECT task.id, lead, started_at, seq FROM json_each(?) AS top CROSS JOIN task ON lead = top.value
        UNION
        SELECT task.id, task.lead, task.started_at, task.seq FROM below CROSS JOIN task ON task.lead = below.id
      )
-     SELECT id, lead, below.started_at AS launched_at, tokens, cost FROM below JOIN listed USING (id)
-     ORDER BY launched_at, seq`,
+     SELECT id AS sessionID, lead AS parentTaskId, below.started_at AS launchedAt, tokens, cost
+     FROM below JOIN listed USING (id) ORDER BY launchedAt, seq`,
   );
   // Most sessions have no tasks below tasks: then this takes a twentieth of the time (measured, 300 tasks).
   const selectAny = database.prepare("SELECT 1 FROM task WHERE lead IS NOT NULL LIMIT 1");
   return (taskIds: readonly string[]): TaskBelow[] =>
     taskIds.length === 0 || selectAny.get() === undefined
       ? []
-      : select.all(JSON.stringify(taskIds)).map(({ id, lead, launched_at, tokens, cost }) => ({
-          sessionID: id,
-          parentTaskId: lead,
-          launchedAt: launched_at,
-          ownUsage: { tokens, cost },
-        }));
+      : select
+          .all(JSON.stringify(taskIds))
+          .map(({ tokens, cost, ...below }) => ({ ...below, ownUsage: { tokens, cost } }));
 };
 
 /**
@@ -162,69 +131,21 @@ export const createListedTable = (database: Database, rows: RowReader) => {
   const selectChanged = database.prepare<RecordRow & { change: number; born: number }>(
     `SELECT change, born, ${RECORD_COLUMNS} FROM listed JOIN task USING (id) WHERE change > ? ORDER BY change LIMIT ?`,
   );
-  const selectBatch = database.prepare<SummaryRow>(`${SELECT_KEYS} WHERE batch = ? ORDER BY started_at, born`);
-  const selectLive = database.prepare<SummaryRow>(`${SELECT_KEYS} WHERE ended_at IS NULL ORDER BY started_at, born`);
-  const selectEnded = database.prepare<SummaryRow>(
-    `${SELECT_KEYS} WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, born DESC LIMIT ? OFFSET ?`,
-  );
-  const selectIds = database.prepare<{ id: string }>(
-    "SELECT id FROM listed WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT ?2",
-  );
-  const selectSummaries = database.prepare<SummaryRow>(
-    "SELECT listed.*, parent FROM listed JOIN task USING (id) WHERE id IN (SELECT value FROM json_each(?))",
-  );
-  const selectCounts = database.prepare<CountRow>(
-    `SELECT status, agent, sum(tasks) AS tasks, sum(ended) AS ended, sum(duration) AS duration,
-       sum(tokens) AS tokens, sum(cost) AS cost
-     FROM tally GROUP BY status, agent`,
-  );
-  const [selectLongest, selectShortest] = ["DESC", "ASC"].map((order) =>
-    database.prepare<{ duration: number }>(
-      `SELECT duration FROM listed WHERE duration IS NOT NULL AND id NOT IN (SELECT value FROM json_each(?))
-       ORDER BY duration ${order} LIMIT 1`,
-    ),
-  );
-
   const selectEntries = (where: string) =>
     database.prepare<EntryRow>(
-      `SELECT listed.id, parent, batch, listed.status, agent, description, resumes, is_forked, listed.started_at, run_began_at,
-         listed.ended_at, tokens, cost, incomplete
+      `SELECT listed.id AS sessionID, parent AS parentSessionID, batch AS batchId, listed.status, agent, description,
+         resumes AS resumeCount, is_forked, listed.started_at AS launchedAt, run_began_at AS runBeganAt,
+         listed.ended_at AS runEndedAt, tokens, cost, incomplete
        FROM task JOIN listed USING (id) ${where} ORDER BY task.started_at, task.seq`,
     );
 
-  const latestChange = (): number => selectLatestChange.get()?.number ?? 0;
-
-  const query: FileQuery = {
-    page: createPageQuery(database),
-    counts: (without = []) => {
-      const rows = selectCounts.all();
-      const sum = (of: "ended" | "duration") => rows.reduce((all, row) => all + row[of], 0);
-      const ids = JSON.stringify(without);
-      return {
-        tasks: rows.map(({ status, agent, tasks }) => ({ status, agent, count: tasks })),
-        ended: sum("ended"),
-        duration: {
-          sum: sum("duration"),
-          max: selectLongest?.get(ids)?.duration,
-          min: selectShortest?.get(ids)?.duration,
-        },
-        usage: addUp(rows),
-      };
-    },
-    batch: (batchId) => selectBatch.all(batchId).map(toFound),
-    live: () => selectLive.all().map(toFound),
-    newestEnded: (count, skip) => selectEnded.all(count, skip).map(toFound),
-    idsStartingWith: (beginning, limit) => selectIds.all(beginning, limit).map(({ id }) => id),
-    summaries: (taskIds) => (taskIds.length === 0 ? [] : selectSummaries.all(JSON.stringify(taskIds)).map(toSummary)),
-  };
-
-  const changing = ({ endedAt, duration, usage }: TaskSummary, { snapshot, task }: TaskRecord): Value[] => [
-    endedAt ?? null,
-    duration ?? null,
+  const changing = ({ endedAt, duration, tokens, cost }: TaskSummary, { snapshot, task }: TaskRecord): Value[] => [
+    endedAt,
+    duration,
     snapshot.context.run.startedAt,
     snapshot.context.run.index,
-    usage.tokens,
-    usage.cost,
+    tokens,
+    cost,
     entryOf(task).incomplete ?? null,
   ];
 
@@ -252,7 +173,6 @@ export const createListedTable = (database: Database, rows: RowReader) => {
     /** Makes all later changes get higher numbers than `change`. */
     raiseChangeNumber: (change: number) => void raise.run(change),
 
-    query,
     /** Lists tasks from small columns: a task whose record is damaged is listed, too. */
     list: (filter: TaskFilter): TaskEntry[] => {
       const given = (Object.keys(CONDITIONS) as (keyof TaskFilter)[]).flatMap((field) => {
@@ -265,7 +185,7 @@ export const createListedTable = (database: Database, rows: RowReader) => {
         .map(toEntry);
     },
     below: createTasksBelow(database),
-    latestChange,
+    latestChange: (): number => selectLatestChange.get()?.number ?? 0,
     createdChangeOf: (taskId: string): number | undefined => selectCreatedChange.get(taskId)?.born,
     changedSince: (change: number, limit: number): ChangedTask[] => {
       const changed: ChangedTask[] = [];

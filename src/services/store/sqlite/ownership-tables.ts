@@ -10,34 +10,23 @@ import {
   type Owner,
   patienceWith,
 } from "../ownership.ts";
-import type { AbandonedWork, OtherSupervisor, PendingLaunch, PendingPrompts } from "../store.ts";
+import {
+  type AbandonedWork,
+  COMMAND_LIFE_MS,
+  type CommandOutcome,
+  type OtherSupervisor,
+  type PendingCommand,
+  type PendingLaunch,
+  type PendingPrompts,
+  type RemoteCommand,
+  taskNotFound,
+} from "../store.ts";
 import type { Database, Statement } from "./driver.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./text-table.ts";
 
-/** A row of the table `owner`. */
-export interface OwnerRow {
-  id: string;
-  pid: number;
-  machine: string;
-  started_at: number;
-  directory: string;
-  beat_at: number;
-}
-
-interface LaunchRow {
-  seq: number;
-  message: string;
-  parent: string;
-  at: number;
-  fork: number;
-}
-
-/** Returns an owner in the form of the store's port. */
-export const toKnownOwner = ({ started_at, beat_at, ...row }: OwnerRow): KnownOwner => ({
-  ...row,
-  startedAt: started_at,
-  heartbeatAt: beat_at,
-});
+/** The columns of the table `owner`, named as in `KnownOwner`. */
+export const OWNER_COLUMNS =
+  "owner.id, pid, machine, owner.started_at AS startedAt, owner.directory, beat_at AS heartbeatAt";
 
 /** Matches a row whose owner is dead. `?1` has the ids of the living owners as JSON. */
 const ORPHANED = "owner NOT IN (SELECT value FROM json_each(?1))";
@@ -77,7 +66,7 @@ export const createOwnershipTables = (
        AND id NOT IN (SELECT owner FROM prompt)
        AND id NOT IN (SELECT owner FROM launch)`,
   );
-  const selectOwners = database.prepare<OwnerRow>("SELECT * FROM owner");
+  const selectOwners = database.prepare<KnownOwner>(`SELECT ${OWNER_COLUMNS} FROM owner`);
   // An owner may have thousands of tasks: the index is asked for the next owner.
   const selectHolders = database.prepare<{ id: string }>(
     `WITH RECURSIVE supervisor (id) AS (
@@ -102,8 +91,8 @@ export const createOwnershipTables = (
   const freePrompts = database.prepare<{ seq: number; parent: string; prompt: string }>(
     `SELECT seq, parent, prompt FROM prompt WHERE ${FREE} ORDER BY seq`,
   );
-  const freeLaunches = database.prepare<LaunchRow>(
-    `SELECT message, parent, at, fork FROM launch WHERE ${FREE} ORDER BY at`,
+  const freeLaunches = database.prepare<Omit<PendingLaunch, "fork"> & { parent: string; fork: 0 | 1 }>(
+    `SELECT message AS messageID, parent, parent AS parentSessionID, at, fork FROM launch WHERE ${FREE} ORDER BY at`,
   );
   // Live tasks are deleted, since they would seem to run for ever. Ended ones stay in the history.
   const clearLost = [
@@ -117,8 +106,8 @@ export const createOwnershipTables = (
        AND (owner.id = task.owner OR owner.directory = task.directory)) AS is_attended
      FROM task WHERE task.id = ?1`,
   );
-  const ownerOf = database.prepare<OwnerRow>(
-    "SELECT owner.* FROM task JOIN owner ON owner.id = task.owner WHERE task.id = ?",
+  const ownerOf = database.prepare<KnownOwner>(
+    `SELECT ${OWNER_COLUMNS} FROM task JOIN owner ON owner.id = task.owner WHERE task.id = ?`,
   );
   const takeTask = database.prepare("UPDATE task SET owner = ? WHERE id = ?");
   const takePrompt = database.prepare("UPDATE prompt SET owner = ? WHERE seq = ?");
@@ -129,7 +118,7 @@ export const createOwnershipTables = (
   const livingOthers = (check: LeaseCheck): KnownOwner[] =>
     selectOwners
       .all()
-      .map((row) => heard.hear(toKnownOwner(row), check))
+      .map((row) => heard.hear(row, check))
       .filter((owner) => owner.id !== me.id && !isGone(owner, me, check, running));
 
   const withMe = (others: readonly KnownOwner[]): string[] => [me.id, ...others.map(({ id }) => id)];
@@ -165,7 +154,7 @@ export const createOwnershipTables = (
     otherSupervisor: (taskId: string, check: LeaseCheck): OtherSupervisor | undefined => {
       const row = ownerOf.get(taskId);
       if (!row || row.id === me.id) return undefined;
-      const owner = heard.hear(toKnownOwner(row), check);
+      const owner = heard.hear(row, check);
       if (isGone(owner, me, check, running)) return undefined;
       const { pid, heartbeatAt } = owner;
       return { pid, heartbeatAt, freeAt: heartbeatAt + patienceWith(owner, me, running) };
@@ -193,19 +182,81 @@ export const createOwnershipTables = (
       const launches = free(freeLaunches);
       for (const { task } of tasks) takeTask.run(me.id, task.sessionID);
       for (const { seq } of prompts) takePrompt.run(me.id, seq);
-      for (const { message } of launches) takeLaunch.run(me.id, message);
+      for (const { messageID } of launches) takeLaunch.run(me.id, messageID);
       for (const statement of clearLost) statement.run(alive);
       deleteSpentOwners.run(alive);
       return {
         tasks,
         prompts: byParent(prompts),
-        launches: launches.map(({ message, parent, at, fork }) => ({
-          messageID: message,
-          parentSessionID: parent,
-          at,
-          fork: fork === 1,
-        })),
+        launches: launches.map(({ parent: _, fork, ...launch }) => ({ ...launch, fork: fork === 1 })),
       };
+    },
+  };
+};
+
+interface WaitingRow {
+  id: string;
+  task: string;
+  request: string;
+  is_there: number;
+}
+
+/** The outcome of a command whose row is damaged. */
+const UNREADABLE: CommandOutcome = { refused: "the command, or its outcome, was damaged in the database: try again" };
+
+/** Reads and writes the table `request`. All methods but `isForMe` and `hasOutcome` need a transaction. */
+export const createCommandTable = (database: Database, me: Owner, rows: RowReader) => {
+  const insert = database.prepare("INSERT OR IGNORE INTO request (id, task, request, at) VALUES (?, ?, ?, ?)");
+  const deleteOld = database.prepare("DELETE FROM request WHERE at < ?");
+  const selectWaiting = database.prepare<WaitingRow>(
+    `SELECT request.id, request.task, request, task.id IS NOT NULL AS is_there
+     FROM request LEFT JOIN task ON task.id = request.task
+     WHERE NOT is_taken AND request.at >= ?3
+       AND (task.id IS NULL OR owner = ?1 OR (owner IS NULL AND directory = ?2 AND database = ?4))
+     ORDER BY request.rowid`,
+  );
+  const markTaken = database.prepare("UPDATE request SET is_taken = 1 WHERE id = ?");
+  const updateOutcome = database.prepare("UPDATE request SET is_taken = 1, answer = ? WHERE id = ?");
+  const selectOutcome = database.prepare<{ answer: string }>(
+    "SELECT answer FROM request WHERE id = ? AND answer IS NOT NULL",
+  );
+  const deleteCommand = database.prepare("DELETE FROM request WHERE id = ?");
+
+  const waiting = (now: number) => selectWaiting.all(me.id, me.directory, now - COMMAND_LIFE_MS, me.database);
+  const storeOutcome = (id: string, outcome: CommandOutcome) => void updateOutcome.run(JSON.stringify(outcome), id);
+  const outcomeOf = (id: string): CommandOutcome | undefined => {
+    const row = selectOutcome.get(id);
+    return row && (rows.value<CommandOutcome>("request", id, row.answer) ?? UNREADABLE);
+  };
+
+  return {
+    submit: ({ id, taskId, command }: PendingCommand, at: number) => {
+      deleteOld.run(at - COMMAND_LIFE_MS);
+      insert.run(id, taskId, JSON.stringify(command), at);
+    },
+    /** True when `take` has something to do. Asked first, since mostly it has not, and would wait for the write lock. */
+    isForMe: (now: number): boolean => waiting(now).length > 0,
+    /** Takes the commands for this owner, and refuses those for tasks that no longer exist. */
+    take: (now: number): PendingCommand[] =>
+      waiting(now).flatMap(({ id, task, request, is_there }) => {
+        if (!is_there) {
+          storeOutcome(id, taskNotFound(task));
+          return [];
+        }
+        const command = rows.value<RemoteCommand>("request", id, request);
+        if (!command) {
+          storeOutcome(id, UNREADABLE);
+          return [];
+        }
+        markTaken.run(id);
+        return [{ id, taskId: task, command }];
+      }),
+    storeOutcome,
+    hasOutcome: (id: string): boolean => outcomeOf(id) !== undefined,
+    takeOutcome: (id: string): CommandOutcome | undefined => {
+      const outcome = outcomeOf(id);
+      if (outcome) deleteCommand.run(id);
+      return outcome;
     },
   };
 };

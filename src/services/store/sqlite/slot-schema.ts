@@ -1,6 +1,3 @@
-import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
-import { parseStored } from "./text-table.ts";
-
 /** Buckets of one level have up to 2^7 of the next one below: few enough to add up, and few levels to write. */
 const BITS = 7;
 
@@ -107,38 +104,3 @@ export const COUNT_AHEAD = `SELECT ${[
   `(SELECT count(*) FROM slot WHERE is_held = 0 AND owner = ?1 AND lane = ?2 AND rank = ?3 AND since = ?4
     AND seq >= (?5 >> ${BITS}) << ${BITS} AND seq < ?5)`,
 ].join(" + ")} AS runs`;
-
-/** The columns from which the request of a run is read. */
-export interface StoredRequest {
-  task: string;
-  agent: string;
-  provider: string | null;
-  model: string | null;
-  priority: number;
-  since: number;
-  limits: string;
-  goes_on: 0 | 1;
-}
-
-/** Selects a `StoredRequest`. */
-export const REQUEST_COLUMNS = "task, agent, provider, model, priority, since, limits, goes_on";
-
-export const toRequest = ({
-  task,
-  provider,
-  model,
-  limits,
-  goes_on,
-  agent,
-  priority,
-  since,
-}: StoredRequest): LimitedRequest => ({
-  taskId: task,
-  agent,
-  provider: provider ?? undefined,
-  model: model ?? undefined,
-  priority,
-  since,
-  goesOn: goes_on === 1,
-  limits: parseStored<LimitedRequest["limits"]>(limits),
-});

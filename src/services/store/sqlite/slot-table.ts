@@ -13,7 +13,43 @@ import type { QueuePlace } from "../../../task.ts";
 import type { Owner } from "../ownership.ts";
 import type { TaskRecord } from "../store.ts";
 import type { Database } from "./driver.ts";
-import { COUNT_AHEAD, REQUEST_COLUMNS, type StoredRequest, toRequest } from "./slot-schema.ts";
+import { COUNT_AHEAD } from "./slot-schema.ts";
+import { parseStored } from "./text-table.ts";
+
+/** The columns from which the request of a run is read. */
+interface StoredRequest {
+  task: string;
+  agent: string;
+  provider: string | null;
+  model: string | null;
+  priority: number;
+  since: number;
+  limits: string;
+  goes_on: 0 | 1;
+}
+
+/** Selects a `StoredRequest`. */
+const REQUEST_COLUMNS = "task, agent, provider, model, priority, since, limits, goes_on";
+
+const toRequest = ({
+  task,
+  provider,
+  model,
+  limits,
+  goes_on,
+  agent,
+  priority,
+  since,
+}: StoredRequest): LimitedRequest => ({
+  taskId: task,
+  agent,
+  provider: provider ?? undefined,
+  model: model ?? undefined,
+  priority,
+  since,
+  goesOn: goes_on === 1,
+  limits: parseStored<LimitedRequest["limits"]>(limits),
+});
 
 /** A row of a run that waits. */
 interface WaitingRow extends StoredRequest {

@@ -4,13 +4,12 @@ import { isAtRest } from "../../../machines/task/machine.ts";
 import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
 import { HEARTBEAT_MS, type KnownOwner, type Owner, STEADY_MS } from "../ownership.ts";
 import type { AbandonedWork, Change, Store, TaskRecord } from "../store.ts";
-import { createCommandTable } from "./command-table.ts";
 import { type Database, databaseError } from "./driver.ts";
 import { createListedTable } from "./listed-table.ts";
-import { createOwnershipTables } from "./ownership-tables.ts";
+import { createCommandTable, createOwnershipTables } from "./ownership-tables.ts";
 import { refuseNewer } from "./schema.ts";
 import { createSlotTable, type QueueView } from "./slot-table.ts";
-import { createRecordQuery, statsOf } from "./task-query.ts";
+import { createFileQuery, createRecordQuery, statsOf } from "./task-query.ts";
 import { createTaskTable } from "./task-table.ts";
 import { createRowReader, createTextTable, type OnDamaged, refuseDamaged } from "./text-table.ts";
 
@@ -46,7 +45,8 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
   const tasks = createTaskTable(database, me, rows, texts);
   const listed = createListedTable(database, rows);
   const commands = createCommandTable(database, me, rows);
-  const records = createRecordQuery(listed.query, tasks.get);
+  const query = createFileQuery(database);
+  const records = createRecordQuery(query, tasks.get);
   const ownership = createOwnershipTables(database, me, rows, running);
   const slots = createSlotTable(database, me);
   /** The tasks that this owner supervises. */
@@ -59,6 +59,8 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
   /** The time since which heartbeats came without a gap. */
   let steadySince = now();
   let isClosed = false;
+
+  const leaseCheck = (at = now()) => ({ now: at, since: steadySince });
 
   /**
    * Does `work` in a transaction. Renews the lease first if the last heartbeat is older than `HEARTBEAT_MS`, so that a
@@ -159,8 +161,8 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
   };
 
   const queueView = (): QueueView => {
-    const at = now();
-    return { now: at, ...ownership.queueOwners({ now: at, since: steadySince }) };
+    const check = leaseCheck();
+    return { now: check.now, ...ownership.queueOwners(check) };
   };
 
   withHeartbeat(() => undefined, now());
@@ -198,10 +200,9 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
       const owner = isClosed ? undefined : tasks.ownerOf(taskId);
       return owner !== undefined && owner !== null && owner !== me.id;
     },
-    otherSupervisor: (taskId) =>
-      isClosed ? undefined : ownership.otherSupervisor(taskId, { now: now(), since: steadySince }),
-    isAttended: (taskId) => isClosed || ownership.isAttended(taskId, { now: now(), since: steadySince }),
-    isAlone: () => !isClosed && ownership.isAlone({ now: now(), since: steadySince }),
+    otherSupervisor: (taskId) => (isClosed ? undefined : ownership.otherSupervisor(taskId, leaseCheck())),
+    isAttended: (taskId) => isClosed || ownership.isAttended(taskId, leaseCheck()),
+    isAlone: () => !isClosed && ownership.isAlone(leaseCheck()),
     claim: (taskId) => {
       // A task whose record cannot be read cannot go on.
       const take = () => tasks.get(taskId) !== undefined && (tasks.claim(taskId) || tasks.ownerOf(taskId) === me.id);
@@ -251,7 +252,7 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
       return lost;
     },
     adopt: (at, wants) => {
-      const check = { now: at, since: steadySince };
+      const check = leaseCheck(at);
       const nothing: AbandonedWork = { tasks: [], prompts: [], launches: [] };
       if (isClosed || !ownership.hasOrphans(check)) return nothing;
       const adopted = write(() => {
@@ -272,7 +273,7 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
     latestChange: () => read(listed.latestChange, 0),
     changedSince: (change, limit) => read(() => listed.changedSince(change, limit), []),
     /** Finds tasks, for a history that knows of more than the file. Not to be used when the store is closed. */
-    query: listed.query,
+    query,
     /** Returns the number of the change that created the task; undefined when the file does not have it. */
     createdChangeOf: (taskId: string) => read(() => listed.createdChangeOf(taskId), undefined),
     /** Makes all later changes get higher numbers than `change`. */

@@ -1,75 +1,15 @@
 import { TASK_STATUSES } from "../../../field-values.ts";
-import { addUp, hasEnded, type TaskStatus, type Usage } from "../../../task.ts";
+import { addUp, type TaskStatus, type Usage } from "../../../task.ts";
 import type { PageFilter, TaskHistory, TaskRecord, TaskStats } from "../store.ts";
 import type { Database, Value } from "./driver.ts";
-
-/** The fields by which a task is found, sorted and counted: some 200 bytes, where a record may have 10,000. */
-export interface TaskSummary {
-  id: string;
-  /** The number of the change that created the task. Sorts tasks of the same millisecond: later ones have higher numbers. */
-  createdChange: number;
-  /** Epoch milliseconds of its launch. */
-  startedAt: number;
-  status: TaskStatus;
-  agent: string;
-  directory: string;
-  parentSessionID: string;
-  batchId: string;
-  /** The description in the form in which it is searched, see `searchKey`. */
-  text: string;
-  /** Epoch milliseconds. Undefined until the task ends. */
-  endedAt?: number | undefined;
-  /** Milliseconds of the newest run. Undefined until the task ends. */
-  duration?: number | undefined;
-  /** Of its own runs. */
-  usage: Usage;
-}
-
-/**
- * Normalizes a text for searching: lower case in every alphabet, so that É matches é, and composed characters, so that a
- * letter with an accent matches whether it is written as one character or two. É does not match e. No character is
- * special; the end of a line and a NUL become a space, and half a surrogate pair U+FFFD, as in the file.
- */
-export const searchKey = (text: string): string =>
-  text
-    .toWellFormed()
-    .normalize("NFC")
-    .toLowerCase()
-    .replaceAll(/[\n\0]/g, " ");
-
-/** Summarizes a record. */
-export const summaryOf = ({ task, snapshot }: TaskRecord, createdChange: number): TaskSummary => {
-  const { completedAt, run } = snapshot.context;
-  const endedAt = hasEnded(task) ? completedAt : undefined;
-  return {
-    id: task.sessionID,
-    createdChange,
-    startedAt: Date.parse(task.startedAt),
-    status: task.status,
-    agent: task.agent,
-    directory: task.directory,
-    parentSessionID: task.parentSessionID,
-    batchId: task.batchId,
-    text: searchKey(task.description),
-    endedAt,
-    duration: endedAt === undefined ? undefined : endedAt - run.startedAt,
-    usage: { tokens: task.progress.tokens, cost: task.progress.cost },
-  };
-};
-
-/** The fields by which tasks are sorted in the order of their launch. */
-type SortKey = Pick<TaskSummary, "startedAt" | "createdChange">;
+import { searchKey, type TaskSummary } from "./listed-table.ts";
 
 /** Compares two tasks by the order of their launch. */
-export const byLaunch = (a: SortKey, b: SortKey): number =>
+export const byLaunch = (a: FoundTask, b: FoundTask): number =>
   a.startedAt - b.startedAt || a.createdChange - b.createdChange;
 
-/** A task that was found, and what it is sorted by. */
-export interface FoundTask extends SortKey {
-  id: string;
-  /** Epoch milliseconds. Only where ended tasks were asked for. */
-  endedAt?: number | undefined;
-}
+/** A task that was found, and what it is sorted by. `endedAt` only where ended tasks were asked for. */
+export type FoundTask = Pick<TaskSummary, "id" | "startedAt" | "createdChange"> & Partial<Pick<TaskSummary, "endedAt">>;
 
 /** The tasks of one page, and how many tasks match in all. */
 interface Match {
@@ -95,14 +35,6 @@ export interface TaskQuery {
   live(): FoundTask[];
   newestEnded(count: number, skip: number): FoundTask[];
   idsStartingWith(beginning: string, limit: number): string[];
-}
-
-/** Queries over all tasks in a file. */
-export interface FileQuery extends Omit<TaskQuery, "counts"> {
-  /** Counts all tasks. The longest and the shortest run are those of tasks other than `without`. */
-  counts(without?: readonly string[]): TaskCounts;
-  /** Returns the summaries of those tasks that the file has, in any order. */
-  summaries(taskIds: readonly string[]): TaskSummary[];
 }
 
 /** The stats that counts add up to. */
@@ -143,17 +75,6 @@ export const createRecordQuery = (query: TaskQuery, get: (taskId: string) => Tas
   };
 };
 
-interface KeyRow {
-  id: string;
-  born: number;
-  started_at: number;
-}
-
-interface TallyRow {
-  id: number;
-  tasks: number;
-}
-
 /**
  * Tasks of a status, agent or directory up to which all of them are read and sorted, in some milliseconds. Of more, the newest
  * of all tasks are read until the page is full.
@@ -176,7 +97,7 @@ const sourceOf = ({ parentSessionID, batchId }: PageFilter, isRare: boolean): st
  * @param few see `FEW`; only tests give another
  */
 export const createPageQuery = (database: Database, few = FEW) => {
-  const selectTallies = database.prepare<TallyRow>(
+  const selectTallies = database.prepare<{ id: number; tasks: number }>(
     `SELECT id, tasks FROM tally
      WHERE (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR directory = ?3)`,
   );
@@ -205,16 +126,84 @@ export const createPageQuery = (database: Database, few = FEW) => {
       const source = sourceOf(filter, isCounted && counted <= few);
 
       const found = database
-        .prepare<KeyRow>(
-          `SELECT id, born, listed.started_at FROM ${source} ${where}
+        .prepare<FoundTask>(
+          `SELECT id, born AS createdChange, listed.started_at AS startedAt FROM ${source} ${where}
            ORDER BY listed.started_at DESC, born DESC LIMIT ? OFFSET ?`,
         )
-        .all(...values, limit, offset)
-        .map(({ id, born, started_at }): FoundTask => ({ id, createdChange: born, startedAt: started_at }));
+        .all(...values, limit, offset);
       if (compared.length === 0) return { found, total: counted };
       // The last page shows how many there are, which saves a second look at all texts.
       if (found.length < limit && (found.length > 0 || offset === 0)) return { found, total: offset + found.length };
       const count = database.prepare<{ tasks: number }>(`SELECT count(*) AS tasks FROM ${source} ${where}`);
       return { found, total: count.get(...values)?.tasks ?? 0 };
     });
+};
+
+interface CountRow extends Usage {
+  status: TaskStatus;
+  agent: string;
+  count: number;
+  ended: number;
+  duration: number;
+}
+
+const FOUND = "id, born AS createdChange, started_at AS startedAt, ended_at AS endedAt";
+
+/** Creates queries over all tasks in a file. */
+export const createFileQuery = (database: Database) => {
+  const selectBatch = database.prepare<FoundTask>(
+    `SELECT ${FOUND} FROM listed WHERE batch = ? ORDER BY started_at, born`,
+  );
+  const selectLive = database.prepare<FoundTask>(
+    `SELECT ${FOUND} FROM listed WHERE ended_at IS NULL ORDER BY started_at, born`,
+  );
+  const selectEnded = database.prepare<FoundTask>(
+    `SELECT ${FOUND} FROM listed WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, born DESC LIMIT ? OFFSET ?`,
+  );
+  const selectIds = database.prepare<{ id: string }>(
+    "SELECT id FROM listed WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT ?2",
+  );
+  const selectSummaries = database.prepare<TaskSummary>(
+    `SELECT id, born AS createdChange, listed.started_at AS startedAt, listed.ended_at AS endedAt, duration,
+       listed.status, agent, listed.directory, parent AS parentSessionID, batch AS batchId, text, tokens, cost
+     FROM listed JOIN task USING (id) WHERE id IN (SELECT value FROM json_each(?))`,
+  );
+  const selectCounts = database.prepare<CountRow>(
+    `SELECT status, agent, sum(tasks) AS count, sum(ended) AS ended, sum(duration) AS duration,
+       sum(tokens) AS tokens, sum(cost) AS cost
+     FROM tally GROUP BY status, agent`,
+  );
+  const [selectLongest, selectShortest] = ["DESC", "ASC"].map((order) =>
+    database.prepare<{ duration: number }>(
+      `SELECT duration FROM listed WHERE duration IS NOT NULL AND id NOT IN (SELECT value FROM json_each(?))
+       ORDER BY duration ${order} LIMIT 1`,
+    ),
+  );
+
+  return {
+    page: createPageQuery(database),
+    /** Counts all tasks. The longest and the shortest run are those of tasks other than `without`. */
+    counts: (without: readonly string[] = []) => {
+      const rows = selectCounts.all();
+      const sum = (of: "ended" | "duration") => rows.reduce((all, row) => all + row[of], 0);
+      const ids = JSON.stringify(without);
+      return {
+        tasks: rows,
+        ended: sum("ended"),
+        duration: {
+          sum: sum("duration"),
+          max: selectLongest?.get(ids)?.duration,
+          min: selectShortest?.get(ids)?.duration,
+        },
+        usage: addUp(rows),
+      };
+    },
+    batch: (batchId) => selectBatch.all(batchId),
+    live: () => selectLive.all(),
+    newestEnded: (count, skip) => selectEnded.all(count, skip),
+    idsStartingWith: (beginning, limit) => selectIds.all(beginning, limit).map(({ id }) => id),
+    /** Returns the summaries of those tasks that the file has, in any order. */
+    summaries: (taskIds: readonly string[]) =>
+      taskIds.length === 0 ? [] : selectSummaries.all(JSON.stringify(taskIds)),
+  } satisfies TaskQuery & Record<string, unknown>;
 };

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { OpenDatabase } from "../../../../src/services/store/sqlite/driver.ts";
-import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
+import { loadSqlite, type OpenDatabase } from "../../../../src/services/store/sqlite/driver.ts";
 import { scriptTask } from "../scripted-task.ts";
 import { openResilient } from "./open-resilient.ts";
 

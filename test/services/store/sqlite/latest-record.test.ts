@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Database } from "../../../../src/services/store/sqlite/driver.ts";
-import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
+import { type Database, loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import { ensureSchema } from "../../../../src/services/store/sqlite/schema.ts";
 import { createSqliteStore } from "../../../../src/services/store/sqlite/sqlite-store.ts";
 import { noProgress } from "../../../../src/task.ts";
