@@ -42,7 +42,7 @@ export const createDeadlines = () => {
   };
 };
 
-export type Deadlines = ReturnType<typeof createDeadlines>;
+type Deadlines = ReturnType<typeof createDeadlines>;
 
 /**
  * Creates the one timer for the deadlines of all charts, which is not set. The deadlines are numbers in the charts' contexts, so
