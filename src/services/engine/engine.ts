@@ -2,7 +2,7 @@ import type { HostEvent } from "../../machines/host-events.ts";
 import type { Task, WorktreeChanges } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import type { ModelMessage } from "../host/host.ts";
-import { errorMessage } from "../platform/log.ts";
+import { logFault } from "../platform/log.ts";
 import type { Effects } from "../runtime/effects.ts";
 import type { RemoteCommand, TaskFilter } from "../store/store.ts";
 import type { TranscriptOptions } from "../text/transcript.ts";
@@ -120,9 +120,7 @@ export const createEngine = (parts: EngineParts) => {
     },
     /** Stops a task whose parent knows already that it ends: no notice is due. */
     cancelSilently: (taskId: string): void => {
-      cancelSilently(ctx, taskId).catch((error) =>
-        log.error("a subtask could not be cancelled", { taskId, reason: errorMessage(error) }),
-      );
+      cancelSilently(ctx, taskId).catch(logFault(log, "a subtask could not be cancelled", { taskId }));
     },
     /**
      * Removes tasks for good, with all that they launched, and cancels first those that run. No notice is delivered for them

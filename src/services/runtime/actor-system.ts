@@ -22,7 +22,7 @@ import {
 import type { TaskContext, TaskEffect, TaskEvent } from "../../machines/task/events.ts";
 import { type TaskSnapshot, taskMachine } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
-import { errorMessage, type Log } from "../platform/log.ts";
+import { errorMessage, type Log, logFault } from "../platform/log.ts";
 import { createDeadlines, createTaskIndex } from "./chart-index.ts";
 
 /** What the charts did since the last `drain`. */
@@ -122,9 +122,7 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
       inspect: inspect && guarded(inspect, log),
     });
     // Without this, XState would throw the actor's error as an uncaught error of the process.
-    created.ref.subscribe({
-      error: (error) => log.error("a fault in the supervisor", { reason: errorMessage(error) }),
-    });
+    created.ref.subscribe({ error: logFault(log, "a fault in the supervisor") });
     created.ref.start();
     return created;
   };

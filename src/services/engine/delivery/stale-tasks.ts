@@ -1,5 +1,5 @@
 import { isInFleet } from "../../../machines/task/slot.ts";
-import { errorMessage } from "../../platform/log.ts";
+import { logFault } from "../../platform/log.ts";
 import { staleNote, staleToast } from "../../text/reminder-text.ts";
 import type { EngineContext } from "../context.ts";
 import { getTask } from "../operations/read-task.ts";
@@ -56,9 +56,8 @@ export const stalenessCheck = (ctx: EngineContext, notes: SessionNotes) => {
       if (!isSilent && value.attention === "stale") runtime.send(sessionID, { type: "ACTIVITY_SEEN", at });
       if (!isSilent || value.attention !== "none") continue;
       runtime.send(sessionID, { type: "BECAME_STALE", at });
-      notify(ctx, notes, sessionID, at).catch((error) =>
-        log.error("nobody could be notified that a task is stale", { sessionID, reason: errorMessage(error) }),
-      );
+      const onFault = logFault(log, "nobody could be notified that a task is stale", { sessionID });
+      notify(ctx, notes, sessionID, at).catch(onFault);
     }
   };
 
