@@ -73,7 +73,7 @@ const throwReason = (reason: string): never => {
  * is delivered soon after that, or not at all. It refuses an output whose results another process delivers.
  */
 export const defineTool = <S extends Shape>(
-  { engine }: Pick<ToolDeps, "engine">,
+  engine: Pick<ToolDeps["engine"], "onCallReturned">,
   { description, args, refuse = throwReason, refusesBlank, ignoresUnknown, execute }: ToolSpec<S>,
 ): Tool => ({
   description,
