@@ -1,3 +1,4 @@
+// What the shell knows of all live charts without asking any: when each has something to do, and whose task each is.
 import type { SupervisorEvent } from "../../machines/supervisor/events.ts";
 import type { TaskSnapshot } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
