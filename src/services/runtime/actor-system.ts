@@ -234,6 +234,15 @@ interface SupervisorObserver {
   inspect?: Inspect | undefined;
 }
 
+/** Makes something when it is first needed: XState takes milliseconds to provide a chart with actions, and a start needs none. */
+const onceNeeded = <Made>(make: () => Made): (() => Made) => {
+  let made: Made | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+};
+
 /** Makes a machine report each step of its actors: XState's own observers are given snapshots without their events. */
 const reportingSteps = <Machine, Snapshot extends { status: string }, Event, Scope>(
   machine: Machine & { transition(before: Snapshot, event: Event, scope: Scope): Snapshot },
@@ -266,13 +275,17 @@ const sendEffect = <
  * go: having no timers, promises or subscriptions, they act only on the supervisor's events.
  */
 export const createSupervisor = ({ onEffect, onTaskStep, onOutboxStep, onFailure, inspect }: SupervisorObserver) => {
-  const task = reportingSteps(
-    taskMachine.provide({ actions: { emitEffect: sendEffect<TaskContext, TaskEvent, TaskEffect>() } }),
-    onTaskStep,
+  const task = onceNeeded(() =>
+    reportingSteps(
+      taskMachine.provide({ actions: { emitEffect: sendEffect<TaskContext, TaskEvent, TaskEffect>() } }),
+      onTaskStep,
+    ),
   );
-  const outbox = reportingSteps(
-    outboxMachine.provide({ actions: { emitEffect: sendEffect<OutboxContext, OutboxEvent, OutboxEffect>() } }),
-    onOutboxStep,
+  const outbox = onceNeeded(() =>
+    reportingSteps(
+      outboxMachine.provide({ actions: { emitEffect: sendEffect<OutboxContext, OutboxEvent, OutboxEffect>() } }),
+      onOutboxStep,
+    ),
   );
   /** By id: a task's id, or `outboxId` of a parent. */
   const actors = new Map<string, AnyActorRef>();
@@ -292,14 +305,14 @@ export const createSupervisor = ({ onEffect, onTaskStep, onOutboxStep, onFailure
         const { sessionID: id } = input.facts;
         const { value, context } = input;
         // A restored actor begins with its stored snapshot, which takes no step and has no effects.
-        const restored = value && context ? { snapshot: task.resolveState({ value, context }) } : {};
-        const actor = createActor(task, { parent: self, id, src: "task", input, ...restored });
+        const restored = value && context ? { snapshot: task().resolveState({ value, context }) } : {};
+        const actor = createActor(task(), { parent: self, id, src: "task", input, ...restored });
         actors.set(id, actor);
         enqueue(() => void actor.start());
       }),
       startOutbox: enqueueActions(({ self, enqueue }, input: { parentSessionID: string }) => {
         const id = outboxId(input.parentSessionID);
-        const actor = createActor(outbox, { parent: self, id, src: "outbox", input });
+        const actor = createActor(outbox(), { parent: self, id, src: "outbox", input });
         actors.set(id, actor);
         enqueue(() => void actor.start());
       }),
