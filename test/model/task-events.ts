@@ -1,5 +1,5 @@
 import type { Recovery, TaskEvent, UserRequest } from "../../src/machines/task/events.ts";
-import { nextModel } from "../../src/machines/task/fallback.ts";
+import { nextModel } from "../../src/machines/task/slot.ts";
 import type { TaskSnapshot } from "../../src/machines/task/machine.ts";
 import { isAtRest } from "../../src/machines/task/machine.ts";
 import type { Claim } from "../../src/task.ts";

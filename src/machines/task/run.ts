@@ -2,7 +2,6 @@
 // these states, because OpenCode has to confirm it (docs/decisions/006-a-cancel-is-confirmed.md).
 import { and, assign, not, stateIn } from "xstate";
 import { backoff } from "../chart.ts";
-import { isRefusedTooLong } from "./fallback.ts";
 import { fleet } from "./fleet-states.ts";
 import { gating } from "./gating.ts";
 import {
@@ -34,6 +33,7 @@ import {
   writeReceipt,
 } from "./run-transitions.ts";
 import { given, isAnswerChecked, TASK_LIMITS, taskSetup, wasSent } from "./setup.ts";
+import { isRefusedTooLong } from "./slot.ts";
 import { changingModel, stopping } from "./stopping.ts";
 
 const AFTER_ACCEPTANCE = "The host is asked once it has accepted the prompt.";

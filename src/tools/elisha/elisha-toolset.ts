@@ -18,8 +18,9 @@ import {
   shutdownError,
   type Tool,
   type ToolDeps,
+  truncateField,
+  truncateToLimit,
 } from "../define-tool.ts";
-import { truncateField, truncateToLimit } from "../fit-output.ts";
 
 const Status = z.enum(["running", "completed", "failed", "cancelled"]);
 

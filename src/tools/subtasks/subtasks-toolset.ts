@@ -13,8 +13,9 @@ import {
   shutdownError,
   type Tool,
   type ToolDeps,
+  truncateField,
+  truncateToLimit,
 } from "../define-tool.ts";
-import { truncateField, truncateToLimit } from "../fit-output.ts";
 import { PREFIX, READ_TOOL, type Subagent, subtaskNames } from "./subagents.ts";
 
 /** The answer of a subtask's tool, as JSON, after the subtask has ended. */
