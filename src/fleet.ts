@@ -41,7 +41,7 @@ const serverIdentity = (folder: string): string => {
 };
 
 /** Where a server enters its fleet: its options, project and process. */
-export interface FleetPlace {
+interface FleetPlace {
   options: NonNullable<Options["fleet"]>;
   /** OpenCode's own id of the project: the same in every clone, and `global` where there is no git. */
   projectId: string;

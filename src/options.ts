@@ -414,7 +414,7 @@ export const Options = z.strictObject({
 export type Options = z.infer<typeof Options>;
 
 /** The options that apply, and what was wrong with those that were given. */
-export interface OptionsRead {
+interface OptionsRead {
   options: Options;
   /** A sentence for each given option that cannot be used, and was left out. */
   problems: string[];

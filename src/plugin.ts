@@ -70,7 +70,7 @@ export interface PluginHooks extends CalledHooks {
 }
 
 /** What the tools in a task's worktree are created with. */
-export interface ProxyTools {
+interface ProxyTools {
   given: unknown;
   /** The directory whose engine supervises the worktree's tasks. */
   project: string;

@@ -245,7 +245,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a task is stale after half the time",
-    file: "src/services/engine/delivery/stale-tasks.ts",
+    file: "src/services/engine/recovery/housekeeping.ts",
     code: "at - heardAt >= staleAfter",
     mistake: "at - heardAt >= staleAfter / 2",
   },
@@ -304,13 +304,13 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "the silence while the machine slept counts",
-    file: "src/services/engine/delivery/stale-tasks.ts",
+    file: "src/services/engine/recovery/housekeeping.ts",
     code: "if (at - checkedAt > 2 * every) awakeSince = at;",
     mistake: "",
   },
   {
     name: "a task that shows signs of life stays stale",
-    file: "src/services/engine/delivery/stale-tasks.ts",
+    file: "src/services/engine/recovery/housekeeping.ts",
     code: 'if (!isSilent && value.attention === "stale")',
     mistake: "if (false)",
   },

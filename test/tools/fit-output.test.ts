@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { truncateToLimit } from "../../src/tools/fit-output.ts";
+import { truncateToLimit } from "../../src/tools/define-tool.ts";
 
 test("a result that is cut to fit counts what it shows", () => {
   for (const text of ["😀".repeat(20_000), `x${"😀".repeat(20_000)}`]) {

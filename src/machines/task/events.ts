@@ -57,7 +57,7 @@ export type GateEnd = Omit<GateResult, "command" | "runs"> & {
 };
 
 /** The gate of the run under way: how often its command was started, how often it failed, and what it checks. */
-export interface GateState {
+interface GateState {
   runs: number;
   failures: number;
   /** The text of the answer that is checked, or was. */
@@ -76,7 +76,7 @@ export interface Misfit extends Instruction {
 }
 
 /** A request of the child's model that the provider refused for now. The host makes it again by itself. */
-export interface ProviderRetry {
+interface ProviderRetry {
   /** How often the host makes the request again, this time included. */
   attempt: number;
   /** Why the provider refused it last, as the host says. */

@@ -3,8 +3,8 @@ import { type Claim, isStop, type RunAnswer, type TaskError, type WaitsFor } fro
 import { readingEvents } from "../chart.ts";
 import { ABORTED } from "../host-events.ts";
 import type { Instruction, Prompt, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
-import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./fallback.ts";
 import { runResult } from "./run-result.ts";
+import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./slot.ts";
 
 /**
  * Pauses in milliseconds, and how often something is tried. An answer may take hours: these only bound how long the host

@@ -59,7 +59,7 @@ export interface RunsAtWork extends Named {
 type Named = Pick<SlotRequest, "provider" | "model" | "agent">;
 
 /** What a limit of that kind knows a run by: two runs of the same name count against each other. */
-export const limitNameOf = (run: Named, kind: LimitKind): string | undefined => (kind === "total" ? "" : run[kind]);
+const limitNameOf = (run: Named, kind: LimitKind): string | undefined => (kind === "total" ? "" : run[kind]);
 
 /**
  * Names the lane of a run. Runs of one lane are held up by the same limits and the same provider, so that where one cannot
@@ -124,7 +124,7 @@ export const inQueueOrder = (one: SlotRequest, other: SlotRequest): number =>
 export const GOES_AHEAD_MS = 3_000;
 
 /** Returns the providers that refuse a run at work, and when the host asks them again, epoch milliseconds. */
-export const refusingProviders = (atWork: readonly RunsAtWork[], now: number): ReadonlyMap<string, number> => {
+const refusingProviders = (atWork: readonly RunsAtWork[], now: number): ReadonlyMap<string, number> => {
   const until = new Map<string, number>();
   for (const { provider, retriesAt } of atWork) {
     if (provider === undefined || retriesAt === undefined || retriesAt + GOES_AHEAD_MS <= now) continue;

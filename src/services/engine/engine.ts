@@ -1,8 +1,7 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { Task, WorktreeChanges } from "../../task.ts";
-import type { UserReply } from "../../user-request.ts";
 import type { ModelMessage } from "../host/host.ts";
-import { errorMessage } from "../platform/log.ts";
+import { logFault } from "../platform/log.ts";
 import type { Effects } from "../runtime/effects.ts";
 import type { RemoteCommand, TaskFilter } from "../store/store.ts";
 import type { TranscriptOptions } from "../text/transcript.ts";
@@ -56,6 +55,13 @@ export const createEngine = (parts: EngineParts) => {
   const ctx = createContext(parts, table);
   const effects = createEffects(ctx);
   const { host, opening, store, clock, log, runtime, progress, remoteRuns, waits, launches, orphanedLaunches } = ctx;
+  const runLimits = createRunLimits(ctx);
+  const notes = createSessionNotes(ctx);
+  const reminders = createReminders(ctx, notes);
+  const hostOfRequests = remoteRuns?.withReplies(host) ?? host;
+  const userRequests = createUserRequests({ ...ctx, host: hostOfRequests }, notes);
+  const overlaps = createOverlaps(ctx);
+
   /** What tools and the status API may ask of tasks. */
   const operations = {
     launch: (request: LaunchRequest) => launch(ctx, request),
@@ -68,20 +74,15 @@ export const createEngine = (parts: EngineParts) => {
     transcript: (taskId: string, wanted: TranscriptOptions) => readTranscript(ctx, taskId, wanted),
     lastWords: (sessionID: string) => readLastWords(ctx, sessionID),
     tasksOfOriginal: (sessionID: string) => tasksOfOriginal(ctx, sessionID),
+    /** Replies to a request of a task on behalf of a person; never on behalf of a model. */
+    answer: userRequests.answer,
     reminderFor: (sessionID: string) => reminderFor(ctx, sessionID),
   };
-
-  const runLimits = createRunLimits(ctx);
-  const notes = createSessionNotes(ctx);
-  const reminders = createReminders(ctx, notes);
-  const hostOfRequests = remoteRuns?.withReplies(host) ?? host;
-  const userRequests = createUserRequests({ ...ctx, host: hostOfRequests }, notes);
-  const overlaps = createOverlaps(ctx);
 
   // What works for other servers.
   const worker = ctx.fleet?.createWorker({
     ...{ host, reads: ctx.reads, runtime, store, progress, directory: ctx.directory },
-    ...{ ...operations, answer: userRequests.answer },
+    ...operations,
     untilEnded: (taskId) =>
       waits.waitForEnd({ taskIds: [taskId], signal: new AbortController().signal, timeoutMs: undefined }),
     patchOf: ctx.worktrees.patchOf,
@@ -94,8 +95,7 @@ export const createEngine = (parts: EngineParts) => {
     orphanedLaunches.recheck();
     worker?.takeOver();
   });
-  const ofPersons = { ...operations, answer: userRequests.answer };
-  const runCommands = () => runRemoteCommands(ctx, ofPersons);
+  const runCommands = () => runRemoteCommands(ctx, operations);
   const stopHousekeeping = startHousekeeping(ctx, { notes, runLimits, runCommands });
 
   subscribeReactions(ctx, userRequests);
@@ -120,22 +120,18 @@ export const createEngine = (parts: EngineParts) => {
     },
     /** Stops a task whose parent knows already that it ends: no notice is due. */
     cancelSilently: (taskId: string): void => {
-      cancelSilently(ctx, taskId).catch((error) =>
-        log.error("a subtask could not be cancelled", { taskId, reason: errorMessage(error) }),
-      );
+      cancelSilently(ctx, taskId).catch(logFault(log, "a subtask could not be cancelled", { taskId }));
     },
     /**
      * Removes tasks for good, with all that they launched, and cancels first those that run. No notice is delivered for them
      * any more. Returns those that are kept: a person has to decide about changes of theirs, or of a descendant.
      */
     clear: (taskIds: string[]) => clear(ctx, taskIds, "agent"),
-    /** Replies to a request of a task on behalf of a person; never on behalf of a model. */
-    answer: (taskId: string, answer: UserReply) => userRequests.answer(taskId, answer),
     /** Executes the stored commands of other processes for tasks of this one, and those for tasks at rest in its directory. */
     runRemoteCommands: runCommands,
     /** Executes a person's command at once; undefined where this process does not supervise the task. */
     executeCommand: (taskId: string, command: RemoteCommand) =>
-      ctx.runtime.snapshotOf(taskId) && executeCommand(ofPersons, taskId, command),
+      ctx.runtime.snapshotOf(taskId) && executeCommand(operations, taskId, command),
     /**
      * To be asked before a session makes a model request or a tool call. Undefined where it may. Where another process has
      * taken over its task, a promise that resolves once the session has stopped here: it must not go on.

@@ -6,3 +6,10 @@ export interface Log {
 
 /** Returns the message of a thrown value, whatever was thrown. */
 export const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Returns a function that logs what was thrown, with that message and what it is about. */
+export const logFault =
+  (log: Pick<Log, "error">, message: string, about: object = {}) =>
+  (error: unknown): undefined => {
+    log.error(message, { ...about, reason: errorMessage(error) });
+  };

@@ -22,7 +22,7 @@ import {
 import type { TaskContext, TaskEffect, TaskEvent } from "../../machines/task/events.ts";
 import { type TaskSnapshot, taskMachine } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
-import { errorMessage, type Log } from "../platform/log.ts";
+import { errorMessage, type Log, logFault } from "../platform/log.ts";
 import { createDeadlines, createTaskIndex } from "./chart-index.ts";
 
 /** What the charts did since the last `drain`. */
@@ -122,9 +122,7 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
       inspect: inspect && guarded(inspect, log),
     });
     // Without this, XState would throw the actor's error as an uncaught error of the process.
-    created.ref.subscribe({
-      error: (error) => log.error("a fault in the supervisor", { reason: errorMessage(error) }),
-    });
+    created.ref.subscribe({ error: logFault(log, "a fault in the supervisor") });
     created.ref.start();
     return created;
   };
@@ -236,6 +234,15 @@ interface SupervisorObserver {
   inspect?: Inspect | undefined;
 }
 
+/** Makes something when it is first needed: XState takes milliseconds to provide a chart with actions, and a start needs none. */
+const onceNeeded = <Made>(make: () => Made): (() => Made) => {
+  let made: Made | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+};
+
 /** Makes a machine report each step of its actors: XState's own observers are given snapshots without their events. */
 const reportingSteps = <Machine, Snapshot extends { status: string }, Event, Scope>(
   machine: Machine & { transition(before: Snapshot, event: Event, scope: Scope): Snapshot },
@@ -268,13 +275,17 @@ const sendEffect = <
  * go: having no timers, promises or subscriptions, they act only on the supervisor's events.
  */
 export const createSupervisor = ({ onEffect, onTaskStep, onOutboxStep, onFailure, inspect }: SupervisorObserver) => {
-  const task = reportingSteps(
-    taskMachine.provide({ actions: { emitEffect: sendEffect<TaskContext, TaskEvent, TaskEffect>() } }),
-    onTaskStep,
+  const task = onceNeeded(() =>
+    reportingSteps(
+      taskMachine.provide({ actions: { emitEffect: sendEffect<TaskContext, TaskEvent, TaskEffect>() } }),
+      onTaskStep,
+    ),
   );
-  const outbox = reportingSteps(
-    outboxMachine.provide({ actions: { emitEffect: sendEffect<OutboxContext, OutboxEvent, OutboxEffect>() } }),
-    onOutboxStep,
+  const outbox = onceNeeded(() =>
+    reportingSteps(
+      outboxMachine.provide({ actions: { emitEffect: sendEffect<OutboxContext, OutboxEvent, OutboxEffect>() } }),
+      onOutboxStep,
+    ),
   );
   /** By id: a task's id, or `outboxId` of a parent. */
   const actors = new Map<string, AnyActorRef>();
@@ -294,14 +305,14 @@ export const createSupervisor = ({ onEffect, onTaskStep, onOutboxStep, onFailure
         const { sessionID: id } = input.facts;
         const { value, context } = input;
         // A restored actor begins with its stored snapshot, which takes no step and has no effects.
-        const restored = value && context ? { snapshot: task.resolveState({ value, context }) } : {};
-        const actor = createActor(task, { parent: self, id, src: "task", input, ...restored });
+        const restored = value && context ? { snapshot: task().resolveState({ value, context }) } : {};
+        const actor = createActor(task(), { parent: self, id, src: "task", input, ...restored });
         actors.set(id, actor);
         enqueue(() => void actor.start());
       }),
       startOutbox: enqueueActions(({ self, enqueue }, input: { parentSessionID: string }) => {
         const id = outboxId(input.parentSessionID);
-        const actor = createActor(outbox, { parent: self, id, src: "outbox", input });
+        const actor = createActor(outbox(), { parent: self, id, src: "outbox", input });
         actors.set(id, actor);
         enqueue(() => void actor.start());
       }),

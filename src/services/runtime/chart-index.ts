@@ -1,3 +1,4 @@
+// What the shell knows of all live charts without asking any: when each has something to do, and whose task each is.
 import type { SupervisorEvent } from "../../machines/supervisor/events.ts";
 import type { TaskSnapshot } from "../../machines/task/machine.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -42,7 +43,7 @@ export const createDeadlines = () => {
   };
 };
 
-export type Deadlines = ReturnType<typeof createDeadlines>;
+type Deadlines = ReturnType<typeof createDeadlines>;
 
 /**
  * Creates the one timer for the deadlines of all charts, which is not set. The deadlines are numbers in the charts' contexts, so

@@ -1,3 +1,4 @@
+// What is between the charts and the engine: the effects that charts ask for, and what parts of an engine announce.
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { OutboxEvent } from "../../machines/outbox/events.ts";
 import type { Effect, SupervisorEvent } from "../../machines/supervisor/events.ts";

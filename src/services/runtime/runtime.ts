@@ -17,7 +17,7 @@ import { toTask } from "../../machines/task/view.ts";
 import type { Receipt } from "../../receipt.ts";
 import { hasEnded, noProgress, type Progress, type Task } from "../../task.ts";
 import type { Clock } from "../platform/clock.ts";
-import { errorMessage, type Log } from "../platform/log.ts";
+import { errorMessage, type Log, logFault } from "../platform/log.ts";
 import { LEASE_MS } from "../store/ownership.ts";
 import type { PendingPrompts, Store, TaskRecord } from "../store/store.ts";
 import { type Inspect, startActorSystem, type Transitions } from "./actor-system.ts";
@@ -137,7 +137,7 @@ export const createRuntime = ({
           (event) => event && dispatch(event),
           (error) => reportEffectFault(effect, errorMessage(error)),
         )
-        .catch((error) => log.error(`a fault after the effect "${effect.type}"`, { reason: errorMessage(error) }));
+        .catch(logFault(log, `a fault after the effect "${effect.type}"`));
     } catch (error) {
       reportEffectFault(effect, errorMessage(error));
     }

@@ -18,8 +18,9 @@ import {
   shutdownError,
   type Tool,
   type ToolDeps,
+  truncateField,
+  truncateToLimit,
 } from "../define-tool.ts";
-import { truncateField, truncateToLimit } from "../fit-output.ts";
 
 const Status = z.enum(["running", "completed", "failed", "cancelled"]);
 
@@ -170,7 +171,7 @@ const COLLECT_FIRST =
 
 /** Creates `elisha_task`: launches a task, and waits for its result unless `async` is true. */
 const taskTool = (deps: ToolDeps): Tool =>
-  defineTool(deps, {
+  defineTool(deps.engine, {
     description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are notified when it ends.${deps.isHeadless ? COLLECT_FIRST : ""}`,
     args: {
       title: z.string().describe("Short description of the task"),
@@ -197,7 +198,7 @@ const taskTool = (deps: ToolDeps): Tool =>
 
 /** Creates `elisha_task_output`: shows a task's status and result, and waits for its end on request. */
 const outputTool = (deps: ToolDeps): Tool =>
-  defineTool(deps, {
+  defineTool(deps.engine, {
     description: "Get the status and result of a task.",
     args: {
       task_id: z.string().trim().describe("The session ID of the task"),
@@ -222,32 +223,29 @@ const outputTool = (deps: ToolDeps): Tool =>
 
 /** Creates `elisha_task_cancel`: cancels a task and its child tasks. No notice follows, since its answer reports the end. */
 const cancelTool = ({ engine }: ToolDeps): Tool =>
-  defineTool(
-    { engine },
-    {
-      description: "Cancel a running task.",
-      args: { task_id: z.string().trim().describe("The session ID to cancel") },
-      refuse: refusal,
-      execute: async ({ task_id }, { sessionID, callID, abort }) => {
-        const found = engine.find(sessionID, task_id);
-        if (!found.ok) return elishaOutput(failedResult(found.reason, task_id));
-        const taskId = found.value.sessionID;
-        // A task that refuses goes on: this answer does not report its end.
-        const answered = new AbortController();
-        const signal = AbortSignal.any([abort, answered.signal]);
-        const [outcome, [cancelled]] = await Promise.all([
-          engine.wait({ taskIds: [taskId], sessionID, callID, signal, timeoutMs: undefined }),
-          engine.cancel([taskId]).finally(() => answered.abort()),
-        ]);
-        if (outcome === "stopped") throw shutdownError([taskId]);
-        if (!cancelled) return elishaOutput(failedResult(`Task ${taskId} was removed meanwhile.`, taskId));
-        const { task, refused } = cancelled;
-        // What refuses since another process has it goes on there.
-        if (outcome === "elsewhere" && refused === undefined) throw elsewhereError();
-        return elishaOutput(refused === undefined ? resultOf(task) : notCancelled(task, `Task ${taskId} ${refused}.`));
-      },
+  defineTool(engine, {
+    description: "Cancel a running task.",
+    args: { task_id: z.string().trim().describe("The session ID to cancel") },
+    refuse: refusal,
+    execute: async ({ task_id }, { sessionID, callID, abort }) => {
+      const found = engine.find(sessionID, task_id);
+      if (!found.ok) return elishaOutput(failedResult(found.reason, task_id));
+      const taskId = found.value.sessionID;
+      // A task that refuses goes on: this answer does not report its end.
+      const answered = new AbortController();
+      const signal = AbortSignal.any([abort, answered.signal]);
+      const [outcome, [cancelled]] = await Promise.all([
+        engine.wait({ taskIds: [taskId], sessionID, callID, signal, timeoutMs: undefined }),
+        engine.cancel([taskId]).finally(() => answered.abort()),
+      ]);
+      if (outcome === "stopped") throw shutdownError([taskId]);
+      if (!cancelled) return elishaOutput(failedResult(`Task ${taskId} was removed meanwhile.`, taskId));
+      const { task, refused } = cancelled;
+      // What refuses since another process has it goes on there.
+      if (outcome === "elsewhere" && refused === undefined) throw elsewhereError();
+      return elishaOutput(refused === undefined ? resultOf(task) : notCancelled(task, `Task ${taskId} ${refused}.`));
     },
-  );
+  });
 
 const TASK = "elisha_task";
 const OUTPUT = "elisha_task_output";

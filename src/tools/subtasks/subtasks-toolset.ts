@@ -13,8 +13,9 @@ import {
   shutdownError,
   type Tool,
   type ToolDeps,
+  truncateField,
+  truncateToLimit,
 } from "../define-tool.ts";
-import { truncateField, truncateToLimit } from "../fit-output.ts";
 import { PREFIX, READ_TOOL, type Subagent, subtaskNames } from "./subagents.ts";
 
 /** The answer of a subtask's tool, as JSON, after the subtask has ended. */
@@ -159,7 +160,7 @@ const A_REFERENCE = "be a line of text, or an object of such lines with a path o
  * user.
  */
 const subtaskTool = (deps: ToolDeps, { name, description }: Subagent, onParentCancel: OnParentCancel): Tool =>
-  defineTool(deps, {
+  defineTool(deps.engine, {
     description: own`Have agent ${quoteLine(name)} do a subtask; returns when it has ended.${description ? own` ${quoteLine(description, AGENT_DESCRIPTION_CHARS)}` : ""}`,
     args: {
       title: z.string(),
@@ -200,22 +201,19 @@ const subtaskTool = (deps: ToolDeps, { name, description }: Subagent, onParentCa
 
 /** Creates `read_subtask`: reads more of a subtask's answer that was too long for one tool output. */
 const readTool = ({ engine }: ToolDeps): Tool =>
-  defineTool(
-    { engine },
-    {
-      description: "Read more of a subtask's truncated answer.",
-      args: {
-        taskId: z.string().trim(),
-        offset: wholeNumber(0).optional().describe("Characters to skip"),
-      },
-      execute: async ({ taskId, offset }, { sessionID }) => {
-        const task = orThrow(engine.find(sessionID, taskId));
-        if (!isEnded(task)) throw new Error(notEnded(task));
-        engine.markRetrieved(task);
-        return subtaskOutput(task.description, await endedResult(task, engine), offset);
-      },
+  defineTool(engine, {
+    description: "Read more of a subtask's truncated answer.",
+    args: {
+      taskId: z.string().trim(),
+      offset: wholeNumber(0).optional().describe("Characters to skip"),
     },
-  );
+    execute: async ({ taskId, offset }, { sessionID }) => {
+      const task = orThrow(engine.find(sessionID, taskId));
+      if (!isEnded(task)) throw new Error(notEnded(task));
+      engine.markRetrieved(task);
+      return subtaskOutput(task.description, await endedResult(task, engine), offset);
+    },
+  });
 
 /** The names under which texts mention these tools. Each call returns its result, so there is no output, list or resume. */
 export const subtasksNames: ToolNames = {

@@ -42,25 +42,22 @@ const selectTasks = (
 
 /** Creates `<prefix>_list`: lists the tasks that the calling session launched. */
 const listTool = ({ engine, clock, prefix }: ToolDeps): Tool =>
-  defineTool(
-    { engine },
-    {
-      description: "List this session's background tasks.",
-      args: { status: z.enum(TASK_STATUSES).optional() },
-      execute: async ({ status }, { sessionID }) => {
-        const tasks = engine.list({ parentSessionID: sessionID });
-        const list = formatTaskList(tasks, {
-          shown: (task) => status === undefined || task.status === status,
-          usageOf: engine.usageOf(tasks),
-          now: clock.now(),
-          outputTool: `${prefix}_output`,
-        });
-        if (list) return list;
-        const others = tasks.length === 0 ? await engine.tasksOfOriginal(sessionID) : undefined;
-        return others === undefined ? "No background tasks found" : own`No background tasks found\n${others}`;
-      },
+  defineTool(engine, {
+    description: "List this session's background tasks.",
+    args: { status: z.enum(TASK_STATUSES).optional() },
+    execute: async ({ status }, { sessionID }) => {
+      const tasks = engine.list({ parentSessionID: sessionID });
+      const list = formatTaskList(tasks, {
+        shown: (task) => status === undefined || task.status === status,
+        usageOf: engine.usageOf(tasks),
+        now: clock.now(),
+        outputTool: `${prefix}_output`,
+      });
+      if (list) return list;
+      const others = tasks.length === 0 ? await engine.tasksOfOriginal(sessionID) : undefined;
+      return others === undefined ? "No background tasks found" : own`No background tasks found\n${others}`;
     },
-  );
+  });
 
 /** Milliseconds, from the specifications. Applied here, because the host fills in no defaults. */
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -72,65 +69,60 @@ const DEFAULT_MESSAGES = 50;
 
 /** Creates `<prefix>_output`: shows the status and result of a task or a batch, and waits for the end on request. */
 const outputTool = ({ engine, clock }: ToolDeps): Tool =>
-  defineTool(
-    { engine },
-    {
-      description:
-        "Status, progress and result of a background task, or a line for each task of a batch. Does not wait unless block is true.",
-      args: {
-        task_id: z.string().trim().optional(),
-        batch_id: z.string().trim().optional(),
-        block: z.boolean().optional().describe("Wait for the end (default false)"),
-        timeout: z
-          .number(TIMEOUT_RULE)
-          .refine((ms) => ms >= 0 && ms <= MAX_TIMEOUT_MS, TIMEOUT_RULE)
-          .optional()
-          .describe("ms to wait; default 60000, max 600000"),
-        full_session: z.boolean().optional().describe("The task's conversation instead of its result"),
-        message_limit: wholeNumber(1).optional().describe("With full_session; default 50"),
-        since_message_id: z.string().trim().optional(),
-        include_tool_results: z.boolean().optional(),
-      },
-      execute: async (args, context) => {
-        const { task_id: taskId, batch_id: batchId, block = false, full_session = false } = args;
-        const { timeout: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
-        const wanted: TranscriptOptions = {
-          sinceMessageId: args.since_message_id,
-          messageLimit: args.message_limit ?? DEFAULT_MESSAGES,
-          includeToolResults: args.include_tool_results ?? false,
-        };
-        if ((taskId === undefined) === (batchId === undefined)) {
-          throw new Error(`Give exactly one of task_id and batch_id: ${taskId === undefined ? "none" : "2"} given.`);
-        }
-        if (full_session && batchId !== undefined) throw new Error("full_session shows one task: give task_id.");
-        const taskIds = selectTasks(engine, context.sessionID, taskId, batchId).map(({ sessionID }) => sessionID);
-        const { sessionID, callID, abort } = context;
-        const outcome = block ? await engine.wait({ taskIds, sessionID, callID, signal: abort, timeoutMs }) : undefined;
-        if (outcome === "stopped") throw shutdownError(taskIds);
-        if (outcome === "elsewhere") throw elsewhereError();
-        const tasks = taskIds.flatMap((id) => engine.get(id) ?? []);
-        const [only] = tasks;
-        const changes = taskId !== undefined && only ? await engine.changesOf(only) : undefined;
-        const waited = outcome === "timedOut" ? own`\nStill running after a wait of ${duration(timeoutMs)}.` : own``;
-        if (batchId !== undefined) return own`${formatBatch(batchId, tasks, clock.now())}${waited}`;
-        const task = tasks[0];
-        if (!task) throw new Error(`Task ${taskId} was cleared meanwhile.`);
-        return {
-          title: task.description,
-          output: full_session
-            ? orThrow(await engine.transcript(task.sessionID, wanted))
-            : own`${report(task)}${waited}`,
-          metadata: { sessionId: task.sessionID },
-        };
-
-        /** Writes the report, and records that the result of an ended task has been read. */
-        function report(read: TaskWithUsage): OwnText {
-          if (hasEnded(read)) engine.markRetrieved(read);
-          return formatReport(read, clock.now(), changes);
-        }
-      },
+  defineTool(engine, {
+    description:
+      "Status, progress and result of a background task, or a line for each task of a batch. Does not wait unless block is true.",
+    args: {
+      task_id: z.string().trim().optional(),
+      batch_id: z.string().trim().optional(),
+      block: z.boolean().optional().describe("Wait for the end (default false)"),
+      timeout: z
+        .number(TIMEOUT_RULE)
+        .refine((ms) => ms >= 0 && ms <= MAX_TIMEOUT_MS, TIMEOUT_RULE)
+        .optional()
+        .describe("ms to wait; default 60000, max 600000"),
+      full_session: z.boolean().optional().describe("The task's conversation instead of its result"),
+      message_limit: wholeNumber(1).optional().describe("With full_session; default 50"),
+      since_message_id: z.string().trim().optional(),
+      include_tool_results: z.boolean().optional(),
     },
-  );
+    execute: async (args, context) => {
+      const { task_id: taskId, batch_id: batchId, block = false, full_session = false } = args;
+      const { timeout: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
+      const wanted: TranscriptOptions = {
+        sinceMessageId: args.since_message_id,
+        messageLimit: args.message_limit ?? DEFAULT_MESSAGES,
+        includeToolResults: args.include_tool_results ?? false,
+      };
+      if ((taskId === undefined) === (batchId === undefined)) {
+        throw new Error(`Give exactly one of task_id and batch_id: ${taskId === undefined ? "none" : "2"} given.`);
+      }
+      if (full_session && batchId !== undefined) throw new Error("full_session shows one task: give task_id.");
+      const taskIds = selectTasks(engine, context.sessionID, taskId, batchId).map(({ sessionID }) => sessionID);
+      const { sessionID, callID, abort } = context;
+      const outcome = block ? await engine.wait({ taskIds, sessionID, callID, signal: abort, timeoutMs }) : undefined;
+      if (outcome === "stopped") throw shutdownError(taskIds);
+      if (outcome === "elsewhere") throw elsewhereError();
+      const tasks = taskIds.flatMap((id) => engine.get(id) ?? []);
+      const [only] = tasks;
+      const changes = taskId !== undefined && only ? await engine.changesOf(only) : undefined;
+      const waited = outcome === "timedOut" ? own`\nStill running after a wait of ${duration(timeoutMs)}.` : own``;
+      if (batchId !== undefined) return own`${formatBatch(batchId, tasks, clock.now())}${waited}`;
+      const task = tasks[0];
+      if (!task) throw new Error(`Task ${taskId} was cleared meanwhile.`);
+      return {
+        title: task.description,
+        output: full_session ? orThrow(await engine.transcript(task.sessionID, wanted)) : own`${report(task)}${waited}`,
+        metadata: { sessionId: task.sessionID },
+      };
+
+      /** Writes the report, and records that the result of an ended task has been read. */
+      function report(read: TaskWithUsage): OwnText {
+        if (hasEnded(read)) engine.markRetrieved(read);
+        return formatReport(read, clock.now(), changes);
+      }
+    },
+  });
 
 const nextStep = ({ prefix, isHeadless }: ToolDeps, { wake }: Pick<Task, "wake">): OwnText => {
   if (isHeadless) {
@@ -160,7 +152,7 @@ const steerTask = async (deps: ToolDeps, id: string, prompt: string, context: Ca
 
 /** Creates `<prefix>_task`: launches, resumes or steers a task. It returns as soon as the session exists, without waiting for a result. */
 const taskTool = (deps: ToolDeps): Tool =>
-  defineTool(deps, {
+  defineTool(deps.engine, {
     description:
       "Run a subagent in the background. Returns a task id at once; a notice with the result comes when the task ends. Keep working meanwhile: do not poll. Call several times in one message for parallel tasks. To follow up on a completed task, give resume and prompt only.",
     args: {
@@ -228,39 +220,36 @@ const taskTool = (deps: ToolDeps): Tool =>
 
 /** Creates `<prefix>_cancel`: cancels tasks and their child tasks. */
 const cancelTool = ({ engine }: ToolDeps): Tool =>
-  defineTool(
-    { engine },
-    {
-      description: "Cancel running background tasks. Give exactly one argument.",
-      args: {
-        task_id: z.string().trim().optional(),
-        batch_id: z.string().trim().optional(),
-        all: z.boolean().optional(),
-      },
-      execute: async ({ task_id, batch_id, all }, { sessionID }) => {
-        const choices = [task_id, batch_id, all || undefined].filter((choice) => choice !== undefined);
-        if (choices.length !== 1) {
-          throw new Error(
-            `Give exactly one of task_id, batch_id and all: ${choices.length === 0 ? "none" : choices.length} given.`,
-          );
-        }
-        const chosen = selectTasks(engine, sessionID, task_id, batch_id);
-        const tasks = task_id ? chosen : chosen.filter((task) => !hasEnded(task));
-        if (tasks.length === 0) return "No running tasks to cancel.";
-        const results = await engine.cancel(tasks.map((task) => task.sessionID));
-        const output = results
-          .map(({ task, refused }) => {
-            const outcome = refused === undefined ? own`is ${task.status}` : vouchFor(refused);
-            return own`Task ${formatTaskId(task)} ${quoteLine(task.description)} ${outcome}.`;
-          })
-          .join("\n");
-        // The record of a running task may be damaged: then nothing can be done with it but to clear it.
-        if (output === "") return "No running tasks to cancel.";
-        const [only] = results;
-        return only && results.length === 1 ? { output, metadata: { sessionId: only.task.sessionID } } : output;
-      },
+  defineTool(engine, {
+    description: "Cancel running background tasks. Give exactly one argument.",
+    args: {
+      task_id: z.string().trim().optional(),
+      batch_id: z.string().trim().optional(),
+      all: z.boolean().optional(),
     },
-  );
+    execute: async ({ task_id, batch_id, all }, { sessionID }) => {
+      const choices = [task_id, batch_id, all || undefined].filter((choice) => choice !== undefined);
+      if (choices.length !== 1) {
+        throw new Error(
+          `Give exactly one of task_id, batch_id and all: ${choices.length === 0 ? "none" : choices.length} given.`,
+        );
+      }
+      const chosen = selectTasks(engine, sessionID, task_id, batch_id);
+      const tasks = task_id ? chosen : chosen.filter((task) => !hasEnded(task));
+      if (tasks.length === 0) return "No running tasks to cancel.";
+      const results = await engine.cancel(tasks.map((task) => task.sessionID));
+      const output = results
+        .map(({ task, refused }) => {
+          const outcome = refused === undefined ? own`is ${task.status}` : vouchFor(refused);
+          return own`Task ${formatTaskId(task)} ${quoteLine(task.description)} ${outcome}.`;
+        })
+        .join("\n");
+      // The record of a running task may be damaged: then nothing can be done with it but to clear it.
+      if (output === "") return "No running tasks to cancel.";
+      const [only] = results;
+      return only && results.length === 1 ? { output, metadata: { sessionId: only.task.sessionID } } : output;
+    },
+  });
 
 /** Refuses an id that is null or empty: a call that means one task must not remove all. */
 const NOT_EMPTY = "not be empty: leave both out to remove all of this session's tasks";
@@ -273,31 +262,27 @@ const id = () =>
 
 /** Creates `<prefix>_clear`: removes tasks permanently, and cancels the running ones. */
 const clearTool = ({ engine }: ToolDeps): Tool =>
-  defineTool(
-    { engine },
-    {
-      description:
-        "Remove background tasks, all of this session's if no argument is given. Running ones are cancelled.",
-      args: { task_id: id().optional(), batch_id: id().optional() },
-      refusesBlank: true,
-      execute: async ({ task_id, batch_id }, { sessionID }) => {
-        if (task_id !== undefined && batch_id !== undefined) {
-          throw new Error("Give task_id or batch_id, not both; neither removes all of this session's tasks.");
-        }
-        const tasks = selectTasks(engine, sessionID, task_id, batch_id);
-        if (tasks.length === 0) return "No background tasks found";
-        const kept = await engine.clear(tasks.map((task) => task.sessionID));
-        return tasks
-          .map((task) => {
-            const named = own`${formatTaskId(task)} ${quoteLine(task.description)} (${hasEnded(task) ? task.status : "cancelled"})`;
-            const keptTask = kept.find((one) => one.task.sessionID === task.sessionID);
-            if (!keptTask) return own`Removed ${named}.`;
-            return own`Kept ${named}: ${whyKept(task, keptTask.owner, keptTask.changes)}`;
-          })
-          .join("\n");
-      },
+  defineTool(engine, {
+    description: "Remove background tasks, all of this session's if no argument is given. Running ones are cancelled.",
+    args: { task_id: id().optional(), batch_id: id().optional() },
+    refusesBlank: true,
+    execute: async ({ task_id, batch_id }, { sessionID }) => {
+      if (task_id !== undefined && batch_id !== undefined) {
+        throw new Error("Give task_id or batch_id, not both; neither removes all of this session's tasks.");
+      }
+      const tasks = selectTasks(engine, sessionID, task_id, batch_id);
+      if (tasks.length === 0) return "No background tasks found";
+      const kept = await engine.clear(tasks.map((task) => task.sessionID));
+      return tasks
+        .map((task) => {
+          const named = own`${formatTaskId(task)} ${quoteLine(task.description)} (${hasEnded(task) ? task.status : "cancelled"})`;
+          const keptTask = kept.find((one) => one.task.sessionID === task.sessionID);
+          if (!keptTask) return own`Removed ${named}.`;
+          return own`Kept ${named}: ${whyKept(task, keptTask.owner, keptTask.changes)}`;
+        })
+        .join("\n");
     },
-  );
+  });
 
 /** The names under which texts mention these tools. */
 export const tasksNames = (prefix: string): ToolNames => ({

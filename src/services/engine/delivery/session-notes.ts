@@ -3,7 +3,7 @@ import { LOOK_BACKOFF } from "../../../machines/outbox/setup.ts";
 import type { Prompt } from "../../../machines/task/events.ts";
 import type { ModelMessage } from "../../host/host.ts";
 import { isDeleted, whySetAside } from "../../host/sessions.ts";
-import { errorMessage } from "../../platform/log.ts";
+import { logFault } from "../../platform/log.ts";
 import type { OwnText } from "../../text/own-text.ts";
 import { isTaskReminder, taskReminder } from "../../text/reminder-text.ts";
 import type { EngineContext } from "../context.ts";
@@ -104,7 +104,7 @@ export const createReminders = (ctx: EngineContext, notes: SessionNotes) => {
     };
     notes
       .postWhenIdle(sessionID, reminder)
-      .catch((error) => log.error("could not remind an agent of its tasks", { sessionID, reason: errorMessage(error) }))
+      .catch(logFault(log, "could not remind an agent of its tasks", { sessionID }))
       .finally(() => isPending() && pending.delete(sessionID));
   };
 

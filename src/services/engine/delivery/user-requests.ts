@@ -5,7 +5,7 @@ import type { UserReply } from "../../../user-request.ts";
 import type { HostFailure, HostResult } from "../../host/host.ts";
 import { isDeleted } from "../../host/sessions.ts";
 import { repeat, sleep } from "../../platform/clock.ts";
-import { errorMessage } from "../../platform/log.ts";
+import { errorMessage, logFault } from "../../platform/log.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
 import { lines, type OwnText, own, quoteLine, vouchFor } from "../../text/own-text.ts";
 import { replyProblem, requestLine, requestMessage, requestToPassOn, SHORT_CHARS } from "../../text/request-text.ts";
@@ -131,9 +131,8 @@ export const createUserRequests = (ctx: EngineContext, notes: SessionNotes) => {
     if (open.isRejectionRefused && !isNeeded(open)) close(id);
   };
 
-  const inBackground = (work: Promise<void>) => {
-    work.catch((error) => log.error("failed to handle a user request of a task", { reason: errorMessage(error) }));
-  };
+  const inBackground = (work: Promise<void>): void =>
+    void work.catch(logFault(log, "failed to handle a user request of a task"));
 
   const rejectWhere = (matches: (open: OpenRequest) => boolean) => {
     for (const open of [...requests.values()].filter(matches)) inBackground(reject(open));

@@ -1,7 +1,7 @@
 import type { Prompt } from "../../../machines/task/events.ts";
 import type { HostFailure, HostResult, NewSession } from "../../host/host.ts";
 import { sleep } from "../../platform/clock.ts";
-import { errorMessage } from "../../platform/log.ts";
+import { errorMessage, logFault } from "../../platform/log.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
 import type { PendingLaunch } from "../../store/store.ts";
 import { conversationText } from "../../text/transcript.ts";
@@ -80,9 +80,7 @@ const attempt = async (
     return orphanedLaunches.abandon(launch, sessionID);
   };
   /** A search that throws has found nothing: the launch stays recorded, and its session is deleted when it is found. */
-  const reportFault = (error: unknown): undefined => {
-    log.error("a fault while a launch's session was searched for", { ...launch, reason: errorMessage(error) });
-  };
+  const reportFault = logFault(log, "a fault while a launch's session was searched for", launch);
   const prepare = async (id: string): Promise<Attempt> => {
     try {
       await source.prepare(id, newSession, isWanted);

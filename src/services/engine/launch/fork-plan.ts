@@ -13,7 +13,7 @@ export interface ForkLimits {
 }
 
 /** The changes to make to a forked session before its first prompt. */
-export interface ForkPlan {
+interface ForkPlan {
   /** Parts with their shortened text, and the messages they belong to. */
   cuts: { messageID: string; part: ForkedPart }[];
   /** Ids of the messages to delete, oldest first. */

@@ -1,6 +1,6 @@
 import type { HostSession, PermissionRule } from "../../../machines/host-events.ts";
 import { type ModelRef, shortDescription } from "../../../task.ts";
-import type { HostAgent, HostModel } from "../../host/host.ts";
+import type { HostAgent, HostFailure, HostModel } from "../../host/host.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
 import type { HostReads } from "../../runtime/host-reads.ts";
 import { modelName } from "../../text/model-and-server.ts";
@@ -15,6 +15,9 @@ const modelFor = (agent: HostAgent, parent: HostSession): ModelRef | undefined =
 const inheritedRules = ({ permission }: HostSession): PermissionRule[] =>
   permission.filter((rule) => rule.action === "deny" || rule.permission === "external_directory");
 
+const notRead = (what: OwnText, { message }: HostFailure) =>
+  fail(own`OpenCode did not ${what}: ${quoteLine(message)}. Try again.`, "host");
+
 /** The names that a batch may have. A name that cannot be displayed is rejected, not changed: batches are found by name. */
 const BATCH_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
 
@@ -24,11 +27,7 @@ const BATCH_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
  */
 const findAgent = async (reads: HostReads, name: string): Promise<Outcome<HostAgent>> => {
   const agents = await reads.agents();
-  if (!agents.ok)
-    return fail(
-      own`OpenCode did not say which agents there are: ${quoteLine(agents.failure.message)}. Try again.`,
-      "host",
-    );
+  if (!agents.ok) return notRead(own`say which agents there are`, agents.failure);
   const known = agents.value.filter(({ hidden, isPrimary }) => !(hidden && isPrimary));
   const inAnyCase = known.filter((candidate) => candidate.name.toLowerCase() === name.toLowerCase());
   const exact = inAnyCase.find((candidate) => candidate.name === name);
@@ -46,11 +45,7 @@ const findAgent = async (reads: HostReads, name: string): Promise<Outcome<HostAg
 const namedModel = async (reads: HostReads, name: string | undefined): Promise<Outcome<ModelRef | undefined>> => {
   if (name === undefined) return { ok: true, value: undefined };
   const models = await reads.models();
-  if (models.ok) return findModel(models.value, name);
-  return fail(
-    own`OpenCode did not say which models there are: ${quoteLine(models.failure.message)}. Try again.`,
-    "host",
-  );
+  return models.ok ? findModel(models.value, name) : notRead(own`say which models there are`, models.failure);
 };
 
 /**
@@ -81,11 +76,7 @@ export const planLaunch = async (ctx: EngineContext, request: LaunchRequest): Pr
     reads.session(request.parentSessionID),
     request.batchId ?? ctx.turns.batchOf(request.parentSessionID, request.parentMessageID),
   ]);
-  if (!parent.ok)
-    return fail(
-      own`OpenCode did not find the calling session: ${quoteLine(parent.failure.message)}. Try again.`,
-      "host",
-    );
+  if (!parent.ok) return notRead(own`find the calling session`, parent.failure);
   if (parent.value.parentID) await sessionTree.loadAncestors(request.parentSessionID);
   const ancestors = sessionTree.ancestorTasks(request.parentSessionID);
   // Where another server launched the task, the levels there count as well.

@@ -2,7 +2,7 @@ import type { HostEvent, MessageInfo } from "../../../machines/host-events.ts";
 import type { TaskSnapshot } from "../../../machines/task/machine.ts";
 import { slotOf } from "../../../machines/task/slot.ts";
 import { hasEnded, noProgress, type Task, type TaskError } from "../../../task.ts";
-import { errorMessage } from "../../platform/log.ts";
+import { logFault } from "../../platform/log.ts";
 import { isWithoutCall, STEPS_WITHOUT_END } from "../../runtime/run-outcome.ts";
 import { beyondBudget, tookTooLong, tooManyRepeats } from "../../text/limit-text.ts";
 import type { EngineContext } from "../context.ts";
@@ -30,10 +30,8 @@ export const createRunLimits = (ctx: EngineContext) => {
     const run = runtime.snapshotOf(taskId)?.context.run;
     if (!run) return;
     // Read before the stop, while the host surely has the session.
-    const said = await readLastWords(ctx, taskId, run.messageID).catch((reason) => {
-      log.error("the last words of a task could not be read", { taskId, reason: errorMessage(reason) });
-      return undefined;
-    });
+    const onFault = logFault(log, "the last words of a task could not be read", { taskId });
+    const said = await readLastWords(ctx, taskId, run.messageID).catch(onFault);
     if (runtime.snapshotOf(taskId)?.context.run.index !== run.index || !mayEnd()) return;
     runtime.send(taskId, { type: "LIMIT_EXCEEDED", at: clock.now(), error, ...(said === undefined ? {} : { said }) });
     // At once, as when a person cancels: the notices of these tasks would wake the session that is being stopped.
@@ -50,7 +48,7 @@ export const createRunLimits = (ctx: EngineContext) => {
     if (ending.has(taskId) || !snapshot?.can({ type: "LIMIT_EXCEEDED", at: clock.now(), error })) return;
     ending.add(taskId);
     end(taskId, error, mayEnd)
-      .catch((reason) => log.error("a task beyond its limit was not ended", { taskId, reason: errorMessage(reason) }))
+      .catch(logFault(log, "a task beyond its limit was not ended", { taskId }))
       .finally(() => ending.delete(taskId));
   };
 

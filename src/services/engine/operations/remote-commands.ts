@@ -1,6 +1,6 @@
 import type { Task } from "../../../task.ts";
 import type { UserReply } from "../../../user-request.ts";
-import { errorMessage, type Log } from "../../platform/log.ts";
+import { errorMessage, type Log, logFault } from "../../platform/log.ts";
 import type { Failure, Outcome } from "../../platform/result.ts";
 import type { CommandOutcome, RemoteCommand, Store } from "../../store/store.ts";
 import type { CancelResult, ResumeRequest, SteerRequest } from "../requests.ts";
@@ -65,8 +65,6 @@ export const runRemoteCommands = (
   for (const pending of store.takeCommands()) {
     executeCommand(operations, pending.taskId, pending.command)
       .then((outcome) => store.storeOutcome(pending.id, outcome))
-      .catch((error) =>
-        log.error("could not store the outcome of a command", { ...pending, reason: errorMessage(error) }),
-      );
+      .catch(logFault(log, "could not store the outcome of a command", pending));
   }
 };

@@ -1,6 +1,6 @@
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { ModelRef, Task } from "../../../task.ts";
-import { errorMessage } from "../../platform/log.ts";
+import { logFault } from "../../platform/log.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
 import { instructionText } from "../../text/child-prompts.ts";
 import { modelName } from "../../text/model-and-server.ts";
@@ -75,11 +75,8 @@ export const resume = async (ctx: EngineContext, request: ResumeRequest): Promis
   const prepared = await prepare(ctx, found.value, request.signal);
   if (!prepared.ok) return prepared;
   // So that its requests reach the session that the user looks at.
-  sessionTree
-    .loadAncestors(sessionID)
-    .catch((error) =>
-      log.error("the ancestors of a task could not be read", { sessionID, reason: errorMessage(error) }),
-    );
+  const onFault = logFault(log, "the ancestors of a task could not be read", { sessionID });
+  sessionTree.loadAncestors(sessionID).catch(onFault);
   if (request.signal.aborted) return fail("The turn was aborted; nothing was sent.");
   // Another resume may have started while the host or the user was being asked.
   const refusedNow = refusal();

@@ -2,7 +2,7 @@ import { isStopping } from "../../../machines/task/machine.ts";
 import { isInFleet } from "../../../machines/task/slot.ts";
 import { hasEnded, type Task } from "../../../task.ts";
 import { repeat, sleep } from "../../platform/clock.ts";
-import { errorMessage } from "../../platform/log.ts";
+import { errorMessage, logFault } from "../../platform/log.ts";
 import { HEARTBEAT_MS } from "../../store/ownership.ts";
 import type { AbandonedWork, TaskRecord } from "../../store/store.ts";
 import { takeoverToast } from "../../text/reminder-text.ts";
@@ -89,11 +89,7 @@ export const startAdoption = (ctx: EngineContext, { remind }: Pick<Reminders, "r
   };
 
   const inBackground = (works: Promise<void>[]) => {
-    for (const work of works) {
-      work.catch((error) =>
-        log.error("could not finish taking over tasks of a dead process", { reason: errorMessage(error) }),
-      );
-    }
+    for (const work of works) work.catch(logFault(log, "could not finish taking over tasks of a dead process"));
   };
 
   /** Resolves the waits of tool calls that are gone. One whose output is in the conversation has delivered the result. */
@@ -101,10 +97,8 @@ export const startAdoption = (ctx: EngineContext, { remind }: Pick<Reminders, "r
     const { task, snapshot } = record;
     // Another server is given the result, whatever process of this one has it.
     for (const call of snapshot.context.waiters.filter((waiter) => waiter !== FLEET_WAITER)) {
-      const isDelivered = await wasDelivered(record, call).catch((error) => {
-        log.error("could not find out whether a tool call delivered a result", { call, reason: errorMessage(error) });
-        return false;
-      });
+      const onFault = logFault(log, "could not find out whether a tool call delivered a result", { call });
+      const isDelivered = await wasDelivered(record, call).catch(onFault);
       const type = isDelivered ? "WAIT_DELIVERED" : "WAIT_ABANDONED";
       runtime.send(task.sessionID, { type, at: clock.now(), call });
     }
