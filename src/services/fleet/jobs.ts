@@ -60,7 +60,7 @@ export const offerFor = async (
 };
 
 /** Maps a task's priority, which is any number, to one of the fleet's three. */
-export const fleetPriority = (priority: number): number => (priority > 0 ? 0 : priority === 0 ? 1 : 2);
+const fleetPriority = (priority: number): number => (priority > 0 ? 0 : priority === 0 ? 1 : 2);
 
 /** Returns how deep a task is among tasks that launch tasks, counted from where the first of them was launched. */
 const depthOf = ({ store, ancestors }: OriginEngine, { parentSessionID }: TaskFacts): number => {

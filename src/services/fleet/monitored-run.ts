@@ -36,7 +36,7 @@ export interface Taken {
  * author. `begunBy` is the claim by which the run was begun, if that is not `claim`.
  */
 export const writeReport = async (
-  { broker, server, clock, log, isStopped }: Omit<MonitoringWorker, "engine">,
+  { broker, server, clock, log, isStopped }: MonitoringWorker,
   name: RunName,
   { claim: given, begunBy = given, nonce }: { claim: Claim | undefined; begunBy?: Claim | undefined; nonce: string },
   report: RunReport,

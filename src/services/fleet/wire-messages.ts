@@ -77,7 +77,7 @@ export const Job = Message.extend({
 export type Job = z.infer<typeof Job>;
 
 /** A server takes the run. The entry's place in the log is the claim. */
-export const Claimed = Message.extend({
+const Claimed = Message.extend({
   type: z.literal("claimed"),
   nonce: z.string(),
   server: FleetServerSchema,
@@ -138,7 +138,7 @@ export const Asked = Message.extend({
 });
 
 /** A person at the origin server replies to a request of the agent. */
-export const Replied = Message.extend({
+const Replied = Message.extend({
   type: z.literal("replied"),
   requestId: z.string(),
   reply: z.enum(["once", "always", "reject"]).optional(),
@@ -147,10 +147,10 @@ export const Replied = Message.extend({
 });
 
 /** The origin server asks the worker that has the run to stop. */
-export const StopRequested = Message.extend({ type: z.literal("stopRequested") });
+const StopRequested = Message.extend({ type: z.literal("stopRequested") });
 
 /** The origin server has stored how the run ended. */
-export const Received = Message.extend({ type: z.literal("received") });
+const Received = Message.extend({ type: z.literal("received") });
 
 /** An entry of a run's log. */
 export const Entry = z.discriminatedUnion("type", [Claimed, Asked, Replied, Ended, StopRequested, Received]);

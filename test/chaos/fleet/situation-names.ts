@@ -213,17 +213,8 @@ const TROUBLE_OF: Record<BrokerCall, string> = {
   ask: "- - - - -",
 };
 
-const MEETS: Record<Meeting, string> = {
-  lapsed: ".",
-  heldElsewhere: "n",
-  together: "n",
-  withOrigin: "-",
-  noPermit: ".",
-  permitLater: "n",
-  tooMany: "-",
-  lifted: "-",
-  resumedElsewhere: "-",
-};
+/** By `MEETINGS`. */
+const MEETS = ". n n - . n - - -";
 
 /** Transitions of the chart that few schedules come to, by their state. All others occur in a hundred schedules. */
 const IN_CHART: Record<string, { n?: string; "-"?: string; x?: string }> = {
@@ -281,7 +272,7 @@ const HOW_OFTEN: ReadonlyMap<string, string | undefined> = new Map([
   ...pairs(RUN_MEETS, keys(PHASES), runMeets),
   ...pairs(RUN_IS, STATES, runIs),
   ...pairs(TROUBLE_OF, TROUBLES, troubleOf),
-  ...keys(MEETS).map((what): [string, string] => [MEETINGS[what], MEETS[what]]),
+  ...Object.values(MEETINGS).map((name, at): [string, string | undefined] => [name, MEETS.split(" ")[at]]),
 ]);
 
 /** All names. */

@@ -13,7 +13,7 @@ import {
 } from "./streams.ts";
 
 /** The jobs of a pool. */
-export interface PoolOverview {
+interface PoolOverview {
   pool: string;
   /** The project as the origin server of the newest job knows it; absent where that job cannot be read. */
   project?: string;
@@ -24,7 +24,7 @@ export interface PoolOverview {
 }
 
 /** A run that a worker has. Labels are absent where no log has them. */
-export interface RunOverview extends RunName {
+interface RunOverview extends RunName {
   /** Absent where its job is gone already. */
   pool?: string;
   originLabel?: string;
@@ -36,7 +36,7 @@ export interface RunOverview extends RunName {
 }
 
 /** A worker. */
-export interface ServerOverview {
+interface ServerOverview {
   id: string;
   label?: string;
   runs: number;
