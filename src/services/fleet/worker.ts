@@ -86,6 +86,9 @@ export const createWorker = (
     return newest?.entry.nonce === nonce ? newest.at : undefined;
   };
 
+  const endRun = (job: Job, claim: Claim | undefined, report: RunReport) =>
+    writeReport(monitoring, job, { claim, nonce: newId() }, report);
+
   /** The limits of the fleet, as they were read last. */
   let limits: Readonly<Record<string, number | null>> = {};
 
@@ -164,12 +167,7 @@ export const createWorker = (
       return true;
     }
     const error: TaskError = { name: "NotBegun", kind: "fleet", message: `${server.label}: ${begun.reason}` };
-    await writeReport(
-      monitoring,
-      job,
-      { claim: claimed, nonce: newId() },
-      { outcome: "error", completedAt: clock.now(), error },
-    );
+    await endRun(job, claimed, { outcome: "error", completedAt: clock.now(), error });
     await delivery.done();
     await lease.release();
     return false;
@@ -186,7 +184,7 @@ export const createWorker = (
     const report: RunReport = found.isStopRequested
       ? { outcome: "cancelled", completedAt }
       : { outcome: "error", completedAt, error: INTERRUPTED };
-    await writeReport(monitoring, job, { claim: found.claims.at(-1)?.at, nonce: newId() }, report);
+    await endRun(job, found.claims.at(-1)?.at, report);
     return "ended";
   };
 
