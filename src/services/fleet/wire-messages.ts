@@ -2,6 +2,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { z } from "zod";
 import { ClaimSchema, FleetServerSchema, ModelRefSchema, TaskFactsSchema } from "../../launch-schema.ts";
 import { Incompleteness, Receipt } from "../../receipt.ts";
+import type { ModelRef } from "../../task.ts";
 import { TaskErrorSchema } from "../../task-schema.ts";
 import { OpenUserRequest } from "../../user-request.ts";
 
@@ -42,6 +43,12 @@ export const aboutQueue = ({ priority, key }: Pick<Job, "priority" | "key">): st
 
 /** Names the topic that wakes the origin server of a run that has ended. Its payload is the name of the run. */
 export const originTopic = (origin: string): string => `origin.${origin}`;
+
+/** The topic of permits that were released. */
+export const PERMIT_TOPIC = "permit";
+
+/** Names the limit of a model, whatever the variant: `provider/model`. Empty where a task has no model of its own. */
+export const limitKey = (model: ModelRef | undefined): string => (model ? `${model.providerID}/${model.modelID}` : "");
 
 /** The priority of a follow-up prompt: somebody waits for it already, and few are queued at one server. */
 export const RESUME_PRIORITY = 0;

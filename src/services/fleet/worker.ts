@@ -2,7 +2,7 @@ import type { Claim, ClaimedJob, TaskError } from "../../task.ts";
 import { repeat } from "../platform/clock.ts";
 import { errorMessage } from "../platform/log.ts";
 import type { Delivery, Queue } from "./broker.ts";
-import { type HeldLease, heldLease, limitKey, PERMIT_TOPIC, takePermit } from "./leases.ts";
+import { type HeldLease, heldLease, takePermit } from "./broker.ts";
 import type { LocalEngine, RunReport } from "./local-engine.ts";
 import type { Membership } from "./member.ts";
 import { type MonitoringWorker, monitorRun, SEND_AGAIN_AFTER, type Taken, writeReport } from "./monitored-run.ts";
@@ -11,6 +11,8 @@ import {
   aboutQueue,
   type EntryOf,
   type Job,
+  limitKey,
+  PERMIT_TOPIC,
   poolOfServer,
   poolTopic,
   RESUME_PRIORITY,

@@ -304,7 +304,7 @@ const BY_FILE: Record<
       mistake: "while (wanted.size > 0",
     },
   ],
-  "src/services/fleet/leases.ts": [
+  "src/services/fleet/broker.ts": [
     {
       name: "a lease that has lapsed is not taken up again",
       code: "const again = await acquire(now.lease?.seq ?? 0);",
