@@ -63,12 +63,6 @@ const subjectsOf = async (jsm: JetStreamManager, stream: string, beginning: stri
   return Object.keys(info?.state.subjects ?? {}).sort();
 };
 
-/** Reads who claimed a run last. The log may have gone meanwhile. */
-const readRun = async (jsm: JetStreamManager, name: RunName) => {
-  const newest = readLog(await readEntries(jsm, 0, name)).claims.at(-1)?.entry;
-  return newest && { server: newest.server, since: newest.at };
-};
-
 /** Reads the runs whose lease is held. `poolOf` has the pools of their jobs. */
 const readRuns = async (jsm: JetStreamManager, poolOf: ReadonlyMap<string, string>): Promise<RunOverview[]> => {
   const subjects = await subjectsOf(jsm, names.LEASES, "taskchart.lease");
@@ -78,7 +72,8 @@ const readRuns = async (jsm: JetStreamManager, poolOf: ReadonlyMap<string, strin
     // It was released a moment ago, or is of another version.
     if (!name || !lease) return [];
     const server = holderIn(lease);
-    const claimed = await readRun(jsm, name);
+    // The log may have gone meanwhile.
+    const newest = readLog(await readEntries(jsm, 0, name)).claims.at(-1)?.entry;
     const pool = poolOf.get(runLease(name));
     return [
       {
@@ -86,7 +81,7 @@ const readRuns = async (jsm: JetStreamManager, poolOf: ReadonlyMap<string, strin
         ...(pool === undefined ? {} : { pool }),
         server,
         // One that has just acquired the lease has yet to write its claim: the newest is another's.
-        ...(claimed?.server.id === server ? { serverLabel: claimed.server.label, since: claimed.since } : {}),
+        ...(newest?.server.id === server ? { serverLabel: newest.server.label, since: newest.at } : {}),
       },
     ];
   });
