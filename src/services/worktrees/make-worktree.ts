@@ -14,9 +14,10 @@ import { has, repositoriesIn, requireCommit } from "./git/commit.ts";
 import { firstOf, type WorkingTree, withoutLocations } from "./git/git.ts";
 import { takeSnapshot, takeTaskSnapshot } from "./git/snapshot.ts";
 import { addWorktree, findTree, keepBase, removeWorktree, treeAt } from "./git/working-tree.ts";
+import { whileLocked } from "./lock.ts";
 import { leftOutIn } from "./read-changes.ts";
 import { isUndecided, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
-import { dropWorktree, type WorktreesContext, whileLocked } from "./remove-worktree.ts";
+import { dropWorktree, type WorktreesContext } from "./remove-worktree.ts";
 
 /** Milliseconds that the setup command may take: a large project's packages take minutes. */
 const TIME_LIMIT_MS = 600_000;
