@@ -41,7 +41,7 @@ const REFUSAL_KEPT_FOR = 600_000;
 const MOST_CHARACTERS = 200;
 
 /** A worker, as it describes itself. Its texts are one line of at most 200 characters and `…`. */
-export interface PresentServer extends FleetServer {
+interface PresentServer extends FleetServer {
   /** True where it takes no more jobs; absent where that could not be read. */
   isDrained?: boolean;
   projects: Omit<ServedProject, "pool">[];

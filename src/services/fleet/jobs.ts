@@ -7,9 +7,8 @@ import { nameOf, own, quoteLine } from "../text/own-text.ts";
 import { headOf, isPublished, requireCommit } from "../worktrees/git/commit.ts";
 import { treeAt } from "../worktrees/git/working-tree.ts";
 import type { Broker, BrokerFailure } from "./broker.ts";
-import { limitKey } from "./leases.ts";
 import type { Membership, OriginEngine } from "./member.ts";
-import { type Job, poolOfServer, RESUME_PRIORITY, VERSION } from "./wire-messages.ts";
+import { type Job, limitKey, poolOfServer, RESUME_PRIORITY, VERSION } from "./wire-messages.ts";
 
 /*
  * Which runs other servers may work on, and what they are given: launches of the agents whose tasks are offered, and resumes of
@@ -60,7 +59,7 @@ export const offerFor = async (
 };
 
 /** Maps a task's priority, which is any number, to one of the fleet's three. */
-export const fleetPriority = (priority: number): number => (priority > 0 ? 0 : priority === 0 ? 1 : 2);
+const fleetPriority = (priority: number): number => (priority > 0 ? 0 : priority === 0 ? 1 : 2);
 
 /** Returns how deep a task is among tasks that launch tasks, counted from where the first of them was launched. */
 const depthOf = ({ store, ancestors }: OriginEngine, { parentSessionID }: TaskFacts): number => {

@@ -45,7 +45,7 @@ export interface Membership {
   newId(): string;
 }
 
-/** The engine that launches tasks for other servers, and is told what they report. */
+/** The engine that launches tasks for other servers, and receives what they report. */
 export interface OriginEngine {
   host: Pick<Host, "session">;
   store: Pick<Store, "get">;

@@ -3,8 +3,7 @@ import { isSameClaim } from "../../machines/task/setup.ts";
 import type { Claim, ClaimedJob } from "../../task.ts";
 import { repeat, sleep } from "../platform/clock.ts";
 import { errorMessage } from "../platform/log.ts";
-import type { Delivery } from "./broker.ts";
-import type { HeldLease } from "./leases.ts";
+import type { Delivery, HeldLease } from "./broker.ts";
 import type { LocalEngine, RunReport } from "./local-engine.ts";
 import type { Membership } from "./member.ts";
 import { findLog, isSuperseded, type RunLog } from "./run-log.ts";
@@ -36,7 +35,7 @@ export interface Taken {
  * author. `begunBy` is the claim by which the run was begun, if that is not `claim`.
  */
 export const writeReport = async (
-  { broker, server, clock, log, isStopped }: Omit<MonitoringWorker, "engine">,
+  { broker, server, clock, log, isStopped }: MonitoringWorker,
   name: RunName,
   { claim: given, begunBy = given, nonce }: { claim: Claim | undefined; begunBy?: Claim | undefined; nonce: string },
   report: RunReport,

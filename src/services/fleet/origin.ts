@@ -221,15 +221,12 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
     const asking = charts()
       .liveTasks()
       .find((snapshot) => isInFleet(snapshot) && snapshot.context.userRequests.some(({ id }) => id === requestId));
-    return asking && writeReply(asking, requestId, given);
+    return asking && writeReply(asking, { requestId, ...given });
   };
 
-  const writeReply = async (
-    { context: { facts, run } }: TaskSnapshot,
-    requestId: string,
-    given: Omit<UserReply, "requestId">,
-  ): Promise<HostResult<void>> => {
-    const entry = { v: VERSION, at: clock.now(), type: "replied", requestId, ...given } as const;
+  const writeReply = async ({ context }: TaskSnapshot, given: UserReply): Promise<HostResult<void>> => {
+    const { facts, run } = context;
+    const entry = { v: VERSION, at: clock.now(), type: "replied", ...given } as const;
     const written = await broker.append(nameOf(facts.sessionID, run.index), entry, undefined);
     if (written.is === "stored") return { ok: true, value: undefined };
     const message = written.is === "conflict" ? "The run has moved on" : written.message;

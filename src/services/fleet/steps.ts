@@ -17,6 +17,8 @@ import { RunName, readAs, Steps, VERSION } from "./wire-messages.ts";
 /** Adds up what was counted of a task and of its descendants. */
 export const addUpSteps = (own: Progress, descendants: readonly Progress[]): Steps => {
   const all = [own, ...descendants];
+  // Such times sort as their texts do.
+  const times = all.map(({ lastUpdate }) => lastUpdate).sort();
   const byName = new Map<string, number>();
   for (const { toolCallsByName } of all) {
     for (const [name, calls] of Object.entries(toolCallsByName)) byName.set(name, (byName.get(name) ?? 0) + calls);
@@ -26,12 +28,7 @@ export const addUpSteps = (own: Progress, descendants: readonly Progress[]): Ste
     toolCallsByName: Object.fromEntries(byName),
     lastTools: own.lastTools,
     ...addUp(all),
-    // Such times sort as their texts do.
-    lastUpdate:
-      all
-        .map(({ lastUpdate }) => lastUpdate)
-        .sort()
-        .at(-1) ?? own.lastUpdate,
+    lastUpdate: times.at(-1) ?? own.lastUpdate,
   };
 };
 

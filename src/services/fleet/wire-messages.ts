@@ -2,6 +2,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { z } from "zod";
 import { ClaimSchema, FleetServerSchema, ModelRefSchema, TaskFactsSchema } from "../../launch-schema.ts";
 import { Incompleteness, Receipt } from "../../receipt.ts";
+import type { ModelRef } from "../../task.ts";
 import { TaskErrorSchema } from "../../task-schema.ts";
 import { OpenUserRequest } from "../../user-request.ts";
 
@@ -43,6 +44,12 @@ export const aboutQueue = ({ priority, key }: Pick<Job, "priority" | "key">): st
 /** Names the topic that wakes the origin server of a run that has ended. Its payload is the name of the run. */
 export const originTopic = (origin: string): string => `origin.${origin}`;
 
+/** The topic of permits that were released. */
+export const PERMIT_TOPIC = "permit";
+
+/** Names the limit of a model, whatever the variant: `provider/model`. Empty where a task has no model of its own. */
+export const limitKey = (model: ModelRef | undefined): string => (model ? `${model.providerID}/${model.modelID}` : "");
+
 /** The priority of a follow-up prompt: somebody waits for it already, and few are queued at one server. */
 export const RESUME_PRIORITY = 0;
 
@@ -77,7 +84,7 @@ export const Job = Message.extend({
 export type Job = z.infer<typeof Job>;
 
 /** A server takes the run. The entry's place in the log is the claim. */
-export const Claimed = Message.extend({
+const Claimed = Message.extend({
   type: z.literal("claimed"),
   nonce: z.string(),
   server: FleetServerSchema,
@@ -138,7 +145,7 @@ export const Asked = Message.extend({
 });
 
 /** A person at the origin server replies to a request of the agent. */
-export const Replied = Message.extend({
+const Replied = Message.extend({
   type: z.literal("replied"),
   requestId: z.string(),
   reply: z.enum(["once", "always", "reject"]).optional(),
@@ -147,10 +154,10 @@ export const Replied = Message.extend({
 });
 
 /** The origin server asks the worker that has the run to stop. */
-export const StopRequested = Message.extend({ type: z.literal("stopRequested") });
+const StopRequested = Message.extend({ type: z.literal("stopRequested") });
 
 /** The origin server has stored how the run ended. */
-export const Received = Message.extend({ type: z.literal("received") });
+const Received = Message.extend({ type: z.literal("received") });
 
 /** An entry of a run's log. */
 export const Entry = z.discriminatedUnion("type", [Claimed, Asked, Replied, Ended, StopRequested, Received]);

@@ -2,7 +2,7 @@ import type { Claim, ClaimedJob, TaskError } from "../../task.ts";
 import { repeat } from "../platform/clock.ts";
 import { errorMessage } from "../platform/log.ts";
 import type { Delivery, Queue } from "./broker.ts";
-import { type HeldLease, heldLease, limitKey, PERMIT_TOPIC, takePermit } from "./leases.ts";
+import { type HeldLease, heldLease, takePermit } from "./broker.ts";
 import type { LocalEngine, RunReport } from "./local-engine.ts";
 import type { Membership } from "./member.ts";
 import { type MonitoringWorker, monitorRun, SEND_AGAIN_AFTER, type Taken, writeReport } from "./monitored-run.ts";
@@ -11,6 +11,8 @@ import {
   aboutQueue,
   type EntryOf,
   type Job,
+  limitKey,
+  PERMIT_TOPIC,
   poolOfServer,
   poolTopic,
   RESUME_PRIORITY,
@@ -85,6 +87,9 @@ export const createWorker = (
     const newest = (await findLog(broker, job))?.claims.at(-1);
     return newest?.entry.nonce === nonce ? newest.at : undefined;
   };
+
+  const endRun = (job: Job, claim: Claim | undefined, report: RunReport) =>
+    writeReport(monitoring, job, { claim, nonce: newId() }, report);
 
   /** The limits of the fleet, as they were read last. */
   let limits: Readonly<Record<string, number | null>> = {};
@@ -164,12 +169,7 @@ export const createWorker = (
       return true;
     }
     const error: TaskError = { name: "NotBegun", kind: "fleet", message: `${server.label}: ${begun.reason}` };
-    await writeReport(
-      monitoring,
-      job,
-      { claim: claimed, nonce: newId() },
-      { outcome: "error", completedAt: clock.now(), error },
-    );
+    await endRun(job, claimed, { outcome: "error", completedAt: clock.now(), error });
     await delivery.done();
     await lease.release();
     return false;
@@ -186,7 +186,7 @@ export const createWorker = (
     const report: RunReport = found.isStopRequested
       ? { outcome: "cancelled", completedAt }
       : { outcome: "error", completedAt, error: INTERRUPTED };
-    await writeReport(monitoring, job, { claim: found.claims.at(-1)?.at, nonce: newId() }, report);
+    await endRun(job, found.claims.at(-1)?.at, report);
     return "ended";
   };
 

@@ -9,10 +9,10 @@ import { isCutOff, isThere, pathsOf, type WorktreePaths } from "./folders.ts";
 import type { Conflict } from "./git/apply-changes.ts";
 import { GitError } from "./git/git.ts";
 import type { CutOff } from "./git/placing.ts";
-import { lock } from "./lock.ts";
+import { lock, recoverCutOff } from "./lock.ts";
 import type { ReadChanges } from "./read-changes.ts";
 import { isUndecided, readChanges as readCountedChanges, readRecord, type WorktreeRecord } from "./record.ts";
-import { dropWorktree, recoverCutOff } from "./remove-worktree.ts";
+import { dropWorktree } from "./remove-worktree.ts";
 
 /** A task, as far as what it left in its worktree is concerned. */
 type TaskWithWorktree = Pick<Task, "sessionID" | "description" | "directory" | "parentTaskId" | "worktree" | "status">;

@@ -1,8 +1,11 @@
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
 import { isRunning, thisProcessIdentity } from "../platform/process-identity.ts";
-import type { WorktreePaths } from "./folders.ts";
+import { isCutOff, pathsOf, type WorktreePaths } from "./folders.ts";
+import type { CutOff } from "./git/placing.ts";
 import { readJson } from "./record.ts";
 
 /**
@@ -79,4 +82,33 @@ export const lock = (paths: Pick<WorktreePaths, "folder">, now: number): (() => 
     throw error;
   }
   return release;
+};
+
+/**
+ * Finishes or undoes what a process that has ended was applying of a worktree, whose lock the caller has. Returns what became of
+ * that; undefined where there was nothing.
+ * @throws Error where neither can be done
+ */
+export const recoverCutOff = async (paths: WorktreePaths): Promise<CutOff | undefined> =>
+  isCutOff(paths) ? (await import("./git/placing.ts")).recover(paths) : undefined;
+
+/**
+ * Calls `work` while no other process uses the worktree, after `recoverCutOff`.
+ * @throws Error where that fails, or another process uses it, and what `work` throws
+ */
+export const whileLocked = async <T>(
+  { root, clock, log }: { root: string; clock: Clock; log: Log },
+  id: string,
+  work: () => Promise<T>,
+): Promise<T> => {
+  const paths = pathsOf(root, id);
+  const release = lock(paths, clock.now());
+  if (!release) throw new Error("its changes are being applied or discarded");
+  try {
+    const cutOff = await recoverCutOff(paths);
+    if (cutOff) log.info("applying changes was cut off", { id, ...cutOff, files: cutOff.files.length });
+    return await work();
+  } finally {
+    release();
+  }
 };

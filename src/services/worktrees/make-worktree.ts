@@ -11,12 +11,13 @@ import type { TaskInWorktree } from "./change-counts.ts";
 import { pathsOf, type WorktreePaths } from "./folders.ts";
 import { applyPatch } from "./git/apply-changes.ts";
 import { has, repositoriesIn, requireCommit } from "./git/commit.ts";
-import { type WorkingTree, withoutLocations } from "./git/git.ts";
+import { firstOf, type WorkingTree, withoutLocations } from "./git/git.ts";
 import { takeSnapshot, takeTaskSnapshot } from "./git/snapshot.ts";
 import { addWorktree, findTree, keepBase, removeWorktree, treeAt } from "./git/working-tree.ts";
-import { leftOutIn, treesOf } from "./read-changes.ts";
+import { whileLocked } from "./lock.ts";
+import { leftOutIn } from "./read-changes.ts";
 import { isUndecided, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
-import { dropWorktree, type WorktreesContext, whileLocked } from "./remove-worktree.ts";
+import { dropWorktree, type WorktreesContext } from "./remove-worktree.ts";
 
 /** Milliseconds that the setup command may take: a large project's packages take minutes. */
 const TIME_LIMIT_MS = 600_000;
@@ -81,14 +82,10 @@ interface WorktreePlan {
   signal: AbortSignal;
 }
 
-/** Paths that a refusal names; a tree may have hundreds of repositories in it. */
-const NAMED = 3;
-
 /** @throws Error when the tree has repositories in it: the agent would find their folders empty */
 const refuseRepositories = (repositories: readonly string[]): void => {
   if (repositories.length === 0) return;
-  const more = repositories.length > NAMED ? `, and ${repositories.length - NAMED} more` : "";
-  const names = repositories.slice(0, NAMED).join(", ") + more;
+  const names = firstOf(repositories);
   throw new Error(`there are submodules or other repositories in it (${names}), of whose files a worktree has none`);
 };
 
@@ -100,7 +97,7 @@ const refuseRepositories = (repositories: readonly string[]): void => {
  */
 export const makeWorktree = async (
   plan: WorktreePlan,
-  fill: (made: WorktreeRecord) => Promise<WorktreeRecord> = async (made) => made,
+  fill: (made: WorktreeRecord, own: WorkingTree, from: WorkingTree) => Promise<WorktreeRecord> = async (made) => made,
 ): Promise<WorktreeRecord> => {
   const { paths, directory, project, taskId, setup, now, signal } = plan;
   const from = await treeAt(directory);
@@ -120,7 +117,7 @@ export const makeWorktree = async (
     const isShared = await sharePackages(source, paths.tree);
     if (setup !== undefined) await runSetup(setup, paths.tree, source, signal);
     const base = isShared || setup !== undefined ? await prepared(tree, from) : { base: commit };
-    const made = await fill({ ...record, ...base });
+    const made = await fill({ ...record, ...base }, tree, from);
     writeRecord(paths, made);
     return made;
   } catch (error) {
@@ -142,13 +139,6 @@ const prepared = async (tree: WorkingTree, source: WorkingTree): Promise<Pick<Wo
   await keepBase(tree, base);
   const leftOut = (await leftOutIn(tree, snapshot, base, [])).map(({ path }) => path);
   return leftOut.length === 0 ? { base } : { base, leftOut };
-};
-
-/** Puts into a worktree what a patch says, which is one to the commit that it was made of. @throws GitError where it does not fit */
-const fillFrom = async (patch: string, paths: WorktreePaths, made: WorktreeRecord): Promise<WorktreeRecord> => {
-  const { own, source } = await treesOf(paths, made);
-  await applyPatch(own, patch, { journal: paths, filtersIn: source });
-  return made;
 };
 
 /** True where there is still that commit in the repository that a directory belongs to. */
@@ -177,11 +167,12 @@ export const makeAgain = async (
   const hasChanges = isSent || (isUndecided(record) && existsSync(paths.patch));
   const isFromBase = hasChanges && !isSent && (await hasCommit(source, base));
   const commit = isFromBase ? base : record.commit;
+  const plan = { paths, directory: join(source, subfolder), project, commit, before, taskId, setup, now, signal };
   try {
-    return await makeWorktree(
-      { paths, directory: join(source, subfolder), project, commit, before, taskId, setup, now, signal },
-      hasChanges ? (made) => fillFrom(paths.patch, paths, made) : undefined,
-    );
+    return await makeWorktree(plan, async (made, own, from) => {
+      if (hasChanges) await applyPatch(own, paths.patch, { journal: paths, filtersIn: from });
+      return made;
+    });
   } catch (error) {
     writeRecord(paths, record);
     throw error;
@@ -223,9 +214,9 @@ export const makeOfReceived = async (
       ...{ paths, directory, project: directory, commit, taskId: task.sessionID, setup: undefined, now: clock.now() },
       signal: new AbortController().signal,
     };
-    return makeWorktree(plan, async (made) => {
-      await fillFrom(paths.received, paths, made);
-      const record = await countFromApplied(paths, made, before && readRecord(pathsOf(root, before.id)));
+    return makeWorktree(plan, async (made, own, from) => {
+      await applyPatch(own, paths.received, { journal: paths, filtersIn: from });
+      const record = await countFromApplied(own, made, before && readRecord(pathsOf(root, before.id)));
       await rename(paths.received, paths.patch);
       return record;
     });
@@ -237,13 +228,12 @@ export const makeOfReceived = async (
  * merged with itself.
  */
 const countFromApplied = async (
-  paths: WorktreePaths,
+  own: WorkingTree,
   made: WorktreeRecord,
   before: WorktreeRecord | undefined,
 ): Promise<WorktreeRecord> => {
   const base = before?.gone?.end ?? before?.base;
   // Git removes commits that nothing leads to, after weeks.
-  const { own } = await treesOf(paths, made);
   if (base === undefined || !(await has(own, base))) return made;
   await keepBase(own, base);
   return { ...made, base };

@@ -20,22 +20,14 @@ export interface ReadChanges {
   tree: string;
 }
 
-/** Finds the trees of a worktree: its own, and the person's that it was made from. @throws GitError */
-export const treesOf = async (
-  { tree }: WorktreePaths,
-  { source }: Pick<WorktreeRecord, "source">,
-): Promise<{ own: WorkingTree; source: WorkingTree }> => {
-  const of = await treeAt(source);
-  return { own: await worktreeAt(of, tree), source: of };
-};
-
 /** Reads what is changed in a worktree since the commit that it began with, and writes its patch anew. @throws GitError */
 export const readChangesIn = async (
   paths: WorktreePaths,
   record: Pick<WorktreeRecord, "source" | "leftOut">,
   base: string,
 ): Promise<ReadChanges> => {
-  const { own, source } = await treesOf(paths, record);
+  const source = await treeAt(record.source);
+  const own = await worktreeAt(source, paths.tree);
   const snapshot = await takeTaskSnapshot(own, source);
   const { commit, tree } = snapshot;
   const files = await withObjects(own, async (objects) => {

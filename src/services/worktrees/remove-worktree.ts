@@ -6,9 +6,8 @@ import { hasEnded, type Task } from "../../task.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
-import { isCutOff, isHalfApplied, isThere, pathsOf, type WorktreePaths } from "./folders.ts";
-import type { CutOff } from "./git/placing.ts";
-import { isLocked, lock } from "./lock.ts";
+import { isHalfApplied, isThere, pathsOf, type WorktreePaths } from "./folders.ts";
+import { isLocked, whileLocked } from "./lock.ts";
 import { readChanges, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
 
 /** What the worktrees of an engine are worked on with. */
@@ -19,35 +18,6 @@ export interface WorktreesContext {
   clock: Clock;
   log: Log;
 }
-
-/**
- * Finishes or undoes what a process that has ended was applying of a worktree, whose lock the caller has. Returns what became of
- * that; undefined where there was nothing.
- * @throws Error where neither can be done
- */
-export const recoverCutOff = async (paths: WorktreePaths): Promise<CutOff | undefined> =>
-  isCutOff(paths) ? (await import("./git/placing.ts")).recover(paths) : undefined;
-
-/**
- * Calls `work` while no other process uses the worktree, after `recoverCutOff`.
- * @throws Error where that fails, or another process uses it, and what `work` throws
- */
-export const whileLocked = async <T>(
-  { root, clock, log }: Pick<WorktreesContext, "root" | "clock" | "log">,
-  id: string,
-  work: () => Promise<T>,
-): Promise<T> => {
-  const paths = pathsOf(root, id);
-  const release = lock(paths, clock.now());
-  if (!release) throw new Error("its changes are being applied or discarded");
-  try {
-    const cutOff = await recoverCutOff(paths);
-    if (cutOff) log.info("applying changes was cut off", { id, ...cutOff, files: cutOff.files.length });
-    return await work();
-  } finally {
-    release();
-  }
-};
 
 /** Removes a worktree that is there, and notes why. What is known of it stays. */
 export const dropWorktree = async (

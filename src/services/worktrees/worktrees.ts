@@ -10,10 +10,10 @@ import type { Store } from "../store/store.ts";
 import { own, quoteLine } from "../text/own-text.ts";
 import { createChangeCounts, type TaskInWorktree } from "./change-counts.ts";
 import { idsIn, isThere, ownWorktreeOf, pathsOf, worktreeIdOf } from "./folders.ts";
-import { isLocked } from "./lock.ts";
+import { isLocked, whileLocked } from "./lock.ts";
 import type { ReceivedChanges } from "./make-worktree.ts";
 import { isAllInPatch, isUndecided, readChanges, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
-import { dropTree, removeAll, type WorktreesContext, whatIsDue, whileLocked } from "./remove-worktree.ts";
+import { dropTree, removeAll, type WorktreesContext, whatIsDue } from "./remove-worktree.ts";
 
 /** Where worktrees are, and how they are made and kept. */
 export interface WorktreeOptions {

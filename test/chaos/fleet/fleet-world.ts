@@ -1,7 +1,6 @@
 import type { PermissionRule } from "../../../src/machines/host-events.ts";
 import { isAtRest } from "../../../src/machines/task/machine.ts";
-import { limitKey } from "../../../src/services/fleet/leases.ts";
-import type { Entry, Job, RunName } from "../../../src/services/fleet/wire-messages.ts";
+import { type Entry, type Job, limitKey, type RunName } from "../../../src/services/fleet/wire-messages.ts";
 import { sleep } from "../../../src/services/platform/clock.ts";
 import type { Inspect } from "../../../src/services/runtime/actor-system.ts";
 import type { TaskRecord } from "../../../src/services/store/store.ts";
@@ -76,47 +75,51 @@ export interface FleetObserver {
   onMeeting(what: Meeting): void;
 }
 
+/** What is known of a fleet beside its servers, before anything has happened. */
+const newState = () => ({
+  limits: {} as Record<string, number | null>,
+  /** When each limit was set last. */
+  limitedAt: new Map<string, number>(),
+  /** When the broker forgot something, the last time. */
+  forgotAt: Number.NEGATIVE_INFINITY,
+  /** The servers that are to take no more jobs, and since when. */
+  drained: new Map<Server, number>(),
+  /** Milliseconds that servers take to begin a run: now, and at most so far. */
+  beginTakes: 0,
+  beginTook: 0,
+  /** What agents said at the end of each run, by its name. */
+  answers: new Map<string, string[]>(),
+  /** The runs that were to be cancelled, and were asked to be, by their origins. */
+  cancelled: new Set<string>(),
+  /** The tasks that somebody tried to cancel, by their origins and ids. */
+  cancelTried: new Set<string>(),
+  /** What has failed that is no agent: calls by their names, and the kinds of other steps. */
+  troubles: new Set<string>(),
+  /** True once hints may have been missed. */
+  hasBeenDeaf: false,
+  /** What was changed, by the ids of the worktrees that origins have made of it. */
+  received: new Map<string, string>(),
+  /** Called with each entry that comes into a log. */
+  whenWritten: [] as ((log: RunName, entry: Entry) => void)[],
+  faults: [] as string[],
+});
+
 /** A fleet that is simulated: all that happens in it, happens in this process, on a clock that is moved by hand. */
-export interface FleetWorld {
+export interface FleetWorld extends ReturnType<typeof newState> {
   clock: VirtualClock;
   broker: MemoryBroker & { isAway(): boolean };
   /** Sets the broker back to the newest copy that was made since it was set up. */
   setBack(): void;
   servers: readonly Server[];
   origins: readonly Server[];
-  limits: Record<string, number | null>;
-  /** When each limit was set last. */
-  limitedAt: Map<string, number>;
-  /** When the broker forgot something, the last time. */
-  forgotAt: number;
-  /** The servers that are to take no more jobs, and since when. */
-  drained: Map<Server, number>;
-  /** Milliseconds that servers take to begin a run: now, and at most so far. */
-  beginTakes: number;
-  beginTook: number;
-  /** What agents said at the end of each run, by its name. */
-  answers: Map<string, string[]>;
-  /** The runs that were to be cancelled, and were asked to be, by their origins. */
-  cancelled: Set<string>;
-  /** The tasks that somebody tried to cancel, by their origins and ids. */
-  cancelTried: Set<string>;
-  /** What has failed that is no agent: calls by their names, and the kinds of other steps. */
-  troubles: Set<string>;
   readonly hasTrouble: boolean;
-  /** True once hints may have been missed. */
-  hasBeenDeaf: boolean;
   /** The newest taking of a run by a server. */
   takingOf(work: Pick<Work, "server" | "run">): Taking | undefined;
   /** The server that took the job of a run last, and has not given it back. */
   takerOf(run: string): string | undefined;
-  /** What was changed, by the ids of the worktrees that origins have made of it. */
-  received: ReadonlyMap<string, string>;
-  /** Told of each entry that comes into a log. */
-  whenWritten: ((log: RunName, entry: Entry) => void)[];
   situations: FleetObserver | undefined;
   /** Numbers things. */
   next(): number;
-  faults: string[];
   fault(words: string): void;
 }
 
@@ -131,11 +134,10 @@ export const createFleetWorld = (
   const clock = createVirtualClock();
   const broker = createMemoryBroker(clock, LEASE);
   const takings = new Map<string, Taking>();
-  const troubles = new Set<string>();
   const takers = new Map<string, string>();
-  const received = new Map<string, string>();
+  const state = newState();
+  const { troubles, received, faults } = state;
   let setBack: () => void = () => undefined;
-  const faults: string[] = [];
   let isAway = false;
   let count = 0;
 
@@ -217,6 +219,7 @@ export const createFleetWorld = (
   const launching = Array.from({ length: origins }, (_, index) => add(`origin_${index + 1}`, originsWork ? 1 : 0));
   const working = workers.map((slots, index) => add(`worker_${index + 1}`, slots));
   const world: FleetWorld = {
+    ...state,
     clock,
     broker: {
       ...broker,
@@ -253,23 +256,10 @@ export const createFleetWorld = (
     },
     servers: [...launching, ...working],
     origins: launching,
-    limits: {},
     setBack: () => setBack(),
-    forgotAt: Number.NEGATIVE_INFINITY,
-    drained: new Map(),
-    beginTakes: 0,
-    beginTook: 0,
-    limitedAt: new Map(),
-    hasBeenDeaf: false,
-    answers: new Map(),
-    cancelled: new Set(),
-    cancelTried: new Set(),
-    troubles,
     get hasTrouble() {
       return troubles.size > 0;
     },
-    received,
-    whenWritten: [],
     situations,
     takerOf: (run) => takers.get(run),
     takingOf: ({ server, run }) => takings.get(`${server.id} ${run}`),
@@ -277,7 +267,6 @@ export const createFleetWorld = (
       count += 1;
       return count;
     },
-    faults,
     fault,
   };
   return world;

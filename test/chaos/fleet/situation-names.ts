@@ -22,8 +22,8 @@ export const PHASES = {
 } as const;
 export type Phase = keyof typeof PHASES;
 
-/** How an origin is with a run. */
-const VIEWS = {
+/** The states of a run at its origin that goes on. */
+const STATES = {
   enqueuing: "its origin queues it",
   pausing: "its origin pauses before it queues it again",
   enqueued: "it waits for a server",
@@ -32,6 +32,12 @@ const VIEWS = {
   requesting: "its origin has it stopped",
   closing: "its origin closes it",
   here: "its origin works on it",
+} as const;
+export type State = keyof typeof STATES;
+
+/** How an origin is with a run. */
+const VIEWS = {
+  ...STATES,
   over: "its origin has its end",
   earlier: "its origin is in a later run",
   dead: "its origin is dead",
@@ -39,10 +45,6 @@ const VIEWS = {
   cutOff: "its origin is cut off",
 } as const;
 export type View = keyof typeof VIEWS;
-
-/** The states of a run at its origin that goes on. */
-const STATES = ["enqueuing", "pausing", "enqueued", "withdrawing", "claimed", "requesting", "closing", "here"] as const;
-export type State = (typeof STATES)[number];
 
 /** What is written into the log of a run. */
 const ENTRIES = {
@@ -204,17 +206,8 @@ const TROUBLE_OF: Record<BrokerCall, string> = {
   ask: "- - - - -",
 };
 
-const MEETS: Record<Meeting, string> = {
-  lapsed: ".",
-  heldElsewhere: "n",
-  together: "n",
-  withOrigin: "-",
-  noPermit: ".",
-  permitLater: "n",
-  tooMany: "-",
-  lifted: "-",
-  resumedElsewhere: "-",
-};
+/** By `MEETINGS`. */
+const MEETS = ". n n - . n - - -";
 
 /** Transitions of the chart that few schedules come to, by their state. All others occur in a hundred schedules. */
 const IN_CHART: Record<string, { n?: string; "-"?: string; x?: string }> = {
@@ -258,11 +251,11 @@ const HOW_OFTEN: ReadonlyMap<string, string | undefined> = new Map([
   ...pairs(ENTRY_MEETS, keys(VIEWS), entryMeets),
   ...pairs(SERVER_MEETS, keys(PHASES), serverMeets),
   ...pairs(ORIGIN_MEETS, keys(PHASES), originMeets),
-  ...pairs(ORIGIN_IS, STATES, originIs),
+  ...pairs(ORIGIN_IS, keys(STATES), originIs),
   ...pairs(RUN_MEETS, keys(PHASES), runMeets),
-  ...pairs(RUN_IS, STATES, runIs),
+  ...pairs(RUN_IS, keys(STATES), runIs),
   ...pairs(TROUBLE_OF, TROUBLES, troubleOf),
-  ...keys(MEETS).map((what): [string, string] => [MEETINGS[what], MEETS[what]]),
+  ...Object.values(MEETINGS).map((name, at): [string, string | undefined] => [name, MEETS.split(" ")[at]]),
 ]);
 
 /** All names. */

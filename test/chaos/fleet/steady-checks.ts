@@ -1,6 +1,6 @@
 import { isAtRest } from "../../../src/machines/task/machine.ts";
 import { isInFleet } from "../../../src/machines/task/slot.ts";
-import { limitKey } from "../../../src/services/fleet/leases.ts";
+import { limitKey } from "../../../src/services/fleet/wire-messages.ts";
 import { DENIED, type FleetWorld, jobOf, nameOf, recordOf, type Server, type Work } from "./fleet-world.ts";
 import type { ReadLog } from "./log-reading.ts";
 import type { InHand } from "./phases.ts";

@@ -1,21 +1,15 @@
-import type { Entry } from "../../../src/services/fleet/wire-messages.ts";
-
 /** What a server asks of the broker, each with its own fate: entries of a log apart by their type, and what is done with a job. */
-export type BrokerCall =
-  | `append ${Entry["type"]}`
-  | ("read" | "enqueue" | "isQueued" | "take" | "renew" | "done" | "requeue")
-  | ("acquire" | "holder" | "release" | "limits" | "ask");
-
-export const BROKER_CALLS: readonly BrokerCall[] = [
-  ...["append claimed", "append asked", "append replied", "append ended", "append stopRequested", "append received"],
-  ...["read", "enqueue", "isQueued", "take", "renew", "done", "requeue"],
-  ...["acquire", "holder", "release", "limits", "ask"],
-] as BrokerCall[];
+export const BROKER_CALLS = [
+  ...(["append claimed", "append asked", "append replied", "append ended"] as const),
+  ...(["append stopRequested", "append received"] as const),
+  ...(["read", "enqueue", "isQueued", "take", "renew", "done", "requeue"] as const),
+  ...(["acquire", "holder", "release", "limits", "ask"] as const),
+];
+export type BrokerCall = (typeof BROKER_CALLS)[number];
 
 /** What becomes of a call: it does not arrive, or its answer does not; it arrives late, or its answer does; it is refused. */
-export type Trouble = "lostThere" | "lostBack" | "lateThere" | "lateBack" | "refused";
-
-export const TROUBLES: readonly Trouble[] = ["lostThere", "lostBack", "lateThere", "lateBack", "refused"];
+export const TROUBLES = ["lostThere", "lostBack", "lateThere", "lateBack", "refused"] as const;
+export type Trouble = (typeof TROUBLES)[number];
 
 /**
  * The server to which something happens: any; one whose own run is in the fleet; one that has a run of another one in hand; each

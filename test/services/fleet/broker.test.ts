@@ -1,16 +1,13 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
 import { dial } from "../../../src/services/fleet/nats/nats-connection.ts";
 import { JOBS } from "../../../src/services/fleet/nats/streams.ts";
-import { systemClock } from "../../../src/services/platform/clock.ts";
+import { connectBroker, openBroker } from "../../fakes/connect-broker.ts";
 import { createMemoryBroker } from "../../fakes/memory-broker.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 import { PATIENCE_MS } from "../../patience.ts";
 import { jobOf, QUEUE, testBroker } from "./broker-contract.ts";
-
-const noLog = { info: () => undefined, error: () => undefined };
 
 describe("a broker in memory", () => {
   testBroker(async () => {
@@ -39,20 +36,16 @@ describe("a broker in memory", () => {
 describeWithNats("NATS with JetStream", () => {
   test("gives out jobs although somebody has deleted others behind its back", async () => {
     const server = await startNats();
-    const broker = createNatsBroker({ url: server.url, credentials: undefined }, "test", systemClock, noLog);
+    onTestFinished(server.stop);
+    const broker = await connectBroker(server);
     const admin = await dial({ url: server.url, credentials: undefined }, "admin");
-    onTestFinished(async () => {
-      await broker.close();
-      await admin.close();
-      await server.stop();
-    });
+    onTestFinished(() => admin.close());
     const offer = (task: string) => broker.enqueue(jobOf({ task }));
     const take = async () => {
       const taken = await broker.take(QUEUE);
       return taken.is === "taken" ? taken.delivery?.job.task : taken.is;
     };
-    await vi.waitFor(async () => expect((await offer("ses_1")).is).toBe("stored"), { timeout: PATIENCE_MS });
-    for (const task of ["ses_2", "ses_3", "ses_4"]) await offer(task);
+    for (const task of ["ses_1", "ses_2", "ses_3", "ses_4"]) await offer(task);
     expect(await take()).toBe("ses_1");
     await (await jetstreamManager(admin)).streams.deleteMessage(JOBS, 3);
     expect([await take(), await take(), await take()]).toEqual(["ses_2", "ses_4", undefined]);
@@ -63,12 +56,8 @@ describeWithNats("NATS with JetStream", () => {
   testBroker(async () => {
     // A machine that is busy stands still for a second at times, and what is renewed is renewed each third of the lease.
     const server = await startNats({ lease: 4_000 });
-    let connected = 0;
     return {
-      connect: () => {
-        connected += 1;
-        return createNatsBroker({ url: server.url, credentials: undefined }, `test ${connected}`, systemClock, noLog);
-      },
+      connect: () => openBroker(server.url),
       pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
       until: (check) => vi.waitFor(check, { timeout: PATIENCE_MS, interval: 20 }),
       restart: async () => {

@@ -1,13 +1,10 @@
 /** @module-tag nightly */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
 import { VERSION } from "../../../src/services/fleet/wire-messages.ts";
-import { systemClock } from "../../../src/services/platform/clock.ts";
+import { openBroker } from "../../fakes/connect-broker.ts";
 import { type CutLine, layLine } from "../../fakes/cut-line.ts";
 import { describeWithNats, type NatsServer, startNats } from "../../fakes/nats-server.ts";
 import { PATIENCE_MS } from "../../patience.ts";
-
-const noLog = { info: () => undefined, error: () => undefined };
 
 describeWithNats("a server that is cut off from its broker, as by a router that forgets a connection", () => {
   let broker: NatsServer;
@@ -22,7 +19,7 @@ describeWithNats("a server that is cut off from its broker, as by a router that 
   });
 
   test("connects anew as soon as there is a way, well within a usual lease", { timeout: 60_000 }, async () => {
-    const broker = createNatsBroker({ url: line.url, credentials: undefined }, "cut off", systemClock, noLog);
+    const broker = openBroker(line.url);
     let reached = 0;
     broker.onReached(() => {
       reached += 1;

@@ -1,13 +1,11 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
 import { readCredentials } from "../../../src/services/fleet/nats/nats-connection.ts";
 import { setUpFleet } from "../../../src/services/fleet/nats/streams.ts";
 import { EVERYBODY } from "../../../src/services/fleet/questions.ts";
-import { systemClock } from "../../../src/services/platform/clock.ts";
 import { commandHere } from "../../cli/command-line.ts";
-import { connectBroker } from "../../fakes/connect-broker.ts";
+import { connectBroker, openBroker, reached } from "../../fakes/connect-broker.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
 import { type NatsUser, newNatsUsers } from "../../fakes/nats-users.ts";
 import { PATIENCE_MS } from "../../patience.ts";
@@ -61,16 +59,8 @@ describeWithNats("NATS with rights for each server", () => {
       error: (text: string, data?: object) => noticed.push(text + JSON.stringify(data)),
     };
     const connect = (user: NatsUser) =>
-      createNatsBroker({ url: server.url, credentials: readCredentials(user.file) }, "a server", systemClock, log);
-    const reach = async (user: NatsUser) => {
-      const broker = connect(user);
-      onTestFinished(() => broker.close());
-      await vi.waitFor(async () => expect((await broker.read(RUN)).is).toBe("read"), {
-        timeout: PATIENCE_MS,
-        interval: 20,
-      });
-      return broker;
-    };
+      openBroker(server.url, "a server", { credentials: readCredentials(user.file), log });
+    const reach = (user: NatsUser) => reached(connect(user));
     return { users, fleet, connect, reach, noticed };
   };
 

@@ -1,9 +1,8 @@
 /** @module-tag nightly */
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Broker } from "../../../src/services/fleet/broker.ts";
-import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
 import { findLog } from "../../../src/services/fleet/run-log.ts";
-import { systemClock } from "../../../src/services/platform/clock.ts";
+import { openBroker } from "../../fakes/connect-broker.ts";
 import { describeWithNats, type NatsServer, startNats } from "../../fakes/nats-server.ts";
 import { isNightly } from "../../nightly.ts";
 import { PATIENCE_MS } from "../../patience.ts";
@@ -39,10 +38,9 @@ const interrupted = (broker: Broker, before: () => Promise<void>): Broker =>
 const begin = async (beforeCall: (server: NatsServer) => Promise<void> = async () => undefined) => {
   const server = await startNats({ lease: SHORT_LEASE });
   onTestFinished(server.stop);
-  const noLog = { info: () => undefined, error: () => undefined };
   const brokers: Broker[] = [];
   const newBroker = (name: string) => {
-    const broker = createNatsBroker({ url: server.url, credentials: undefined }, name, systemClock, noLog);
+    const broker = openBroker(server.url, name);
     brokers.push(broker);
     onTestFinished(() => broker.close());
     return broker;

@@ -2,20 +2,16 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { createNatsBroker } from "../../../src/services/fleet/nats/nats-broker.ts";
+import { expect, onTestFinished, test } from "vitest";
 import { readCredentials } from "../../../src/services/fleet/nats/nats-connection.ts";
-import { systemClock } from "../../../src/services/platform/clock.ts";
 import { opencodeTaskchart } from "../../cli/command-line.ts";
+import { openBroker, reached } from "../../fakes/connect-broker.ts";
 import { describeWith } from "../../fakes/describe-with.ts";
 import { findProgram } from "../../fakes/installed-program.ts";
 import { newNatsAccount } from "../../fakes/nats-account.ts";
 import { describeWithNats, startNats } from "../../fakes/nats-server.ts";
 import { newNatsUsers } from "../../fakes/nats-users.ts";
-import { PATIENCE_MS } from "../../patience.ts";
 import { claimed, RUN } from "./broker-contract.ts";
-
-const noLog = { info: () => undefined, error: () => undefined };
 
 const newFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "taskchart-secured-"));
@@ -35,13 +31,8 @@ describeWithNats("A fleet whose NATS server wants a JWT of its operator", () => 
     const init = (...more: string[]) => opencodeTaskchart(["fleet", "init", "--url", server.url, ...more]);
     expect((await init()).error).toContain("does not let you in");
     expect(await init("--credentials", file)).toMatchObject({ code: 0, error: "" });
-    const address = { url: server.url, credentials: readCredentials(file) };
-    const broker = createNatsBroker(address, "a server", systemClock, noLog);
-    onTestFinished(() => broker.close());
-    await vi.waitFor(async () => expect((await broker.append(RUN, claimed("may"), undefined)).is).toBe("stored"), {
-      timeout: PATIENCE_MS,
-      interval: 20,
-    });
+    const broker = await reached(openBroker(server.url, "a server", { credentials: readCredentials(file) }));
+    expect((await broker.append(RUN, claimed("may"), undefined)).is).toBe("stored");
   });
 });
 

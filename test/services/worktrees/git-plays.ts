@@ -6,7 +6,7 @@ import { pathsOf } from "../../../src/services/worktrees/folders.ts";
 import { applyLeftChanges, discardLeftChanges } from "../../../src/services/worktrees/left-changes.ts";
 import { readRecord } from "../../../src/services/worktrees/record.ts";
 import { newRepository, type Repository } from "../../fakes/repository.ts";
-import { treeOfFiles } from "./git/tree-of-files.ts";
+import { treeOfFiles } from "./git/branch-off.ts";
 import { AT_REST, signal, worktreeOfTask, worktreesAtRest } from "./worktrees-at-rest.ts";
 
 /*

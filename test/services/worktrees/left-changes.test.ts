@@ -6,31 +6,20 @@ import { cutOffSentence } from "../../../src/services/text/worktree-text.ts";
 import {
   applyLeftChanges,
   discardLeftChanges,
-  findLeftWorktree,
   NotDone,
   readLeftChanges,
 } from "../../../src/services/worktrees/left-changes.ts";
 import { isLocked } from "../../../src/services/worktrees/lock.ts";
 import { readChangesIn } from "../../../src/services/worktrees/read-changes.ts";
 import { readRecord } from "../../../src/services/worktrees/record.ts";
-import { newRepository, repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
-import { makeTaskWorktree } from "../../fakes/task-worktree.ts";
-import { AT_REST } from "./worktrees-at-rest.ts";
+import { newRepository, type Repository, temporaryFolder } from "../../fakes/repository.ts";
+import { AT_REST, worktreeOfTask } from "./worktrees-at-rest.ts";
 
 /** A task that has ended, and wrote a file in its worktree. */
 const begin = async (files: Record<string, string> = {}) => {
-  const project = newRepository({ "a.txt": "1\n" });
-  const root = join(temporaryFolder(), "worktrees");
-  const { paths, tree, worktree } = await makeTaskWorktree(project, root);
-  tree.write({ "a.txt": "2\n", ...files });
-  const task = {
-    sessionID: "ses_1",
-    description: "write",
-    directory: project.top,
-    worktree,
-    status: "completed",
-  } as const;
-  return { project, paths, left: findLeftWorktree(root, task, String) };
+  const begun = await worktreeOfTask(newRepository({ "a.txt": "1\n" }), join(temporaryFolder(), "worktrees"));
+  begun.tree.write({ "a.txt": "2\n", ...files });
+  return { ...begun, left: begun.left() };
 };
 
 test("while changes are applied, no resume may begin; afterwards the worktree is gone", async () => {
@@ -59,30 +48,35 @@ test("a task that was resumed just before is left alone, with all that it has", 
   expect(isLocked(paths, Date.now())).toBe(false);
 });
 
-test("one whose run begins meanwhile keeps its worktree", async () => {
-  const { project, paths, left } = await begin();
+test.each<[string, (tree: Repository) => boolean, string]>([
+  ["a run begins", () => true, "an agent works in it again"],
+  [
+    "nobody can say whether a run has begun",
+    () => {
+      throw new Error("OpenCode has not answered in time");
+    },
+    "an agent works in it again",
+  ],
+  [
+    "something is written there",
+    (tree) => {
+      tree.write({ "late.txt": "late\n" });
+      return false;
+    },
+    "something was changed in it meanwhile",
+  ],
+])("where %s meanwhile, what was applied counts, and the worktree stays", async (_, happen, stays) => {
+  const { project, paths, tree, left } = await begin();
   let asked = 0;
   const isAtWork = async () => {
     asked += 1;
-    return asked > 1;
+    return asked > 1 && happen(tree);
   };
-  await applyLeftChanges(left, project.top, { ...AT_REST, isAtWork });
+  const used = await applyLeftChanges(left, project.top, { ...AT_REST, isAtWork });
+  expect(used).toMatchObject({ files: [{ path: "a.txt" }], stays });
   expect(project.read("a.txt")).toBe("2\n");
   expect(existsSync(paths.tree)).toBe(true);
   expect(isLocked(paths, Date.now())).toBe(false);
-});
-
-test("where nobody can say whether a run has begun meanwhile, what was applied counts, and the worktree stays", async () => {
-  const { project, paths, left } = await begin();
-  let asked = 0;
-  const isAtWork = async () => {
-    asked += 1;
-    if (asked > 1) throw new Error("OpenCode has not answered in time");
-    return false;
-  };
-  const settled = await applyLeftChanges(left, project.top, { ...AT_REST, isAtWork });
-  expect(settled).toMatchObject({ files: [{ path: "a.txt" }], stays: "an agent works in it again" });
-  expect(existsSync(paths.tree)).toBe(true);
 });
 
 test("what somebody else has applied since it was looked at is not discarded, and stays applied", async () => {
@@ -184,17 +178,4 @@ test("a worktree with what cannot be applied stays when the rest is, until it is
   expect(existsSync(join(paths.tree, "notes/n.txt"))).toBe(true);
   await discardLeftChanges(left, AT_REST);
   expect(existsSync(paths.tree)).toBe(false);
-});
-
-test("a worktree in which something is written while its changes are applied stays", async () => {
-  const { project, paths, left } = await begin();
-  let asked = 0;
-  const isAtWork = async () => {
-    asked += 1;
-    if (asked === 2) repositoryAt(paths.tree).write({ "late.txt": "late\n" });
-    return false;
-  };
-  const settled = await applyLeftChanges(left, project.top, { ...AT_REST, isAtWork });
-  expect(settled.stays).toBe("something was changed in it meanwhile");
-  expect(existsSync(join(paths.tree, "late.txt"))).toBe(true);
 });

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { isLocked, lock } from "../../../src/services/worktrees/lock.ts";
+import { isLocked, lock, whileLocked } from "../../../src/services/worktrees/lock.ts";
 import { readRecord, writeRecord } from "../../../src/services/worktrees/record.ts";
-import { dropTree, removeAll, whileLocked } from "../../../src/services/worktrees/remove-worktree.ts";
+import { dropTree, removeAll } from "../../../src/services/worktrees/remove-worktree.ts";
 import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
 import { makeTaskWorktree } from "../../fakes/task-worktree.ts";
 import { AROUND } from "./worktrees-at-rest.ts";

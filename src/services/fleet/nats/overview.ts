@@ -13,7 +13,7 @@ import {
 } from "./streams.ts";
 
 /** The jobs of a pool. */
-export interface PoolOverview {
+interface PoolOverview {
   pool: string;
   /** The project as the origin server of the newest job knows it; absent where that job cannot be read. */
   project?: string;
@@ -24,7 +24,7 @@ export interface PoolOverview {
 }
 
 /** A run that a worker has. Labels are absent where no log has them. */
-export interface RunOverview extends RunName {
+interface RunOverview extends RunName {
   /** Absent where its job is gone already. */
   pool?: string;
   originLabel?: string;
@@ -36,7 +36,7 @@ export interface RunOverview extends RunName {
 }
 
 /** A worker. */
-export interface ServerOverview {
+interface ServerOverview {
   id: string;
   label?: string;
   runs: number;
@@ -63,12 +63,6 @@ const subjectsOf = async (jsm: JetStreamManager, stream: string, beginning: stri
   return Object.keys(info?.state.subjects ?? {}).sort();
 };
 
-/** Reads who claimed a run last. The log may have gone meanwhile. */
-const readRun = async (jsm: JetStreamManager, name: RunName) => {
-  const newest = readLog(await readEntries(jsm, 0, name)).claims.at(-1)?.entry;
-  return newest && { server: newest.server, since: newest.at };
-};
-
 /** Reads the runs whose lease is held. `poolOf` has the pools of their jobs. */
 const readRuns = async (jsm: JetStreamManager, poolOf: ReadonlyMap<string, string>): Promise<RunOverview[]> => {
   const subjects = await subjectsOf(jsm, names.LEASES, "taskchart.lease");
@@ -78,7 +72,8 @@ const readRuns = async (jsm: JetStreamManager, poolOf: ReadonlyMap<string, strin
     // It was released a moment ago, or is of another version.
     if (!name || !lease) return [];
     const server = holderIn(lease);
-    const claimed = await readRun(jsm, name);
+    // The log may have gone meanwhile.
+    const newest = readLog(await readEntries(jsm, 0, name)).claims.at(-1)?.entry;
     const pool = poolOf.get(runLease(name));
     return [
       {
@@ -86,7 +81,7 @@ const readRuns = async (jsm: JetStreamManager, poolOf: ReadonlyMap<string, strin
         ...(pool === undefined ? {} : { pool }),
         server,
         // One that has just acquired the lease has yet to write its claim: the newest is another's.
-        ...(claimed?.server.id === server ? { serverLabel: claimed.server.label, since: claimed.since } : {}),
+        ...(newest?.server.id === server ? { serverLabel: newest.server.label, since: newest.at } : {}),
       },
     ];
   });

@@ -26,7 +26,7 @@ export const LIMITS = "TASKCHART_LIMITS";
 const bytes = new TextEncoder();
 
 /** Returns a text as one part of a subject: letters, digits, `_` and `-` as they are, all else as `=` and its code. */
-export const token = (text: string): string =>
+const token = (text: string): string =>
   text === ""
     ? "="
     : text.replace(/[^A-Za-z0-9_-]/gu, (character) =>
@@ -253,7 +253,7 @@ const writeLimits = async (jsm: JetStreamManager, { models, drained, seq }: Stor
 };
 
 /** The outcome of a change of limits. */
-export type LimitsChange =
+type LimitsChange =
   | { is: "changed"; before: StoredLimits; after: StoredLimits }
   /** Another version has written them. */
   | { is: "unreadable" }

@@ -17,7 +17,7 @@ export interface Conflict {
 }
 
 /** What became of two sides: the tree that has both, or what keeps it from being made. */
-export type Merged = { ok: true; tree: string } | { ok: false; conflicts: Conflict[] };
+type Merged = { ok: true; tree: string } | { ok: false; conflicts: Conflict[] };
 
 /** The exit code of `git merge-tree` where there are conflicts. */
 const CONFLICTING = 1;
@@ -82,7 +82,7 @@ const againstAttributes = async (
  * Touches no file.
  * @throws GitError
  */
-export const merge = async (
+const merge = async (
   objects: ObjectsRepository,
   tree: WorkingTree,
   { base, ours, theirs }: { base: string; ours: string; theirs: string },

@@ -72,8 +72,12 @@ const OUTPUT_GRACE_MS = 1_000;
 /** How git begins a line that says what is wrong. */
 const FAULT = /^(fatal|error): /;
 
-/** Faults that an error names: there may be one for each file. */
+/** Faults or paths that an error names: there may be one for each file. */
 const NAMED = 3;
+
+/** Returns the first of these, and how many more there are, as a part of a sentence. */
+export const firstOf = (all: readonly string[], separator = ", "): string =>
+  [...all.slice(0, NAMED), ...(all.length > NAMED ? [`and ${all.length - NAMED} more`] : [])].join(separator);
 
 /** Characters of git's own words that an error carries. */
 const ERROR_CHARS = 500;
@@ -82,8 +86,7 @@ const ERROR_CHARS = 500;
 const sentenceOf = (stderr: string): string => {
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");
   const faults = lines.filter((line) => FAULT.test(line)).map((line) => line.replace(FAULT, ""));
-  const more = faults.length > NAMED ? `; and ${faults.length - NAMED} more` : "";
-  const sentence = faults.length > 0 ? faults.slice(0, NAMED).join("; ") + more : (lines.at(-1) ?? "it gave no reason");
+  const sentence = faults.length > 0 ? firstOf(faults, "; ") : (lines.at(-1) ?? "it gave no reason");
   return sentence.slice(0, ERROR_CHARS);
 };
 

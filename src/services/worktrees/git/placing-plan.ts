@@ -5,7 +5,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type ChangedEntry, entriesBetween, REPOSITORY } from "./commit.ts";
-import { byteItems, GitError, git, isText, type ObjectsRepository, textOf, type WorkingTree } from "./git.ts";
+import { byteItems, firstOf, GitError, git, isText, type ObjectsRepository, textOf, type WorkingTree } from "./git.ts";
 
 /** What is put in place by one rename: a file, a link, or a folder of new files; or what is taken away. */
 export const PlannedUnit = z.object({
@@ -21,14 +21,10 @@ export const PlannedUnit = z.object({
 export type PlannedUnit = z.infer<typeof PlannedUnit>;
 type Unit = Omit<PlannedUnit, "before">;
 
-/** Paths that a refusal names. */
-const NAMED = 3;
-
 /** @throws GitError that names the paths, where there are any */
 const refuse = (paths: readonly string[], reason: string): void => {
   if (paths.length === 0) return;
-  const more = paths.length > NAMED ? `, and ${paths.length - NAMED} more` : "";
-  throw new GitError(`${reason}: ${paths.slice(0, NAMED).join(", ")}${more}`);
+  throw new GitError(`${reason}: ${firstOf(paths)}`);
 };
 
 /** Lists the files that differ between two trees. @throws GitError that names those which cannot be put into a tree of files */

@@ -175,7 +175,7 @@ const PlacingJournal = z.object({
 type PlacingJournal = z.infer<typeof PlacingJournal>;
 
 /** The files that a journal is in. */
-export interface JournalFiles {
+interface JournalFiles {
   /** While changes are put into a tree. */
   applying: string;
   /** Once all is in place: the same file renamed, which needs no room on the disk. */

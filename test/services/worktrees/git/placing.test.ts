@@ -14,8 +14,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { forgetPlaced, recover } from "../../../../src/services/worktrees/git/placing.ts";
 import { newRepository, type Repository, temporaryFolder } from "../../../fakes/repository.ts";
-import { apply, branchOff, type Tree } from "./branch-off.ts";
-import { treeOfFiles } from "./tree-of-files.ts";
+import { apply, branchOff, type Tree, treeOfFiles } from "./branch-off.ts";
 
 const CHILD = new URL("apply-child.ts", import.meta.url).pathname;
 
