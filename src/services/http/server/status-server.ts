@@ -100,12 +100,8 @@ const listen = async (
   throw fault;
 };
 
-/** The server that all directories share. */
-interface SharedServer extends StatusServer {
-  admissions: Admissions;
-}
-
-const start = async (options: StatusServerOptions): Promise<SharedServer> => {
+/** Starts the server that all directories share. */
+const start = async (options: StatusServerOptions): Promise<StatusServer & { admissions: Admissions }> => {
   const { source, folder, env, log, clock, pages = [] } = options;
   const admissions = createAdmissions();
   const own = { pid: process.pid, startedAt: new Date().toISOString() };
