@@ -12,7 +12,7 @@ import { createAnnouncement, createDiscoveryFiles, sharedToken } from "../discov
 import { createEngineSource, type StatusSource } from "../engine-source.ts";
 import { createBytesInFlight, MAX_BYTES_IN_FLIGHT } from "../events/sse-stream.ts";
 import { createTaskFeed } from "../events/task-feed.ts";
-import { DEFAULT_PORT, LOOPBACK } from "../loopback.ts";
+import { DEFAULT_PORT, isEnabled, LOOPBACK } from "../loopback.ts";
 import { createLiveFeed, type Documents, type LivePage } from "../pages.ts";
 import type { OpenDirectories } from "../status-api.ts";
 import { listenOnBun } from "./bun.ts";
@@ -62,10 +62,6 @@ const LAST_RESPONSES_MS = 500;
  * most. The connections are twice those that all streams take; often a process may not open more than 1,024 files.
  */
 const CONNECTION_LIMITS: ConnectionLimits = { timeoutMs: 30_000, maxConnections: 256 };
-
-/** False when the environment switches the server off. */
-const isEnabled = (env: StatusServerOptions["env"]): boolean =>
-  env.ASYNCAGENTS_API_ENABLED?.trim().toLowerCase() !== "false";
 
 const MAX_PORT = 65_535;
 const PORTS_TO_TRY = 10;
