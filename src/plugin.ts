@@ -168,7 +168,7 @@ export const startPlugin = ({
 
   const serve = async (): Promise<StatusServer | undefined> => {
     try {
-      const { serveStatusApi } = await import("./services/http/engine-source.ts");
+      const { serveStatusApi } = await import("./services/http/server/status-server.ts");
       const server = await serveStatusApi({
         directories: openDirectories,
         readDirectories,

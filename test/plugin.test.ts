@@ -176,7 +176,7 @@ const SERVED = { timeout: PATIENCE_MS };
 
 test("a start does not wait for the status API, and one that is disposed of before never serves it", async () => {
   const imported = vi.fn();
-  vi.doMock("../src/services/http/engine-source.ts", () => {
+  vi.doMock("../src/services/http/server/status-server.ts", () => {
     imported();
     return { serveStatusApi: async () => undefined };
   });
@@ -193,7 +193,7 @@ test("a start does not wait for the status API, and one that is disposed of befo
     await dispose();
   } finally {
     vi.useRealTimers();
-    vi.doUnmock("../src/services/http/engine-source.ts");
+    vi.doUnmock("../src/services/http/server/status-server.ts");
   }
 });
 
@@ -232,7 +232,7 @@ test(`${DISABLED}: the tools are all there, and work`, async () => {
 });
 
 test("a status API that cannot be loaded is logged, and everything else works", async () => {
-  vi.doMock("../src/services/http/engine-source.ts", () => {
+  vi.doMock("../src/services/http/server/status-server.ts", () => {
     throw new Error("the file is missing");
   });
   try {
@@ -242,7 +242,7 @@ test("a status API that cannot be loaded is logged, and everything else works", 
     await vi.waitFor(() => expect(logged).toContainEqual(expect.objectContaining(fault)), SERVED);
     await dispose();
   } finally {
-    vi.doUnmock("../src/services/http/engine-source.ts");
+    vi.doUnmock("../src/services/http/server/status-server.ts");
   }
 });
 

@@ -157,12 +157,6 @@ const SHOWN_CHARS = 70;
 /** Characters that are shown before the first difference within a long value. */
 const LEAD_CHARS = 20;
 
-/** The result of comparing a replay with the stored snapshot. */
-interface Verdict {
-  isSame: boolean;
-  lines: string[];
-}
-
 const text = (value: unknown): string => (value === undefined ? "nothing" : toSingleLine(JSON.stringify(value)));
 
 /** Writes both values; long ones from shortly before the first difference. */
@@ -179,7 +173,7 @@ const formatValues = ({ journal, stored }: Difference): [string, string] => {
 };
 
 /** Compares a replay with the stored snapshot. A refused event is a difference too: a journal holds accepted events only. */
-export const compareReplay = ({ steps, snapshot }: Replay, stored: StoredSnapshot, terminal: Terminal): Verdict => {
+export const compareReplay = ({ steps, snapshot }: Replay, stored: StoredSnapshot, terminal: Terminal) => {
   const found = snapshotDifferences(snapshot, stored);
   const refused = steps.filter((step) => step.refused !== undefined).length;
   const regions = Object.entries(stored.value).map(([region, value]) => `${region} ${statePath(value)}`);

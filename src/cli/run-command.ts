@@ -2,7 +2,6 @@ import { CommanderError, Command as Program } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { type CommandContext, CommandError, EXIT, type ExitCode, PROGRAM } from "./command.ts";
-import { answerCommand, cancelCommand, resumeCommand, steerCommand } from "./commands/answer.ts";
 import { applyCommand, discardCommand } from "./commands/changes.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { fleetCommand } from "./commands/fleet.ts";
@@ -12,6 +11,7 @@ import { logsCommand } from "./commands/logs.ts";
 import { openCommand } from "./commands/open.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { receiptCommand, showCommand, whyCommand } from "./commands/show.ts";
+import { answerCommand, cancelCommand, resumeCommand, steerCommand } from "./commands/step-in.ts";
 import { whatIfCommand } from "./commands/whatif.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -21,17 +21,13 @@ export interface Terminal {
   note(line: string): void;
   /** Asks a person, and resolves to whether the answer is yes. */
   confirm(question: string): Promise<boolean>;
-  /** Begins to read lines from the input, whether a person types them or a script has written them. */
-  openInput(): LineInput;
+  /**
+   * Begins to read lines from the input, whether a person types them or a script has written them. `read` resolves to the next
+   * line; to undefined when there is none, or a person has pressed ctrl+c or ctrl+d. A script sees no prompt.
+   */
+  openInput(): { read(prompt: string): Promise<string | undefined>; close(): void };
   /** Shows a screen of its own until that is closed. */
   openScreen(events: ScreenEvents): Screen;
-}
-
-/** The lines of the input, one after the other. */
-interface LineInput {
-  /** Resolves to the next line; undefined when there is none, or a person has pressed ctrl+c or ctrl+d. A script sees no prompt. */
-  read(prompt: string): Promise<string | undefined>;
-  close(): void;
 }
 
 const DEFAULT_COLUMNS = 100;
@@ -41,7 +37,9 @@ const DEFAULT_ROWS = 24;
 const SEQUENCE = new RegExp(`(${String.fromCharCode(0x1b)}\\[[0-9;]+m)`);
 
 /** The streams and the environment of a process, as far as its terminal depends on them. */
-export interface TerminalStreams extends ScreenStreams {
+export interface TerminalStreams {
+  stdin: NodeJS.ReadStream;
+  stdout: NodeJS.WriteStream;
   stderr: NodeJS.WritableStream;
   env: NodeJS.ProcessEnv;
 }
@@ -159,12 +157,6 @@ interface ScreenEvents {
   onEnd(): void;
 }
 
-/** The streams of a terminal, as far as a screen needs them. */
-interface ScreenStreams {
-  stdin: NodeJS.ReadStream;
-  stdout: NodeJS.WriteStream;
-}
-
 /** Control sequences of xterm that every terminal of today knows, or ignores. */
 const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?7l";
 const LEAVE = "\u001b[?7h\u001b[?25h\u001b[?1049l";
@@ -182,7 +174,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
  * the process exits.
  */
 export const openScreen = (
-  { stdin, stdout }: ScreenStreams,
+  { stdin, stdout }: Pick<TerminalStreams, "stdin" | "stdout">,
   printable: (line: string) => string,
   { onKey, onResize, onEnd }: ScreenEvents,
 ): Screen => {

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { TaskEvent } from "../../src/machines/task/events.ts";
 import { createReadDirectories } from "../../src/services/host/directories.ts";
-import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
-import type { SourceResult, StatusSource } from "../../src/services/http/contract/status-source.ts";
-import { createEngineSource } from "../../src/services/http/engine-source.ts";
+import type { ApiTask, SourceResult } from "../../src/services/http/contract/api-task.ts";
+import { createEngineSource, type StatusSource } from "../../src/services/http/engine-source.ts";
 import type { Clock } from "../../src/services/platform/clock.ts";
 import type { UserReply } from "../../src/user-request.ts";
 import type { FakeHost } from "../fakes/fake-host.ts";

@@ -29,14 +29,13 @@ const costLines = (usage: Usage | undefined): string[] => {
   return cost === undefined ? [] : [`Cost, with its subtasks: ${cost}.`];
 };
 
-interface Wanted {
-  json: boolean;
-  until?: string | undefined;
-  step: boolean;
-}
-
 /** Prints the steps of the journal and the comparison with the stored snapshot, or what else is wanted of it. */
-const show = async (journal: Journal, more: string[], context: CommandContext, { json, until, step }: Wanted) => {
+const show = async (
+  journal: Journal,
+  more: string[],
+  context: CommandContext,
+  { json, until, step }: { json: boolean; until?: string | undefined; step: boolean },
+) => {
   const { terminal, end } = context;
   const { taskId, origin, events, snapshot } = journal;
   if (!json) terminal.print(...headerLines(journal, terminal), ...more, "");

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createStatusApiClient } from "../../client/status-api-client.ts";
-import { DEFAULT_PORT, LOOPBACK } from "../../services/http/loopback.ts";
-import { errorMessage } from "../../services/platform/log.ts";
+import { DEFAULT_PORT, isEnabled, LOOPBACK } from "../../services/http/loopback.ts";
 import { isRunning, thisProcessIdentity } from "../../services/platform/process-identity.ts";
 import { HEARTBEAT_MS, type KnownOwner, LEASE_MS } from "../../services/store/ownership.ts";
 import { databaseError, type OpenDatabase } from "../../services/store/sqlite/driver.ts";
@@ -147,10 +146,6 @@ const processesWith = (isMeant: (target: string) => boolean): NamedProcess[] =>
     return hasOpen ? [{ pid, name: nameOf(pid) }] : [];
   });
 
-/** Returns the processes of this user that have a file open. On Linux only; elsewhere none are found. */
-const processesWithFile = (path: string): NamedProcess[] =>
-  processesWith((target) => target === path).filter(({ pid }) => pid !== process.pid);
-
 const LISTENS = "0A";
 
 /** Columns of the table: the local address, the state, the inode. */
@@ -176,7 +171,7 @@ export const checkServer = async ({ folder, env }: Examined, now: number): Promi
   const client = createStatusApiClient(folder);
   const found = await client.server();
   if (!found.ok) {
-    const isOff = env.ASYNCAGENTS_API_ENABLED?.trim().toLowerCase() === "false";
+    const isOff = !isEnabled(env);
     const state = found.kind === "notRunning" ? "note" : "wrong";
     const reason = isOff ? "ASYNCAGENTS_API_ENABLED is false: nothing is served" : found.reason;
     return [{ about: "server", state, found: [reason] }, portCheck(Number(env.ASYNCAGENTS_API_PORT) || DEFAULT_PORT)];
@@ -216,13 +211,8 @@ export const checkProcesses = ({ folder }: Examined, owners: readonly KnownOwner
   const here = owners.filter(({ machine }) => machine === thisProcessIdentity.machine);
   const alive = here.filter(isRunning);
   const silent = alive.filter(({ heartbeatAt }) => now - heartbeatAt > LEASE_MS + HEARTBEAT_MS);
-  let holders: ReturnType<typeof processesWithFile>;
-  try {
-    holders = processesWithFile(join(folder, "tasks.db"));
-  } catch (error) {
-    return { about, state: "unknown", found: [errorMessage(error)] };
-  }
-  const others = holders.filter(({ pid }) => !alive.some((owner) => owner.pid === pid));
+  const open = processesWith((target) => target === join(folder, "tasks.db"));
+  const others = open.filter(({ pid }) => pid !== process.pid && !alive.some((owner) => owner.pid === pid));
   const found = [
     ...alive.map(
       ({ pid, directory, heartbeatAt }) => `${pid} serves ${directory}, last seen ${shortTime(now - heartbeatAt)} ago`,

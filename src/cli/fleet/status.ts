@@ -7,7 +7,7 @@ import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 import { type CommandContext, EXIT, PROGRAM, printJson } from "../command.ts";
 import { type Column, formatTable, type TableRow } from "../task-table.ts";
-import type { Terminal } from "../terminal.ts";
+import { count, type Terminal } from "../terminal.ts";
 import { type GivenBroker, type ReachedBroker, withBroker } from "./reach-broker.ts";
 import { limitLines, settingsText } from "./settings.ts";
 
@@ -65,15 +65,6 @@ export interface FleetStatus extends Omit<FleetOverview, "servers"> {
 
 const row = (...texts: string[]): TableRow => ({ cells: texts.map((text) => ({ text: toSingleLine(text) })) });
 
-const sum = (numbers: number[]): number => numbers.reduce((all, number) => all + number, 0);
-
-const jobsText = (waiting: number): string => {
-  if (waiting === 0) return "No job waits";
-  return waiting === 1 ? "1 job waits" : `${waiting} jobs wait`;
-};
-
-const runsText = (runs: number): string => (runs === 1 ? "1 run is under way" : `${runs} runs are under way`);
-
 const POOLS: readonly Column[] = [
   { title: "PROJECT" },
   { title: "WAITING", align: "right" },
@@ -112,18 +103,6 @@ const serverRows = (server: ServerStatus): TableRow[] => {
   );
 };
 
-const notAskedLines = (reason: string | undefined): string[] =>
-  reason === undefined
-    ? []
-    : [`The servers could not be asked who is there, so that idle ones are not shown: ${toSingleLine(reason)}.`];
-
-const missingLines = (missing: readonly string[], url: string): string[] => {
-  const advice = `Run ${PROGRAM} fleet init --url ${url}`;
-  return missing.length === 0
-    ? []
-    : [`The fleet is not set up: ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing. ${advice}`];
-};
-
 /** Formats the status of a fleet. `now` is epoch milliseconds. */
 export const statusLines = (status: FleetStatus, screen: Terminal, now: number): string[] => {
   const { url, version, missing, settings, limits = {}, drained = [], pools, runs, servers, notAsked } = status;
@@ -131,18 +110,26 @@ export const statusLines = (status: FleetStatus, screen: Terminal, now: number):
     rows.length === 0 ? [] : ["", ...formatTable(columns, rows, screen)];
   const head = [
     `nats-server ${toSingleLine(version)} at ${url}`,
-    ...missingLines(missing, url),
+    ...(missing.length === 0
+      ? []
+      : [
+          `The fleet is not set up: ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing. Run ${PROGRAM} fleet init --url ${url}`,
+        ]),
     ...(settings ? [settingsText(settings)] : []),
     ...(drained.length > 0 ? [`Takes no more jobs: ${drained.map(toSingleLine).join(", ")}.`] : []),
-    ...notAskedLines(notAsked),
+    ...(notAsked === undefined
+      ? []
+      : [`The servers could not be asked who is there, so that idle ones are not shown: ${toSingleLine(notAsked)}.`]),
   ];
   const known = (label: string | undefined, id: string) => label ?? id;
-  const sums = `${jobsText(sum(pools.map(({ waiting }) => waiting)))}, ${runsText(runs.length)}.`;
+  const waiting = pools.reduce((all, pool) => all + pool.waiting, 0);
+  const jobs = waiting === 0 ? "No job waits" : `${count(waiting, "job")} ${waiting === 1 ? "waits" : "wait"}`;
+  const sums = `${jobs}, ${count(runs.length, "run")} ${runs.length === 1 ? "is" : "are"} under way.`;
   return [
     ...head.flatMap((line) => wrap(line, screen.columns)),
     ...table(
       POOLS,
-      pools.map(({ pool, project = "", waiting, taken }) => row(project, String(waiting), String(taken), pool)),
+      pools.map((each) => row(each.project ?? "", String(each.waiting), String(each.taken), each.pool)),
     ),
     ...table(
       RUNS,

@@ -1,25 +1,25 @@
-import { randomUUID } from "node:crypto";
 import { statePaths } from "../../machines/chart.ts";
 import { chartsAsJson } from "../../machines/chart-json.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { addUp, entryOf, type FleetServer, hasEnded, type Task, type Usage } from "../../task.ts";
+import type { UserReply } from "../../user-request.ts";
 import type { ReadDirectories } from "../host/directories.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { CommandOutcome, CountedTask, RemoteCommand, TaskRecord } from "../store/store.ts";
 import { usageWith, withAwaitedTasks, withSilentSupervisor } from "../store/task-usage.ts";
+import type { CommandOutcome, PageFilter, RemoteCommand, TaskRecord } from "../store/store.ts";
 import { outOfFleet } from "../text/model-and-server.ts";
 import { waitReason } from "../text/task-state.ts";
-import { worktreesFolder } from "../worktrees/folders.ts";
-import { type ApiTask, briefTask } from "./contract/api-task.ts";
-import type { ApiFleet } from "./contract/schemas.ts";
 import {
+  type ApiTask,
+  type ApiTaskChange,
+  briefTask,
   type SourceFailure,
   type SourceResult,
   SourceUnavailable,
-  type StatusSource,
-} from "./contract/status-source.ts";
-import { type StatusServer, type StatusServerOptions, startStatusServer } from "./server/status-server.ts";
+} from "./contract/api-task.ts";
+import type { ApiFleet } from "./contract/schemas.ts";
 import type { OpenDirectories, OpenDirectory } from "./status-api.ts";
 import { createWorktreeChanges } from "./worktree-changes.ts";
 
@@ -54,8 +54,9 @@ const failure = (reason: string, cause: SourceFailure["cause"] = "task"): Source
 });
 
 /**
- * Creates the source of the status API: the tasks of all directories and processes, read from the store that they share
- * through any directory that is open here. `createId` makes the ids of commands, `worktrees` is the folder of all worktrees.
+ * Creates what the status API reads from and acts on: the tasks of all directories and processes, read from the store that they
+ * share through any directory that is open here. Methods that return several tasks shorten their values, see `briefTask`. Every
+ * method may throw `SourceUnavailable`. `createId` makes the ids of commands, `worktrees` is the folder of all worktrees.
  * What OpenCode opens in order to read of it is noted in `readDirectories`.
  */
 export const createEngineSource = (
@@ -64,7 +65,7 @@ export const createEngineSource = (
   createId: () => string,
   worktrees: string,
   readDirectories: ReadDirectories,
-): StatusSource => {
+) => {
   const anyDirectory = (): OpenDirectory => {
     const [directory] = directories.all();
     if (!directory) throw new SourceUnavailable(NO_DIRECTORY);
@@ -191,7 +192,7 @@ export const createEngineSource = (
   };
 
   return {
-    page: (filter) => {
+    page: (filter: PageFilter) => {
       const { store } = anyDirectory();
       let total = 0;
       const tasks = readInPortions(filter.limit, (limit, skip) => {
@@ -202,16 +203,22 @@ export const createEngineSource = (
       return { tasks, total };
     },
     task: get,
-    has: (taskId) => directoryOf(taskId).store.idsStartingWith(taskId, 1)[0] === taskId,
-    idsFrom: (beginning, limit) =>
+    has: (taskId: string) => directoryOf(taskId).store.idsStartingWith(taskId, 1)[0] === taskId,
+    /** Returns the ids that begin with `beginning`, at most `limit`. */
+    idsFrom: (beginning: string, limit: number) =>
       [...new Set(directories.all().flatMap(({ store }) => store.idsStartingWith(beginning, limit)))].slice(0, limit),
-    batch: (batchId) => brief(anyDirectory().store.batch(batchId)),
-    journal: (taskId) => {
+    /** Returns all tasks of a batch, in the order of their launch. */
+    batch: (batchId: string) => brief(anyDirectory().store.batch(batchId)),
+    /** Returns the events that a task's statechart accepted, oldest first; undefined when there is no such task. */
+    journal: (taskId: string) => {
       const { store } = directoryOf(taskId);
       return store.get(taskId) ? store.journal(taskId) : undefined;
     },
-    usage: (tasks) => usageOf(tasks.map(({ sessionID, progress }) => ({ sessionID, ownUsage: progress }))),
-    groupUsage: ({ parentSessionID, batchId }) =>
+    /** Returns what these tasks and all their descendants used, each counted once. */
+    usage: (tasks: readonly ApiTask[]) =>
+      usageOf(tasks.map(({ sessionID, progress }) => ({ sessionID, ownUsage: progress }))),
+    /** Returns the same of all tasks of a parent session, or of a batch. */
+    groupUsage: ({ parentSessionID, batchId }: Pick<PageFilter, "parentSessionID" | "batchId">) =>
       usageOf(
         anyDirectory().store.list({
           ...(parentSessionID === undefined ? {} : { parentSessionID }),
@@ -220,11 +227,16 @@ export const createEngineSource = (
       ),
     stats: () => anyDirectory().store.stats(),
     count: () => anyDirectory().store.stats().total,
+    /** Returns the tasks that have not ended, in the order of their launch. */
     live: () => brief(anyDirectory().store.live()),
-    places: (taskIds, ofEachLane) => anyDirectory().store.places(taskIds, ofEachLane),
-    newestEnded: (count) => readInPortions(count, (limit, skip) => anyDirectory().store.newestEnded(limit, skip)),
+    /** Returns the places of those of these runs that wait for a slot, and of as many from the front of every lane, see `laneOf`. */
+    places: (taskIds: readonly string[], ofEachLane: number) => anyDirectory().store.places(taskIds, ofEachLane),
+    /** Returns the ended tasks that ended last, newest first. */
+    newestEnded: (count: number) =>
+      readInPortions(count, (limit, skip) => anyDirectory().store.newestEnded(limit, skip)),
     latestChange: () => anyDirectory().store.latestChange(),
-    changedSince: (change, limit) => {
+    /** Returns the tasks that changed after that change, each once, in the order of their newest changes, at most `limit`. */
+    changedSince: (change: number, limit: number): ApiTaskChange[] => {
       const changed = anyDirectory().store.changedSince(change, limit);
       const tasks = brief(changed.map(({ record }) => record));
       return changed.flatMap(({ record: _, ...numbers }, index) => {
@@ -232,7 +244,8 @@ export const createEngineSource = (
         return task ? [{ ...numbers, task }] : [];
       });
     },
-    logs: async (taskId) => {
+    /** Reads the messages of a task's session as OpenCode returns them: complete and unmasked. */
+    logs: async (taskId: string): Promise<SourceResult<unknown[]>> => {
       const { store, host } = directoryOf(taskId);
       const task = store.get(taskId)?.task;
       if (task?.server) return logsElsewhere(task.server, taskId);
@@ -240,10 +253,11 @@ export const createEngineSource = (
       const messages = await readDirectories.read(places, () => host.rawMessages(taskId), host.closeDirectory);
       return messages.ok ? { ok: true, value: messages.value } : failure(messages.failure.message, "host");
     },
-    cancel: (taskId) => execute(taskId, { kind: "cancel" }),
-    resume: (taskId, prompt) => execute(taskId, { kind: "resume", prompt }),
-    steer: (taskId, prompt) => execute(taskId, { kind: "steer", prompt }),
-    answer: (taskId, answer) => execute(taskId, { kind: "answer", answer }),
+    // Commands reach the task whichever process supervises it.
+    cancel: (taskId: string) => execute(taskId, { kind: "cancel" }),
+    resume: (taskId: string, prompt: string) => execute(taskId, { kind: "resume", prompt }),
+    steer: (taskId: string, prompt: string) => execute(taskId, { kind: "steer", prompt }),
+    answer: (taskId: string, answer: UserReply) => execute(taskId, { kind: "answer", answer }),
     ...createWorktreeChanges({
       root: worktrees,
       task: get,
@@ -253,7 +267,8 @@ export const createEngineSource = (
           .some(({ task }) => task.worktree?.id === worktreeId && !hasEnded(task)),
       now: clock.now,
     }),
-    fleet: async () => {
+    /** Returns the fleet of this process; where it has directories in several, that of the one that was opened first. */
+    fleet: async (): Promise<ApiFleet> => {
       const [viewFleet] = directories.all().flatMap(({ engine }) => engine.viewFleet ?? []);
       const tasks = tasksInFleet();
       if (!viewFleet) return { isUsed: false, isReached: false, servers: [], isCut: false, tasks };
@@ -261,32 +276,11 @@ export const createEngineSource = (
       return { isUsed: true, ...view, server: own, tasks };
     },
     machines: chartsAsJson,
+    /**
+     * Calls the listener after each change that this process makes; returns a function that removes it. Changes of other
+     * processes show in `changedSince` only.
+     */
     onChange: directories.onChange,
   };
 };
-
-/** What the status API is served from. */
-export interface StatusApiOptions extends Omit<StatusServerOptions, "source"> {
-  directories: OpenDirectories;
-  readDirectories: ReadDirectories;
-}
-
-/**
- * Serves the status API of all open directories, see `startStatusServer`. This file is the only way to the server and to
- * its libraries, half of all the code: it is imported when the server is started, which is after OpenCode has.
- */
-export const serveStatusApi = ({
-  directories,
-  readDirectories,
-  ...options
-}: StatusApiOptions): Promise<StatusServer | undefined> =>
-  startStatusServer({
-    ...options,
-    source: createEngineSource(
-      directories,
-      options.clock,
-      randomUUID,
-      worktreesFolder(options.folder),
-      readDirectories,
-    ),
-  });
+export type StatusSource = ReturnType<typeof createEngineSource>;

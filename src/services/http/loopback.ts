@@ -7,6 +7,10 @@ export const LOOPBACK = "127.0.0.1";
 /** The first port that a server tries, unless the environment names another one. */
 export const DEFAULT_PORT = 5_165;
 
+/** False when the environment switches the server off. */
+export const isEnabled = (env: Readonly<Record<string, string | undefined>>): boolean =>
+  env.ASYNCAGENTS_API_ENABLED?.trim().toLowerCase() !== "false";
+
 const HOST = "(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::\\d{1,5})?";
 const LOOPBACK_HOST = new RegExp(`^${HOST}$`, "i");
 const LOOPBACK_ORIGIN = new RegExp(`^https?://${HOST}$`, "i");

@@ -77,11 +77,6 @@ export const createDelayedServer = (clock: Clock, serve: () => Promise<{ stop():
   };
 };
 
-/** The recording of a directory, and the path of the page that shows it. */
-interface LiveRecording extends Recording {
-  path: LivePage["path"];
-}
-
 /** Creates the live view of this process's charts. `page` reads the HTML of a page that the build has made. */
 export const createLiveCharts = (clock: Clock, page: (name: "live" | "stately") => string) => {
   const recorder = createRecorder(clock);
@@ -103,8 +98,15 @@ export const createLiveCharts = (clock: Clock, page: (name: "live" | "stately") 
         frames: "https://stately.ai",
       },
     ] satisfies LivePage[],
-    /** Starts to record a directory as its option `inspect` says. Returns undefined when the option is off. */
-    record: (option: Options["inspect"], directory: string, log: Log): LiveRecording | undefined => {
+    /**
+     * Starts to record a directory as its option `inspect` says. Returns the recording with the path of the page that shows it;
+     * undefined when the option is off.
+     */
+    record: (
+      option: Options["inspect"],
+      directory: string,
+      log: Log,
+    ): (Recording & Pick<LivePage, "path">) | undefined => {
       if (option === false) return undefined;
       if (option === "stately") return { ...stately.record(log), path: "/inspect/stately" };
       return { ...recorder.record(directory), path: "/inspect" };

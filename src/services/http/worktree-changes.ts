@@ -11,8 +11,7 @@ import {
   readLeftChanges,
 } from "../worktrees/left-changes.ts";
 import { readChanges, readRecord } from "../worktrees/record.ts";
-import type { ApiTask, Changes } from "./contract/api-task.ts";
-import type { SourceResult, StatusSource } from "./contract/status-source.ts";
+import type { ApiTask, Changes, SourceResult } from "./contract/api-task.ts";
 
 const refused = (reason: string) => ({ ok: false, reason, cause: "task" }) as const;
 
@@ -36,7 +35,7 @@ export const createWorktreeChanges = ({
   task(taskId: string): ApiTask | undefined;
   isWorkedIn(worktreeId: string): boolean;
   now(): number;
-}): Pick<StatusSource, "changes" | "apply" | "discard"> => {
+}) => {
   const toChanges = (
     { paths, record }: Pick<LeftWorktree, "paths" | "record">,
     { files, leftOut = [], cutOff }: Pick<Changes, "files" | "leftOut"> & { cutOff?: LeftChanges["cutOff"] },
@@ -75,20 +74,23 @@ export const createWorktreeChanges = ({
   const use = ({ worktree }: ApiTask) => ({ isAtWork: async () => isWorkedIn(worktree?.id ?? ""), now });
 
   return {
-    changes: (taskId) =>
+    /** Reads what an ended task left changed in its worktree. */
+    changes: (taskId: string) =>
       answer(taskId, async (found) => {
         const gone = ofGone(found);
         if (gone) return gone;
         const left = find(found);
         return toChanges(left, await readLeftChanges(left, now));
       }),
-    apply: (taskId) =>
+    /** Applies it to the tree that the worktree was made from: all of it, and then the worktree goes; or nothing. */
+    apply: (taskId: string) =>
       answer(taskId, async (found) => {
         const left = find(found);
         const applied = await applyLeftChanges(left, left.record.source, use(found));
         return toChanges(left, applied, applied.stays === undefined ? "applied" : undefined);
       }),
-    discard: (taskId) =>
+    /** Removes the worktree with it. */
+    discard: (taskId: string) =>
       answer(taskId, async (found) => {
         const left = find(found, "discard");
         const discarded = await discardLeftChanges(left, use(found));

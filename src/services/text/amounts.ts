@@ -47,18 +47,14 @@ export const formatCost = ({ tokens, cost }: Usage): OwnText | undefined =>
 /** True when both are the same amount. */
 const isSame = (a: Usage, b: Usage): boolean => a.tokens === b.tokens && a.cost === b.cost;
 
-/** Some work, and the larger whole that it is a part of. */
-interface UsageOfWhole {
-  /** How the whole is called, such as `this batch`. */
-  name: "this batch" | "all tasks" | "its own runs";
-  usage: Usage;
-}
-
 /**
  * Writes what work has cost, followed by what more of it, or less, has cost: `$0.42, 120k tokens (this batch: $1.10)`.
  * What is the same as before is not repeated.
  */
-export const formatUsageWithin = (usage: Usage, wholes: readonly UsageOfWhole[]): OwnText | undefined => {
+export const formatUsageWithin = (
+  usage: Usage,
+  wholes: readonly { name: "this batch" | "all tasks" | "its own runs"; usage: Usage }[],
+): OwnText | undefined => {
   const shown = formatUsage(usage);
   if (shown === undefined) return undefined;
   const different = wholes.filter((whole, index) => !isSame(whole.usage, wholes[index - 1]?.usage ?? usage));

@@ -31,14 +31,6 @@ export interface ToolNames {
 /** Writes the tool call that reads a task's result. */
 const outputCall = (output: string, taskId: string): OwnText => own`${nameOf(output)}(task_id=${quoteLine(taskId)})`;
 
-/** What a notice says. The user reads the visible texts, the parent's model reads everything. */
-interface NoticeWords {
-  /** One text for each run, in the order in which they were given. */
-  visible: OwnText[];
-  /** About all runs. Only the model sees it. */
-  hidden: OwnText;
-}
-
 /** A run that has ended, and how many tasks of its batch have ended when its notice is written. */
 export interface NoticedRun {
   end: RunResult;
@@ -221,7 +213,8 @@ const whatFollows = (ends: NoticedRun[], { maxResultChars }: NoticeStyle): OwnTe
 };
 
 /**
- * Writes the notice that tells the parent how runs ended.
+ * Writes the notice of how runs ended: a visible text for each, which the user reads, and a hidden one about all, which only the
+ * parent's model sees.
  * @param session how many of the parent's tasks have ended, of all batches
  * @param cost is said where the host reports any
  */
@@ -230,7 +223,7 @@ export const noticeOf = (
   session: TaskCounts,
   style: NoticeStyle,
   cost?: NoticeCost,
-): NoticeWords => {
+): { visible: OwnText[]; hidden: OwnText } => {
   const advice = runningCount(session) > 0 ? whileOthersRun : whenAllHaveEnded;
   return {
     visible: ends.map((ended) => visibleText(ended, style)),

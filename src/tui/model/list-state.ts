@@ -73,11 +73,10 @@ export interface Key {
   meta: boolean;
 }
 
-/** What follows from a key: the new state, and what is to be done with the selected task. `isUsed`: nobody else needs it. */
+/** What follows from a key: the new state, and what is to be done with the selected task. */
 export interface KeyResult {
   state: ListState;
   action?: TaskAction | "back";
-  isUsed: boolean;
 }
 
 /** Rows that page up and page down move. */
@@ -107,25 +106,24 @@ const moved = (state: ListState, ids: readonly string[], by: number): ListState 
 const isText = ({ sequence, ctrl, meta }: Key): boolean => !ctrl && !meta && /^\P{C}+$/u.test(sequence);
 
 const whileSearching = (state: ListState, key: Key): KeyResult | undefined => {
-  const searched = (query: string): KeyResult => ({ state: { ...state, query, selected: undefined }, isUsed: true });
-  if (key.name === "return") return { state: { ...state, isSearching: false }, isUsed: true };
+  const searched = (query: string): KeyResult => ({ state: { ...state, query, selected: undefined } });
+  if (key.name === "return") return { state: { ...state, isSearching: false } };
   if (key.name === "backspace") {
-    if (state.query === "") return { state: { ...state, isSearching: false }, isUsed: true };
+    if (state.query === "") return { state: { ...state, isSearching: false } };
     return searched([...state.query].slice(0, -1).join(""));
   }
   return isText(key) ? searched(state.query + key.sequence) : undefined;
 };
 
-/** Returns what a key does. `ids` are the tasks that are shown, from top to bottom. */
-export const afterKey = (state: ListState, key: Key, ids: readonly string[]): KeyResult => {
+/** Returns what a key does; undefined where it is of no use to the list. `ids` are the tasks that are shown, from top to bottom. */
+export const afterKey = (state: ListState, key: Key, ids: readonly string[]): KeyResult | undefined => {
   const move = key.ctrl || key.meta ? undefined : MOVES[key.name];
-  if (move !== undefined) return { state: moved(state, ids, move), isUsed: true };
-  if (state.isSearching) return whileSearching(state, key) ?? { state, isUsed: false };
-  if (key.ctrl || key.meta) return { state, isUsed: false };
-  if (key.sequence === "/") return { state: { ...state, isSearching: true }, isUsed: true };
-  if (key.name === "j" || key.name === "k")
-    return { state: moved(state, ids, key.name === "j" ? 1 : -1), isUsed: true };
-  if (key.name === "b") return { state, action: "back", isUsed: true };
+  if (move !== undefined) return { state: moved(state, ids, move) };
+  if (state.isSearching) return whileSearching(state, key);
+  if (key.ctrl || key.meta) return undefined;
+  if (key.sequence === "/") return { state: { ...state, isSearching: true } };
+  if (key.name === "j" || key.name === "k") return { state: moved(state, ids, key.name === "j" ? 1 : -1) };
+  if (key.name === "b") return { state, action: "back" };
   const found = ACTION_KEYS.find((candidate) => candidate.key === key.name);
-  return found ? { state, action: found.action, isUsed: true } : { state, isUsed: false };
+  return found ? { state, action: found.action } : undefined;
 };

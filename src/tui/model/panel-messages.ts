@@ -121,17 +121,11 @@ interface Shown {
   after: number;
 }
 
-interface Announcement {
-  message: string;
-  /** When the newest of these tasks was interrupted, epoch milliseconds. */
-  upTo: number;
-}
-
 /**
  * Names which tasks were interrupted and go on: after a restart of OpenCode, and after an `opencode run` that left them behind.
- * Undefined where none was, or that is no news.
+ * Undefined where none was, or that is no news. `upTo` is when the newest of these tasks was interrupted, epoch milliseconds.
  */
-export const announcementOf = ({ tasks, isConversation, after }: Shown): Announcement | undefined => {
+export const announcementOf = ({ tasks, isConversation, after }: Shown) => {
   const interruptions = tasks.flatMap((task) =>
     hasEnded(task) || task.interruptedAt === undefined ? [] : Date.parse(task.interruptedAt),
   );

@@ -93,7 +93,8 @@ export const createList = (
     const pressed = ({ event, consume }: KeyPress): void => {
       const ids = rows().map(({ task }) => task.sessionID);
       const result = afterKey(state(), event, ids);
-      if (result.isUsed) consume();
+      if (!result) return;
+      consume();
       setState(result.state);
       const row = rows()[placeOf(result.state, ids)];
       if (result.action && row) perform(result.action, row, result.state);

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createReadDirectories } from "../../../src/services/host/directories.ts";
-import type { StatusSource } from "../../../src/services/http/contract/status-source.ts";
-import { createEngineSource } from "../../../src/services/http/engine-source.ts";
+import { createEngineSource, type StatusSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/status-api.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
 import { createFakeHost } from "../../fakes/fake-host.ts";

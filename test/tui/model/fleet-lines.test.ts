@@ -20,11 +20,6 @@ const fleet = (given: Partial<ApiFleet> = {}): ApiFleet => ({
 
 const written = (given: ApiFleet | undefined, columns = COLUMNS) => fleetLines(given, columns).map(plain);
 
-test("the fleet is summed up in one line", () => {
-  expect(written(fleet())).toEqual(["Fleet: 3 servers, 5 of 28 slots taken, 2 tasks wait"]);
-  expect(written(fleet({ servers: [] }))).toEqual(["Fleet: no server is there, 2 tasks wait"]);
-});
-
 test("nothing is said where no fleet is used, and where nothing is known of it", () => {
   expect(written(fleet({ isUsed: false }))).toEqual([]);
   expect(written(undefined)).toEqual([]);

@@ -24,11 +24,14 @@ const key = (name: string, more: Partial<Key> = {}): Key => ({
 const ids = ["a", "b", "c"];
 
 /** What follows from keys that are pressed one after the other. */
-const pressed = (keys: (string | Key)[], from: ListState = INITIAL): KeyResult =>
-  keys.reduce<KeyResult>(({ state }, next) => afterKey(state, typeof next === "string" ? key(next) : next, ids), {
-    state: from,
-    isUsed: true,
-  });
+const pressed = (keys: (string | Key)[], from: ListState = INITIAL): KeyResult & { isUsed: boolean } =>
+  keys.reduce<KeyResult & { isUsed: boolean }>(
+    ({ state }, next) => {
+      const result = afterKey(state, typeof next === "string" ? key(next) : next, ids);
+      return { state, ...result, isUsed: result !== undefined };
+    },
+    { state: from, isUsed: true },
+  );
 
 describe("the keys of the list", () => {
   test("move the selection, and never beyond the ends", () => {
@@ -79,7 +82,7 @@ describe("the keys of the list", () => {
 
   test("are about the first task where the selected one is not shown any more, or nothing is", () => {
     expect(placeOf({ ...INITIAL, selected: "gone" }, ids)).toBe(0);
-    expect(afterKey(INITIAL, key("down"), []).state.selected).toBeUndefined();
+    expect(afterKey(INITIAL, key("down"), [])?.state.selected).toBeUndefined();
   });
 });
 

@@ -43,11 +43,6 @@ export const createAdmissions = () => {
 };
 export type Admissions = ReturnType<typeof createAdmissions>;
 
-interface HttpRejection {
-  status: 403 | 414;
-  error: string;
-}
-
 /** The longest URL that is accepted, in characters. Node and Bun themselves accept at most 16 kB of headers. */
 const MAX_URL_CHARS = 8_192;
 
@@ -59,7 +54,10 @@ const MAX_URL_CHARS = 8_192;
  * cannot read, such as that for an image or a frame, it may send none; then the browser says in `Sec-Fetch-Site` that the
  * request comes from another site.
  */
-export const rejectionOf = (request: Request, allowedOrigins: readonly string[]): HttpRejection | undefined => {
+export const rejectionOf = (
+  request: Request,
+  allowedOrigins: readonly string[],
+): { status: 403 | 414; error: string } | undefined => {
   const host = request.headers.get("host") ?? "";
   if (!isLoopback(host)) {
     return { status: 403, error: `Host ${quote(host)} is not served: use localhost or 127.0.0.1.` };

@@ -14,7 +14,7 @@ import {
   refusalResponse,
   withCommonHeaders,
 } from "../access/request-handling.ts";
-import { SourceUnavailable } from "../contract/status-source.ts";
+import { SourceUnavailable } from "../contract/api-task.ts";
 import { registerLivePage, registerPages } from "../pages.ts";
 import { type ApiContext, registerCommandRoutes, registerReadRoutes } from "./route-handlers.ts";
 import { openApiDocument, routes } from "./routes.ts";

@@ -108,3 +108,27 @@ const withCut = (task: ApiTask, brief: ApiTask): ApiTask => {
   const names = Object.keys(task) as (keyof ApiTask)[];
   return { ...brief, cut: names.filter((name) => task[name] !== brief[name]) };
 };
+
+/** A task that changed, with the numbers that `ChangedTask` explains. */
+export interface ApiTaskChange {
+  change: number;
+  createdChange: number;
+  task: ApiTask;
+}
+
+/** Thrown while there is nothing to read from; the message says why. */
+export class SourceUnavailable extends Error {}
+
+/** Why something could not be done. */
+export interface SourceFailure {
+  ok: false;
+  reason: string;
+  /**
+   * - `task`: its state does not allow it, or no process supervises it
+   * - `host`: OpenCode refuses
+   * - `late`: the process that supervises the task has not responded in time, and may still do it
+   */
+  cause: "task" | "host" | "late";
+}
+
+export type SourceResult<T> = { ok: true; value: T } | SourceFailure;

@@ -1,7 +1,7 @@
 import { hasEnded } from "../../../task.ts";
-import { type ApiTask, briefTask } from "../contract/api-task.ts";
+import { type ApiTask, type ApiTaskChange, briefTask } from "../contract/api-task.ts";
 import { toStats } from "../contract/schemas.ts";
-import type { ApiTaskChange, StatusSource } from "../contract/status-source.ts";
+import type { StatusSource } from "../engine-source.ts";
 import { type Broadcast, bytes, createBroadcast, type StreamContext, sseFrame } from "./sse-stream.ts";
 
 /** A dashboard needs one or two. Each costs a connection; `MAX_BYTES_IN_FLIGHT` bounds what all cost in memory. */

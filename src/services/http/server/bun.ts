@@ -1,5 +1,4 @@
-import type { Listen } from "../access/request-handling.ts";
-import { errorResponse, refusalResponse } from "../access/request-handling.ts";
+import { errorResponse, type Listen, refusalResponse } from "../access/request-handling.ts";
 import { LOOPBACK } from "../loopback.ts";
 
 /** The part of `Bun.serve` that is used here. Bun's own types would declare globals that Node does not have. */

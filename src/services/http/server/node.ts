@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import type { Listen } from "../access/request-handling.ts";
-import { CORS_HEADERS, refusalResponse } from "../access/request-handling.ts";
+import { CORS_HEADERS, type Listen, refusalResponse } from "../access/request-handling.ts";
 import type { Endpoints } from "../access/socket-owner.ts";
 import { LOOPBACK } from "../loopback.ts";
 

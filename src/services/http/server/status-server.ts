@@ -1,17 +1,20 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
+import type { ReadDirectories } from "../../host/directories.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { errorMessage, type Log } from "../../platform/log.ts";
 import { ensureServerKey, newChallenge, proofOf } from "../../platform/server-key.ts";
+import { worktreesFolder } from "../../worktrees/folders.ts";
 import { type Admissions, createAdmissions, type Reads } from "../access/admission.ts";
 import type { ConnectionLimits, Listener, RequestHandler } from "../access/request-handling.ts";
 import { createApp } from "../api/app.ts";
 import { createLongResponses } from "../api/long-responses.ts";
-import type { StatusSource } from "../contract/status-source.ts";
 import { createAnnouncement, createDiscoveryFiles, sharedToken } from "../discovery/announce.ts";
+import { createEngineSource, type StatusSource } from "../engine-source.ts";
 import { createBytesInFlight, MAX_BYTES_IN_FLIGHT } from "../events/sse-stream.ts";
 import { createTaskFeed } from "../events/task-feed.ts";
-import { DEFAULT_PORT, LOOPBACK } from "../loopback.ts";
+import { DEFAULT_PORT, isEnabled, LOOPBACK } from "../loopback.ts";
 import { createLiveFeed, type Documents, type LivePage } from "../pages.ts";
+import type { OpenDirectories } from "../status-api.ts";
 import { listenOnBun } from "./bun.ts";
 import { listenOnNode } from "./node.ts";
 
@@ -29,6 +32,7 @@ export interface StatusServer {
 
 export interface StatusServerOptions {
   source: StatusSource;
+  /** The plugin's data folder. */
   folder: string;
   env: Readonly<Record<string, string | undefined>>;
   log: Log;
@@ -58,10 +62,6 @@ const LAST_RESPONSES_MS = 500;
  * most. The connections are twice those that all streams take; often a process may not open more than 1,024 files.
  */
 const CONNECTION_LIMITS: ConnectionLimits = { timeoutMs: 30_000, maxConnections: 256 };
-
-/** False when the environment switches the server off. */
-const isEnabled = (env: StatusServerOptions["env"]): boolean =>
-  env.ASYNCAGENTS_API_ENABLED?.trim().toLowerCase() !== "false";
 
 const MAX_PORT = 65_535;
 const PORTS_TO_TRY = 10;
@@ -96,12 +96,8 @@ const listen = async (
   throw fault;
 };
 
-/** The server that all directories share. */
-interface SharedServer extends StatusServer {
-  admissions: Admissions;
-}
-
-const start = async (options: StatusServerOptions): Promise<SharedServer> => {
+/** Starts the server that all directories share. */
+const start = async (options: StatusServerOptions): Promise<StatusServer & { admissions: Admissions }> => {
   const { source, folder, env, log, clock, pages = [] } = options;
   const admissions = createAdmissions();
   const own = { pid: process.pid, startedAt: new Date().toISOString() };
@@ -184,6 +180,32 @@ export const startStatusServer = async (options: StatusServerOptions): Promise<S
     return undefined;
   }
 };
+
+/** What the status API of all open directories is served from. */
+interface StatusApiOptions extends Omit<StatusServerOptions, "source"> {
+  directories: OpenDirectories;
+  readDirectories: ReadDirectories;
+}
+
+/**
+ * Serves the status API of all open directories, see `startStatusServer`. This file is the only way to the server and to
+ * its libraries, half of all the code: it is imported when the server is started, which is after OpenCode has.
+ */
+export const serveStatusApi = ({
+  directories,
+  readDirectories,
+  ...options
+}: StatusApiOptions): Promise<StatusServer | undefined> =>
+  startStatusServer({
+    ...options,
+    source: createEngineSource(
+      directories,
+      options.clock,
+      randomUUID,
+      worktreesFolder(options.folder),
+      readDirectories,
+    ),
+  });
 
 /** This process's server, and how many users it has. */
 interface Slot<T> {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { SourceUnavailable } from "../../../../src/services/http/contract/status-source.ts";
+import { SourceUnavailable } from "../../../../src/services/http/contract/api-task.ts";
 import { noProgress } from "../../../../src/task.ts";
 import { serve } from "../served.ts";
 

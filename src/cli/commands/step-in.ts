@@ -126,8 +126,8 @@ ${examples(["answer", "what all tasks ask"], ["answer per_4f5c9a once", "allow i
           `No open request or running task has the id "${toSingleLine(id)}". It may have been answered already. Without an id, all open requests are shown.`,
         );
       }
-      if (isAnswer && shown.length === 0) throw new CommandError("The task has no open request.");
       if (isAnswer) {
+        if (shown.length === 0) throw new CommandError("The task has no open request.");
         const lines = shown.map(({ request }) => `  ${answerLine(CALLED_AS, request)}`);
         throw new CommandError(["Answer one of the task's requests, by its id:", ...lines].join("\n"));
       }
