@@ -36,12 +36,7 @@ const background = async (stage: Stage, args = {}): Promise<string> => {
   return task_id ?? "";
 };
 
-const hiddenTexts = (stage: Stage, parent = PARENT) =>
-  stage
-    .notices(parent)
-    .flat()
-    .map(({ text }) => text)
-    .join("\n");
+const hiddenTexts = (stage: Stage, parent = PARENT) => stage.noticeText(parent);
 
 rule(PARAMETERS, "elisha_task takes title, agent and prompt, and waits for the result by default", async () => {
   const stage = elisha();
@@ -55,8 +50,7 @@ rule(PARAMETERS, "elisha_task takes title, agent and prompt, and waits for the r
   expect(stage.host.at(sessionID).prompts[0]?.parts[0]?.text).toBe("Count the files.");
   await stage.clock.advance(3_600_000);
   expect(call.value).toBeUndefined();
-  stage.host.finish(sessionID, "There are 12.");
-  await settled();
+  await stage.finish(sessionID, "There are 12.");
   expect(call.value).toEqual({
     status: "completed",
     task_id: sessionID,
@@ -70,8 +64,7 @@ rule(PARAMETERS, "elisha_task with async returns at once, and the end is deliver
   const stage = elisha();
   const id = await background(stage);
   expect(only(stage)).toMatchObject({ sessionID: id, status: "running" });
-  stage.host.finish(id, "There are 12.");
-  await settled();
+  await stage.finish(id, "There are 12.");
   expect(hiddenTexts(stage)).toContain("There are 12.");
   expect(hiddenTexts(stage)).toContain("Use elisha_task_output tools to see agent responses.");
 });
@@ -88,8 +81,7 @@ rule(
     await settled();
     const { sessionID } = only(stage);
     expect(call.value).toMatchObject({ status: "running", task_id: sessionID });
-    stage.host.finish(sessionID, "There are 12.");
-    await settled();
+    await stage.finish(sessionID, "There are 12.");
     expect(hiddenTexts(stage)).toContain("There are 12.");
   },
 );
@@ -135,8 +127,7 @@ rule(PARAMETERS, "elisha_task_output with wait answers when the task ends, howev
   const call = pending(stage, "elisha_task_output", { task_id: id, wait: true });
   await stage.clock.advance(3_600_000);
   expect(call.value).toBeUndefined();
-  stage.host.finish(id, "There are 12.");
-  await settled();
+  await stage.finish(id, "There are 12.");
   expect(call.value).toMatchObject({ status: "completed", result: "There are 12." });
   expect(stage.task(id).resultRetrievedAt).toBeDefined();
 });
@@ -156,8 +147,7 @@ rule(PARAMETERS, "a timeout, in ms, ends the wait with TIMEOUT; the task goes on
     error: "Still running after 1.5s. The task continues.",
     code: "TIMEOUT",
   });
-  stage.host.finish(id, "There are 12.");
-  await settled();
+  await stage.finish(id, "There are 12.");
   expect(hiddenTexts(stage)).toContain("There are 12.");
 });
 
@@ -174,8 +164,7 @@ rule(PARAMETERS, "a timeout without wait changes nothing", async () => {
 rule(PARAMETERS, "a task that waits for a person says so, to a read and to a wait that timed out", async () => {
   const stage = elisha();
   const id = await background(stage);
-  const request = { id: "per_1", kind: "permission", what: "bash: rm -rf dist", since: 0 } as const;
-  stage.host.emit({ type: "asked", sessionID: id, request });
+  await stage.ask(id, "bash: rm -rf dist");
   const words = 'It is waiting for the user to approve: "bash: rm -rf dist"';
   expect(await answered(stage, "elisha_task_output", { task_id: id })).toEqual({
     status: "running",
@@ -312,8 +301,7 @@ rule(
 rule(PARAMETERS, "elisha_task_cancel of an ended task leaves it, and says so", async () => {
   const stage = elisha();
   const id = await background(stage);
-  stage.host.finish(id, "There are 12.");
-  await settled();
+  await stage.finish(id, "There are 12.");
   const result = await answered(stage, "elisha_task_cancel", { task_id: id });
   expect(result).toMatchObject({ status: "completed", result: "There are 12." });
   expect(result.error).toMatch(/^Task ses_0001 /);
@@ -366,13 +354,11 @@ rule(RESULT, "a cancelled task is `cancelled`", async () => {
 rule(RESULT, "a resumed task is `running`, and then has the new result", async () => {
   const stage = elisha({ toolsets: ["elisha", "tasks"] });
   const id = await background(stage);
-  stage.host.finish(id, "There are 12.");
-  await settled();
+  await stage.finish(id, "There are 12.");
   await stage.call("task", { resume: id, prompt: "And in b?" });
   expect(await answered(stage, "elisha_task_output", { task_id: id })).toMatchObject({ status: "running" });
   await settled();
-  stage.host.finish(id, "There are 3.");
-  await settled();
+  await stage.finish(id, "There are 3.");
   expect(await answered(stage, "elisha_task_output", { task_id: id })).toMatchObject({
     status: "completed",
     result: "There are 3.",
@@ -457,8 +443,7 @@ rule(
     const stage = elisha();
     const id = await background(stage);
     const long = `${'ü\n"'.repeat(40_000)}`;
-    stage.host.finish(id, long);
-    await settled();
+    await stage.finish(id, long);
     const text = await stage.call("elisha_task_output", { task_id: id });
     expect(Buffer.byteLength(text)).toBeLessThan(50_000);
     expect(Buffer.byteLength(text)).toBeGreaterThan(48_900);
@@ -474,8 +459,7 @@ rule("Return JSON Strings from Tools", "what was cut of a result is read on, pie
   const stage = elisha();
   const id = await background(stage);
   const whole = 'ü\n"🎲'.repeat(30_000);
-  stage.host.finish(id, whole);
-  await settled();
+  await stage.finish(id, whole);
   const pieces: string[] = [];
   for (let offset: string | undefined = "0"; offset !== undefined; ) {
     const { result = "" } = await answered(stage, "elisha_task_output", { task_id: id, offset });

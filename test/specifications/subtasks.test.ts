@@ -50,8 +50,7 @@ rule(INVARIANTS, "a task is bound to one agent for its whole life", async () => 
   const stage = subtasks({ toolsets: ["subtasks", "tasks"] });
   const { id } = await begin(stage);
   expect(stage.task(id).agent).toBe("general");
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   stored(stage);
   await expect(stage.call("task", { resume: id, prompt: "And b?", agent: "explore" })).rejects.toThrow(
     "A task never changes its agent",
@@ -80,8 +79,7 @@ rule(INVARIANTS, "the tool call runs in the parent and coordinates a runtime of 
 rule(FLOW, "the child works, ends, and the call answers with the outcome; no notice follows", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
-  stage.host.finish(id, "There are 12.");
-  await settled();
+  await stage.finish(id, "There are 12.");
   expect(call.value?.subTaskStatus).toBe("Success");
   stored(stage);
   await stage.clock.advance(60_000);
@@ -97,7 +95,7 @@ rule(UIP, "what a child asks belongs to the child's task", async () => {
   expect(stage.task(other.id).attention).toBeUndefined();
   expect(stage.task(id).attention).toMatchObject({ kind: "permission", what: "bash: rm -rf dist" });
   expect(stage.store.journal(id).map(({ type }) => type)).toContain("REQUEST_ASKED");
-  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  stage.reply(id);
   expect(stage.task(id).attention).toBeUndefined();
 });
 
@@ -107,11 +105,10 @@ const blocksUntilTheChildEnds = async () => {
   stage.host.emit(asked(id));
   await stage.clock.advance(3_600_000);
   expect(call.value).toBeUndefined();
-  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  stage.reply(id);
   await stage.clock.advance(60_000);
   expect(call.value).toBeUndefined();
-  stage.host.finish(id, "Removed.");
-  await settled();
+  await stage.finish(id, "Removed.");
   expect(call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "Removed." });
 };
 
@@ -231,8 +228,7 @@ rule(PARAMETERS, "priority is stored and shown", async () => {
 rule(RESULT, "Success: taskId, agentId, summary and finalAssistantMessage", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
-  stage.host.finish(id, "There are 12.\n\nIn detail: a, b.");
-  await settled();
+  await stage.finish(id, "There are 12.\n\nIn detail: a, b.");
   expect(call.value).toEqual({
     taskId: id,
     agentId: "general",
@@ -245,8 +241,7 @@ rule(RESULT, "Success: taskId, agentId, summary and finalAssistantMessage", asyn
 rule(RESULT, "a result that the host would cut is cut before, so that JSON stays JSON", async () => {
   const stage = subtasks();
   const { id, call } = await begin(stage);
-  stage.host.finish(id, "words".repeat(20_000));
-  await settled();
+  await stage.finish(id, "words".repeat(20_000));
   expect(Buffer.byteLength(JSON.stringify(call.value))).toBeLessThan(50_000);
   expect(call.value?.summary).toMatch(/^(words){400}… \[The first 2000 of 100000 characters\.\]$/);
   expect(call.value?.finalAssistantMessage).toMatch(
@@ -355,8 +350,7 @@ rule(RESULT, "read_subtask shows no task of another session, none that runs, and
   const read = (args: Record<string, unknown>, sessionID = PARENT) => stage.call("read_subtask", args, { sessionID });
   await expect(read({ taskId: id })).rejects.toThrow(`Subtask ${id} has not ended yet`);
   await expect(read({ taskId: id }, "ses_other")).rejects.toThrow(`This session has no task "${id}"`);
-  stage.host.finish(id, "There are 12.");
-  await settled();
+  await stage.finish(id, "There are 12.");
   expect(JSON.parse(await read({ taskId: id, offset: 6 }))).toMatchObject({ finalAssistantMessage: "are 12." });
   expect(JSON.parse(await read({ taskId: id, offset: 99 }))).toMatchObject({
     finalAssistantMessage: "[The text has only 13 characters.]",
@@ -407,8 +401,7 @@ rule(WAITING, "the end is learned from events: nothing is asked of the host whil
   expect(new Set(asked)).toEqual(new Set(["busy"]));
   // The engine's own fallback, every 5 s, for all tasks together.
   expect(asked.length).toBeLessThanOrEqual(12);
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   expect(call.value?.subTaskStatus).toBe("Success");
 });
 
@@ -451,9 +444,8 @@ rule(
     const stage = subtasks();
     const { id, call } = await begin(stage);
     stage.host.emit(asked(id));
-    stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
-    stage.host.finish(id, "12");
-    await settled();
+    stage.reply(id);
+    await stage.finish(id, "12");
     expect(call.value?.subTaskStatus).toBe("Success");
   },
 );
@@ -513,13 +505,7 @@ rule(
       expect(stage.task(id).status).toBe("running");
       stage.host.finish(id, "12");
       await stage.clock.advance(30_000);
-      expect(
-        stage
-          .notices()
-          .flat()
-          .map(({ text }) => text)
-          .join(),
-      ).toContain("12");
+      expect(stage.noticeText()).toContain("12");
       stage.engine.stop();
     }
     disk.remove();
@@ -578,8 +564,7 @@ rule(
     const { id } = await begin(stage, {}, { abort: turn.signal });
     turn.abort();
     await stage.clock.advance(100);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.task(id).status).toBe("completed");
     await stage.restart();
     await stage.clock.advance(60_000);
@@ -599,8 +584,7 @@ rule(CANCEL, "with onParentCancel: detach the child goes on, and its end is deli
   expect(call.value?.failureReason).toContain("The subtask continues; you get a notice when it ends.");
   await stage.clock.advance(60_000);
   expect(stage.task(id).status).toBe("running");
-  stage.host.finish(id, "x".repeat(20_000));
-  await settled();
+  await stage.finish(id, "x".repeat(20_000));
   const [notice] = stage.notices();
   // No tool reads the rest, so there is no rest.
   expect(notice?.[1]?.text).toContain("x".repeat(20_000));
@@ -636,8 +620,7 @@ rule(PROJECTION, "childTaskIds has each child once, whatever happens to it how o
   const { id } = await begin(stage);
   const inner = await begin(stage, {}, { sessionID: id });
   const other = await begin(stage, {}, { sessionID: id, callID: "call_2" });
-  stage.host.finish(inner.id, "12");
-  await settled();
+  await stage.finish(inner.id, "12");
   stored(stage, id);
   await stage.call("task", { resume: inner.id, prompt: "And b?" }, { sessionID: id });
   await settled();
@@ -684,8 +667,7 @@ rule(
     stage.host.emit({ type: "busy", sessionID: id });
     stage.host.emit({ type: "idle", sessionID: id });
     await stage.clock.advance(10_000);
-    stage.host.finish(id, "12", { idles: 3 });
-    await settled();
+    await stage.finish(id, "12", { idles: 3 });
     expect(await again).toBe("ended");
     expect(call.value?.subTaskStatus).toBe("Success");
     expect(stage.host.attempts.filter(({ sessionID }) => sessionID === id)).toHaveLength(1);

@@ -5,7 +5,7 @@ import { createEngineSource } from "../../../src/services/http/engine-source.ts"
 import { createOpenDirectories } from "../../../src/services/http/open-directories.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
 import { createFakeHost } from "../../fakes/fake-host.ts";
-import { createStage, type Stage } from "../../fakes/stage.ts";
+import { createStage, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
 const UNKNOWN = "ses_unknown";
@@ -120,8 +120,7 @@ describe("what a person asks one process of a task that another one supervises",
 });
 
 test("a task that is cleared while a person asks for it is not shown as if it were there", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const source = sourceOver(stage);
   const asked = source.cancel(id);
   await stage.engine.clear([id]);

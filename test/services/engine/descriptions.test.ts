@@ -20,8 +20,7 @@ describe("a description of a megabyte, with what terminals obey in it", () => {
     const id = await stage.launch({ description, prompt: description });
     kept(stage.task(id).description);
     expect(stage.task(id).prompt).toBe(description);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(
       stage
         .notices()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { unavailable } from "../../fakes/fake-host.ts";
-import { createStage } from "../../fakes/stage.ts";
+import { createStage, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 describe("a resume that is not possible changes nothing, and says why", () => {
@@ -86,11 +86,9 @@ test("a cancelled resume ends in cancelled, with the cancellation notice", async
 });
 
 test("what a task did before counts on when it is resumed", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   stage.host.emit({ type: "toolCall", sessionID: id, callID: "c1", tool: "read", stage: "stored" });
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   await stage.call("task", { resume: id, prompt: "more" });
   stage.host.emit({ type: "toolCall", sessionID: id, callID: "c2", tool: "grep", stage: "stored" });
   expect(stage.task(id).progress).toMatchObject({ toolCalls: 2, toolCallsByName: { read: 1, grep: 1 } });

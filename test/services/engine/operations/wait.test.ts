@@ -106,8 +106,7 @@ test("if a call id is used again before its first output is stored, that output 
   const read = async (id: string, answer: string) => {
     const call = watched(stage.call("output", { task_id: id, block: true }, { callID: "call_1" }));
     await settled();
-    stage.host.finish(id, answer);
-    await settled();
+    await stage.finish(id, answer);
     expect(call.value).toContain(answer);
   };
   await read(first, "one");
@@ -120,11 +119,7 @@ test("if a call id is used again before its first output is stored, that output 
   await stage.clock.advance(2_000);
   storeOutput(stage, "call_1");
   await stage.clock.advance(60_000);
-  const texts = stage
-    .notices()
-    .flat()
-    .map(({ text }) => text)
-    .join();
+  const texts = stage.noticeText();
   expect(stage.notices()).toHaveLength(1);
   expect(texts).toContain("one");
   expect(texts).not.toContain("two");
