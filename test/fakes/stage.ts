@@ -70,6 +70,8 @@ export interface Stage {
   ask(sessionID: string, what?: string): Promise<void>;
   /** A person answers what the session asked. */
   reply(sessionID: string): void;
+  /** The parent, which was busy, becomes idle. */
+  rest(): Promise<void>;
   /** Kills the process together with its host, and starts another one (`life`) with what is stored. */
   restart(life?: FakeProcess): Promise<void>;
   /** OpenCode disposes of the plugin, which aborts all running work, and starts it again in the same process. */
@@ -314,6 +316,11 @@ export const createStage = ({
       await settled();
     },
     reply: (sessionID) => host.emit({ type: "replied", sessionID, requestID: "per_1" }),
+    rest: async () => {
+      host.at(PARENT).busy = false;
+      host.emit({ type: "idle", sessionID: PARENT });
+      await settled();
+    },
     task: (taskId) => {
       const task = process.engine.get(taskId);
       if (!task) throw new Error(`there is no task ${taskId}`);
@@ -342,7 +349,13 @@ export const createStage = ({
 };
 
 /** A stage with one task at work. */
-export const stageWithTask = async (options?: StageOptions): Promise<{ stage: Stage; id: string }> => {
+export const stageWithTask = async (options?: StageOptions, ...how: Parameters<Stage["launch"]>) => {
   const stage = createStage(options);
-  return { stage, id: await stage.launch() };
+  return { stage, id: await stage.launch(...how) };
+};
+
+/** A stage with one task that has completed with this result. */
+export const stageWithResult = async (result: string) => {
+  const stage = createStage();
+  return { stage, id: await stage.complete(result) };
 };

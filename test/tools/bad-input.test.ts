@@ -173,8 +173,7 @@ describe("arguments that do not go together", () => {
 
 describe("an answer that is no error", () => {
   test("cancelling a task that has finished says so and changes nothing", async () => {
-    const stage = createStage();
-    const id = await stage.launch({ description: "count files" });
+    const { stage, id } = await stageWithTask({}, { description: "count files" });
     await stage.finish(id, "12");
     expect(await stage.call("cancel", { task_id: id })).toBe(
       `Task ${id} "count files" has already finished (completed).`,

@@ -124,8 +124,7 @@ describe("a task that fails", () => {
 
 describe("a person's abort of the child session", () => {
   test("cancels the task after a moment, with the time of the abort, and the parent is notified", async () => {
-    const stage = createStage();
-    const id = await stage.launch({ description: "count files" });
+    const { stage, id } = await stageWithTask({}, { description: "count files" });
     stage.host.abortByPerson(id);
     const abortedAt = new Date(stage.clock.now()).toISOString();
     await stage.clock.advance(500);

@@ -34,8 +34,7 @@ describe("a notice", () => {
   });
 
   test("goes with one toast, once the parent has begun to answer, and none for a second sending", async () => {
-    const stage = createStage();
-    const id = await stage.launch({ description: "count files" });
+    const { stage, id } = await stageWithTask({}, { description: "count files" });
     stage.host.habits(PARENT, "lose", "reply");
     stage.host.finish(id, "12");
     await stage.clock.advance(1_499);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { refused, unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT } from "../../fakes/stage.ts";
+import { createStage, PARENT, stageWithTask } from "../../fakes/stage.ts";
 
 test.each(["fork", "forkedMessages", "updateSession", "storeMessage"] as const)(
   "when %s fails, nothing half made is left, and the child gets the conversation as text",
@@ -51,8 +51,7 @@ test("a conversation as text shows what its agent called, up to the message that
 });
 
 test("a forked task is completed, delivered and resumed like any other", async () => {
-  const stage = createStage();
-  const id = await stage.launch({ fork: true });
+  const { stage, id } = await stageWithTask({}, { fork: true });
   await stage.finish(id, "12");
   expect(stage.notices()).toHaveLength(1);
   await stage.call("task", { resume: id, prompt: "more" });

@@ -7,8 +7,7 @@ import { createStage, PARENT, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 test("a task that waits for tasks of its own has not ended; it is notified of them, and its last word is its result", async () => {
-  const stage = createStage();
-  const id = await stage.launch({ description: "lead" });
+  const { stage, id } = await stageWithTask({}, { description: "lead" });
   const own = await stage.launch({ description: "help" }, { sessionID: id });
   stage.host.finish(id, "waiting");
   await stage.clock.advance(60_000);
@@ -162,8 +161,7 @@ test("a notice on its way into a session that is being cancelled leaves nothing 
 });
 
 test("a task has not ended while a task of a session below it runs; once that has ended and was delivered, it ends", async () => {
-  const stage = createStage();
-  const id = await stage.launch({ description: "lead" });
+  const { stage, id } = await stageWithTask({}, { description: "lead" });
   stage.host.addSession("ses_helper", { parentID: id, habit: "work" });
   stage.host.addSession("ses_deeper", { parentID: "ses_helper", habit: "work" });
   const own = await stage.launch({ description: "help" }, { sessionID: "ses_deeper" });

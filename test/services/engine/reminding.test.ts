@@ -176,8 +176,7 @@ describe("a process that ends before the reminder is stored", () => {
   /** A parent that works on after a compaction, in a process that is killed. */
   const cutShort = async () => {
     const disk = createDisk();
-    const stage = createStage({ openStore: disk.boot });
-    const id = await stage.launch({ description: "count files" });
+    const { stage, id } = await stageWithTask({ openStore: disk.boot }, { description: "count files" });
     stage.host.at(PARENT).busy = true;
     await stage.clock.advance(1_000);
     await compact(stage);
@@ -198,9 +197,7 @@ describe("a process that ends before the reminder is stored", () => {
       expect(shownTo(stage, request(PARENT, summedUp))).toEqual([expect.stringContaining(`- ${id} "count files"`)]);
     }
     expect(reminders(stage)).toEqual([]);
-    stage.host.at(PARENT).busy = false;
-    stage.host.emit({ type: "idle", sessionID: PARENT });
-    await settled();
+    await stage.rest();
     expect(reminders(stage)).toHaveLength(1);
     const [[part] = []] = reminders(stage);
     const messages = request(PARENT, summedUp);
@@ -270,9 +267,7 @@ describe("an agent that works on at once", () => {
       await stage.clock.advance(10_000);
     }
     expect(reminders(stage)).toEqual([]);
-    stage.host.at(PARENT).busy = false;
-    stage.host.emit({ type: "idle", sessionID: PARENT });
-    await settled();
+    await stage.rest();
     expect(reminders(stage)).toHaveLength(1);
     const messages = request();
     stage.engine.onModelRequest(messages);
@@ -280,8 +275,7 @@ describe("an agent that works on at once", () => {
   });
 
   test("while a task ends reads how it stands now: at each step, and in what is stored", async () => {
-    const stage = createStage();
-    const id = await stage.launch({ description: "count files" });
+    const { stage, id } = await stageWithTask({}, { description: "count files" });
     stage.host.at(PARENT).busy = true;
     await compact(stage);
     await stage.finish(id, "12");
@@ -313,9 +307,7 @@ describe("an agent that works on at once", () => {
     await stage.launch({ description: "another" });
     await compact(stage);
     await compact(stage);
-    stage.host.at(PARENT).busy = false;
-    stage.host.emit({ type: "idle", sessionID: PARENT });
-    await settled();
+    await stage.rest();
     expect(reminders(stage)).toHaveLength(1);
     expect(reminders(stage)[0]?.[0]?.text).toContain("another");
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createDisk, createMemory } from "../../fakes/disk.ts";
-import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithResult, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 const HOUR = 3_600_000;
@@ -220,8 +220,7 @@ describe("a turn that a person stops", () => {
 
 describe("while a person has taken back messages of a task's own conversation", () => {
   test("it is not resumed: the agent is told why, and what the person can do", async () => {
-    const stage = createStage();
-    const id = await stage.complete("12");
+    const { stage, id } = await stageWithResult("12");
     await stage.clock.advance(1_000);
     const before = await undo(stage, id);
     await expect(stage.call("task", { resume: id, prompt: "And now?" })).rejects.toThrow(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createStage, type Stage, stageWithTask } from "../../fakes/stage.ts";
+import { createStage, type Stage, stageWithResult, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 /** Launches a task that works, and gives it an instruction. Resolves to its id. */
@@ -164,8 +164,7 @@ describe("an instruction is refused, with the reason", () => {
     ["with fork", { fork: true }, /only one of steer, resume and fork/],
     ["for a task that is not there", { steer: "ses_other" }, /has no task "ses_other"/],
   ])("%s", async (_, args, message) => {
-    const stage = createStage();
-    const id = await stage.complete("12");
+    const { stage, id } = await stageWithResult("12");
     await expect(stage.call("task", { steer: id, prompt: "Only the tests.", ...args })).rejects.toThrow(message);
     expect(stage.host.at(id).prompts).toHaveLength(1);
   });

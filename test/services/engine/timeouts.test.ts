@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { isTaskReminder } from "../../../src/services/text/reminder-text.ts";
 import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
-import { settled } from "../../fakes/virtual-clock.ts";
 
 const RUN = 60_000;
 const STALE = 600_000;
@@ -196,9 +195,7 @@ test("a note that could not be stored while the agent was at work is dropped whe
   expect([toasts(stage).length, notes(stage).length]).toEqual([1, 0]);
   stage.host.emit({ type: "busy", sessionID: id });
   await stage.clock.advance(STALE / 2);
-  stage.host.at(PARENT).busy = false;
-  stage.host.emit({ type: "idle", sessionID: PARENT });
-  await settled();
+  await stage.rest();
   await stage.clock.advance(MOMENT);
   expect(notes(stage)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createDisk } from "../../fakes/disk.ts";
-import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithResult, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { watched } from "../../fakes/watched.ts";
 
@@ -88,8 +88,7 @@ test.each([
 );
 
 test("a task that ended before a wait for it begins is not waited for", async () => {
-  const stage = createStage();
-  const id = await stage.complete("12 files");
+  const { stage, id } = await stageWithResult("12 files");
   await stage.clock.advance(10_000);
   const { signal } = new AbortController();
   const wait = { taskIds: [id], sessionID: PARENT, callID: "call_1", signal, timeoutMs: undefined };
@@ -174,8 +173,7 @@ describe("a run's end is delivered once", () => {
   });
 
   test("by the read that waits for it, though another, of an end long delivered, is settled late", async () => {
-    const stage = createStage();
-    const id = await stage.complete("12");
+    const { stage, id } = await stageWithResult("12");
     block(stage, id, { callID: "call_old" });
     await settled();
     await stage.call("task", { resume: id, prompt: "more" });

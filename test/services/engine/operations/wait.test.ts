@@ -5,7 +5,7 @@ import { createProgressLog } from "../../../../src/services/runtime/progress.ts"
 import { createRuntime } from "../../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../../fakes/disk.ts";
 import { createFakeEffects } from "../../../fakes/effects.ts";
-import { createStage, PARENT, type Stage } from "../../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithResult } from "../../../fakes/stage.ts";
 import { taskInput } from "../../../fakes/task-input.ts";
 import { createVirtualClock, settled } from "../../../fakes/virtual-clock.ts";
 import { watched } from "../../../fakes/watched.ts";
@@ -88,8 +88,7 @@ const storeOutput = (stage: Stage, callID: string) =>
   stage.host.emit({ type: "toolCall", sessionID: PARENT, callID, tool: "asyncagents_output", stage: "stored" });
 
 test("the result of a run that begins after a wait has ended is delivered by a notice", async () => {
-  const stage = createStage();
-  const id = await stage.complete("There are 12.");
+  const { stage, id } = await stageWithResult("There are 12.");
   const before = stage.notices().length;
   await stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
   storeOutput(stage, "call_1");
