@@ -16,3 +16,9 @@ export const createDurableStage = (options: StageOptions = {}): Stage & { disk: 
   // The stage's engine and store are those of its newest process.
   return Object.defineProperties({ disk }, Object.getOwnPropertyDescriptors(stage)) as Stage & { disk: Disk };
 };
+
+/** The same with one task at work. */
+export const durableStageWithTask = async (options?: StageOptions) => {
+  const stage = createDurableStage(options);
+  return { stage, id: await stage.launch() };
+};

@@ -67,12 +67,22 @@ export interface Stage {
   /** Launches a task that completes at once and whose notice is delivered. Resolves to its id. */
   complete(result: string): Promise<string>;
   task(taskId: string): Task;
+  /** A session's agent answers and becomes idle. Resolves once all that follows at once has happened. */
+  finish: (...answered: Parameters<FakeHost["finish"]>) => Promise<void>;
+  /** A session's agent asks a person for the permission `per_1`. */
+  ask(sessionID: string, what?: string): Promise<void>;
+  /** A person answers what the session asked. */
+  reply(sessionID: string): void;
+  /** The parent, which was busy, becomes idle. */
+  rest(): Promise<void>;
   /** Kills the process together with its host, and starts another one (`life`) with what is stored. */
   restart(life?: FakeProcess): Promise<void>;
   /** OpenCode disposes of the plugin, which aborts all running work, and starts it again in the same process. */
   reopen(next?: FakeProcess): Promise<void>;
   /** Returns the parts of each notice that was sent to a parent. */
   notices(parent?: string): { text: string; synthetic?: boolean }[][];
+  /** Returns all that the notices to a parent say, a line for each part. */
+  noticeText(parent?: string): string;
 }
 
 export interface StageOptions {
@@ -260,6 +270,17 @@ export const createStage = ({
 
   const call: Stage["call"] = async (...given) => (await callWhole(...given)).output;
 
+  const finish: Stage["finish"] = async (...answered) => {
+    host.finish(...answered);
+    await settled();
+  };
+
+  const notices: Stage["notices"] = (parent = PARENT) => {
+    const { parts, prompts } = host.at(parent);
+    const notes = new Set(prompts.flatMap(({ messageID, noReply }) => (noReply ? messageID : [])));
+    return [...parts].flatMap(([messageID, of]) => (notes.has(messageID) ? [] : [of]));
+  };
+
   return {
     clock,
     host,
@@ -288,9 +309,20 @@ export const createStage = ({
       const whole = await callWhole("task", { description: "find it", prompt: "Find it.", agent: "general" });
       await settled();
       const id = String(whole.metadata?.sessionId);
-      host.finish(id, result);
-      await settled();
+      await finish(id, result);
       return id;
+    },
+    finish,
+    ask: async (sessionID, what = "bash: ls") => {
+      const request = { id: "per_1", kind: "permission", what, since: clock.now() } as const;
+      host.emit({ type: "asked", sessionID, request });
+      await settled();
+    },
+    reply: (sessionID) => host.emit({ type: "replied", sessionID, requestID: "per_1" }),
+    rest: async () => {
+      host.at(PARENT).busy = false;
+      host.emit({ type: "idle", sessionID: PARENT });
+      await settled();
     },
     task: (taskId) => {
       const task = process.engine.get(taskId);
@@ -310,10 +342,23 @@ export const createStage = ({
       await settled();
       process = begin(next);
     },
-    notices: (parent = PARENT) => {
-      const { parts, prompts } = host.at(parent);
-      const notes = new Set(prompts.flatMap(({ messageID, noReply }) => (noReply ? messageID : [])));
-      return [...parts].flatMap(([messageID, of]) => (notes.has(messageID) ? [] : [of]));
-    },
+    notices,
+    noticeText: (parent) =>
+      notices(parent)
+        .flat()
+        .map(({ text }) => text)
+        .join("\n"),
   };
+};
+
+/** A stage with one task at work. */
+export const stageWithTask = async (options?: StageOptions, ...how: Parameters<Stage["launch"]>) => {
+  const stage = createStage(options);
+  return { stage, id: await stage.launch(...how) };
+};
+
+/** A stage with one task that has completed with this result. */
+export const stageWithResult = async (result: string) => {
+  const stage = createStage();
+  return { stage, id: await stage.complete(result) };
 };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { TaskResult } from "../../src/tools/elisha/elisha-toolset.ts";
-import { createDisk } from "../fakes/disk.ts";
+import { createDurableStage } from "../fakes/durable-stage.ts";
 import { refused, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
@@ -36,12 +36,11 @@ const background = async (stage: Stage, args = {}): Promise<string> => {
   return task_id ?? "";
 };
 
-const hiddenTexts = (stage: Stage, parent = PARENT) =>
-  stage
-    .notices(parent)
-    .flat()
-    .map(({ text }) => text)
-    .join("\n");
+/** A stage with one such task. */
+const inBackground = async (options?: StageOptions) => {
+  const stage = elisha(options);
+  return { stage, id: await background(stage) };
+};
 
 rule(PARAMETERS, "elisha_task takes title, agent and prompt, and waits for the result by default", async () => {
   const stage = elisha();
@@ -55,8 +54,7 @@ rule(PARAMETERS, "elisha_task takes title, agent and prompt, and waits for the r
   expect(stage.host.at(sessionID).prompts[0]?.parts[0]?.text).toBe("Count the files.");
   await stage.clock.advance(3_600_000);
   expect(call.value).toBeUndefined();
-  stage.host.finish(sessionID, "There are 12.");
-  await settled();
+  await stage.finish(sessionID, "There are 12.");
   expect(call.value).toEqual({
     status: "completed",
     task_id: sessionID,
@@ -67,13 +65,11 @@ rule(PARAMETERS, "elisha_task takes title, agent and prompt, and waits for the r
 });
 
 rule(PARAMETERS, "elisha_task with async returns at once, and the end is delivered by a notice", async () => {
-  const stage = elisha();
-  const id = await background(stage);
+  const { stage, id } = await inBackground();
   expect(only(stage)).toMatchObject({ sessionID: id, status: "running" });
-  stage.host.finish(id, "There are 12.");
-  await settled();
-  expect(hiddenTexts(stage)).toContain("There are 12.");
-  expect(hiddenTexts(stage)).toContain("Use elisha_task_output tools to see agent responses.");
+  await stage.finish(id, "There are 12.");
+  expect(stage.noticeText()).toContain("There are 12.");
+  expect(stage.noticeText()).toContain("Use elisha_task_output tools to see agent responses.");
 });
 
 rule(
@@ -88,9 +84,8 @@ rule(
     await settled();
     const { sessionID } = only(stage);
     expect(call.value).toMatchObject({ status: "running", task_id: sessionID });
-    stage.host.finish(sessionID, "There are 12.");
-    await settled();
-    expect(hiddenTexts(stage)).toContain("There are 12.");
+    await stage.finish(sessionID, "There are 12.");
+    expect(stage.noticeText()).toContain("There are 12.");
   },
 );
 
@@ -119,8 +114,7 @@ rule(
 );
 
 rule(PARAMETERS, "elisha_task_output does not wait by default", async () => {
-  const stage = elisha();
-  const id = await background(stage);
+  const { stage, id } = await inBackground();
   expect(await atOnce(answered(stage, "elisha_task_output", { task_id: id }))).toEqual({
     status: "running",
     task_id: id,
@@ -130,20 +124,17 @@ rule(PARAMETERS, "elisha_task_output does not wait by default", async () => {
 });
 
 rule(PARAMETERS, "elisha_task_output with wait answers when the task ends, however long that takes", async () => {
-  const stage = elisha();
-  const id = await background(stage);
+  const { stage, id } = await inBackground();
   const call = pending(stage, "elisha_task_output", { task_id: id, wait: true });
   await stage.clock.advance(3_600_000);
   expect(call.value).toBeUndefined();
-  stage.host.finish(id, "There are 12.");
-  await settled();
+  await stage.finish(id, "There are 12.");
   expect(call.value).toMatchObject({ status: "completed", result: "There are 12." });
   expect(stage.task(id).resultRetrievedAt).toBeDefined();
 });
 
 rule(PARAMETERS, "a timeout, in ms, ends the wait with TIMEOUT; the task goes on, and owes its notice", async () => {
-  const stage = elisha();
-  const id = await background(stage);
+  const { stage, id } = await inBackground();
   const call = pending(stage, "elisha_task_output", { task_id: id, wait: true, timeout: 1_500 });
   await stage.clock.advance(1_499);
   expect(call.value).toBeUndefined();
@@ -156,14 +147,12 @@ rule(PARAMETERS, "a timeout, in ms, ends the wait with TIMEOUT; the task goes on
     error: "Still running after 1.5s. The task continues.",
     code: "TIMEOUT",
   });
-  stage.host.finish(id, "There are 12.");
-  await settled();
-  expect(hiddenTexts(stage)).toContain("There are 12.");
+  await stage.finish(id, "There are 12.");
+  expect(stage.noticeText()).toContain("There are 12.");
 });
 
 rule(PARAMETERS, "a timeout without wait changes nothing", async () => {
-  const stage = elisha();
-  const id = await background(stage);
+  const { stage, id } = await inBackground();
   for (const timeout of [5, -1]) {
     const result = await answered(stage, "elisha_task_output", { task_id: id, timeout });
     expect(result).toMatchObject({ status: "running" });
@@ -172,10 +161,8 @@ rule(PARAMETERS, "a timeout without wait changes nothing", async () => {
 });
 
 rule(PARAMETERS, "a task that waits for a person says so, to a read and to a wait that timed out", async () => {
-  const stage = elisha();
-  const id = await background(stage);
-  const request = { id: "per_1", kind: "permission", what: "bash: rm -rf dist", since: 0 } as const;
-  stage.host.emit({ type: "asked", sessionID: id, request });
+  const { stage, id } = await inBackground();
+  await stage.ask(id, "bash: rm -rf dist");
   const words = 'It is waiting for the user to approve: "bash: rm -rf dist"';
   expect(await answered(stage, "elisha_task_output", { task_id: id })).toEqual({
     status: "running",
@@ -207,8 +194,7 @@ rule(
 );
 
 rule(PARAMETERS, "a timeout that is no time is refused, and says why", async () => {
-  const stage = elisha();
-  const id = await background(stage);
+  const { stage, id } = await inBackground();
   expect(await answered(stage, "elisha_task_output", { task_id: id, wait: true, timeout: -1 })).toEqual({
     status: "failed",
     error: "timeout is -1, but must be 0 or more milliseconds.",
@@ -217,8 +203,7 @@ rule(PARAMETERS, "a timeout that is no time is refused, and says why", async () 
 });
 
 rule(PARAMETERS, "a timeout of 0 asks how the task stands, and waits for nothing", async () => {
-  const stage = elisha();
-  const id = await background(stage);
+  const { stage, id } = await inBackground();
   const call = pending(stage, "elisha_task_output", { task_id: id, wait: true, timeout: 0 });
   await stage.clock.advance(0);
   expect(call.value).toMatchObject({
@@ -229,8 +214,7 @@ rule(PARAMETERS, "a timeout of 0 asks how the task stands, and waits for nothing
 });
 
 rule(PARAMETERS, "a task_id that is blank finds no task, not even the only one", async () => {
-  const stage = elisha();
-  const id = await background(stage);
+  const { stage, id } = await inBackground();
   for (const tool of ["elisha_task_output", "elisha_task_cancel"]) {
     for (const task_id of ["", " "]) {
       expect(await answered(stage, tool, { task_id })).toMatchObject({ status: "failed", code: "SESSION_ERROR" });
@@ -240,8 +224,7 @@ rule(PARAMETERS, "a task_id that is blank finds no task, not even the only one",
 });
 
 rule(PARAMETERS, "a cancel that waits when the plugin is disposed of has delivered nothing, and says so", async () => {
-  const disk = createDisk();
-  const stage = elisha({ openStore: disk.boot });
+  const stage = createDurableStage({ toolsets: ["elisha"] });
   const id = await background(stage);
   stage.host.holdNext("abort");
   const call = pending(stage, "elisha_task_cancel", { task_id: id }, { callID: "call_1" });
@@ -254,8 +237,6 @@ rule(PARAMETERS, "a cancel that waits when the plugin is disposed of has deliver
   await stage.clock.advance(60_000);
   expect(stage.task(id).status).toBe("cancelled");
   expect(stage.notices()).toHaveLength(1);
-  stage.engine.stop();
-  disk.remove();
 });
 
 rule(
@@ -266,8 +247,7 @@ rule(
       ["stored", 0],
       ["failed", 1],
     ] as const) {
-      const stage = elisha();
-      const id = await background(stage);
+      const { stage, id } = await inBackground();
       await answered(stage, "elisha_task_cancel", { task_id: id }, { callID: "call_1" });
       await stage.clock.advance(5_000);
       expect(stage.notices()).toEqual([]);
@@ -283,8 +263,7 @@ rule(
   PARAMETERS,
   "elisha_task_cancel of a task that refuses says so at once, and its end is delivered by a notice",
   async () => {
-    const disk = createDisk();
-    const stage = elisha({ openStore: disk.boot });
+    const stage = createDurableStage({ toolsets: ["elisha"] });
     const id = await background(stage);
     // The next process has not taken it over yet.
     await stage.restart();
@@ -304,16 +283,12 @@ rule(
     await stage.clock.advance(60_000);
     expect(stage.task(id).status).toBe("completed");
     expect(stage.notices()).toHaveLength(1);
-    stage.engine.stop();
-    disk.remove();
   },
 );
 
 rule(PARAMETERS, "elisha_task_cancel of an ended task leaves it, and says so", async () => {
-  const stage = elisha();
-  const id = await background(stage);
-  stage.host.finish(id, "There are 12.");
-  await settled();
+  const { stage, id } = await inBackground();
+  await stage.finish(id, "There are 12.");
   const result = await answered(stage, "elisha_task_cancel", { task_id: id });
   expect(result).toMatchObject({ status: "completed", result: "There are 12." });
   expect(result.error).toMatch(/^Task ses_0001 /);
@@ -342,8 +317,7 @@ rule(
 );
 
 rule(RESULT, "a task that failed is `failed`, with its error and SESSION_ERROR", async () => {
-  const stage = elisha();
-  const id = await background(stage);
+  const { stage, id } = await inBackground();
   stage.host.fail(id, { name: "APIError", message: "overloaded" });
   await stage.clock.advance(1_000);
   expect(await answered(stage, "elisha_task_output", { task_id: id })).toEqual({
@@ -357,22 +331,18 @@ rule(RESULT, "a task that failed is `failed`, with its error and SESSION_ERROR",
 });
 
 rule(RESULT, "a cancelled task is `cancelled`", async () => {
-  const stage = elisha();
-  const id = await background(stage);
+  const { stage, id } = await inBackground();
   await stage.engine.cancel([id]);
   expect(await answered(stage, "elisha_task_output", { task_id: id })).toMatchObject({ status: "cancelled" });
 });
 
 rule(RESULT, "a resumed task is `running`, and then has the new result", async () => {
-  const stage = elisha({ toolsets: ["elisha", "tasks"] });
-  const id = await background(stage);
-  stage.host.finish(id, "There are 12.");
-  await settled();
+  const { stage, id } = await inBackground({ toolsets: ["elisha", "tasks"] });
+  await stage.finish(id, "There are 12.");
   await stage.call("task", { resume: id, prompt: "And in b?" });
   expect(await answered(stage, "elisha_task_output", { task_id: id })).toMatchObject({ status: "running" });
   await settled();
-  stage.host.finish(id, "There are 3.");
-  await settled();
+  await stage.finish(id, "There are 3.");
   expect(await answered(stage, "elisha_task_output", { task_id: id })).toMatchObject({
     status: "completed",
     result: "There are 3.",
@@ -400,8 +370,7 @@ rule(
 test.each(["elisha_task_output", "elisha_task_cancel"])(
   "elisha-task-domain › TaskResult Type › SESSION_ERROR from %s for a task that is not there, or another parent's",
   async (tool) => {
-    const stage = elisha();
-    const id = await background(stage);
+    const { stage, id } = await inBackground();
     expect(await answered(stage, tool, { task_id: "ses_none" })).toEqual({
       status: "failed",
       task_id: "ses_none",
@@ -454,11 +423,9 @@ rule(
   "Return JSON Strings from Tools",
   "a result that the host would cut is cut before, so that JSON stays JSON",
   async () => {
-    const stage = elisha();
-    const id = await background(stage);
+    const { stage, id } = await inBackground();
     const long = `${'ü\n"'.repeat(40_000)}`;
-    stage.host.finish(id, long);
-    await settled();
+    await stage.finish(id, long);
     const text = await stage.call("elisha_task_output", { task_id: id });
     expect(Buffer.byteLength(text)).toBeLessThan(50_000);
     expect(Buffer.byteLength(text)).toBeGreaterThan(48_900);
@@ -471,11 +438,9 @@ rule(
 );
 
 rule("Return JSON Strings from Tools", "what was cut of a result is read on, piece by piece, to its end", async () => {
-  const stage = elisha();
-  const id = await background(stage);
+  const { stage, id } = await inBackground();
   const whole = 'ü\n"🎲'.repeat(30_000);
-  stage.host.finish(id, whole);
-  await settled();
+  await stage.finish(id, whole);
   const pieces: string[] = [];
   for (let offset: string | undefined = "0"; offset !== undefined; ) {
     const { result = "" } = await answered(stage, "elisha_task_output", { task_id: id, offset });

@@ -12,8 +12,7 @@ scenario(WITH_NOTICES, FORMAT, "Task completion notification format", async (sta
   const id = await stage.launch({ description: "find the bug" });
   await stage.launch({ description: "another" });
   await stage.clock.advance(65_000);
-  stage.host.finish(id, "It is in a.ts.");
-  await settled();
+  await stage.finish(id, "It is in a.ts.");
   const { visible, hidden } = newestOf(2, stage);
   expect(visible).toBe('✓ **Agent "find the bug" finished in 1m 5s.**\nTask Progress: 1/2\nResult: "It is in a.ts."');
   expect(hidden).toContain(`${prefix}_output(task_id="${id}")`);
@@ -50,8 +49,7 @@ const HINTS = "Conditional Hidden Hint Content";
 scenario(WITH_NOTICES, HINTS, "Hidden hint when tasks still running", async (stage, prefix) => {
   const id = await stage.launch();
   await stage.launch();
-  stage.host.finish(id, "done");
-  await settled();
+  await stage.finish(id, "done");
   const { hidden } = newestOf(1, stage);
   expect(hidden.split("\n")).toEqual(
     expect.arrayContaining([
@@ -66,10 +64,8 @@ scenario(WITH_NOTICES, HINTS, "Hidden hint when tasks still running", async (sta
 scenario(WITH_NOTICES, HINTS, "Hidden hint when all tasks complete", async (stage, prefix) => {
   const first = await stage.launch();
   const second = await stage.launch();
-  stage.host.finish(first, "one");
-  await settled();
-  stage.host.finish(second, "two");
-  await settled();
+  await stage.finish(first, "one");
+  await stage.finish(second, "two");
   const last = stage.notices().at(-1)?.at(-1)?.text ?? "";
   expect(last.split("\n")).toEqual(
     expect.arrayContaining(["All 2 tasks finished.", `Use ${prefix}_output tools to see agent responses.`]),
@@ -84,8 +80,7 @@ scenario(
   INDICATOR,
   "Show indicator in development mode",
   async (stage) => {
-    stage.host.finish(await stage.launch(), "done");
-    await settled();
+    await stage.finish(await stage.launch(), "done");
     expect(newestOf(1, stage).visible).toMatch(/\[hint attached\]$/);
   },
   { development: isDevelopment({ NODE_ENV: "development" }) },
@@ -96,8 +91,7 @@ scenario(
   INDICATOR,
   "Hide indicator in production mode",
   async (stage) => {
-    stage.host.finish(await stage.launch(), "done");
-    await settled();
+    await stage.finish(await stage.launch(), "done");
     expect(newestOf(1, stage).visible).not.toContain("hint attached");
   },
   { development: isDevelopment({ NODE_ENV: "production" }) },

@@ -12,8 +12,7 @@ scenario(TASKS, "Task Status Management", "Track resumed status", async (stage) 
   expect(stage.task(id).status).toBe("resumed");
   await settled();
   expect(stage.task(id).state).toBe("resumed.working.busy");
-  stage.host.finish(id, "5 of them.");
-  await settled();
+  await stage.finish(id, "5 of them.");
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
 });
 
@@ -40,8 +39,7 @@ scenario(WITH_LIMITS, RESUMPTION, "Resume completion notification", async (stage
   await stage.call("task", { resume: id, prompt: "And how many are tests?" });
   await settled();
   const response = Array.from({ length: 40 }, (_, line) => `Test ${line} is in a.ts.`);
-  stage.host.finish(id, response.join("\n"));
-  await settled();
+  await stage.finish(id, response.join("\n"));
   expect(newestOf(2, stage).hidden.split("\n")).toEqual(expect.arrayContaining(response.map((line) => `> ${line}`)));
   expect(stage.task(id).status).toBe("completed");
 });
@@ -101,8 +99,7 @@ scenario(TASKS, "Resume Count Tracking", "Increment resume count", async (stage)
     await stage.call("task", { resume: id, prompt: "more" });
     expect(stage.task(id).resumeCount).toBe(count);
     await settled();
-    stage.host.finish(id, `answer ${count}`);
-    await settled();
+    await stage.finish(id, `answer ${count}`);
   }
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "answer 2" });
 });
@@ -112,8 +109,7 @@ scenario(TASKS, "Task List Resume Indicator", "Show resumed indicator", async (s
   await stage.call("task", { resume: id, prompt: "more" });
   expect(await stage.call("list")).toContain(`${id} (resumed)`);
   await settled();
-  stage.host.finish(id, "13");
-  await settled();
+  await stage.finish(id, "13");
   expect(await stage.call("list")).toContain(`${id} (resumed)`);
 });
 
@@ -125,8 +121,7 @@ scenario(WITH_NOTICES, FORMAT, "Resume completion notification format", async (s
   await stage.clock.advance(60_000);
   await stage.call("task", { resume: id, prompt: "more" });
   await stage.clock.advance(2_500);
-  stage.host.finish(id, "13");
-  await settled();
+  await stage.finish(id, "13");
   const { visible, hidden } = newestOf(3, stage);
   expect(visible).toBe('✓ **Resume #1 completed in 2.5s.**\nTask Progress: 1/1\nAgent "find it". Result: "13"');
   expect(hidden).toContain(`Use ${prefix}_output tools to see agent responses.`);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { subagentsOf } from "../../src/tools/subtasks/subagents.ts";
 import { SubtaskResult } from "../../src/tools/subtasks/subtasks-toolset.ts";
-import { createDisk } from "../fakes/disk.ts";
+import { createDurableStage } from "../fakes/durable-stage.ts";
 import { unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
@@ -36,6 +36,12 @@ const begin = async (stage: Stage, args: Record<string, unknown> = {}, caller: P
   return { call, id };
 };
 
+/** The same on a stage of its own. */
+const begun = async (options?: StageOptions, args = {}, caller: Parameters<Stage["call"]>[2] = {}) => {
+  const stage = subtasks(options);
+  return { stage, ...(await begin(stage, args, caller)) };
+};
+
 const stored = (stage: Stage, parent = PARENT) =>
   stage.host.emit({ type: "toolCall", sessionID: parent, callID: "call_1", tool: GENERAL, stage: "stored" });
 
@@ -47,11 +53,9 @@ const asked = (sessionID: string, id = "per_1") =>
   }) as const;
 
 rule(INVARIANTS, "a task is bound to one agent for its whole life", async () => {
-  const stage = subtasks({ toolsets: ["subtasks", "tasks"] });
-  const { id } = await begin(stage);
+  const { stage, id } = await begun({ toolsets: ["subtasks", "tasks"] });
   expect(stage.task(id).agent).toBe("general");
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   stored(stage);
   await expect(stage.call("task", { resume: id, prompt: "And b?", agent: "explore" })).rejects.toThrow(
     "A task never changes its agent",
@@ -62,26 +66,22 @@ rule(INVARIANTS, "a task is bound to one agent for its whole life", async () => 
 });
 
 rule(INVARIANTS, "a subtask is a task like any other, with its parent task named", async () => {
-  const stage = subtasks();
-  const { id } = await begin(stage);
+  const { stage, id } = await begun();
   const inner = await begin(stage, {}, { sessionID: id, agent: "general" });
   expect(stage.task(inner.id)).toMatchObject({ parentTaskId: id, parentSessionID: id, status: "running" });
   expect(stage.task(id)).not.toHaveProperty("parentTaskId");
 });
 
 rule(INVARIANTS, "the tool call runs in the parent and coordinates a runtime of the child's own", async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
+  const { stage, id, call } = await begun();
   expect(stage.host.at(id).prompts).toHaveLength(1);
   expect(stage.host.at(PARENT).prompts).toEqual([]);
   expect(call.value).toBeUndefined();
 });
 
 rule(FLOW, "the child works, ends, and the call answers with the outcome; no notice follows", async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
-  stage.host.finish(id, "There are 12.");
-  await settled();
+  const { stage, id, call } = await begun();
+  await stage.finish(id, "There are 12.");
   expect(call.value?.subTaskStatus).toBe("Success");
   stored(stage);
   await stage.clock.advance(60_000);
@@ -90,28 +90,25 @@ rule(FLOW, "the child works, ends, and the call answers with the outcome; no not
 });
 
 rule(UIP, "what a child asks belongs to the child's task", async () => {
-  const stage = subtasks();
-  const { id } = await begin(stage);
+  const { stage, id } = await begun();
   const other = await begin(stage, {}, { callID: "call_2" });
   stage.host.emit(asked(id));
   expect(stage.task(other.id).attention).toBeUndefined();
   expect(stage.task(id).attention).toMatchObject({ kind: "permission", what: "bash: rm -rf dist" });
   expect(stage.store.journal(id).map(({ type }) => type)).toContain("REQUEST_ASKED");
-  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  stage.reply(id);
   expect(stage.task(id).attention).toBeUndefined();
 });
 
 const blocksUntilTheChildEnds = async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
+  const { stage, id, call } = await begun();
   stage.host.emit(asked(id));
   await stage.clock.advance(3_600_000);
   expect(call.value).toBeUndefined();
-  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  stage.reply(id);
   await stage.clock.advance(60_000);
   expect(call.value).toBeUndefined();
-  stage.host.finish(id, "Removed.");
-  await settled();
+  await stage.finish(id, "Removed.");
   expect(call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "Removed." });
 };
 
@@ -137,14 +134,12 @@ rule(PARAMETERS, "title is required, and is the prompt where there is no intent"
 });
 
 rule(PARAMETERS, "intent is the child's prompt", async () => {
-  const stage = subtasks();
-  const { id } = await begin(stage, { intent: "Count the files in a." });
+  const { stage, id } = await begun({}, { intent: "Count the files in a." });
   expect(stage.task(id)).toMatchObject({ description: "count files", prompt: "Count the files in a." });
 });
 
 rule(PARAMETERS, "artifactRefs are passed on as text", async () => {
-  const stage = subtasks();
-  const { id } = await begin(stage, { intent: "Count.", artifactRefs: ["docs/plan.md", "issue #12"] });
+  const { stage, id } = await begun({}, { intent: "Count.", artifactRefs: ["docs/plan.md", "issue #12"] });
   expect(stage.host.at(id).prompts[0]?.parts[0]?.text).toBe(
     "Count.\n\nArtifacts for this, as references:\n- docs/plan.md\n- issue #12",
   );
@@ -220,8 +215,7 @@ rule(PARAMETERS, "arguments that are wrong are the tool's error, as a launch tha
 });
 
 rule(PARAMETERS, "priority is stored and shown", async () => {
-  const stage = subtasks({ toolsets: ["subtasks", "tasks"] });
-  const { id } = await begin(stage, { priority: 7 });
+  const { stage, id } = await begun({ toolsets: ["subtasks", "tasks"] }, { priority: 7 });
   expect(stage.task(id).priority).toBe(7);
   expect(await stage.call("output", { task_id: id })).toContain("Priority: 7");
   expect(stage.task((await begin(stage)).id).priority).toBe(0);
@@ -229,10 +223,8 @@ rule(PARAMETERS, "priority is stored and shown", async () => {
 });
 
 rule(RESULT, "Success: taskId, agentId, summary and finalAssistantMessage", async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
-  stage.host.finish(id, "There are 12.\n\nIn detail: a, b.");
-  await settled();
+  const { stage, id, call } = await begun();
+  await stage.finish(id, "There are 12.\n\nIn detail: a, b.");
   expect(call.value).toEqual({
     taskId: id,
     agentId: "general",
@@ -243,10 +235,8 @@ rule(RESULT, "Success: taskId, agentId, summary and finalAssistantMessage", asyn
 });
 
 rule(RESULT, "a result that the host would cut is cut before, so that JSON stays JSON", async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
-  stage.host.finish(id, "words".repeat(20_000));
-  await settled();
+  const { stage, id, call } = await begun();
+  await stage.finish(id, "words".repeat(20_000));
   expect(Buffer.byteLength(JSON.stringify(call.value))).toBeLessThan(50_000);
   expect(call.value?.summary).toMatch(/^(words){400}… \[The first 2000 of 100000 characters\.\]$/);
   expect(call.value?.finalAssistantMessage).toMatch(
@@ -255,8 +245,7 @@ rule(RESULT, "a result that the host would cut is cut before, so that JSON stays
 });
 
 rule(RESULT, "Error: taskId, agentId and failureReason", async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
+  const { stage, id, call } = await begun();
   stage.host.fail(id, { name: "APIError", message: "overloaded" });
   await stage.clock.advance(1_000);
   expect(call.value).toEqual({ taskId: id, agentId: "general", subTaskStatus: "Error", failureReason: "overloaded" });
@@ -274,8 +263,7 @@ const failAfter = async (stage: Stage, id: string, words: string) => {
 };
 
 rule(RESULT, "Error: finalAssistantMessage is what the child said before it failed", async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
+  const { stage, id, call } = await begun();
   await failAfter(stage, id, "So far I have counted 7.");
   expect(call.value).toEqual({
     taskId: id,
@@ -291,8 +279,7 @@ rule(
   "Error: a host that is slow to say what the child said, or does not, costs the words and no more",
   async () => {
     for (const hold of [true, false]) {
-      const stage = subtasks();
-      const { id, call } = await begin(stage);
+      const { stage, id, call } = await begun();
       const { engine } = stage;
       const { lastWords } = engine;
       engine.lastWords = (taskId) => {
@@ -317,8 +304,7 @@ rule(
 
 rule(RESULT, "what was cut of an answer is read on with read_subtask, piece by piece, to its end", async () => {
   for (const ending of ["finish", "fail"] as const) {
-    const stage = subtasks();
-    const { id, call } = await begin(stage);
+    const { stage, id, call } = await begun();
     const whole = "wörds 🎲 ".repeat(12_000).trim();
     if (ending === "finish") stage.host.finish(id, whole);
     else await failAfter(stage, id, whole);
@@ -350,13 +336,11 @@ rule(RESULT, "read_subtask says of a subtask in the queue its place and what it 
 });
 
 rule(RESULT, "read_subtask shows no task of another session, none that runs, and nothing beyond the end", async () => {
-  const stage = subtasks();
-  const { id } = await begin(stage);
+  const { stage, id } = await begun();
   const read = (args: Record<string, unknown>, sessionID = PARENT) => stage.call("read_subtask", args, { sessionID });
   await expect(read({ taskId: id })).rejects.toThrow(`Subtask ${id} has not ended yet`);
   await expect(read({ taskId: id }, "ses_other")).rejects.toThrow(`This session has no task "${id}"`);
-  stage.host.finish(id, "There are 12.");
-  await settled();
+  await stage.finish(id, "There are 12.");
   expect(JSON.parse(await read({ taskId: id, offset: 6 }))).toMatchObject({ finalAssistantMessage: "are 12." });
   expect(JSON.parse(await read({ taskId: id, offset: 99 }))).toMatchObject({
     finalAssistantMessage: "[The text has only 13 characters.]",
@@ -367,8 +351,7 @@ rule(RESULT, "read_subtask shows no task of another session, none that runs, and
 });
 
 rule(RESULT, "Cancel: taskId, agentId and failureReason, when somebody cancels the subtask", async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
+  const { stage, id, call } = await begun();
   await stage.engine.cancel([id]);
   await settled();
   expect(call.value).toEqual({
@@ -380,8 +363,7 @@ rule(RESULT, "Cancel: taskId, agentId and failureReason, when somebody cancels t
 });
 
 rule(RESULT, "Cancel: failureReason, where the host did not confirm that the subtask stopped", async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
+  const { stage, id, call } = await begun();
   stage.host.failNext("abort", unavailable, 1_000);
   void stage.engine.cancel([id]);
   await stage.clock.advance(900_000);
@@ -390,8 +372,7 @@ rule(RESULT, "Cancel: failureReason, where the host did not confirm that the sub
 });
 
 rule(RESULT, "a failure's words are cut where they are long", async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
+  const { stage, id, call } = await begun();
   const message = "overloaded ".repeat(9_000);
   stage.host.fail(id, { name: "APIError", message });
   await stage.clock.advance(1_000);
@@ -399,16 +380,14 @@ rule(RESULT, "a failure's words are cut where they are long", async () => {
 });
 
 rule(WAITING, "the end is learned from events: nothing is asked of the host while the child works", async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
+  const { stage, id, call } = await begun();
   const asksDuring = stage.host.calls.length;
   await stage.clock.advance(60_000);
   const asked = stage.host.calls.slice(asksDuring);
   expect(new Set(asked)).toEqual(new Set(["busy"]));
   // The engine's own fallback, every 5 s, for all tasks together.
   expect(asked.length).toBeLessThanOrEqual(12);
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   expect(call.value?.subTaskStatus).toBe("Success");
 });
 
@@ -437,8 +416,7 @@ rule(WAITING, "nor is one that has come and gone before the wait begins", async 
 });
 
 rule(WAITING, "an end of which no event tells is found all the same", async () => {
-  const stage = subtasks();
-  const { id, call } = await begin(stage);
+  const { stage, id, call } = await begun();
   stage.host.finish(id, "12", { idles: 0, unwritten: true });
   await stage.clock.advance(10_000);
   expect(call.value).toMatchObject({ subTaskStatus: "Success", finalAssistantMessage: "12" });
@@ -448,12 +426,10 @@ rule(
   "Runtime Manager Requirement (Resuming Child on UIP)",
   "a tool call is enough: no event has come and no timer has fired before it",
   async () => {
-    const stage = subtasks();
-    const { id, call } = await begin(stage);
+    const { stage, id, call } = await begun();
     stage.host.emit(asked(id));
-    stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
-    stage.host.finish(id, "12");
-    await settled();
+    stage.reply(id);
+    await stage.finish(id, "12");
     expect(call.value?.subTaskStatus).toBe("Success");
   },
 );
@@ -499,9 +475,8 @@ rule(
   CANCEL,
   "an OpenCode that ends aborts the turn as well: the subtask goes on in the next one, and its end is delivered",
   async () => {
-    const disk = createDisk();
     for (const after of [0, 400]) {
-      const stage = subtasks({ openStore: disk.boot });
+      const stage = createDurableStage({ toolsets: ["subtasks"] });
       const turn = new AbortController();
       const { id, call } = await begin(stage, {}, { abort: turn.signal });
       turn.abort();
@@ -513,16 +488,9 @@ rule(
       expect(stage.task(id).status).toBe("running");
       stage.host.finish(id, "12");
       await stage.clock.advance(30_000);
-      expect(
-        stage
-          .notices()
-          .flat()
-          .map(({ text }) => text)
-          .join(),
-      ).toContain("12");
+      expect(stage.noticeText()).toContain("12");
       stage.engine.stop();
     }
-    disk.remove();
   },
 );
 
@@ -530,8 +498,7 @@ rule(
   CANCEL,
   "a plugin that is disposed of is no abort: the call says that the subtask goes on, and its end is delivered once",
   async () => {
-    const disk = createDisk();
-    const stage = subtasks({ openStore: disk.boot });
+    const stage = createDurableStage({ toolsets: ["subtasks"] });
     const { id, call } = await begin(stage);
     stage.engine.stop();
     await settled();
@@ -542,8 +509,6 @@ rule(
     await stage.clock.advance(60_000);
     expect(stage.task(id).status).toBe("completed");
     expect(stage.notices()).toHaveLength(1);
-    stage.engine.stop();
-    disk.remove();
   },
 );
 
@@ -551,8 +516,7 @@ rule(
   CANCEL,
   "a crash while the subtask is being cancelled: it is cancelled by the next process, and nobody is woken",
   async () => {
-    const disk = createDisk();
-    const stage = subtasks({ openStore: disk.boot });
+    const stage = createDurableStage({ toolsets: ["subtasks"] });
     const turn = new AbortController();
     const { id } = await begin(stage, {}, { abort: turn.signal });
     stage.host.holdNext("abort");
@@ -563,8 +527,6 @@ rule(
     await stage.clock.advance(60_000);
     expect(stage.task(id).status).toBe("cancelled");
     expect(stage.notices()).toEqual([]);
-    stage.engine.stop();
-    disk.remove();
   },
 );
 
@@ -572,20 +534,16 @@ rule(
   CANCEL,
   "a subtask that answers just after the abort, before a crash: the next process delivers its result",
   async () => {
-    const disk = createDisk();
-    const stage = subtasks({ openStore: disk.boot });
+    const stage = createDurableStage({ toolsets: ["subtasks"] });
     const turn = new AbortController();
     const { id } = await begin(stage, {}, { abort: turn.signal });
     turn.abort();
     await stage.clock.advance(100);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.task(id).status).toBe("completed");
     await stage.restart();
     await stage.clock.advance(60_000);
     expect(stage.notices()).toHaveLength(1);
-    stage.engine.stop();
-    disk.remove();
   },
 );
 
@@ -599,8 +557,7 @@ rule(CANCEL, "with onParentCancel: detach the child goes on, and its end is deli
   expect(call.value?.failureReason).toContain("The subtask continues; you get a notice when it ends.");
   await stage.clock.advance(60_000);
   expect(stage.task(id).status).toBe("running");
-  stage.host.finish(id, "x".repeat(20_000));
-  await settled();
+  await stage.finish(id, "x".repeat(20_000));
   const [notice] = stage.notices();
   // No tool reads the rest, so there is no rest.
   expect(notice?.[1]?.text).toContain("x".repeat(20_000));
@@ -624,20 +581,17 @@ rule(CANCEL, "an abort while the host makes the session answers at once, and lea
 });
 
 rule("Domain changes", "parentTaskId is stored on the child, and outlives a restart", async () => {
-  const stage = subtasks();
-  const { id } = await begin(stage);
+  const { stage, id } = await begun();
   const inner = await begin(stage, {}, { sessionID: id });
   await stage.restart();
   expect(stage.task(inner.id).parentTaskId).toBe(id);
 });
 
 rule(PROJECTION, "childTaskIds has each child once, whatever happens to it how often", async () => {
-  const stage = subtasks({ toolsets: ["subtasks", "tasks"] });
-  const { id } = await begin(stage);
+  const { stage, id } = await begun({ toolsets: ["subtasks", "tasks"] });
   const inner = await begin(stage, {}, { sessionID: id });
   const other = await begin(stage, {}, { sessionID: id, callID: "call_2" });
-  stage.host.finish(inner.id, "12");
-  await settled();
+  await stage.finish(inner.id, "12");
   stored(stage, id);
   await stage.call("task", { resume: inner.id, prompt: "And b?" }, { sessionID: id });
   await settled();
@@ -648,8 +602,7 @@ rule(PROJECTION, "childTaskIds has each child once, whatever happens to it how o
 });
 
 rule(PROJECTION, "the author is the calling agent, or the user where no agent calls", async () => {
-  const stage = subtasks();
-  const { id } = await begin(stage, {}, { agent: "plan" });
+  const { stage, id } = await begun({}, {}, { agent: "plan" });
   expect(stage.task(id)).toMatchObject({ author: "plan", parentAgent: "plan" });
   const inner = await begin(stage, {}, { sessionID: id, agent: "general" });
   expect(stage.task(inner.id).author).toBe("general");
@@ -657,8 +610,7 @@ rule(PROJECTION, "the author is the calling agent, or the user where no agent ca
 });
 
 rule(PROJECTION, "summary and failureReason are stored when the task ends", async () => {
-  const stage = subtasks();
-  const { id } = await begin(stage);
+  const { stage, id } = await begun();
   const failing = await begin(stage, {}, { callID: "call_2" });
   expect(stage.task(id)).not.toHaveProperty("summary");
   stage.host.finish(id, "There are 12.\n\nMore.");
@@ -672,8 +624,7 @@ rule(
   "Conflicts With Current Codebase and Resolutions",
   "no double execution: one prompt, one answer, whatever is called twice",
   async () => {
-    const stage = subtasks();
-    const { id, call } = await begin(stage);
+    const { stage, id, call } = await begun();
     const again = stage.engine.wait({
       taskIds: [id],
       sessionID: PARENT,
@@ -684,8 +635,7 @@ rule(
     stage.host.emit({ type: "busy", sessionID: id });
     stage.host.emit({ type: "idle", sessionID: id });
     await stage.clock.advance(10_000);
-    stage.host.finish(id, "12", { idles: 3 });
-    await settled();
+    await stage.finish(id, "12", { idles: 3 });
     expect(await again).toBe("ended");
     expect(call.value?.subTaskStatus).toBe("Success");
     expect(stage.host.attempts.filter(({ sessionID }) => sessionID === id)).toHaveLength(1);

@@ -38,8 +38,7 @@ scenario(TASKS, STATUS, "Track task completion", async (stage) => {
   const id = await stage.launch();
   await stage.clock.advance(3_000);
   const finishedAt = new Date(stage.clock.now()).toISOString();
-  stage.host.finish(id, "Found it in a.ts.");
-  await settled();
+  await stage.finish(id, "Found it in a.ts.");
   expect(stage.task(id)).toMatchObject({
     status: "completed",
     completedAt: finishedAt,
@@ -151,8 +150,7 @@ const quotedIn = (stage: Stage): string => (stage.notices().at(-1)?.at(-1)?.text
 
 scenario(TASKS, DETECTION, "Detect completion via event", async (stage) => {
   const id = await stage.launch();
-  stage.host.finish(id, FULL);
-  await settled();
+  await stage.finish(id, FULL);
   expect(stage.task(id).status).toBe("completed");
   expect(stage.notices()).toHaveLength(1);
   expect(quotedIn(stage)).toContain(FULL);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { refused, unavailable } from "../fakes/fake-host.ts";
-import { createStage, PARENT } from "../fakes/stage.ts";
+import { createStage, PARENT, stageWithTask } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { watched } from "../fakes/watched.ts";
 
@@ -97,8 +97,7 @@ describe("arguments that do not go together", () => {
     ["only all: false", { all: false }],
     ["only blanks", { task_id: "", batch_id: " " }],
   ])("cancel with %s", async (_, args) => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await expect(stage.call("cancel", args)).rejects.toThrow(/exactly one of task_id, batch_id and all/);
     expect(stage.task(id).status).toBe("running");
   });
@@ -109,8 +108,7 @@ describe("arguments that do not go together", () => {
     ["a name that it does not have", { taskid: "ses_0001", all: true }, 'There is no argument "taskid".'],
     ["a task_id that is none", { task_id: 5 }, "task_id is 5, but must be a string."],
   ])("cancel with %s", async (_, args, message) => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await expect(stage.call("cancel", args)).rejects.toThrow(message);
     expect(stage.task(id).status).toBe("running");
   });
@@ -122,8 +120,7 @@ describe("arguments that do not go together", () => {
     [{ task_id: " " }, 'task_id is " ", but must not be empty: leave both out'],
     [{ task_id: ["ses_0001"] }, 'task_id is ["ses_0001"], but must be a string.'],
   ])("clear of %j removes nothing", async (args, message) => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await expect(stage.call("clear", args)).rejects.toThrow(message);
     expect(stage.task(id).status).toBe("running");
   });
@@ -147,31 +144,27 @@ describe("arguments that do not go together", () => {
   });
 
   test.each([0, "0"])("output with a timeout of %j does not wait, and says how the task stands", async (timeout) => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const read = watched(stage.call("output", { task_id: id, block: true, timeout }));
     await stage.clock.advance(0);
     expect(read.value).toContain("Still running after a wait of 0ms.");
   });
 
   test.each([0, 1.5, "many"])("output with a message_limit of %j", async (message_limit) => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await expect(stage.call("output", { task_id: id, message_limit })).rejects.toThrow(
       `message_limit is ${JSON.stringify(message_limit)}, but must be a whole number of at least 1.`,
     );
   });
 
   test("clear with both", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await expect(stage.call("clear", { task_id: id, batch_id: "b" })).rejects.toThrow(/not both/);
     expect(stage.task(id).status).toBe("running");
   });
 
   test.each([-1, 600_001, Number.NaN])("output with a timeout of %s", async (timeout) => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await expect(stage.call("output", { task_id: id, block: true, timeout })).rejects.toThrow(
       `timeout is ${timeout}, but must be between 0 and 600000 milliseconds.`,
     );
@@ -180,10 +173,8 @@ describe("arguments that do not go together", () => {
 
 describe("an answer that is no error", () => {
   test("cancelling a task that has finished says so and changes nothing", async () => {
-    const stage = createStage();
-    const id = await stage.launch({ description: "count files" });
-    stage.host.finish(id, "12");
-    await settled();
+    const { stage, id } = await stageWithTask({}, { description: "count files" });
+    await stage.finish(id, "12");
     expect(await stage.call("cancel", { task_id: id })).toBe(
       `Task ${id} "count files" has already finished (completed).`,
     );
@@ -194,8 +185,7 @@ describe("an answer that is no error", () => {
   test("the list can be narrowed to a status", async () => {
     const stage = createStage();
     const [done, running] = [await stage.launch(), await stage.launch()];
-    stage.host.finish(done, "12");
-    await settled();
+    await stage.finish(done, "12");
     const completed = await stage.call("list", { status: "completed" });
     expect(completed).toContain(done);
     expect(completed).not.toContain(running);
@@ -203,8 +193,7 @@ describe("an answer that is no error", () => {
   });
 
   test("the tool's result names the child session for the interface to link to", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     expect((await stage.callWhole("output", { task_id: id })).metadata).toEqual({ sessionId: id });
     expect(stage.host.at(id)).toMatchObject({ parentID: PARENT, agent: "general" });
   });

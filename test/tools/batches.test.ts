@@ -6,8 +6,7 @@ test("the list is grouped by batch, with how far each is", async () => {
   const stage = createStage();
   const [first, second] = [await stage.launch({ batch_id: "a" }), await stage.launch({ batch_id: "a" })];
   const third = await stage.launch({ batch_id: "b" });
-  stage.host.finish(first, "12");
-  await settled();
+  await stage.finish(first, "12");
   const lines = (await stage.call("list")).split("\n");
   expect(lines.map((line) => line.split(" · ")[0])).toEqual([
     "Batch a: 1/2 ended",
@@ -90,8 +89,7 @@ test("a blocking read of a batch waits for all of it, and delivers all", async (
   await settled();
   for (const id of tasks) {
     expect(read.text).toBe("");
-    stage.host.finish(id, `answer of ${id}`);
-    await settled();
+    await stage.finish(id, `answer of ${id}`);
   }
   expect(read.text).toContain("Batch a: 2/2 ended");
   for (const id of tasks) expect(read.text).toContain(`answer of ${id}`);

@@ -1,13 +1,12 @@
 import { expect, test } from "vitest";
 import { resultOf } from "../../src/tools/elisha/elisha-toolset.ts";
 import { endedResult, isEnded } from "../../src/tools/subtasks/subtasks-toolset.ts";
-import { createStage } from "../fakes/stage.ts";
+import { stageWithTask } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 
 /** A task whose last message has these words, and ended like that. */
 const ended = async (finish: string, text: string) => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   stage.host.step(id, { finish: "tool-calls", tools: "called", text: "I look." });
   stage.host.step(id, { finish, text });
   stage.host.emit({ type: "idle", sessionID: id });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createStage, PARENT, type Stage } from "../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithResult } from "../fakes/stage.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { watched } from "../fakes/watched.ts";
 
@@ -104,8 +104,7 @@ test.each(["task", "create_subtask_general", "elisha_task"])(
 );
 
 test("a resume asks for the task's own agent, and sends nothing where it may not be used", async () => {
-  const stage = createStage();
-  const id = await stage.complete("12");
+  const { stage, id } = await stageWithResult("12");
   const resume = { resume: id, prompt: "And in b?" };
   await expect(stage.call("task", resume, { ask: deny })).rejects.toThrow(DENIED);
   expect(stage.task(id)).toMatchObject({ status: "completed", resumeCount: 0 });

@@ -3,7 +3,16 @@ import { isIdle, watchesParent } from "../../../src/machines/outbox/machine.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import { innermost } from "../../fakes/innermost.ts";
 import { START } from "../../fakes/task-input.ts";
-import { afterEvents, type DrivenOutbox, emptyOutbox, endOf, promptOf, send, sentOutbox } from "./driven-outbox.ts";
+import {
+  afterEvents,
+  type DrivenOutbox,
+  emptyOutbox,
+  endOf,
+  owingOutbox,
+  promptOf,
+  send,
+  sentOutbox,
+} from "./driven-outbox.ts";
 
 /** How long the outbox pauses now, in milliseconds. */
 const pauseOf = ({ snapshot: { context } }: DrivenOutbox, since: number): number => (context.nextDeadline ?? 0) - since;
@@ -65,8 +74,7 @@ test("what an agent wrote before a last message without text may be more than th
 
 describe("the pauses", () => {
   test("between failed reads of the parent double", () => {
-    const outbox = emptyOutbox();
-    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    const outbox = owingOutbox();
     const pauses: number[] = [];
     for (let time = 0; time < 3; time += 1) {
       outbox.take("READ_FAILED", { at: START });
@@ -77,8 +85,7 @@ describe("the pauses", () => {
   });
 
   test("of failed reads do not lengthen those of the prompt that is sent after them", () => {
-    const outbox = emptyOutbox();
-    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    const outbox = owingOutbox();
     for (let time = 0; time < 6; time += 1) {
       afterEvents(outbox, "READ_FAILED", "TICK");
     }
@@ -152,8 +159,7 @@ describe("prompts of a process that is gone", () => {
 });
 
 test("an end that comes while the prompt is formed is still owed, and goes into the next one", () => {
-  const outbox = emptyOutbox();
-  outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+  const outbox = owingOutbox();
   outbox.take("PARENT_READ");
   outbox.take("NOTICE_DUE", { end: endOf("ses_2") });
   outbox.take("COMPOSED", { prompt: promptOf("msg_1", "ses_1") });
@@ -231,8 +237,7 @@ describe("a prompt", () => {
   const TOAST = { message: "a task ended", variant: "info" } as const;
 
   const composed = () => {
-    const outbox = emptyOutbox();
-    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    const outbox = owingOutbox();
     outbox.take("PARENT_READ");
     const effects = outbox.take("COMPOSED", { prompt: { ...promptOf("msg_1", "ses_1"), toasts: [TOAST] } });
     return { outbox, effects };
@@ -246,8 +251,7 @@ describe("a prompt", () => {
   });
 
   test("that could not be composed is composed anew after a pause", () => {
-    const outbox = emptyOutbox();
-    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    const outbox = owingOutbox();
     outbox.take("PARENT_READ");
     expect(outbox.take("COMPOSE_FAILED")).toEqual([]);
     expect(pauseOf(outbox, START)).toBe(OUTBOX_LIMITS.firstCheck);
@@ -272,8 +276,7 @@ describe("a prompt", () => {
 
   test("has nothing shown when nothing is to be shown", () => {
     expect(sentOutbox().snapshot.context.prompt).toEqual(promptOf("msg_1", "ses_1"));
-    const outbox = emptyOutbox();
-    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    const outbox = owingOutbox();
     outbox.take("PARENT_READ");
     outbox.take("COMPOSED", { prompt: promptOf("msg_1", "ses_1") });
     expect(outbox.take("SENT")).toEqual([]);
@@ -300,8 +303,7 @@ describe("a prompt", () => {
 
 describe("a parent whose turn has failed", () => {
   test("is sent nothing, though it was read before", () => {
-    const outbox = emptyOutbox();
-    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    const outbox = owingOutbox();
     outbox.take("PARENT_ERROR");
     expect(outbox.take("PARENT_READ")).toEqual([]);
     expect(typesOf(outbox.take("TICK", { at: START + OUTBOX_LIMITS.coolDown }))).toEqual(["readParent"]);

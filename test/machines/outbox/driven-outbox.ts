@@ -67,6 +67,13 @@ export const emptyOutbox = (): DrivenOutbox => {
   });
 };
 
+/** An outbox that owes the end of `ses_1`. */
+export const owingOutbox = (): DrivenOutbox => {
+  const outbox = emptyOutbox();
+  outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+  return outbox;
+};
+
 /** Has these events happen one after the other, each as usual. */
 export const afterEvents = (outbox: DrivenOutbox, ...types: OutboxEvent["type"][]): DrivenOutbox => {
   for (const type of types) outbox.take(type);
@@ -84,7 +91,5 @@ export const send = (outbox: DrivenOutbox, messageID: string): DrivenOutbox => {
 
 /** An outbox whose prompt `msg_1` was taken by the host; the parent has not begun to answer it. */
 export const sentOutbox = (): DrivenOutbox => {
-  const outbox = emptyOutbox();
-  outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
-  return send(outbox, "msg_1");
+  return send(owingOutbox(), "msg_1");
 };

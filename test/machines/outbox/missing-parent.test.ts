@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import { START } from "../../fakes/task-input.ts";
-import { afterEvents, type DrivenOutbox, emptyOutbox, endOf, promptOf, sentOutbox } from "./driven-outbox.ts";
+import { afterEvents, type DrivenOutbox, emptyOutbox, owingOutbox, promptOf, sentOutbox } from "./driven-outbox.ts";
 
 /** An outbox that owes an end, and whose parent is not found. */
 const lostOutbox = (): DrivenOutbox => {
-  const outbox = emptyOutbox();
-  outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+  const outbox = owingOutbox();
   outbox.take("PARENT_NOT_FOUND");
   return outbox;
 };

@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { isIdle } from "../../../src/machines/outbox/machine.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
-import { afterEvents, type DrivenOutbox, emptyOutbox, endOf, promptOf, sentOutbox } from "./driven-outbox.ts";
+import { afterEvents, type DrivenOutbox, endOf, owingOutbox, promptOf, sentOutbox } from "./driven-outbox.ts";
 
 /** An outbox whose prompt `msg_1` is on its way to the host. */
 const sendingOutbox = (): DrivenOutbox => {
-  const outbox = emptyOutbox();
-  outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+  const outbox = owingOutbox();
   outbox.take("PARENT_READ");
   outbox.take("COMPOSED", { prompt: promptOf("msg_1", "ses_1") });
   return outbox;

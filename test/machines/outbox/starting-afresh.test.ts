@@ -1,7 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { innermost } from "../../fakes/innermost.ts";
 import { START } from "../../fakes/task-input.ts";
-import { afterEvents, type DrivenOutbox, emptyOutbox, endOf, promptOf, send, sentOutbox } from "./driven-outbox.ts";
+import {
+  afterEvents,
+  type DrivenOutbox,
+  emptyOutbox,
+  endOf,
+  owingOutbox,
+  promptOf,
+  send,
+  sentOutbox,
+} from "./driven-outbox.ts";
 
 /** Has a read of the parent fail. Returns how long the outbox pauses after it, in milliseconds. */
 const pauseAfterFailedRead = (outbox: DrivenOutbox): number => {
@@ -13,8 +22,7 @@ const FIRST_PAUSE = 2_000;
 
 describe("the first pause is the shortest again", () => {
   test("for the next notice, when the one that was tried before is withdrawn", () => {
-    const outbox = emptyOutbox();
-    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    const outbox = owingOutbox();
     for (let time = 0; time < 4; time += 1) {
       pauseAfterFailedRead(outbox);
       outbox.take("TICK");
@@ -33,8 +41,7 @@ describe("the first pause is the shortest again", () => {
   });
 
   test("for a prompt that was taken over, however often the parent was read before; and it doubles when checks fail", () => {
-    const outbox = emptyOutbox();
-    outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+    const outbox = owingOutbox();
     for (let time = 0; time < 3; time += 1) {
       pauseAfterFailedRead(outbox);
       outbox.take("TICK");
@@ -72,8 +79,7 @@ test("what was found of a batch says nothing of its ends that come later, when t
 });
 
 test("a prompt that is taken over while the parent is read is delivered before one is composed", () => {
-  const outbox = emptyOutbox();
-  outbox.take("NOTICE_DUE", { end: endOf("ses_1") });
+  const outbox = owingOutbox();
   outbox.take("ADOPTED", { prompts: [promptOf("msg_1", "ses_2")] });
   expect(outbox.take("PARENT_READ")).toMatchObject([{ type: "checkNotice", messageID: "msg_1" }]);
   expect(outbox.take("CHECKED", { standing: "answered" })).toMatchObject([

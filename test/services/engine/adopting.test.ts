@@ -53,8 +53,7 @@ test("an agent is not reminded of a call that waited for a task which has ended"
   stage.host.at(PARENT).toolCalls.set("call_1", "begun");
   void stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
   await settled();
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   expect(stage.task(id).status).toBe("completed");
   expect(stage.store.get(id)?.snapshot.context.waiters).toEqual(["call_1"]);
   await stage.restart();

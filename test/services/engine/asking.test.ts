@@ -4,7 +4,7 @@ import { createEngineSource, type StatusSource } from "../../../src/services/htt
 import { createOpenDirectories } from "../../../src/services/http/status-api.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
 import { createFakeHost } from "../../fakes/fake-host.ts";
-import { createStage, type Stage } from "../../fakes/stage.ts";
+import { createStage, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
 const UNKNOWN = "ses_unknown";
@@ -119,8 +119,7 @@ describe("what a person asks one process of a task that another one supervises",
 });
 
 test("a task that is cleared while a person asks for it is not shown as if it were there", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const source = sourceOver(stage);
   const asked = source.cancel(id);
   await stage.engine.clear([id]);

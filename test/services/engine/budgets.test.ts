@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 let count = 0;
@@ -36,8 +36,7 @@ const hidden = (stage: Stage, parent = PARENT) =>
 const STOP = 1_000;
 
 test("a task may use all of its tool calls; with one more its run is stopped, and its parent is told what to do", async () => {
-  const stage = createStage({ budget: { toolCalls: 3 } });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ budget: { toolCalls: 3 } });
   callTools(stage, id, 3);
   await stage.clock.advance(STOP);
   expect(stage.task(id).status).toBe("running");
@@ -86,13 +85,7 @@ test("what the tasks below a task use counts, ended ones included; they end with
   expect([live, deep, ended].map((id) => stage.task(id).status)).toEqual(["cancelled", "cancelled", "completed"]);
   // The notices of its tasks would set the stopped session to work again.
   expect(stage.host.at(lead).busy).toBe(false);
-  expect(
-    stage
-      .notices(lead)
-      .flat()
-      .map(({ text }) => text)
-      .join(),
-  ).not.toContain("cancelled");
+  expect(stage.noticeText(lead)).not.toContain("cancelled");
 });
 
 test("the tasks below one that is stopped at its limit are cancelled at once, not only when it has stopped", async () => {
@@ -110,8 +103,7 @@ test("the tasks below one that is stopped at its limit are cancelled at once, no
 });
 
 test("all runs of a task count together", async () => {
-  const stage = createStage({ budget: { toolCalls: 3 } });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ budget: { toolCalls: 3 } });
   callTools(stage, id, 2);
   stage.host.finish(id, "first answer");
   await stage.clock.advance(10_000);
@@ -145,8 +137,7 @@ test("after a restart what was used before still counts, of the task and of thos
 });
 
 test("a process that dies before it has ended a run beyond its budget leaves that to the next one", async () => {
-  const stage = createStage({ budget: { toolCalls: 1 } });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ budget: { toolCalls: 1 } });
   stage.host.holdNext("messages");
   callTools(stage, id, 2);
   await stage.clock.advance(2_000);
@@ -157,8 +148,7 @@ test("a process that dies before it has ended a run beyond its budget leaves tha
 });
 
 test("what the child said before it was stopped is its partial result, and is called so", async () => {
-  const stage = createStage({ budget: { toolCalls: 1 } });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ budget: { toolCalls: 1 } });
   stage.host.at(id).messages.push({ ...answerOf(stage, id), text: "Half of it." });
   callTools(stage, id, 2);
   await stage.clock.advance(STOP);
@@ -169,8 +159,7 @@ test("what the child said before it was stopped is its partial result, and is ca
 });
 
 test("a host that does not give the child's words in time does not keep its run from being ended", async () => {
-  const stage = createStage({ budget: { toolCalls: 1 } });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ budget: { toolCalls: 1 } });
   stage.host.holdNext("messages");
   callTools(stage, id, 2);
   await stage.clock.advance(4_000);
@@ -180,20 +169,17 @@ test("a host that does not give the child's words in time does not keep its run 
 });
 
 test("a run that ends while its words are read has ended by itself", async () => {
-  const stage = createStage({ budget: { toolCalls: 1 } });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ budget: { toolCalls: 1 } });
   const held = stage.host.holdNext("messages");
   callTools(stage, id, 2);
-  stage.host.finish(id, "It is done.");
-  await settled();
+  await stage.finish(id, "It is done.");
   held.release();
   await stage.clock.advance(STOP);
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "It is done." });
 });
 
 test("a run that begins while the words of the one before it are read is not ended for that one, but for its own calls", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const held = stage.host.holdNext("messages");
   callTools(stage, id, 20, "ls");
   stage.host.finish(id, "It is done.");
@@ -209,8 +195,7 @@ test("a run that begins while the words of the one before it are read is not end
 });
 
 test("the same call 20 times in a row ends the run; 19 times do not", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   callTools(stage, id, 19, "ls");
   await stage.clock.advance(STOP);
   expect(stage.task(id).status).toBe("running");
@@ -224,8 +209,7 @@ test("the same call 20 times in a row ends the run; 19 times do not", async () =
 });
 
 test("another call in between begins the count anew: other arguments, or another tool", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   callTools(stage, id, 19, "ls");
   callTool(stage, id, "ls -l");
   callTools(stage, id, 19, "ls");
@@ -256,24 +240,21 @@ test.each([
   ["read_subtask", "running"],
   ["asyncagents_task", "error"],
 ])("an agent that reads its tasks with the same call again and again is in no loop: %s", async (tool, status) => {
-  const stage = createStage({ toolsets: ["tasks", "elisha", "subtasks"] });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ toolsets: ["tasks", "elisha", "subtasks"] });
   for (let call = 0; call < 25; call += 1) callTool(stage, id, "ses_1", tool);
   await stage.clock.advance(STOP);
   expect(stage.task(id).status).toBe(status);
 });
 
 test("a tool of a toolset that is not in use is a tool like any other", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   for (let call = 0; call < 25; call += 1) callTool(stage, id, "ses_1", "read_subtask");
   await stage.clock.advance(STOP);
   expect(stage.task(id).error?.kind).toBe("loop");
 });
 
 test("a call that the host reports late does not hide a loop", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const early = { type: "toolCall", sessionID: id, callID: "call_early", tool: "read", input: "a.ts" } as const;
   stage.host.emit({ ...early, stage: "begun" });
   callTools(stage, id, 10, "ls");
@@ -315,8 +296,7 @@ const beginBelow = (stage: Stage, sessionID: string, parentID: string) => {
 };
 
 test("what OpenCode's own subagents use below a task counts as the task's own use", async () => {
-  const stage = createStage({ budget: { tokens: 100, toolCalls: 3 } });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ budget: { tokens: 100, toolCalls: 3 } });
   beginBelow(stage, "ses_native", id);
   beginBelow(stage, "ses_deeper", "ses_native");
   step(stage, id, { tokens: 20 });
@@ -361,8 +341,7 @@ test("it counts for nobody while the task's notice is still on its way", async (
 });
 
 test("a resumed run that is stopped before the host has its prompt has said nothing: the answer before is not its own", async () => {
-  const stage = createStage({ budget: { toolCalls: 3 } });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ budget: { toolCalls: 3 } });
   callTools(stage, id, 3);
   stage.host.finish(id, "first answer");
   await stage.clock.advance(10_000);

@@ -1,23 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { createMemory } from "../../fakes/disk.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT } from "../../fakes/stage.ts";
+import { createStage, PARENT, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 describe("cancel", () => {
   test("of all stops every running task of the session", async () => {
     const stage = createStage();
     const [done, first, second] = [await stage.launch(), await stage.launch(), await stage.launch()];
-    stage.host.finish(done, "12");
-    await settled();
+    await stage.finish(done, "12");
     const answer = await stage.call("cancel", { all: true });
     expect(answer.split("\n")).toHaveLength(2);
     expect([done, first, second].map((id) => stage.task(id).status)).toEqual(["completed", "cancelled", "cancelled"]);
   });
 
   test("stops what the task's own agents launched, sessions and tasks", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const grandchild = await stage.launch({}, { sessionID: id });
     stage.host.addSession("ses_native", { parentID: id });
     stage.host.at("ses_native").busy = true;
@@ -32,8 +30,7 @@ describe("cancel", () => {
   });
 
   test("waits until the session has stopped, is stored, and is delivered", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const hold = stage.host.holdNext("abort");
     let answered = false;
     const answer = stage.call("cancel", { task_id: id }).then((text) => {
@@ -51,8 +48,7 @@ describe("cancel", () => {
   });
 
   test("of a task that is just launching one: the launch leaves nothing behind", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const hold = stage.host.holdNext("createSession");
     const launch = stage.launch({}, { sessionID: id });
     await settled();
@@ -94,8 +90,7 @@ describe("cancel", () => {
   });
 
   test("ends, and says so, when the host never confirms", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.failNext("abort", unavailable, 1_000);
     const answer = stage.call("cancel", { task_id: id });
     await stage.clock.advance(10_000);
@@ -104,8 +99,7 @@ describe("cancel", () => {
   });
 
   test("of a task that is being cancelled waits for the same end", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const hold = stage.host.holdNext("abort");
     const first = stage.call("cancel", { task_id: id });
     await settled();
@@ -118,8 +112,7 @@ describe("cancel", () => {
 
 describe("a task that fails", () => {
   test("takes the tasks with it that it launched: nobody is left to read them", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const grandchild = await stage.launch({}, { sessionID: id });
     stage.host.fail(id, { name: "APIError", message: "401" });
     await stage.clock.advance(60_000);
@@ -131,8 +124,7 @@ describe("a task that fails", () => {
 
 describe("a person's abort of the child session", () => {
   test("cancels the task after a moment, with the time of the abort, and the parent is notified", async () => {
-    const stage = createStage();
-    const id = await stage.launch({ description: "count files" });
+    const { stage, id } = await stageWithTask({}, { description: "count files" });
     stage.host.abortByPerson(id);
     const abortedAt = new Date(stage.clock.now()).toISOString();
     await stage.clock.advance(500);
@@ -146,8 +138,7 @@ describe("clear", () => {
   test("removes all of the session's tasks, the running ones cancelled first, and notifies nobody", async () => {
     const stage = createStage();
     const [done, running] = [await stage.launch(), await stage.launch()];
-    stage.host.finish(done, "12");
-    await settled();
+    await stage.finish(done, "12");
     const told = stage.notices().length;
     expect(await stage.call("clear")).toBe(
       [`Removed ${done} "find it" (completed).`, `Removed ${running} "find it" (cancelled).`].join("\n"),
@@ -168,8 +159,7 @@ describe("clear", () => {
   });
 
   test("lets go a read that waits for the task", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const read = stage.call("output", { task_id: id, block: true });
     await settled();
     await stage.call("clear", { task_id: id });
@@ -177,8 +167,7 @@ describe("clear", () => {
   });
 
   test("takes what a task launches while it is being cleared", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await stage.launch({}, { sessionID: id });
     await stage.call("clear");
     expect(stage.store.list({})).toEqual([]);
@@ -189,8 +178,7 @@ describe("clear", () => {
     const [first, second] = [await stage.launch(), await stage.launch()];
     stage.host.emit({ type: "error", sessionID: PARENT, error: { name: "APIError", message: "overloaded" } });
     stage.host.finish(first, "one");
-    stage.host.finish(second, "two");
-    await settled();
+    await stage.finish(second, "two");
     await stage.call("clear", { task_id: first });
     await stage.clock.advance(60_000);
     const told = stage.notices().flatMap((parts) => parts.map(({ text }) => text));
@@ -203,8 +191,7 @@ describe("clear", () => {
     const remove = () => {
       throw new Error("the disk is full");
     };
-    const stage = createStage({ openStore: (clock) => ({ ...memory.boot(clock), remove }) });
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask({ openStore: (clock) => ({ ...memory.boot(clock), remove }) });
     await expect(stage.call("clear", { task_id: id })).rejects.toThrow("the disk is full");
     await stage.clock.advance(60_000);
     expect(stage.task(id).status).toBe("cancelled");
@@ -221,8 +208,7 @@ describe("clear", () => {
 });
 
 test("a cancel does not hold while a session below the task's works on", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   stage.host.addSession("ses_native", { parentID: id });
   stage.host.at("ses_native").busy = true;
   const { abort } = stage.host;
@@ -240,14 +226,12 @@ test("a cancel does not hold while a session below the task's works on", async (
 
 describe("a cancellation of which the parent knows", () => {
   test("is not begun where OpenCode ends right after the abort: the task is taken over instead", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const own = await stage.launch({}, { sessionID: id });
     stage.host.finish(id, "waiting");
     // Its notice is under way: what cancels would stop the session until that has arrived.
     stage.host.habits(id, "mute");
-    stage.host.finish(own, "12");
-    await settled();
+    await stage.finish(own, "12");
     stage.engine.cancelSilently(id);
     await stage.clock.advance(100);
     stage.engine.stop();
@@ -261,8 +245,7 @@ describe("a cancellation of which the parent knows", () => {
   });
 
   test("is delivered all the same where the session may work on: the host never confirmed that it stopped", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.failNext("abort", unavailable, 1_000);
     stage.engine.cancelSilently(id);
     await stage.clock.advance(60_000);

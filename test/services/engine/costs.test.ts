@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createMemory } from "../../fakes/disk.ts";
 import type { FakeHost } from "../../fakes/fake-host.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 /** Counts calls by name, in the order in which the names came up. */
@@ -74,8 +74,7 @@ test("a launch in a step that no event told of reads that step, once for all lau
 });
 
 test("an end costs the host one read of the parent, one prompt and one toast", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const end = async () => stage.host.finish(id, "12");
   expect(await callsOf(stage, end)).toEqual({ session: 1, prompt: 1, toast: 1 });
 });
@@ -93,8 +92,7 @@ test("ends that come while the parent is read go into the same notice, even if o
   const tasks = await Promise.all(Array.from({ length: 4 }, () => stage.launch()));
   const [first = "", second = "", third = ""] = tasks;
   const reads = [stage.host.holdNext("session"), stage.host.holdNext("session"), stage.host.holdNext("session")];
-  stage.host.finish(first, "1");
-  await settled();
+  await stage.finish(first, "1");
   stage.host.finish(second, "2");
   reads[0]?.release();
   await settled();
@@ -123,16 +121,14 @@ test("four ends of a batch that wakes the parent's agent once cost one read, one
 });
 
 test("a step that the host's own events lead to at once is stored with the one before it", async () => {
-  const stage = createStage({ openStore: createMemory().boot });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ openStore: createMemory().boot });
   const inOneChange: string[][] = [];
   const { commit } = stage.store;
   stage.store.commit = (change) => {
     inOneChange.push(change.journal.map(({ event }) => event.type));
     return commit(change);
   };
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   expect(inOneChange).toEqual([
     ["HOST_IDLE", "CHECKED_ANSWERED", "RECEIPT_WRITTEN"],
     ["NOTICE_COMPOSED"],

@@ -1,21 +1,19 @@
 import { estimateTokenCount } from "tokenx";
 import { describe, expect, test } from "vitest";
 import { unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT } from "../../fakes/stage.ts";
+import { createStage, PARENT, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 const PROVIDER_DOWN = { name: "APIError", message: "overloaded" };
 
 describe("a notice", () => {
   test("goes out under the parent's own agent, model and variant, as they are when it is sent", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     Object.assign(stage.host.at(PARENT), {
       agent: "plan",
       model: { providerID: "fake", modelID: "large", variant: "high" },
     });
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.host.at(PARENT).prompts).toEqual([
       expect.objectContaining({
         agent: "plan",
@@ -36,8 +34,7 @@ describe("a notice", () => {
   });
 
   test("goes with one toast, once the parent has begun to answer, and none for a second sending", async () => {
-    const stage = createStage();
-    const id = await stage.launch({ description: "count files" });
+    const { stage, id } = await stageWithTask({}, { description: "count files" });
     stage.host.habits(PARENT, "lose", "reply");
     stage.host.finish(id, "12");
     await stage.clock.advance(1_499);
@@ -51,8 +48,7 @@ describe("a notice", () => {
 
 describe("a prompt to the parent is sent until it is taken up", () => {
   test.each(["lose", "ignore"] as const)("when the host seems to %s it", async (habit) => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.habits(PARENT, habit, "reply");
     stage.host.finish(id, "12");
     await stage.clock.advance(2_000);
@@ -65,8 +61,7 @@ describe("a prompt to the parent is sent until it is taken up", () => {
   });
 
   test("for as long as it takes, at growing intervals", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.habits(PARENT, "lose");
     stage.host.finish(id, "12");
     await stage.clock.advance(3_600_000);
@@ -81,12 +76,10 @@ describe("a prompt to the parent is sent until it is taken up", () => {
   test.each(["refused on its way", "lost by the host"])(
     "though the person goes on talking meanwhile, when it was %s",
     async (how) => {
-      const stage = createStage();
-      const id = await stage.launch();
+      const { stage, id } = await stageWithTask();
       if (how === "lost by the host") stage.host.habits(PARENT, "lose", "reply");
       else stage.host.failNext("prompt", unavailable);
-      stage.host.finish(id, "12");
-      await settled();
+      await stage.finish(id, "12");
       stage.host.converse(PARENT);
       await stage.clock.advance(60_000);
       expect(stage.notices()).toHaveLength(1);
@@ -100,11 +93,9 @@ describe("a prompt to the parent is sent until it is taken up", () => {
   );
 
   test("also when it was stored only after the person's own turn, and nobody came to it", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.habits(PARENT, "lose", "ignore", "reply");
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     stage.host.converse(PARENT);
     await stage.clock.advance(60_000);
     const { messages } = stage.host.at(PARENT);
@@ -115,8 +106,7 @@ describe("a prompt to the parent is sent until it is taken up", () => {
 
 describe("a parent whose own turn just failed", () => {
   test("is left alone until the host has finished with that turn", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.emit({ type: "error", sessionID: PARENT, error: PROVIDER_DOWN });
     stage.host.emit({ type: "idle", sessionID: PARENT });
     stage.host.finish(id, "12");
@@ -128,11 +118,9 @@ describe("a parent whose own turn just failed", () => {
 });
 
 test("a notice that could not be sent is sent again, the same to the letter", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   stage.host.failNext("prompt", unavailable, 3);
-  stage.host.finish(id, "done");
-  await settled();
+  await stage.finish(id, "done");
   expect(stage.notices()).toHaveLength(0);
   expect(stage.store.get(id)?.snapshot.value).toMatchObject({ notice: "sending" });
   await stage.clock.advance(60_000);
@@ -149,8 +137,7 @@ test("one prompt at a time goes to a parent, with all that is owed by then", asy
   const tasks = [await stage.launch(), await stage.launch(), await stage.launch()];
   const hold = stage.host.holdNext("prompt");
   for (const id of tasks) {
-    stage.host.finish(id, `answer of ${id}`);
-    await settled();
+    await stage.finish(id, `answer of ${id}`);
   }
   expect(stage.host.calls.filter((call) => call === "prompt")).toHaveLength(tasks.length + 1);
   hold.release();
@@ -187,8 +174,7 @@ describe("progress", () => {
         ?.map(({ text }) => text) ?? [];
     const heads = async () => (await stage.call("list")).split("\n").filter((line) => line.startsWith("Batch"));
     const end = async (index: number) => {
-      stage.host.finish(tasks[index] ?? "", "12");
-      await settled();
+      await stage.finish(tasks[index] ?? "", "12");
     };
 
     await end(0);
@@ -217,10 +203,8 @@ test("two parents are notified side by side, each of its own", async () => {
   const mine = await stage.launch({ description: "mine" });
   const theirs = await stage.launch({ description: "theirs" }, { sessionID: "ses_other" });
   const hold = stage.host.holdNext("session");
-  stage.host.finish(mine, "12");
-  await settled();
-  stage.host.finish(theirs, "13");
-  await settled();
+  await stage.finish(mine, "12");
+  await stage.finish(theirs, "13");
   expect(stage.notices("ses_other")[0]?.[0]?.text).toContain("theirs");
   hold.release();
   await settled();

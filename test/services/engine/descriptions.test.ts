@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { toTask } from "../../../src/machines/task/view.ts";
 import { noProgress } from "../../../src/task.ts";
-import { createStage, PARENT } from "../../fakes/stage.ts";
+import { createStage, PARENT, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { scriptTask } from "../store/scripted-task.ts";
 import { wholeTasks } from "../store/whole-tasks.ts";
@@ -16,12 +16,10 @@ describe("a description of a megabyte, with what terminals obey in it", () => {
   };
 
   test("is cut to a line, and its prompt is kept whole, by the toolset tasks", async () => {
-    const stage = createStage();
-    const id = await stage.launch({ description, prompt: description });
+    const { stage, id } = await stageWithTask({}, { description, prompt: description });
     kept(stage.task(id).description);
     expect(stage.task(id).prompt).toBe(description);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(
       stage
         .notices()

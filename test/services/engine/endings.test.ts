@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HostError } from "../../../src/machines/task/events.ts";
 import { STEPS_WITHOUT_END } from "../../../src/services/runtime/run-outcome.ts";
-import { createStage, type Stage } from "../../fakes/stage.ts";
+import { createStage, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 const hidden = (stage: Stage) =>
@@ -22,8 +22,7 @@ describe("a turn that would never end", () => {
   };
 
   test("is aborted at the third step, and what was said is the result", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await takeSteps(stage, id, STEPS_WITHOUT_END - 1, "12");
     expect(stage.host.calls).not.toContain("abort");
     expect(stage.task(id).status).toBe("running");
@@ -36,8 +35,7 @@ describe("a turn that would never end", () => {
   });
 
   test("is aborted again with each further step where the host did not take the abort", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.failNext("abort", { kind: "unavailable", name: "Unreachable", message: "no" });
     await takeSteps(stage, id, STEPS_WITHOUT_END, "12");
     expect(stage.task(id).status).toBe("running");
@@ -46,16 +44,14 @@ describe("a turn that would never end", () => {
   });
 
   test("and in which nothing was said is a loop", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await takeSteps(stage, id, STEPS_WITHOUT_END, "");
     expect(stage.task(id)).toMatchObject({ status: "error", error: { name: "NoStopReason", kind: "loop" } });
     expect(stage.task(id)).not.toHaveProperty("result");
   });
 
   test("does not hide the tasks that its agent waits for", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const own = await stage.launch({}, { sessionID: id });
     await takeSteps(stage, id, STEPS_WITHOUT_END, "I wait.");
     expect(stage.task(id).state).toBe("running.working.awaitingTasks");
@@ -65,8 +61,7 @@ describe("a turn that would never end", () => {
   });
 
   test("in a session below the task is aborted, and the task goes on", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.addSession("ses_below", { parentID: id, habit: "work" });
     stage.host.emitSession("ses_below", true);
     await stage.host.prompt({
@@ -88,21 +83,18 @@ describe("a fault of the host", () => {
   };
 
   test("interrupts a run, which goes on with the same prompt", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await interrupt(stage, id);
     expect(stage.task(id).state).toBe("running.prompting.backingOff");
     await stage.clock.advance(PAUSE);
     expect(stage.task(id).state).toBe("running.working.busy");
     expect(new Set(stage.host.at(id).prompts.map(({ messageID }) => messageID)).size).toBe(1);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
   test("ends it at the third time in a row, as what it is; a step in between begins the count anew", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     for (let time = 0; time < 2; time += 1) {
       await interrupt(stage, id);
       await stage.clock.advance(PAUSE);
@@ -118,8 +110,7 @@ describe("a fault of the host", () => {
   });
 
   test("that leaves a step without a reason is no cancellation by a person, however often the host says that it is idle", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.emit({ type: "error", sessionID: id, error: LOCKED });
     stage.host.step(id, { finish: undefined, text: "" });
     stage.host.at(id).messages.pop();
@@ -144,8 +135,7 @@ describe("a fault of the host", () => {
   };
 
   test("that stores no message counts as well: the third one in a row is the error of the run", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await interrupt(stage, id);
     await stage.clock.advance(PAUSE);
     await failUnstored(stage, id, LOCKED);
@@ -156,8 +146,7 @@ describe("a fault of the host", () => {
   });
 
   test("is followed by another error of the host, which is not counted as one more fault", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     for (let time = 0; time < 2; time += 1) {
       await interrupt(stage, id);
       stage.host.emit({ type: "error", sessionID: id, error: LOCKED });
@@ -169,8 +158,7 @@ describe("a fault of the host", () => {
   });
 
   test("does not hide that a person stops the run afterwards", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await interrupt(stage, id);
     stage.host.emit({ type: "error", sessionID: id, error: LOCKED });
     await stage.clock.advance(PAUSE);
@@ -186,8 +174,7 @@ describe("a fault of the host", () => {
 
 test("a model that refuses after the third interruption makes room for the next one, which is asked", async () => {
   const small = { providerID: "fake", modelID: "small" };
-  const stage = createStage({ fallback: { agents: { general: [small] }, after: 30_000 } });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ fallback: { agents: { general: [small] }, after: 30_000 } });
   for (let time = 0; time < 2; time += 1) {
     await stage.restart();
     await stage.clock.advance(60);
@@ -198,8 +185,7 @@ test("a model that refuses after the third interruption makes room for the next 
   await stage.restart();
   await stage.clock.advance(5_000);
   expect(stage.task(id)).toMatchObject({ state: "running.working.busy", model: small });
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
 });
 
@@ -216,8 +202,7 @@ describe("a subagent of the host that works in the background", () => {
     const effect = { kind: "background", sessionID: below } as const;
     const call = { type: "toolCall", sessionID: id, callID: "call_1", tool: "task", input: "it" } as const;
     stage.host.emit({ ...call, stage: "stored", effect });
-    stage.host.finish(id, "I wait.");
-    await settled();
+    await stage.finish(id, "I wait.");
     return { id, below, begin };
   };
 
@@ -235,13 +220,11 @@ describe("a subagent of the host that works in the background", () => {
     await begin();
     await stage.clock.advance(60_000);
     expect(stage.task(id).state).toBe("running.working.busy");
-    stage.host.finish(below, "42");
-    await settled();
+    await stage.finish(below, "42");
     expect(stage.task(id).state).toBe("running.working.busy");
     await report(stage, id);
     await settled();
-    stage.host.finish(id, "It is 42.");
-    await settled();
+    await stage.finish(id, "It is 42.");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "It is 42." });
   });
 
@@ -296,8 +279,7 @@ describe("a subagent of the host that works in the background", () => {
   });
 
   test("of another session, such as a fork of a person, is none of the task's work", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.addSession("ses_fork", { habit: "work" });
     stage.host.emitSession("ses_fork", true);
     await stage.host.prompt({
@@ -307,8 +289,7 @@ describe("a subagent of the host that works in the background", () => {
       agent: undefined,
       model: undefined,
     });
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createStage } from "../../fakes/stage.ts";
+import { createStage, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 test("an error without any idle ends the task too", async () => {
@@ -11,8 +11,7 @@ test("an error without any idle ends the task too", async () => {
 });
 
 test("idle with some text, but without a finished answer, is no completion", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const child = stage.host.at(id);
   const started = child.messages.at(-1);
   if (started) child.messages[child.messages.length - 1] = { ...started, text: "Let me look" };
@@ -21,7 +20,6 @@ test("idle with some text, but without a finished answer, is no completion", asy
   await settled();
   expect(stage.task(id).status).toBe("running");
   child.busy = true;
-  stage.host.finish(id, "Found it.");
-  await settled();
+  await stage.finish(id, "Found it.");
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "Found it." });
 });

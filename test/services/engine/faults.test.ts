@@ -2,13 +2,12 @@ import { describe, expect, test } from "vitest";
 import { createMemory } from "../../fakes/disk.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
 import { malformedRequestEvent } from "../../fakes/malformed-events.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
 describe("a host with bad habits", () => {
   test("two idle events end a run once, and it is delivered once", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.finish(id, "12", { idles: 3 });
     await stage.clock.advance(60_000);
     expect(stage.task(id).result).toBe("12");
@@ -57,8 +56,7 @@ describe("a host with bad habits", () => {
   );
 
   test("a long run is not given up, nor prompted again", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await stage.clock.advance(3_600_000);
     await stage.clock.sleep(5 * 3_600_000);
     expect(stage.task(id).status).toBe("running");
@@ -85,8 +83,7 @@ describe("a host call that fails", () => {
 
 describe("a session that is deleted", () => {
   test("the child's: the task ends in error, and the parent is notified", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.delete(id);
     await settled();
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "sessionGone" } });
@@ -94,10 +91,8 @@ describe("a session that is deleted", () => {
   });
 
   test("the child's, by another OpenCode, while it waits for a person: no event comes, and it would work on for ever", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    const request = { id: "per_1", kind: "permission", what: "bash: ls", since: 0 } as const;
-    stage.host.emit({ type: "asked", sessionID: id, request });
+    const { stage, id } = await stageWithTask();
+    await stage.ask(id, "bash: ls");
     stage.host.listen(() => undefined);
     stage.host.delete(id);
     stage.host.listen((event) => stage.engine.onHostEvent(event));
@@ -119,11 +114,9 @@ describe("a session that is deleted", () => {
   });
 
   test("the parent's, while a notice is on its way", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const hold = stage.host.holdNext("session");
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     stage.host.delete(PARENT);
     hold.release();
     await stage.clock.advance(600_000);
@@ -180,16 +173,14 @@ describe("a fault of our own", () => {
   });
 
   test("a throw while a notice is formed delays it only", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const { list } = stage.store;
     let broken = true;
     stage.store.list = (filter) => {
       if (broken && filter.parentSessionID === PARENT) throw new Error("kaboom");
       return list(filter);
     };
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     broken = false;
     await stage.clock.advance(10_000);
     expect(stage.notices()).toHaveLength(1);
@@ -197,27 +188,23 @@ describe("a fault of our own", () => {
   });
 
   test("a throw of the store loses no task and stops no machine", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const { commit } = stage.store;
     stage.store.commit = () => {
       stage.store.commit = commit;
       throw new Error("disk full");
     };
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.logged.join("\n")).toContain("disk full");
     expect(stage.notices()).toHaveLength(1);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
   test("a throw inside the supervisor itself: another takes over, and what was owed is delivered", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.emit({ type: "error", sessionID: PARENT, error: { name: "APIError", message: "overloaded" } });
     const other = await stage.launch();
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     stage.engine.onHostEvent({
       type: "error",
       sessionID: PARENT,
@@ -251,8 +238,7 @@ describe("a fault of our own", () => {
 });
 
 test("events of sessions that are not ours change nothing", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const before = stage.task(id);
   stage.host.addSession("ses_stranger");
   stage.host.fail("ses_stranger", { name: "APIError", message: "401" });
@@ -267,8 +253,7 @@ describe("an answer of the parent that no event told of", () => {
     const id = await stage.launch();
     stage.host.habits(PARENT, "work");
     const hold = stage.host.holdNext("prompt");
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     stage.host.listen(() => undefined);
     hold.release();
     await settled();

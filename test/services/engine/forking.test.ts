@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { refused, unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT } from "../../fakes/stage.ts";
-import { settled } from "../../fakes/virtual-clock.ts";
+import { createStage, PARENT, stageWithTask } from "../../fakes/stage.ts";
 
 test.each(["fork", "forkedMessages", "updateSession", "storeMessage"] as const)(
   "when %s fails, nothing half made is left, and the child gets the conversation as text",
@@ -52,10 +51,8 @@ test("a conversation as text shows what its agent called, up to the message that
 });
 
 test("a forked task is completed, delivered and resumed like any other", async () => {
-  const stage = createStage();
-  const id = await stage.launch({ fork: true });
-  stage.host.finish(id, "12");
-  await settled();
+  const { stage, id } = await stageWithTask({}, { fork: true });
+  await stage.finish(id, "12");
   expect(stage.notices()).toHaveLength(1);
   await stage.call("task", { resume: id, prompt: "more" });
   expect(await stage.call("list")).toContain(`${id} (resumed) (forked)`);

@@ -39,8 +39,7 @@ const end = async (how: CommandEnd) => {
 };
 
 const answer = async (id: string, text: string) => {
-  stage.host.finish(id, text);
-  await settled();
+  await stage.finish(id, text);
 };
 
 /** A task whose first answer is at its gate. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createDurableStage } from "../../fakes/durable-stage.ts";
+import { durableStageWithTask } from "../../fakes/durable-stage.ts";
 import type { Stage } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
@@ -13,8 +13,7 @@ describe("a task that OpenCode ends under", () => {
     ["killed", false],
     ["quit, which aborts the task", true],
   ])("goes on however often OpenCode is %s, while it finishes a step in between", async (_, aborts) => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     for (let end = 0; end < 6; end += 1) {
       await stage.clock.advance(1_000);
       stage.host.step(id);
@@ -24,15 +23,13 @@ describe("a task that OpenCode ends under", () => {
       await restarted(stage);
       expect(stage.task(id).status).toBe("running");
     }
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
     expect(stage.notices()).toHaveLength(1);
   });
 
   test.each([0, 1, 3])("ends at the third time in a row without a step, after %d steps", async (steps) => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     for (let step = 0; step < steps; step += 1) {
       await stage.clock.advance(1_000);
       stage.host.step(id);
@@ -49,8 +46,7 @@ describe("a task that OpenCode ends under", () => {
   });
 
   test("shows its steps though more messages than are read at first stand behind them", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     for (let end = 0; end < 4; end += 1) {
       await stage.clock.advance(1_000);
       stage.host.step(id);

@@ -105,8 +105,7 @@ const operationsBeside = async (waiting: number) => {
     "a launch that is queued": async () => queue.push(await launch()),
     "a launch that starts at once": () => launch(FREE),
     "an end, and the next start": async () => {
-      stage.host.finish(atWork.shift() ?? "", "Done.");
-      await settled();
+      await stage.finish(atWork.shift() ?? "", "Done.");
       const next = queue.shift() ?? "";
       expect(stage.task(next).state).toBe("running.working.busy");
       atWork.push(next);

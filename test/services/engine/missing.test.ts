@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createDurableStage } from "../../fakes/durable-stage.ts";
+import { durableStageWithTask } from "../../fakes/durable-stage.ts";
 import { missing, unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 /** A session is deleted by somebody else, and no event tells of that. */
@@ -11,15 +11,7 @@ const deleteUnheard = (stage: Stage, sessionID: string) => {
   stage.host.listen((event) => stage.engine.onHostEvent(event));
 };
 
-/** All that the parent got by notices, in one text. */
-const noticeText = (stage: Stage) =>
-  stage
-    .notices()
-    .flat()
-    .map(({ text }) => text)
-    .join("\n");
-
-const timesDelivered = (stage: Stage, id: string) => noticeText(stage).split(`Task ${id} completed.`).length - 1;
+const timesDelivered = (stage: Stage, id: string) => stage.noticeText().split(`Task ${id} completed.`).length - 1;
 
 describe("a parent that the host does not find", () => {
   test.each(["session", "prompt", "messages"] as const)(
@@ -69,8 +61,7 @@ describe("a parent that the host does not find", () => {
   });
 
   test("once, by the process that takes over its tasks, keeps them", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     await stage.restart();
     stage.host.failNext("session", missing);
     await stage.clock.advance(60_000);
@@ -78,11 +69,9 @@ describe("a parent that the host does not find", () => {
   });
 
   test("and is found to be deleted while a call for it is under way, is not notified", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     deleteUnheard(stage, PARENT);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     const hold = stage.host.holdNext("allSessions");
     await stage.clock.advance(5_000);
     expect(stage.store.list({})).toHaveLength(1);
@@ -103,8 +92,7 @@ describe("a task's own session that the host does not find", () => {
         await stage.clock.advance(10_000);
         expect(stage.host.at(id).busy).toBe(true);
       } else stage.host.failNext(call, missing);
-      stage.host.finish(id, "12", { unwritten: true });
-      await settled();
+      await stage.finish(id, "12", { unwritten: true });
       if (call === "messages") expect(stage.task(id).state).toBe("running.checking.missing");
       await stage.clock.advance(10_000);
       expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
@@ -113,8 +101,7 @@ describe("a task's own session that the host does not find", () => {
   );
 
   test("twice, but lists, is not deleted; a host that keeps at it is given up, as one that does not answer", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.failNext("messages", missing, 3);
     stage.host.finish(id, "12", { unwritten: true });
     await stage.clock.advance(20_000);
@@ -127,8 +114,7 @@ describe("a task's own session that the host does not find", () => {
   });
 
   test("any more, and does not list, is deleted: the task ends in error after the second look", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     deleteUnheard(stage, id);
     // Its model's call ends after two seconds; the pause between the looks is five.
     await stage.clock.advance(6_900);
@@ -138,10 +124,8 @@ describe("a task's own session that the host does not find", () => {
   });
 
   test("once, while it waits for a person, goes on waiting", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
-    stage.host.emit({ type: "asked", sessionID: id, request: { id: "per_1", kind: "permission", what: "", since: 0 } });
-    await settled();
+    const { stage, id } = await stageWithTask();
+    await stage.ask(id, "");
     stage.host.failNext("session", missing);
     stage.host.failNext("allSessions", { ...unavailable, kind: "unavailable" });
     await stage.clock.advance(60_000);
@@ -151,8 +135,7 @@ describe("a task's own session that the host does not find", () => {
   });
 
   test("does not end a cancellation: what may stand below it is looked for again", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.addSession("ses_native", { parentID: id });
     stage.host.at("ses_native").busy = true;
     stage.host.failNext("children", missing);

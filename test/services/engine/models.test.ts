@@ -107,8 +107,7 @@ test("the models are read once, and only when one is named", async () => {
 test("a task keeps its model: a resume that names another one is refused", async () => {
   const stage = createStage();
   const id = await launchOn(stage, "fake/small#high");
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   for (const model of ["fake/m1", "fake/small", "nonsense"]) {
     await expect(stage.call("task", { resume: id, prompt: "more", model })).rejects.toThrow(
       /never changes its model: task ses_0001 works with "fake\/small#high"\. Leave model out, or launch a new task/,

@@ -3,26 +3,18 @@ import { createReadDirectories } from "../../../src/services/host/directories.ts
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/status-api.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT } from "../../fakes/stage.ts";
+import { createStage, PARENT, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 test("a task that waits for tasks of its own has not ended; it is notified of them, and its last word is its result", async () => {
-  const stage = createStage();
-  const id = await stage.launch({ description: "lead" });
+  const { stage, id } = await stageWithTask({}, { description: "lead" });
   const own = await stage.launch({ description: "help" }, { sessionID: id });
   stage.host.finish(id, "waiting");
   await stage.clock.advance(60_000);
   expect(stage.task(id)).toMatchObject({ status: "running", childTaskIds: [own] });
   expect(stage.task(own).parentTaskId).toBe(id);
-  stage.host.finish(own, "12 files");
-  await settled();
-  expect(
-    stage
-      .notices(id)
-      .flat()
-      .map(({ text }) => text)
-      .join("\n"),
-  ).toContain("12 files");
+  await stage.finish(own, "12 files");
+  expect(stage.noticeText(id)).toContain("12 files");
   expect(stage.notices()).toEqual([]);
   stage.host.finish(id, "There are 12 files.");
   await stage.clock.advance(10_000);
@@ -44,24 +36,20 @@ test("a task that waits for tasks of its own says for how many, in each answer",
   const lead = await stage.launch({ description: "lead" });
   const own = await stage.launch({}, { sessionID: lead });
   await stage.launch({}, { sessionID: lead });
-  stage.host.finish(lead, "waiting");
-  await settled();
+  await stage.finish(lead, "waiting");
   const answers = async () => [
     await stage.call("output", { task_id: lead }),
     await stage.call("list"),
     api.task(lead)?.why,
   ];
   for (const answer of await answers()) expect(answer).toContain("its own 2 tasks; it goes on when they end");
-  stage.host.finish(own, "12 files");
-  await settled();
-  stage.host.finish(lead, "waiting on");
-  await settled();
+  await stage.finish(own, "12 files");
+  await stage.finish(lead, "waiting on");
   for (const answer of await answers()) expect(answer).toContain("its own task; it goes on when that ends");
 });
 
 test("a session below a task is the task's: its tasks count as below it, and are cancelled with it", async () => {
-  const stage = createStage({ maxDepth: 2 });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ maxDepth: 2 });
   stage.host.addSession("ses_helper", { parentID: id, habit: "work" });
   const own = await stage.launch({}, { sessionID: "ses_helper" });
   expect(stage.task(own)).toMatchObject({ parentTaskId: id, parentSessionID: "ses_helper" });
@@ -90,13 +78,7 @@ test("what a person has the session of a cancelled task launch is theirs: it is 
   expect(stage.task(own).status).toBe("running");
   stage.host.finish(own, "12");
   await stage.clock.advance(1_000);
-  expect(
-    stage
-      .notices(lead)
-      .flat()
-      .map(({ text }) => text)
-      .join("\n"),
-  ).toContain("12");
+  expect(stage.noticeText(lead)).toContain("12");
 });
 
 test("an end below that is delivered while the host is being asked does not make the lead's interim word its last", async () => {
@@ -111,10 +93,8 @@ test("an end below that is delivered while the host is being asked does not make
     if (sessionID === lead) await late.promise;
     return read;
   };
-  stage.host.finish(lead, "waiting", { unwritten: true });
-  await settled();
-  stage.host.finish(own, "12");
-  await settled();
+  await stage.finish(lead, "waiting", { unwritten: true });
+  await stage.finish(own, "12");
   // Its launch prompt, and the notice.
   expect(stage.notices(lead)).toHaveLength(2);
   late.resolve();
@@ -131,8 +111,7 @@ test("a task that a session below launches while the host is being asked keeps t
   const lead = await stage.launch();
   stage.host.addSession("ses_helper", { parentID: lead, habit: "work" });
   const look = stage.host.holdNext("messages");
-  stage.host.finish(lead, "waiting", { unwritten: true });
-  await settled();
+  await stage.finish(lead, "waiting", { unwritten: true });
   const own = await stage.launch({}, { sessionID: "ses_helper" });
   look.release();
   await stage.clock.advance(60_000);
@@ -144,17 +123,14 @@ test("a follow-up is answered, though a notice that was formed before it comes a
   const stage = createStage();
   const lead = await stage.launch();
   const own = await stage.launch({}, { sessionID: lead });
-  stage.host.finish(own, "12");
-  await settled();
-  stage.host.finish(lead, "With help: 12.");
-  await settled();
+  await stage.finish(own, "12");
+  await stage.finish(lead, "With help: 12.");
   stage.host.finish(lead, "With help: 12.");
   await stage.clock.advance(10_000);
   await stage.call("task", { resume: own, prompt: "And now?" }, { sessionID: lead });
   await settled();
   stage.host.failNext("prompt", unavailable);
-  stage.host.finish(own, "13");
-  await settled();
+  await stage.finish(own, "13");
   await stage.call("task", { resume: lead, prompt: "What is new?" });
   await stage.clock.advance(5_000);
   const [followUp, notice] = stage.host
@@ -172,11 +148,9 @@ test("a notice on its way into a session that is being cancelled leaves nothing 
   const stage = createStage();
   const lead = await stage.launch();
   const own = await stage.launch({}, { sessionID: lead });
-  stage.host.finish(lead, "waiting");
-  await settled();
+  await stage.finish(lead, "waiting");
   const hold = stage.host.holdNext("prompt");
-  stage.host.finish(own, "12");
-  await settled();
+  await stage.finish(own, "12");
   const answer = stage.call("cancel", { task_id: lead });
   await settled();
   hold.release();
@@ -187,8 +161,7 @@ test("a notice on its way into a session that is being cancelled leaves nothing 
 });
 
 test("a task has not ended while a task of a session below it runs; once that has ended and was delivered, it ends", async () => {
-  const stage = createStage();
-  const id = await stage.launch({ description: "lead" });
+  const { stage, id } = await stageWithTask({}, { description: "lead" });
   stage.host.addSession("ses_helper", { parentID: id, habit: "work" });
   stage.host.addSession("ses_deeper", { parentID: "ses_helper", habit: "work" });
   const own = await stage.launch({ description: "help" }, { sessionID: "ses_deeper" });
@@ -197,8 +170,7 @@ test("a task has not ended while a task of a session below it runs; once that ha
   await stage.clock.advance(600_000);
   expect(stage.task(id).status).toBe("running");
   expect(stage.notices()).toEqual([]);
-  stage.host.finish(own, "12 files");
-  await settled();
+  await stage.finish(own, "12 files");
   expect(stage.task(own).status).toBe("completed");
   expect(stage.notices("ses_deeper")).toHaveLength(1);
   await stage.clock.advance(5_000);
@@ -210,10 +182,8 @@ test("a notice to a task is acknowledged when its agent begins to answer it, and
   const stage = createStage();
   const lead = await stage.launch();
   const [first, second] = [await stage.launch({}, { sessionID: lead }), await stage.launch({}, { sessionID: lead })];
-  stage.host.finish(lead, "waiting");
-  await settled();
-  stage.host.finish(first, "12");
-  await settled();
+  await stage.finish(lead, "waiting");
+  await stage.finish(first, "12");
   expect(stage.store.get(first)?.snapshot.value.notice).toBe("none");
   const sent = () => stage.host.at(lead).prompts.length;
   const before = sent();

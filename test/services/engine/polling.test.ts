@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createStage } from "../../fakes/stage.ts";
+import { createStage, stageWithTask } from "../../fakes/stage.ts";
 
 test("running tasks are polled every 5 s, by one call for all of them, and no message is read", async () => {
   const stage = createStage();
@@ -10,8 +10,7 @@ test("running tasks are polled every 5 s, by one call for all of them, and no me
 });
 
 test("when no event comes any more, a task still completes within the interval, and its result is delivered", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   stage.host.listen(() => undefined);
   stage.host.finish(id, "12");
   await stage.clock.advance(5_000);

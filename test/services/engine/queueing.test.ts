@@ -3,7 +3,7 @@ import { slotOf } from "../../../src/machines/task/slot.ts";
 import { GOES_AHEAD_MS } from "../../../src/machines/task/slot-queue.ts";
 import { createDisk, createMemory } from "../../fakes/disk.ts";
 import { createFakeHost } from "../../fakes/fake-host.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
 /** Milliseconds after which slots that other processes freed are noticed. */
@@ -19,8 +19,7 @@ const launchAll = async (stage: Stage, count: number): Promise<string[]> => {
 };
 
 const finish = async (stage: Stage, id: string | undefined, result = "12") => {
-  stage.host.finish(id ?? "", result);
-  await settled();
+  await stage.finish(id ?? "", result);
 };
 
 const isPrompted = (stage: Stage, id: string) => stage.host.at(id).parts.size > 0;
@@ -74,11 +73,9 @@ test.each([
 test("a task that waits for a person frees its slot, and goes on at once when it has its answer", async () => {
   const stage = createStage({ concurrency: { default: 1 } });
   const [first, second, third] = await launchAll(stage, 3);
-  const request = { id: "per_1", kind: "permission", what: "bash: rm", since: 1 } as const;
-  stage.host.emit({ type: "asked", sessionID: first ?? "", request });
-  await settled();
+  await stage.ask(first ?? "", "bash: rm");
   expect(stateOf(stage, second ?? "")).toBe("running.working.busy");
-  stage.host.emit({ type: "replied", sessionID: first ?? "", requestID: "per_1" });
+  stage.reply(first ?? "");
   await settled();
   await finish(stage, second);
   await stage.clock.advance(ASK_AGAIN);
@@ -283,7 +280,7 @@ describe("when a provider is asked again that refused a task for now", () => {
 test("an uncontended launch writes the file twice: the slot, and the task with it", async () => {
   const memory = createMemory();
   const writes: string[] = [];
-  const stage = createStage({
+  const { stage, id } = await stageWithTask({
     openStore: (clock) => {
       const store = memory.boot(clock);
       return {
@@ -299,7 +296,6 @@ test("an uncontended launch writes the file twice: the slot, and the task with i
       };
     },
   });
-  const id = await stage.launch();
   expect(writes).toEqual(["slot", "commit", "commit"]);
   expect(stage.store.journal(id).map(({ type }) => type)).toEqual(["SLOT_GRANTED", "PROMPT_ACCEPTED"]);
 });

@@ -31,8 +31,7 @@ const toolCall = (sessionID: string, tool: string, effect?: ToolCallEffect) => {
 };
 
 const finish = async (id: string, result = "All tests pass.") => {
-  stage.host.finish(id, result);
-  await settled();
+  await stage.finish(id, result);
 };
 
 const hiddenText = () =>

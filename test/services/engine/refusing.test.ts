@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { refused } from "../../fakes/fake-host.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 const HOUR = 3_600_000;
@@ -35,14 +35,12 @@ describe("a notice that the host refuses for good", () => {
     expect(await stage.call("output", { task_id: id })).toContain("12");
     // At rest: it can be resumed, and what ends after it is told.
     await stage.call("task", { resume: id, prompt: "And now?" });
-    stage.host.finish(other, "13");
-    await settled();
+    await stage.finish(other, "13");
     expect(stage.notices()).toHaveLength(1);
   });
 
   test("for an agent that is no more, goes out once more without it, and its default agent is notified", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     loseAgent(stage);
     stage.host.finish(id, "12");
     await stage.clock.advance(10_000);
@@ -53,8 +51,7 @@ describe("a notice that the host refuses for good", () => {
   });
 
   test("is given up where the host takes it each time, and meets an error instead of storing it", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.habits(PARENT, "reject");
     stage.host.finish(id, "12");
     await stage.clock.advance(HOUR);
@@ -69,8 +66,7 @@ describe("a notice that the host refuses for good", () => {
     const stage = createStage();
     const lead = await stage.launch();
     const own = await stage.launch({}, { sessionID: lead });
-    stage.host.finish(lead, "waiting");
-    await settled();
+    await stage.finish(lead, "waiting");
     stage.host.habits(lead, "reject");
     stage.host.finish(own, "12");
     await stage.clock.advance(60_000);
@@ -80,8 +76,7 @@ describe("a notice that the host refuses for good", () => {
 });
 
 test("errors of the parent's own turns, with a notice among them that is answered later, give nothing up", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   stage.host.habits(PARENT, "mute", "mute", "reply");
   stage.host.finish(id, "12");
   for (let time = 0; time < 2; time += 1) {

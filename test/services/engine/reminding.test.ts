@@ -1,8 +1,9 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ModelMessage } from "../../../src/services/host/host.ts";
 import { createDisk } from "../../fakes/disk.ts";
+import { createDurableStage } from "../../fakes/durable-stage.ts";
 import { unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 const rule = (section: string, name: string, show: () => Promise<void>) =>
@@ -52,12 +53,10 @@ rule(HOOKS, "a task in the queue is listed with its place and what it waits for"
 });
 
 rule(HOOKS, "where nothing runs, or nothing has ended, there is no heading for it", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   expect(stage.engine.reminderFor(PARENT)).toContain("Active:");
   expect(stage.engine.reminderFor(PARENT)).not.toContain("Ended:");
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   expect(stage.engine.reminderFor(PARENT)).toContain("Ended:");
   expect(stage.engine.reminderFor(PARENT)).not.toContain("Active:");
 });
@@ -71,8 +70,7 @@ rule(HOOKS, "the compaction itself is given the same", async () => {
 });
 
 rule(HOOKS, "a session without tasks gets nothing", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   expect(stage.engine.reminderFor(id)).toBeUndefined();
   await compact(stage, id);
   expect(reminders(stage, id)).toEqual([]);
@@ -136,9 +134,8 @@ test("a description that is a whole prompt is cut: whoever sums up has little ro
 });
 
 test("a task that waits for a person is named as such", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
-  stage.host.emit({ type: "asked", sessionID: id, request: { id: "per_1", kind: "permission", what: "x", since: 0 } });
+  const { stage, id } = await stageWithTask();
+  await stage.ask(id, "x");
   expect(stage.engine.reminderFor(PARENT)).toContain("running, waiting for the user");
 });
 
@@ -179,8 +176,7 @@ describe("a process that ends before the reminder is stored", () => {
   /** A parent that works on after a compaction, in a process that is killed. */
   const cutShort = async () => {
     const disk = createDisk();
-    const stage = createStage({ openStore: disk.boot });
-    const id = await stage.launch({ description: "count files" });
+    const { stage, id } = await stageWithTask({ openStore: disk.boot }, { description: "count files" });
     stage.host.at(PARENT).busy = true;
     await stage.clock.advance(1_000);
     await compact(stage);
@@ -201,9 +197,7 @@ describe("a process that ends before the reminder is stored", () => {
       expect(shownTo(stage, request(PARENT, summedUp))).toEqual([expect.stringContaining(`- ${id} "count files"`)]);
     }
     expect(reminders(stage)).toEqual([]);
-    stage.host.at(PARENT).busy = false;
-    stage.host.emit({ type: "idle", sessionID: PARENT });
-    await settled();
+    await stage.rest();
     expect(reminders(stage)).toHaveLength(1);
     const [[part] = []] = reminders(stage);
     const messages = request(PARENT, summedUp);
@@ -227,8 +221,7 @@ describe("a call that waits is cut off with its process", () => {
     "%s: its agent is reminded before it goes on, or it would launch the same again (late: %s)",
     async (tool, isLate) => {
       const args = { title: "count files", agent: "general", prompt: "Count." };
-      const disk = createDisk();
-      const stage = createStage({ openStore: disk.boot, toolsets: ["tasks", "elisha", "subtasks"] });
+      const stage = createDurableStage({ toolsets: ["tasks", "elisha", "subtasks"] });
       const lead = await stage.launch();
       void stage.call(tool, args, { sessionID: lead, callID: "call_1" });
       await settled();
@@ -249,8 +242,6 @@ describe("a call that waits is cut off with its process", () => {
       const reminder = expect.stringContaining(`- ${inner?.sessionID} "count files" (general): running`);
       expect(inSight).toEqual([[reminder]]);
       expect(reminders(stage, lead)).toHaveLength(isLate ? 0 : 1);
-      stage.engine.stop();
-      disk.remove();
     },
   );
 });
@@ -276,9 +267,7 @@ describe("an agent that works on at once", () => {
       await stage.clock.advance(10_000);
     }
     expect(reminders(stage)).toEqual([]);
-    stage.host.at(PARENT).busy = false;
-    stage.host.emit({ type: "idle", sessionID: PARENT });
-    await settled();
+    await stage.rest();
     expect(reminders(stage)).toHaveLength(1);
     const messages = request();
     stage.engine.onModelRequest(messages);
@@ -286,12 +275,10 @@ describe("an agent that works on at once", () => {
   });
 
   test("while a task ends reads how it stands now: at each step, and in what is stored", async () => {
-    const stage = createStage();
-    const id = await stage.launch({ description: "count files" });
+    const { stage, id } = await stageWithTask({}, { description: "count files" });
     stage.host.at(PARENT).busy = true;
     await compact(stage);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     const messages = request();
     stage.engine.onModelRequest(messages);
     expect(JSON.stringify(messages)).toContain(`${id} \\"count files\\" (general): completed`);
@@ -320,9 +307,7 @@ describe("an agent that works on at once", () => {
     await stage.launch({ description: "another" });
     await compact(stage);
     await compact(stage);
-    stage.host.at(PARENT).busy = false;
-    stage.host.emit({ type: "idle", sessionID: PARENT });
-    await settled();
+    await stage.rest();
     expect(reminders(stage)).toHaveLength(1);
     expect(reminders(stage)[0]?.[0]?.text).toContain("another");
   });

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { AT_WORK_MS, QUIT_TIMEOUT_MS } from "../../../src/services/host/directories.ts";
 import { HEARTBEAT_MS } from "../../../src/services/store/ownership.ts";
-import { createDurableStage } from "../../fakes/durable-stage.ts";
+import { createDurableStage, durableStageWithTask } from "../../fakes/durable-stage.ts";
 import { PARENT, type Stage } from "../../fakes/stage.ts";
-import { settled } from "../../fakes/virtual-clock.ts";
 
 const promptsOf = ({ host }: Stage, id: string) => host.at(id).prompts.length;
 
@@ -12,8 +11,7 @@ const dying = (stage: Stage) => stage.clock.advance(QUIT_TIMEOUT_MS - 1);
 
 describe("a directory that OpenCode closes and opens again in the same process", () => {
   test("takes nothing over while the process may be ending: no call is made, and no prompt is paid for", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     await stage.reopen();
     const before = stage.host.calls.length;
     await dying(stage);
@@ -22,33 +20,28 @@ describe("a directory that OpenCode closes and opens again in the same process",
   });
 
   test.each([false, true])("goes on as soon as a session is at work there (headless: %s)", async (isHeadless) => {
-    const stage = createDurableStage({ isHeadless });
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask({ isHeadless });
     await stage.reopen();
     stage.host.emit({ type: "busy", sessionID: PARENT });
     await stage.clock.advance(AT_WORK_MS);
     expect(promptsOf(stage, id)).toBe(2);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
     expect(stage.notices()).toHaveLength(1);
   });
 
   test("goes on after a while with nobody at work: it was no quit", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     await stage.reopen();
     await stage.clock.advance(QUIT_TIMEOUT_MS);
     await expect(promptsOf(stage, id)).toBe(2);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
     expect(stage.notices()).toHaveLength(1);
   });
 
   test("does not count as interrupted there when the process was ending", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     for (let quit = 0; quit < 2; quit += 1) {
       await stage.reopen();
       await dying(stage);
@@ -56,8 +49,7 @@ describe("a directory that OpenCode closes and opens again in the same process",
       await stage.clock.advance(HEARTBEAT_MS);
       expect(stage.task(id).status).toBe("running");
     }
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
@@ -65,8 +57,7 @@ describe("a directory that OpenCode closes and opens again in the same process",
     const stage = createDurableStage();
     await stage.reopen();
     const id = await stage.launch();
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.notices()).toHaveLength(1);
   });
 });

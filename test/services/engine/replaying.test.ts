@@ -92,8 +92,7 @@ test("so do tasks that a tool waits for, whether its answer arrives or not", asy
     const id = await stage.launch();
     const read = stage.call("output", { task_id: id, block: true }, { callID });
     await settled();
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     await read;
     stage.host.emit({ type: "toolCall", sessionID: PARENT, callID, tool: "asyncagents_output", stage: end });
     await pass();

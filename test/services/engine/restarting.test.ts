@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createDurableStage, diskOfTest } from "../../fakes/durable-stage.ts";
+import { createDurableStage, diskOfTest, durableStageWithTask } from "../../fakes/durable-stage.ts";
 import { createFakeHost, type FakeHost, unavailable } from "../../fakes/fake-host.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
 /** The first adoption is over, and what followed from it. */
@@ -13,8 +13,7 @@ const prompts = (stage: Stage, id: string) => stage.host.at(id).prompts.map(({ m
 
 describe("a task whose process died", () => {
   test("that was answered meanwhile is completed with the time of its answer, and delivered once", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     stage.life.die();
     await stage.clock.advance(5_000);
     stage.host.finish(id, "12");
@@ -28,14 +27,12 @@ describe("a task whose process died", () => {
   });
 
   test("in the middle of its run goes on with the same prompt, and its parent is notified once", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     await stage.restart();
     await adopted(stage);
     expect(stage.task(id).status).toBe("running");
     expect(new Set(prompts(stage, id)).size).toBe(1);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
     expect(stage.notices()).toHaveLength(1);
   });
@@ -51,8 +48,7 @@ describe("a task whose process died", () => {
   });
 
   test("whose session is gone ends in error, and its parent is notified once", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     stage.life.die();
     stage.host.delete(id);
     await stage.restart();
@@ -65,8 +61,7 @@ describe("a task whose process died", () => {
   });
 
   test("whose parent was deleted is stopped and cleared", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     stage.life.die();
     stage.host.delete(PARENT);
     await stage.restart();
@@ -78,8 +73,7 @@ describe("a task whose process died", () => {
   });
 
   test("ends in error at once with recovery: fail", async () => {
-    const stage = createDurableStage({ recovery: "fail" });
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask({ recovery: "fail" });
     await stage.restart();
     await adopted(stage);
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "interrupted" } });
@@ -88,21 +82,18 @@ describe("a task whose process died", () => {
   });
 
   test("and was aborted by the shutdown is not taken for cancelled", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     stage.life.die();
     stage.host.abortByPerson(id);
     await stage.restart();
     await adopted(stage);
     expect(stage.task(id).status).toBe("running");
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
   test("and was aborted by the shutdown is not taken for cancelled while its prompt is on its way in again", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     stage.life.die();
     stage.host.abortByPerson(id);
     await stage.restart();
@@ -113,14 +104,12 @@ describe("a task whose process died", () => {
     await settled();
     expect(stage.task(id).state).toBe("running.prompting.backingOff");
     await stage.clock.advance(5_000);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
   test("while it was being cancelled is cancelled", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     stage.host.holdNext("abort");
     void stage.call("cancel", { task_id: id });
     await settled();
@@ -131,22 +120,19 @@ describe("a task whose process died", () => {
   });
 
   test("a moment after its host aborted it is not taken for cancelled", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     stage.host.abortByPerson(id);
     await stage.clock.advance(100);
     expect(stage.task(id).status).toBe("running");
     stage.engine.stop();
     await stage.restart();
     await adopted(stage);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
   test("in a state that this version does not know ends in error, and its parent is notified once", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     const record = stage.store.get(id);
     if (!record) throw new Error("the task is not stored");
     const value = { ...record.snapshot.value, run: "dreaming" } as never;
@@ -161,11 +147,9 @@ describe("a task whose process died", () => {
 
 describe("a notice whose process died", () => {
   test("before the parent had it is sent again, with the same ids", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     stage.host.habits(PARENT, "lose", "reply");
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     expect(stage.notices()).toHaveLength(0);
     await stage.restart();
     await stage.clock.advance(10_000);
@@ -175,11 +159,9 @@ describe("a notice whose process died", () => {
   });
 
   test("after the parent had answered it is not sent again", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     stage.host.habits(PARENT, "ignore", "reply");
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     stage.life.die();
     stage.host.finish(PARENT, "I see.");
     await stage.restart();
@@ -189,8 +171,7 @@ describe("a notice whose process died", () => {
   });
 
   test("while the parent was answering it is delivered again: that answer was cut off", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     stage.host.habits(PARENT, "work");
     stage.life.die();
     stage.host.finish(id, "12");
@@ -201,8 +182,7 @@ describe("a notice whose process died", () => {
   });
 
   test("that a tool delivered just as the plugin was disposed of is not delivered again", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     const answer = stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
     await settled();
     stage.host.finish(id, "12");
@@ -218,8 +198,7 @@ describe("a notice whose process died", () => {
   });
 
   test("whose waiting call cannot be looked after, for a fault of ours, is delivered", async () => {
-    const stage = createDurableStage();
-    const id = await stage.launch();
+    const { stage, id } = await durableStageWithTask();
     void stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
     await settled();
     stage.host.finish(id, "12");
@@ -256,8 +235,7 @@ describe("two processes on one store", () => {
     expect(second.task(id).status).toBe("running");
     expect(await second.call("cancel", { task_id: id })).toContain("another OpenCode process");
     expect(first.task(id).status).toBe("running");
-    first.host.finish(id, "12");
-    await settled();
+    await first.finish(id, "12");
     expect(first.notices()).toHaveLength(1);
     expect(await second.call("output", { task_id: id })).toContain("12");
   });
@@ -317,8 +295,7 @@ describe("two processes on one store", () => {
     for (const { life } of [second, first]) life.wake();
     await first.clock.advance(30_000);
     expect(second.store.isOwnedElsewhere(id)).toBe(true);
-    first.host.finish(id, "12");
-    await settled();
+    await first.finish(id, "12");
     expect(first.notices()).toHaveLength(1);
   });
 
@@ -330,16 +307,14 @@ describe("two processes on one store", () => {
     await second.call("task", { resume: id, prompt: "And now?" });
     await settled();
     await expect(first.call("task", { resume: id, prompt: "And for me?" })).rejects.toThrow("another OpenCode process");
-    second.host.finish(id, "13");
-    await settled();
+    await second.finish(id, "13");
     expect(second.task(id)).toMatchObject({ status: "completed", result: "13", resumeCount: 1 });
   });
 });
 
 test("in opencode run, only the tasks of sessions that are at work there are taken over", async () => {
   const disk = diskOfTest();
-  const stage = createStage({ openStore: disk.boot });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ openStore: disk.boot });
   stage.host.addSession("ses_other");
   const other = await stage.launch({}, { sessionID: "ses_other" });
   stage.life.die();
@@ -358,8 +333,7 @@ test("in opencode run, a task that is idle and waits for its own is taken over t
   const stage = createStage({ openStore: disk.boot });
   const lead = await stage.launch();
   const help = await stage.launch({}, { sessionID: lead });
-  stage.host.finish(lead, "I wait for my help.");
-  await settled();
+  await stage.finish(lead, "I wait for my help.");
   stage.life.die();
   stage.host.crash();
   const run = createStage({ openStore: disk.boot, clock: stage.clock, host: stage.host, isHeadless: true });
@@ -367,16 +341,14 @@ test("in opencode run, a task that is idle and waits for its own is taken over t
   await run.clock.advance(100);
   expect([lead, help].filter((id) => run.store.isOwnedElsewhere(id))).toEqual([]);
   expect(run.task(lead).status).toBe("running");
-  stage.host.finish(help, "12");
-  await settled();
+  await stage.finish(help, "12");
   const tellings = run.notices(lead).filter((parts) => parts.some(({ text }) => text.includes(`Task ${help} `)));
   expect(tellings).toHaveLength(1);
 });
 
 test("a process that cannot look what it has lost itself takes nothing over until it can", async () => {
   const disk = diskOfTest();
-  const stage = createStage({ openStore: disk.boot });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ openStore: disk.boot });
   stage.life.die();
   stage.host.crash();
   let isLocked = true;
@@ -398,8 +370,7 @@ test("a process that cannot look what it has lost itself takes nothing over unti
 });
 
 test("a process that stops leaves its tasks free at once, and no timer", async () => {
-  const stage = createDurableStage();
-  const id = await stage.launch();
+  const { stage, id } = await durableStageWithTask();
   stage.engine.stop();
   expect(stage.clock.pending()).toBe(0);
   await stage.restart();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { unavailable } from "../../fakes/fake-host.ts";
-import { createStage } from "../../fakes/stage.ts";
+import { createStage, stageWithResult, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 describe("a resume that is not possible changes nothing, and says why", () => {
@@ -9,8 +9,7 @@ describe("a resume that is not possible changes nothing, and says why", () => {
     ["an empty prompt", { prompt: " " }, /prompt is empty/],
     ["an aborted turn", {}, /turn was aborted/],
   ])("%s", async (what, args, message) => {
-    const stage = createStage();
-    const id = await stage.complete("12");
+    const { stage, id } = await stageWithResult("12");
     const abort = what === "an aborted turn" ? AbortSignal.abort() : new AbortController().signal;
     await expect(stage.call("task", { resume: id, prompt: "more", ...args }, { abort })).rejects.toThrow(message);
     expect(stage.task(id)).toMatchObject({ status: "completed", resumeCount: 0 });
@@ -27,8 +26,7 @@ describe("a resume that is not possible changes nothing, and says why", () => {
   });
 
   test("a host that does not answer", async () => {
-    const stage = createStage();
-    const id = await stage.complete("12");
+    const { stage, id } = await stageWithResult("12");
     stage.host.failNext("session", unavailable);
     await expect(stage.call("task", { resume: id, prompt: "more" })).rejects.toThrow(/Try again/);
     expect(await stage.call("task", { resume: id, prompt: "more" })).toContain("resume #1");
@@ -36,8 +34,7 @@ describe("a resume that is not possible changes nothing, and says why", () => {
 });
 
 test("of two resumes in the same assistant message one is taken, and the other refused", async () => {
-  const stage = createStage();
-  const id = await stage.complete("12");
+  const { stage, id } = await stageWithResult("12");
   const results = await Promise.allSettled([
     stage.call("task", { resume: id, prompt: "first" }),
     stage.call("task", { resume: id, prompt: "second" }),
@@ -49,8 +46,7 @@ test("of two resumes in the same assistant message one is taken, and the other r
 });
 
 test("a resume that is answered with yes is done; one that cannot be is refused, not put off", async () => {
-  const stage = createStage();
-  const id = await stage.complete("There are 12.");
+  const { stage, id } = await stageWithResult("There are 12.");
   expect(await stage.call("task", { resume: id, prompt: "first" })).toContain("was resumed");
   await settled();
   expect(stage.host.at(id).prompts.at(-1)?.parts[0]?.text).toBe("first");
@@ -61,8 +57,7 @@ test("a resume that is answered with yes is done; one that cannot be is refused,
 });
 
 test("a failed resume ends in error, and its earlier result can still be read", async () => {
-  const stage = createStage();
-  const id = await stage.complete("There are 12.");
+  const { stage, id } = await stageWithResult("There are 12.");
   await stage.call("task", { resume: id, prompt: "more" });
   await settled();
   stage.host.fail(id, { name: "APIError", message: "out of credit" });
@@ -75,8 +70,7 @@ test("a failed resume ends in error, and its earlier result can still be read", 
 });
 
 test("a cancelled resume ends in cancelled, with the cancellation notice", async () => {
-  const stage = createStage();
-  const id = await stage.complete("There are 12.");
+  const { stage, id } = await stageWithResult("There are 12.");
   await stage.call("task", { resume: id, prompt: "more" });
   await stage.clock.advance(2_000);
   expect(await stage.call("cancel", { task_id: id })).toContain("is cancelled");
@@ -86,19 +80,16 @@ test("a cancelled resume ends in cancelled, with the cancellation notice", async
 });
 
 test("what a task did before counts on when it is resumed", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   stage.host.emit({ type: "toolCall", sessionID: id, callID: "c1", tool: "read", stage: "stored" });
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   await stage.call("task", { resume: id, prompt: "more" });
   stage.host.emit({ type: "toolCall", sessionID: id, callID: "c2", tool: "grep", stage: "stored" });
   expect(stage.task(id).progress).toMatchObject({ toolCalls: 2, toolCallsByName: { read: 1, grep: 1 } });
 });
 
 test("an answer that belongs to the run before is not taken for the new one", async () => {
-  const stage = createStage();
-  const id = await stage.complete("There are 12.");
+  const { stage, id } = await stageWithResult("There are 12.");
   stage.host.habits(id, "lose", "work");
   await stage.call("task", { resume: id, prompt: "more" });
   stage.host.emit({ type: "idle", sessionID: id });

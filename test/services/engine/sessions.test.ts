@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type OpencodeEvent, readEvent } from "../../../src/services/host/opencode-events.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 /** An event just as OpenCode publishes it, through the same reader that the plugin uses. */
@@ -24,8 +24,7 @@ test("a new session, our own included, leaves running tasks alone", async () => 
 });
 
 test("switching the session, clearing the prompt and Esc forget no task", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   publish(stage, { type: "tui.session.select", properties: { sessionID: "ses_other" } });
   publish(stage, { type: "tui.command.execute", properties: { command: "prompt.clear" } });
   stage.host.abortByPerson(PARENT);

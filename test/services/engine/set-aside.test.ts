@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createDisk, createMemory } from "../../fakes/disk.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithResult, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 const HOUR = 3_600_000;
@@ -48,11 +48,9 @@ describe("while a person has taken back messages of the parent", () => {
   });
 
   test("the host is asked ever more seldom, and not at all where its events say all", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await undo(stage);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     const before = stage.host.calls.filter((call) => call !== "busy").length;
     await stage.clock.advance(24 * HOUR);
     const since = stage.host.calls.slice(before).filter((call) => call === "session" || call === "prompt");
@@ -60,11 +58,9 @@ describe("while a person has taken back messages of the parent", () => {
   });
 
   test("a result is delivered in the turn of what the person writes instead", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     await undo(stage);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     stage.host.converse(PARENT);
     await stage.clock.advance(5_000);
     expect(stage.notices()).toHaveLength(1);
@@ -72,11 +68,9 @@ describe("while a person has taken back messages of the parent", () => {
 
   test("a result waits over a restart, too", async () => {
     const disk = createDisk();
-    const stage = createStage({ openStore: disk.boot });
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask({ openStore: disk.boot });
     const before = await undo(stage);
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     await stage.restart();
     await stage.clock.advance(HOUR);
     expect(idsOf(stage)).toEqual(before);
@@ -88,8 +82,9 @@ describe("while a person has taken back messages of the parent", () => {
   test("a change of which no event comes, as where another process made it, is seen within ten minutes", async () => {
     let isAlone = true;
     const { boot } = createMemory();
-    const stage = createStage({ openStore: (clock) => Object.assign(boot(clock), { isAlone: () => isAlone }) });
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask({
+      openStore: (clock) => Object.assign(boot(clock), { isAlone: () => isAlone }),
+    });
     await undo(stage);
     stage.host.finish(id, "12");
     await stage.clock.advance(HOUR);
@@ -115,8 +110,7 @@ describe("while a person has taken back messages of the parent", () => {
 
 describe("an archived parent", () => {
   test("is not woken, and has the result once it is taken out of the archive", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.converse(PARENT);
     stage.host.archive(PARENT);
     const before = idsOf(stage);
@@ -162,8 +156,7 @@ describe("an archived parent", () => {
   });
 
   test("gets no note about a silence that another one has followed, only about that", async () => {
-    const stage = createStage({ timeouts: { stale: 60_000 } });
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask({ timeouts: { stale: 60_000 } });
     stage.host.archive(PARENT);
     // The note about the first silence waits for the next look at the parent, which is minutes away by now.
     await stage.clock.advance(600_000);
@@ -227,8 +220,7 @@ describe("a turn that a person stops", () => {
 
 describe("while a person has taken back messages of a task's own conversation", () => {
   test("it is not resumed: the agent is told why, and what the person can do", async () => {
-    const stage = createStage();
-    const id = await stage.complete("12");
+    const { stage, id } = await stageWithResult("12");
     await stage.clock.advance(1_000);
     const before = await undo(stage, id);
     await expect(stage.call("task", { resume: id, prompt: "And now?" })).rejects.toThrow(
@@ -247,16 +239,14 @@ describe("while a person has taken back messages of a task's own conversation", 
     const checked = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const stage = createStage({
+    const { stage, id } = await stageWithTask({
       gate: { agents: { general: "check" }, tries: 2, timeout: HOUR },
       runCommand: async () => {
         await checked;
         return { end: "exited", exit: 1, output: "no" };
       },
     });
-    const id = await stage.launch();
-    stage.host.finish(id, "12");
-    await settled();
+    await stage.finish(id, "12");
     const newest = stage.host.at(id).messages.findLast(({ role }) => role === "user");
     stage.host.revert(id, newest?.id ?? "");
     end();

@@ -3,7 +3,7 @@ import { LEASE_MS } from "../../../src/services/store/ownership.ts";
 import { withSilentSupervisor } from "../../../src/services/store/task-usage.ts";
 import { waitReason } from "../../../src/services/text/task-state.ts";
 import { createMemory } from "../../fakes/disk.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { watched } from "../../fakes/watched.ts";
 
@@ -23,8 +23,7 @@ test("a wait for a task that another process removes is over with the next beat"
 
 /** A notice that was sent by a process which died before the parent answered. */
 const sentAndCutOff = async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   stage.host.habits(PARENT, "mute");
   stage.host.finish(id, "12");
   await stage.clock.advance(1_000);
@@ -60,8 +59,7 @@ test("a process that is open already says how many tasks it takes over from one 
 });
 
 test("a process that begins with the tasks of the one before it says nothing", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   await stage.restart();
   await stage.clock.advance(20_000);
   expect(stage.task(id).status).toBe("running");
@@ -87,15 +85,13 @@ test("a notice that was taken over is shown whole to a parent that reads it half
 const askedAndTakenOver = async (options: { concurrency?: { default: number } } = {}) => {
   const memory = createMemory();
   memory.keepAlive();
-  const stage = createStage({ openStore: memory.boot, ...options });
-  const id = await stage.launch();
-  const request = { id: "per_1", kind: "permission", what: "bash: rm -rf build", since: stage.clock.now() } as const;
-  stage.host.emit({ type: "asked", sessionID: id, request });
-  return { stage, id, request };
+  const { stage, id } = await stageWithTask({ openStore: memory.boot, ...options });
+  await stage.ask(id, "bash: rm -rf build");
+  return { stage, id };
 };
 
 test("a person is told what was asked in a process whose task is taken over, and that it may be asked again", async () => {
-  const { stage, id, request } = await askedAndTakenOver();
+  const { stage, id } = await askedAndTakenOver();
   await stage.restart();
   const toastsBefore = stage.host.toasts.length;
   await stage.clock.advance(20_000);
@@ -112,7 +108,11 @@ test("a person is told what was asked in a process whose task is taken over, and
   expect(waitReason(taken)).toContain(
     'is open no more: "bash: rm -rf build"; it does that step again, and may ask again',
   );
-  stage.host.emit({ type: "asked", sessionID: id, request: { ...request, id: "per_2", since: stage.clock.now() } });
+  stage.host.emit({
+    type: "asked",
+    sessionID: id,
+    request: { id: "per_2", kind: "permission", what: "bash: rm -rf build", since: stage.clock.now() },
+  });
   expect(stage.task(id)).toMatchObject({ attention: { kind: "permission", what: "bash: rm -rf build" } });
   expect(stage.task(id).waiting?.lostRequests).toBeUndefined();
 });
@@ -121,8 +121,7 @@ test("what had been asked is said of the run no more once it has ended, nor of t
   const { stage, id } = await askedAndTakenOver();
   await stage.restart();
   await stage.clock.advance(20_000);
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   expect(stage.store.get(id)?.snapshot.context.lostRequests).toBeUndefined();
   await stage.clock.advance(1_000);
   await stage.call("task", { resume: id, prompt: "More." });
@@ -149,8 +148,7 @@ test("a run that had not begun was not interrupted: nobody is told that it is ta
 test("of a task whose process gives no sign of life it is said which one is waited for, and until when", async () => {
   const memory = createMemory();
   memory.keepAlive();
-  const stage = createStage({ openStore: memory.boot });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ openStore: memory.boot });
   const since = new Date(stage.clock.now()).toISOString();
   const until = new Date(stage.clock.now() + LEASE_MS).toISOString();
   stage.life.pause();
@@ -229,8 +227,7 @@ test("no step is taken back where it was a session below the task that asked: th
   const stage = createStage({ openStore: memory.boot });
   const lead = await stage.launch();
   const below = await stage.launch({}, { sessionID: lead });
-  const request = { id: "per_1", kind: "permission", what: "bash", since: stage.clock.now() } as const;
-  stage.host.emit({ type: "asked", sessionID: below, request });
+  await stage.ask(below, "bash");
   expect(stage.task(lead).attention?.kind).toBe("permission");
   const read = conversationsReadOn(stage);
   await stage.restart();

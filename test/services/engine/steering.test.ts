@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createStage, type Stage } from "../../fakes/stage.ts";
+import { createStage, type Stage, stageWithResult, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 /** Launches a task that works, and gives it an instruction. Resolves to its id. */
@@ -30,8 +30,7 @@ const storeSilently = (stage: Stage): (() => void) => {
 };
 
 test("a child at work is given the instruction in its conversation, in words that say what it is, and its answer to it is the result", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const told = await stage.call("task", { steer: id, prompt: "Only the tests." });
   expect(told).toBe(
     `Task ${id} was given the instruction: its agent sees it at its next step. You will still be notified when the task ends.`,
@@ -43,26 +42,22 @@ test("a child at work is given the instruction in its conversation, in words tha
   );
   expect(stage.task(id).status).toBe("running");
   stage.host.step(id);
-  stage.host.finish(id, "5 of them.");
-  await settled();
+  await stage.finish(id, "5 of them.");
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
   expect(stage.notices()).toHaveLength(1);
 });
 
 test("a child that ends its turn while the instruction is on its way is woken for it, and ends once", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const store = stage.host.holdNext("storeMessage");
   await stage.call("task", { steer: id, prompt: "Only the tests." });
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   expect(stage.task(id).status).toBe("running");
   store.release();
   await settled();
   expect(stage.host.at(id)).toMatchObject({ busy: true });
   expect(stage.task(id).status).toBe("running");
-  stage.host.finish(id, "5 of them.");
-  await settled();
+  await stage.finish(id, "5 of them.");
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
   expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
   expect(stage.notices()).toHaveLength(1);
@@ -71,12 +66,10 @@ test("a child that ends its turn while the instruction is on its way is woken fo
 test("a child that ends its turn without a look at the stored instruction is woken for it", async () => {
   const stage = createStage();
   const id = await steered(stage);
-  stage.host.finish(id, "12", { unseen: true });
-  await settled();
+  await stage.finish(id, "12", { unseen: true });
   expect(stage.task(id).status).toBe("running");
   expect(stage.host.at(id)).toMatchObject({ busy: true });
-  stage.host.finish(id, "5 of them.");
-  await settled();
+  await stage.finish(id, "5 of them.");
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
 });
 
@@ -104,23 +97,20 @@ test("an instruction waits for a prompt that the host took and has not stored ye
 
 describe("after a crash", () => {
   test("between storing the instruction with the task and sending it, the child is given it once", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     stage.host.holdNext("storeMessage");
     await stage.call("task", { steer: id, prompt: "Only the tests." });
     await settled();
     await stage.restart();
     await stage.clock.advance(60_000);
     expect(written(stage, id)).toEqual(["Find it.", "Only the tests."]);
-    stage.host.finish(id, "5 of them.");
-    await settled();
+    await stage.finish(id, "5 of them.");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
   });
 });
 
 test("a task that is cancelled while an instruction is on its way ends cancelled, and nothing wakes its child", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const store = stage.host.holdNext("storeMessage");
   await stage.call("task", { steer: id, prompt: "Only the tests." });
   await stage.call("cancel", { task_id: id });
@@ -142,28 +132,23 @@ test("a child that a person aborts with an unseen instruction is cancelled, not 
 test("a steered task can be resumed, and its next answer is that to the follow-up", async () => {
   const stage = createStage();
   const id = await steered(stage);
-  stage.host.finish(id, "5 of them.");
-  await settled();
+  await stage.finish(id, "5 of them.");
   await stage.call("task", { resume: id, prompt: "And now?" });
   await settled();
-  stage.host.finish(id, "6.");
-  await settled();
+  await stage.finish(id, "6.");
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "6.", resumeCount: 1 });
   expect(written(stage, id)).toEqual(["Find it.", "Only the tests.", "And now?"]);
 });
 
 test("an agent that waits for its own tasks is woken for an instruction, and still waits for them", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const below = await stage.launch({}, { sessionID: id, agent: "general" });
-  stage.host.finish(id, "I wait.");
-  await settled();
+  await stage.finish(id, "I wait.");
   expect(stage.task(id).status).toBe("running");
   await stage.call("task", { steer: id, prompt: "Only the tests." });
   await settled();
   expect(stage.host.at(id).busy).toBe(true);
-  stage.host.finish(id, "I wait for those.");
-  await settled();
+  await stage.finish(id, "I wait for those.");
   expect(stage.task(id).status).toBe("running");
   stage.host.habits(id, "reply");
   stage.host.finish(below, "12");
@@ -179,8 +164,7 @@ describe("an instruction is refused, with the reason", () => {
     ["with fork", { fork: true }, /only one of steer, resume and fork/],
     ["for a task that is not there", { steer: "ses_other" }, /has no task "ses_other"/],
   ])("%s", async (_, args, message) => {
-    const stage = createStage();
-    const id = await stage.complete("12");
+    const { stage, id } = await stageWithResult("12");
     await expect(stage.call("task", { steer: id, prompt: "Only the tests.", ...args })).rejects.toThrow(message);
     expect(stage.host.at(id).prompts).toHaveLength(1);
   });
@@ -194,8 +178,7 @@ describe("an instruction is refused, with the reason", () => {
   });
 
   test("for an agent that the caller may not use", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const ask = async () => {
       throw new Error("not allowed");
     };
@@ -204,8 +187,7 @@ describe("an instruction is refused, with the reason", () => {
   });
 
   test("for a task that is being cancelled", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const abort = stage.host.holdNext("abort");
     const cancelled = stage.call("cancel", { task_id: id });
     await settled();
@@ -226,8 +208,7 @@ test("a model that is asked while the host has stored only half of an instructio
 });
 
 test("the task shows how many instructions are on their way, and its journal what became of them", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const store = stage.host.holdNext("storeMessage");
   await stage.call("task", { steer: id, prompt: "first" });
   await stage.call("task", { steer: id, prompt: "second" });
@@ -240,8 +221,7 @@ test("the task shows how many instructions are on their way, and its journal wha
 });
 
 test("a prompt that waits to be sent again goes out though an instruction is stored before it", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const say = storeSilently(stage);
   await stage.call("task", { steer: id, prompt: "Only the tests." });
   await settled();
@@ -257,11 +237,9 @@ test("a prompt that waits to be sent again goes out though an instruction is sto
   stage.host.unrevert(id);
   await stage.clock.advance(60_000);
   expect(stage.task(id).state).toBe("running.working.busy");
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   // The prompt is older by its id: the child is given the instruction once more, to be sure.
-  stage.host.finish(id, "5 of them.");
-  await settled();
+  await stage.finish(id, "5 of them.");
   expect(stage.task(id).status).toBe("completed");
   expect(stage.notices()).toHaveLength(1);
 });
@@ -282,10 +260,8 @@ test("an instruction that waits to be sent once more goes out though a later one
   stage.host.unrevert(id);
   await stage.clock.advance(60_000);
   expect(stage.task(id).state).toBe("running.working.busy");
-  stage.host.finish(id, "5 of them.");
-  await settled();
-  stage.host.finish(id, "5 of them.");
-  await settled();
+  await stage.finish(id, "5 of them.");
+  await stage.finish(id, "5 of them.");
   expect(stage.task(id).status).toBe("completed");
   expect(written(stage, id)).toEqual(["Find it.", "first", "second"]);
   expect(stage.notices()).toHaveLength(1);

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { createStage } from "../../fakes/stage.ts";
-import { settled } from "../../fakes/virtual-clock.ts";
 
 const HOUR = 3_600_000;
 
@@ -18,8 +17,7 @@ test("ended tasks that are not to be kept go at the start and each hour, those t
   await stage.clock.advance(HOUR / 2);
   expect(ids()).toEqual([running, third]);
   expect(stage.engine.get(first)).toBeUndefined();
-  stage.host.finish(running, "4");
-  await settled();
+  await stage.finish(running, "4");
   expect(stage.task(running).status).toBe("completed");
 });
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isTaskReminder } from "../../../src/services/text/reminder-text.ts";
 import { createFakeProcess } from "../../fakes/fake-process.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
-import { settled } from "../../fakes/virtual-clock.ts";
+import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 
 const RUN = 60_000;
 const STALE = 600_000;
@@ -24,24 +23,18 @@ const tool = (stage: Stage, sessionID: string, stageOfCall: "begun" | "stored", 
 const isTimedOut = (stage: Stage, id: string) => stage.task(id).error?.kind === "timeout";
 
 test("a run that takes longer than `timeouts.run` is stopped, and its parent is told what to do", async () => {
-  const stage = createStage({ timeouts: { run: RUN } });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ timeouts: { run: RUN } });
   await stage.clock.advance(RUN - 1_000);
   expect(stage.task(id).status).toBe("running");
   await stage.clock.advance(MOMENT);
   expect(stage.task(id)).toMatchObject({ status: "error", error: { name: "RunTimeout", kind: "timeout" } });
   expect(stage.host.at(id).busy).toBe(false);
-  const told = stage
-    .notices()
-    .flat()
-    .map(({ text }) => text)
-    .join();
+  const told = stage.noticeText();
   expect(told).toMatch(/It ran for 1m.* of at most 1m, and was stopped\. It cannot be resumed.*timeouts\.run/);
 });
 
 test("each run has its own time", async () => {
-  const stage = createStage({ timeouts: { run: RUN } });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ timeouts: { run: RUN } });
   await stage.clock.advance(RUN - MOMENT);
   stage.host.finish(id, "done");
   await stage.clock.advance(RUN);
@@ -76,13 +69,11 @@ test("a call whose arguments the model still writes is no tool that runs, nor is
 });
 
 test("nothing is stopped while a person is waited for; then it is", async () => {
-  const stage = createStage({ timeouts: { run: RUN } });
-  const id = await stage.launch();
-  const request = { id: "per_1", kind: "permission", what: "bash: rm", since: 0 } as const;
-  stage.host.emit({ type: "asked", sessionID: id, request });
+  const { stage, id } = await stageWithTask({ timeouts: { run: RUN } });
+  await stage.ask(id, "bash: rm");
   await stage.clock.advance(10 * RUN);
   expect(stage.task(id).status).toBe("running");
-  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
+  stage.reply(id);
   await stage.clock.advance(MOMENT);
   expect(isTimedOut(stage, id)).toBe(true);
 });
@@ -123,8 +114,7 @@ describe("a run whose last words are being read is not stopped any more", () => 
 });
 
 test("the time goes on through a restart", async () => {
-  const stage = createStage({ timeouts: { run: RUN } });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ timeouts: { run: RUN } });
   await stage.clock.advance(RUN - MOMENT);
   await stage.restart();
   await stage.clock.advance(3 * MOMENT);
@@ -139,8 +129,7 @@ const notes = (stage: Stage) =>
 const toasts = (stage: Stage) => stage.host.toasts.filter(({ message }) => message.includes("no sign of life"));
 
 test("a silent task is reported once: the person in a toast, the agent in a note that starts no turn", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   await stage.clock.advance(3 * STALE);
   expect(stage.task(id).attention?.kind).toBe("stale");
   expect(toasts(stage)).toEqual([
@@ -155,8 +144,7 @@ test("a silent task is reported once: the person in a toast, the agent in a note
 });
 
 test("it is reported again only after the task has shown life", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   await stage.clock.advance(1.5 * STALE);
   stage.host.emit({ type: "busy", sessionID: id });
   await stage.clock.advance(STALE / 2);
@@ -167,8 +155,7 @@ test("it is reported again only after the task has shown life", async () => {
 });
 
 test("a task whose provider refuses for now is not stale before OpenCode asks again, and says what it waits for", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const until = stage.clock.now() + 2 * STALE;
   stage.host.emit({ type: "retrying", sessionID: id, attempt: 1, message: "Rate limit reached", until });
   await stage.clock.advance(1.5 * STALE);
@@ -208,17 +195,14 @@ test("a note that could not be stored while the agent was at work is dropped whe
   expect([toasts(stage).length, notes(stage).length]).toEqual([1, 0]);
   stage.host.emit({ type: "busy", sessionID: id });
   await stage.clock.advance(STALE / 2);
-  stage.host.at(PARENT).busy = false;
-  stage.host.emit({ type: "idle", sessionID: PARENT });
-  await settled();
+  await stage.rest();
   await stage.clock.advance(MOMENT);
   expect(notes(stage)).toEqual([]);
 });
 
 test("a machine that slept reports no silence: nothing could be heard", async () => {
   const life = createFakeProcess();
-  const stage = createStage({ life });
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask({ life });
   await stage.clock.advance(STALE / 2);
   life.pause();
   await stage.clock.advance(10 * STALE);
@@ -230,8 +214,7 @@ test("a machine that slept reports no silence: nothing could be heard", async ()
 });
 
 test("a task that ends is not stale any more, and nothing more is reported of it", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   await stage.clock.advance(STALE - 1_000);
   stage.host.finish(id, "done");
   await stage.clock.advance(STALE);

@@ -33,8 +33,7 @@ afterEach(() => {
 });
 
 const answer = async (id: string, text: string) => {
-  stage.host.finish(id, text);
-  await settled();
+  await stage.finish(id, text);
 };
 
 const prompts = (id: string) => stage.host.at(id).prompts.map(({ parts }) => parts[0]?.text ?? "");

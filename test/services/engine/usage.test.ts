@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
-import { settled } from "../../fakes/virtual-clock.ts";
+import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 
 let parts = 0;
 
@@ -94,11 +93,9 @@ test("a notice says it to the model: of the tasks that ended, of their batch and
   spend(stage, other, 9_000, 0.5);
   const third = await stage.launch({ description: "third", batch_id: "second" });
   spend(stage, third, 0, 1);
-  stage.host.finish(other, "12");
-  await settled();
+  await stage.finish(other, "12");
   expect(hidden(stage)[0]).toMatch(/^Cost: \$0\.50, 9k tokens \(this batch: \$0\.92, all tasks: \$1\.92\)\.$/m);
-  stage.host.finish(deeper, "13");
-  await settled();
+  await stage.finish(deeper, "13");
   expect(hidden(stage, helper)[0]).toMatch(/^Cost: \$0\.12, 100k tokens\.$/m);
   expect(
     stage
@@ -110,21 +107,17 @@ test("a notice says it to the model: of the tasks that ended, of their batch and
 });
 
 test("where the host reports neither cost nor tokens, nothing is said", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const texts = [await stage.call("output", { task_id: id }), await stage.call("list")];
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   texts.push(await stage.call("output", { task_id: id }), ...hidden(stage));
   expect(texts.filter((text) => /\$|tokens?\b|Cost/.test(text))).toEqual([]);
 });
 
 test("where it reports tokens alone, as for models without a price, those are said", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   spend(stage, id, 1_500, 0);
-  stage.host.finish(id, "12");
-  await settled();
+  await stage.finish(id, "12");
   expect(hidden(stage)[0]).toMatch(/^Cost: 1\.5k tokens\.$/m);
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createDisk } from "../../fakes/disk.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithResult, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { watched } from "../../fakes/watched.ts";
 
@@ -20,23 +20,19 @@ const stored = (callID: string) =>
   ({ type: "toolCall", sessionID: PARENT, callID, tool: "asyncagents_output", stage: "stored" }) as const;
 
 test("a blocking read answers with the result when the run ends", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const read = block(stage, id);
   await stage.clock.advance(30_000);
   expect(read.text).toBeUndefined();
-  stage.host.finish(id, "12 files");
-  await settled();
+  await stage.finish(id, "12 files");
   expect(read.text).toContain("12 files");
   expect(stage.task(id).resultRetrievedAt).toBeDefined();
 });
 
 test("a blocking read that begins while the notice is being made delivers the end, and the notice does not", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const held = stage.host.holdNext("session");
-  stage.host.finish(id, "12 files");
-  await settled();
+  await stage.finish(id, "12 files");
   const read = block(stage, id, { callID: "call_1" });
   await settled();
   expect(read.text).toContain("12 files");
@@ -47,11 +43,9 @@ test("a blocking read that begins while the notice is being made delivers the en
 });
 
 test("if the answer of such a read does not arrive, the notice is sent after all", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const held = stage.host.holdNext("session");
-  stage.host.finish(id, "12 files");
-  await settled();
+  await stage.finish(id, "12 files");
   block(stage, id, { callID: "call_1" });
   await settled();
   held.release();
@@ -60,15 +54,13 @@ test("if the answer of such a read does not arrive, the notice is sent after all
 });
 
 test("a blocking read waits on while the task waits for a person", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const read = block(stage, id, { timeout: 600_000 });
-  stage.host.emit({ type: "asked", sessionID: id, request: { id: "per_1", kind: "permission", what: "x", since: 0 } });
+  await stage.ask(id, "x");
   await stage.clock.advance(300_000);
   expect(read.text).toBeUndefined();
-  stage.host.emit({ type: "replied", sessionID: id, requestID: "per_1" });
-  stage.host.finish(id, "12 files");
-  await settled();
+  stage.reply(id);
+  await stage.finish(id, "12 files");
   expect(read.text).toContain("12 files");
 });
 
@@ -79,8 +71,7 @@ test.each([
   "when the plugin is disposed of, %s says that nothing is lost, and the next process delivers the end",
   async (tool, wait) => {
     const disk = createDisk();
-    const stage = createStage({ openStore: disk.boot, toolsets: ["tasks", "elisha"] });
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask({ openStore: disk.boot, toolsets: ["tasks", "elisha"] });
     const read = watched(stage.call(tool, { task_id: id, ...wait }, { callID: "call_1" }));
     await settled();
     stage.engine.stop();
@@ -97,8 +88,7 @@ test.each([
 );
 
 test("a task that ended before a wait for it begins is not waited for", async () => {
-  const stage = createStage();
-  const id = await stage.complete("12 files");
+  const { stage, id } = await stageWithResult("12 files");
   await stage.clock.advance(10_000);
   const { signal } = new AbortController();
   const wait = { taskIds: [id], sessionID: PARENT, callID: "call_1", signal, timeoutMs: undefined };
@@ -109,21 +99,18 @@ test.each([
   ["after 60 s unless told otherwise", undefined, 60_000],
   ["after the given time", 1_500, 1_500],
 ])("a blocking read gives up with the status %s, and the task goes on", async (_, timeout, after) => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const read = block(stage, id, timeout === undefined ? {} : { timeout });
   await stage.clock.advance(after - 1);
   expect(read.text).toBeUndefined();
   await stage.clock.advance(1);
   expect(read.text).toMatch(/Status: running .*\n(.*\n)*Still running after a wait of/);
-  stage.host.finish(id, "12 files");
-  await settled();
+  await stage.finish(id, "12 files");
   expect(stage.notices()).toHaveLength(1);
 });
 
 test("a blocking read ends at once when the caller's turn is aborted", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const turn = new AbortController();
   const read = block(stage, id, { abort: turn.signal });
   await settled();
@@ -135,12 +122,10 @@ test("a blocking read ends at once when the caller's turn is aborted", async () 
 
 describe("a run's end is delivered once", () => {
   test("by the blocking read whose answer is stored, and then by no notice", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     const read = block(stage, id, { callID: "call_1" });
     await settled();
-    stage.host.finish(id, "12 files");
-    await settled();
+    await stage.finish(id, "12 files");
     expect(read.text).toContain("12 files");
     stage.host.emit(stored("call_1"));
     await stage.clock.advance(600_000);
@@ -149,12 +134,10 @@ describe("a run's end is delivered once", () => {
   });
 
   test("by a notice, when the answer of the blocking read never reached the conversation", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     block(stage, id, { callID: "call_1" });
     await settled();
-    stage.host.finish(id, "12 files");
-    await settled();
+    await stage.finish(id, "12 files");
     expect(stage.notices()).toEqual([]);
     stage.host.emit({ ...stored("call_1"), stage: "failed" });
     await settled();
@@ -162,8 +145,7 @@ describe("a run's end is delivered once", () => {
   });
 
   test("by a notice, when nothing is heard of the answer", async () => {
-    const stage = createStage();
-    const id = await stage.launch();
+    const { stage, id } = await stageWithTask();
     block(stage, id, { callID: "call_1" });
     await settled();
     stage.host.finish(id, "12 files");
@@ -182,8 +164,7 @@ describe("a run's end is delivered once", () => {
     void stage.call("output", { task_id: theirs, block: true }, { sessionID: "ses_other", callID: "call_0" });
     await settled();
     stage.host.finish(mine, "12");
-    stage.host.finish(theirs, "13");
-    await settled();
+    await stage.finish(theirs, "13");
     stage.host.emit(stored("call_0"));
     stage.host.emit({ ...stored("call_0"), sessionID: "ses_other", stage: "failed" });
     await settled();
@@ -192,16 +173,14 @@ describe("a run's end is delivered once", () => {
   });
 
   test("by the read that waits for it, though another, of an end long delivered, is settled late", async () => {
-    const stage = createStage();
-    const id = await stage.complete("12");
+    const { stage, id } = await stageWithResult("12");
     block(stage, id, { callID: "call_old" });
     await settled();
     await stage.call("task", { resume: id, prompt: "more" });
     block(stage, id, { callID: "call_new" });
     await settled();
     stage.host.emit(stored("call_old"));
-    stage.host.finish(id, "13");
-    await settled();
+    await stage.finish(id, "13");
     stage.host.emit(stored("call_new"));
     await stage.clock.advance(60_000);
     expect(stage.notices()).toHaveLength(1);
@@ -209,8 +188,7 @@ describe("a run's end is delivered once", () => {
 });
 
 test("of two calls that the host gave no id, one that goes does not take the other's place: the end is delivered once", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const [short, long] = [block(stage, id, { timeout: 1_000 }), block(stage, id)];
   await stage.clock.advance(2_000);
   expect(short.text).toContain("Status: running");
@@ -226,8 +204,7 @@ test("an end that a call without an id has seen is delivered by a notice where t
   const turn = new AbortController();
   const read = watched(stage.call("output", { batch_id: "b", block: true }, { abort: turn.signal }));
   await settled();
-  stage.host.finish(first, "12 files");
-  await settled();
+  await stage.finish(first, "12 files");
   expect([read.value, stage.notices()]).toEqual([undefined, []]);
   turn.abort();
   await stage.clock.advance(60_000);
@@ -235,22 +212,18 @@ test("an end that a call without an id has seen is delivered by a notice where t
 });
 
 test("a result whose output is not stored yet keeps no timer when the process ends", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const read = block(stage, id, { callID: "call_1" });
-  stage.host.finish(id, "12 files");
-  await settled();
+  await stage.finish(id, "12 files");
   expect(read.text).toContain("12 files");
   stage.engine.stop();
   expect(stage.clock.pending()).toBe(0);
 });
 
 test("a call that the host reports late as begun has returned all the same: its result is delivered once", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const read = block(stage, id, { callID: "call_1" });
-  stage.host.finish(id, "12 files");
-  await settled();
+  await stage.finish(id, "12 files");
   expect(read.text).toContain("12 files");
   stage.host.emit({ ...stored("call_1"), stage: "begun" });
   await settled();

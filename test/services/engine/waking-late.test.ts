@@ -34,8 +34,7 @@ test("a process that was stopped does not send the notice that another one has d
   const [first, second] = [open(), open()];
   const id = await first.launch();
   first.host.failNext("prompt", unavailable);
-  first.host.finish(id, "done");
-  await settled();
+  await first.finish(id, "done");
   expect(noticesTo(PARENT, first)).toHaveLength(1);
   first.life.pause();
   await clock.advance(2 * LEASE_MS);
@@ -75,8 +74,7 @@ test("a process that was stopped still delivers the ends of tasks that it launch
   const [first, second] = [open(), open()];
   const id = await first.launch();
   first.host.failNext("prompt", unavailable);
-  first.host.finish(id, "done");
-  await settled();
+  await first.finish(id, "done");
   first.life.pause();
   await clock.advance(2 * LEASE_MS);
   expect(noticesTo(PARENT, second)).toHaveLength(1);
@@ -118,8 +116,7 @@ test("a process that was stopped while a notice to a task was on its way stops w
   const id = await first.launch();
   const below = await first.launch({}, { sessionID: id });
   const onItsWay = first.host.holdNext("prompt");
-  first.host.finish(below, "found");
-  await settled();
+  await first.finish(below, "found");
   first.life.pause();
   await clock.advance(2 * LEASE_MS);
   expect(second.host.at(id).busy).toBe(true);
@@ -199,8 +196,7 @@ test("a call that has the end already, and is stopped before it returns, returns
   const { wait, onCallReturned } = first.engine;
   const call = { sessionID: PARENT, callID: "call_1" };
   const waiting = wait({ ...call, taskIds: [id], signal: new AbortController().signal, timeoutMs: undefined });
-  first.host.finish(id, "THE END");
-  await settled();
+  await first.finish(id, "THE END");
   expect(await waiting).toBe("ended");
   first.life.pause();
   await clock.advance(2 * LEASE_MS);

@@ -163,11 +163,10 @@ describe("the last one of a batch never ends:", () => {
     const [first, second, third] = await launchAll(stage, 3);
     await finish(stage, first, second);
     expect(notified(stage)).toEqual([]);
-    const request = { id: "per_1", kind: "permission", what: "bash: ls", since: stage.clock.now() } as const;
-    stage.host.emit({ type: "asked", sessionID: third, request });
+    await stage.ask(third, "bash: ls");
     await recheck(stage);
     expect(notified(stage)).toEqual([[first, second]]);
-    stage.host.emit({ type: "replied", sessionID: third, requestID: "per_1" });
+    stage.reply(third);
     await finish(stage, third);
     expect(notified(stage)).toEqual([[first, second], [third]]);
   });
@@ -180,8 +179,7 @@ describe("the last one of a batch never ends:", () => {
     stage.store.list = () => {
       throw new Error("the disk is full");
     };
-    stage.host.finish(second, "2");
-    await settled();
+    await stage.finish(second, "2");
     stage.store.list = list;
     await recheck(stage);
     expect(notified(stage)).toEqual([[first, second]]);

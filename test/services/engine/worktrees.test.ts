@@ -421,16 +421,11 @@ describe("a notice says of each task in a worktree what it changed", () => {
     const read = stage.host.holdNext("session");
     stage.host.finish(one, "done");
     await until(() => expect(stage.host.calls.slice(calls)).toContain("session"));
-    stage.host.finish(other, "done");
-    await settled();
+    await stage.finish(other, "done");
     expect(stage.task(other).status).toBe("completed");
     read.release();
     await until(() => expect(stage.notices().flat().join()).not.toBe(""));
-    const told = stage
-      .notices()
-      .flat()
-      .map(({ text }) => text)
-      .join("\n");
+    const told = stage.noticeText();
     expect(told).toContain('"one.txt" added');
     expect(told).toContain('"other.txt" added');
   });

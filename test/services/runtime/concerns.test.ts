@@ -1,44 +1,15 @@
 import { expect, test } from "vitest";
 import type { HostEvent } from "../../../src/machines/host-events.ts";
-import type { TaskEvent } from "../../../src/machines/task/events.ts";
-import { createEventBus } from "../../../src/services/platform/listeners.ts";
-import { createProgressLog } from "../../../src/services/runtime/progress.ts";
-import { createRuntime } from "../../../src/services/runtime/runtime.ts";
-import { createMemory } from "../../fakes/disk.ts";
-import { createFakeEffects } from "../../fakes/effects.ts";
-import { taskInput } from "../../fakes/task-input.ts";
-import { createVirtualClock } from "../../fakes/virtual-clock.ts";
-import { createRecordingLog } from "../store/folder-and-log.ts";
+import type { taskInput } from "../../fakes/task-input.ts";
 import { START, scriptTask } from "../store/scripted-task.ts";
-
-const PARENT = "ses_parent";
+import { PARENT, PARENT_READY, testRuntime } from "./test-runtime.ts";
 
 /** A runtime with a task at work, whose effects lead to nothing. */
 const setUp = (facts: Parameters<typeof taskInput>[1] = {}) => {
-  const clock = createVirtualClock(START);
-  const memory = createMemory();
-  memory.keepAlive();
-  const [store, other] = [memory.boot(clock), memory.boot(clock)];
-  const log = createRecordingLog();
-  const effects = createFakeEffects(() => undefined);
-  const runtime = createRuntime({
-    ...{ clock, store, log, effects },
-    progress: createProgressLog(),
-    bus: createEventBus(log),
-  });
-  const input = taskInput("ses_1", facts, START);
-  runtime.dispatch({ type: "LAUNCH", at: START, task: { facts: input.facts, run: input.run } });
-  const send = (...events: object[]) => {
-    for (const event of events) runtime.send("ses_1", { at: START, ...event } as TaskEvent);
-  };
-  send({ type: "SLOT_GRANTED" }, { type: "PROMPT_ACCEPTED" });
-  const end = () =>
-    send({ type: "HOST_IDLE" }, { type: "CHECKED_ANSWERED", checkId: 1, completedAt: START, result: "12" });
-  const inOutbox = (event: object) =>
-    runtime.dispatch({ type: "OUTBOX", id: PARENT, event: { at: START, ...event } } as Parameters<
-      typeof runtime.dispatch
-    >[0]);
-  return { store, other, runtime, send, end, inOutbox, log };
+  const world = testRuntime();
+  world.launch("ses_1", facts);
+  world.send("ses_1", { type: "SLOT_GRANTED" }, { type: "PROMPT_ACCEPTED" });
+  return world;
 };
 
 const EVENTS: Record<HostEvent["type"], Record<string, unknown>> = {
@@ -60,7 +31,7 @@ const EVENTS: Record<HostEvent["type"], Record<string, unknown>> = {
 };
 
 /** The types of events of a session that may matter to the charts. */
-const concerning = ({ runtime }: ReturnType<typeof setUp>, sessionID: string): string[] =>
+const concerning = ({ runtime }: ReturnType<typeof testRuntime>, sessionID: string): string[] =>
   Object.entries(EVENTS).flatMap(([type, fields]) =>
     runtime.concerns({ type, sessionID, ...fields } as HostEvent) ? type : [],
   );
@@ -73,13 +44,13 @@ test("of a task at work matters what may end its turn, and what it asks", () => 
 
 test("a task that waits for its provider is to learn that it is answered", () => {
   const world = setUp();
-  world.send({ type: "HOST_RETRYING", attempt: 1, message: "slow down", until: START + 5 });
+  world.send("ses_1", { type: "HOST_RETRYING", attempt: 1, message: "slow down", until: START + 5 });
   expect(concerning(world, "ses_1").toSorted()).toEqual([...OF_TASK, "answering", "busy"].toSorted());
 });
 
 test("a task that waits for tasks of its own is to learn that it goes on", () => {
   const world = setUp();
-  world.send({ type: "HOST_IDLE" }, { type: "CHECKED_AWAITING_TASKS", checkId: 1 });
+  world.send("ses_1", { type: "HOST_IDLE" }, { type: "CHECKED_AWAITING_TASKS", checkId: 1 });
   expect(concerning(world, "ses_1").toSorted()).toEqual([...OF_TASK, "busy"].toSorted());
 });
 
@@ -90,9 +61,9 @@ test("of a session without a task nothing matters", () => {
 test("of a parent matter only errors and its deletion, until a notice to it is under way", () => {
   const world = setUp();
   expect(concerning(world, PARENT)).toEqual(["error", "deleted"]);
-  world.end();
+  world.answer("ses_1");
   expect(concerning(world, PARENT)).toEqual(["error", "deleted"]);
-  world.inOutbox({ type: "PARENT_READ", sender: { agent: "build", model: undefined }, othersRun: false });
+  world.inOutbox(PARENT_READY);
   const prompt = { messageID: "msg_n", parts: [], runs: [{ taskId: "ses_1", run: 0 }], toasts: [] };
   world.inOutbox({ type: "COMPOSED", prompt });
   expect(world.runtime.pendingPrompt(PARENT)).toBe("msg_n");
@@ -103,9 +74,8 @@ test("of a parent matter only errors and its deletion, until a notice to it is u
 
 test("of a parent that a person has set aside matters also that it changes", () => {
   const world = setUp();
-  world.end();
-  const sender = { agent: "build", model: undefined };
-  world.inOutbox({ type: "PARENT_READ", sender, othersRun: false, setAside: "archived" });
+  world.answer("ses_1");
+  world.inOutbox({ ...PARENT_READY, setAside: "archived" });
   expect(concerning(world, PARENT).toSorted()).toEqual(
     ["busy", "retrying", "idle", "message", "error", "deleted", "session"].toSorted(),
   );
@@ -119,20 +89,20 @@ test("a parent waits for its tasks until they have ended and their ends are deli
     world.runtime.hasRunningTasks(PARENT),
   ];
   expect(says()).toEqual([true, true, true]);
-  world.end();
+  world.answer("ses_1");
   expect(says()).toEqual([true, false, false]);
   expect(world.runtime.awaitsRuns("ses_elsewhere")).toBe(false);
 });
 
 test("a lead waits for the runs of tasks that sessions below it launched", () => {
-  const { runtime, end } = setUp({ parentSessionID: "ses_helper", parentTaskId: "ses_lead" });
+  const { runtime, answer } = setUp({ parentSessionID: "ses_helper", parentTaskId: "ses_lead" });
   expect([runtime.awaitsRuns("ses_lead"), runtime.hasRunningTasks("ses_lead")]).toEqual([true, false]);
-  end();
+  answer("ses_1");
   expect([runtime.awaitsTasks("ses_lead"), runtime.awaitsRuns("ses_lead")]).toEqual([true, false]);
 });
 
 test("a task says why it would refuse something, be it at work, at rest, elsewhere, or unknown", () => {
-  const { runtime, store, other } = setUp();
+  const { store, other, runtime } = setUp();
   const resume = { type: "RESUME", at: START, messageID: "msg_2", partID: "prt_2", prompt: "more" } as const;
   expect(runtime.refusalReason("ses_1", { type: "CANCEL", at: START })).toBeUndefined();
   const { get } = store;
@@ -151,7 +121,7 @@ test("a task says why it would refuse something, be it at work, at rest, elsewhe
 });
 
 test("a task that another version stored ends in an error, and takes nothing at rest", () => {
-  const { runtime, store, log } = setUp();
+  const { store, log, runtime } = setUp();
   const [live, rested] = [scriptTask("ses_live"), scriptTask("ses_rested")];
   store.commit(live.launch());
   store.commit(rested.whole());
@@ -174,7 +144,7 @@ test("a task that another version stored ends in an error, and takes nothing at 
 });
 
 test("a task at rest that another version stored stays as it is, whatever is sent to it", () => {
-  const { runtime, store, other, log } = setUp();
+  const { store, other, log, runtime } = setUp();
   const change = scriptTask("ses_rested").whole();
   const [record] = change.records;
   if (!record) throw new Error("no record");
@@ -194,17 +164,17 @@ test("a parent without a notice under way has no pending prompt, be it known or 
 });
 
 test("a live task has a receipt once its run has ended", () => {
-  const { runtime, end } = setUp();
+  const { runtime, answer } = setUp();
   expect([runtime.receiptOf("ses_1"), runtime.receiptOf("ses_unknown")]).toEqual([undefined, undefined]);
-  end();
+  answer("ses_1");
   expect(runtime.receiptOf("ses_1")).toMatchObject({ run: 0 });
 });
 
 test("a parent's outbox goes with its last task, also where a call delivers the end", () => {
-  const { runtime, send, end } = setUp();
-  send({ type: "WAIT_BEGAN", call: "call_1" });
-  end();
-  send({ type: "WAIT_DELIVERED", call: "call_1" });
+  const { runtime, send, answer } = setUp();
+  send("ses_1", { type: "WAIT_BEGAN", call: "call_1" });
+  answer("ses_1");
+  send("ses_1", { type: "WAIT_DELIVERED", call: "call_1" });
   expect(runtime.liveTasks()).toEqual([]);
   expect(runtime.concerns({ type: "deleted", sessionID: PARENT })).toBe(false);
 });

@@ -1,37 +1,18 @@
 import { expect, test } from "vitest";
 import type { Effect } from "../../../src/machines/supervisor/events.ts";
-import { createEventBus } from "../../../src/services/platform/listeners.ts";
-import type { Effects, EngineEvents } from "../../../src/services/runtime/effects.ts";
-import { createProgressLog } from "../../../src/services/runtime/progress.ts";
-import { createRuntime } from "../../../src/services/runtime/runtime.ts";
-import { createMemory } from "../../fakes/disk.ts";
-import { createFakeEffects } from "../../fakes/effects.ts";
-import { innermost } from "../../fakes/innermost.ts";
-import { taskInput } from "../../fakes/task-input.ts";
-import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
-import { createRecordingLog } from "../store/folder-and-log.ts";
+import type { Effects } from "../../../src/services/runtime/effects.ts";
+import { settled } from "../../fakes/virtual-clock.ts";
 import { START } from "../store/scripted-task.ts";
-
-const PARENT = "ses_parent";
+import { PARENT, PARENT_READY, testRuntime } from "./test-runtime.ts";
 
 /** A runtime whose effects are carried out like this; by default they lead to nothing. */
-const setUp = (perform: Effects["perform"] = () => undefined, more: Partial<Effects> = {}, inspect?: () => void) => {
-  const clock = createVirtualClock(START);
-  const store = createMemory().boot(clock);
-  const log = createRecordingLog();
-  const bus = createEventBus<EngineEvents>(log);
+const setUp = (perform?: Effects["perform"], effects?: Partial<Effects>, inspect?: () => void) => {
+  const world = testRuntime({ perform, effects, inspect });
   const changed: string[] = [];
-  bus.on("taskChanged", ({ sessionID, state }) => void changed.push(`${sessionID} ${state}`));
-  const runtime = createRuntime({
-    ...{ clock, store, log, bus, inspect },
-    progress: createProgressLog(),
-    effects: { ...createFakeEffects(perform), ...more },
-  });
-  const { facts, run } = taskInput("ses_1", {}, START);
-  const launch = () => runtime.dispatch({ type: "LAUNCH", at: START, task: { facts, run } });
-  const state = () => innermost(runtime.snapshotOf("ses_1")?.value.run);
-  const failure = () => runtime.snapshotOf("ses_1")?.context.error?.message;
-  return { clock, store, log, runtime, launch, state, failure, changed };
+  world.bus.on("taskChanged", ({ sessionID, state }) => void changed.push(`${sessionID} ${state}`));
+  const state = () => world.runtime.snapshotOf("ses_1")?.value.run;
+  const failure = () => world.runtime.snapshotOf("ses_1")?.context.error?.message;
+  return { ...world, state, failure, changed };
 };
 
 const failWith = (message: string) => () => {
@@ -43,7 +24,7 @@ test("a change that cannot be stored is logged, and the task goes on", () => {
   store.commit = failWith("disk I/O error");
   launch();
   expect(state()).toBe("sending");
-  expect(changed).toEqual(["ses_1 running.prompting.sending"]);
+  expect(changed).toEqual(["ses_1 running.sending"]);
   expect(log.errors).toEqual(['a change could not be stored {"reason":"disk I/O error"}']);
 });
 
@@ -60,18 +41,14 @@ test.each<[string, Effects["perform"]]>([
 
 test("an effect of an outbox that throws is made up for by the outbox", async () => {
   const reads: string[] = [];
-  const { clock, runtime, launch, log } = setUp((effect) => {
+  const { clock, log, send, launch, answer } = setUp((effect) => {
     if (effect.type !== "readParent") return undefined;
     reads.push(effect.parentSessionID);
     return failWith("no adapter")();
   });
   launch();
-  for (const event of [
-    { type: "PROMPT_ACCEPTED" },
-    { type: "HOST_IDLE" },
-    { type: "CHECKED_ANSWERED", checkId: 1, completedAt: START, result: "12" },
-  ] as const)
-    runtime.send("ses_1", { at: START, ...event });
+  send("ses_1", { type: "PROMPT_ACCEPTED" });
+  answer("ses_1");
   expect(reads).toEqual([PARENT]);
   expect(log.errors).toEqual(['a fault in the effect "readParent" {"reason":"no adapter"}']);
   await clock.advance(2_000);
@@ -80,38 +57,24 @@ test("an effect of an outbox that throws is made up for by the outbox", async ()
 
 test("an outbox that breaks is replaced by one that is given the ends it owed, but for those that a call waits for", () => {
   const composed: string[][] = [];
-  const { runtime, launch, log } = setUp((effect) => {
+  const { log, runtime, send, launch, answer, inOutbox } = setUp((effect) => {
     if (effect.type === "composeNotice") composed.push(effect.queue.map(({ taskId }) => taskId));
     return undefined;
   });
-  launch();
-  for (const id of ["ses_2", "ses_3"]) {
-    const { facts, run } = taskInput(id, {}, START);
-    runtime.dispatch({ type: "LAUNCH", at: START, task: { facts, run } });
-  }
-  runtime.send("ses_1", { type: "WAIT_BEGAN", at: START, call: "call_1" });
+  for (const id of ["ses_1", "ses_2", "ses_3"]) launch(id);
+  send("ses_1", { type: "WAIT_BEGAN", call: "call_1" });
   for (const id of ["ses_1", "ses_2"]) {
-    for (const event of [
-      { type: "PROMPT_ACCEPTED" },
-      { type: "HOST_IDLE" },
-      { type: "CHECKED_ANSWERED", checkId: 1, completedAt: START, result: "12" },
-    ] as const)
-      runtime.send(id, { at: START, ...event });
+    send(id, { type: "PROMPT_ACCEPTED" });
+    answer(id);
   }
   runtime.dispatch({ type: "ADOPT_PROMPTS", at: START, parentSessionID: PARENT, prompts: null as never });
   expect(log.errors).toEqual([expect.stringContaining(`a fault in a chart {"id":"outbox:${PARENT}"`)]);
-  const read = {
-    type: "PARENT_READ",
-    at: START,
-    sender: { agent: "build", model: undefined },
-    othersRun: false,
-  } as const;
-  runtime.dispatch({ type: "OUTBOX", id: PARENT, event: read });
+  inOutbox(PARENT_READY);
   expect(composed).toEqual([["ses_2"]]);
 });
 
 test("an answer that the charts break on is logged", async () => {
-  const { launch, log } = setUp(async () => ({ type: "RESTORE", snapshot: null }) as never);
+  const { log, launch } = setUp(async () => ({ type: "RESTORE", snapshot: null }) as never);
   launch();
   await settled();
   expect(log.errors).toContainEqual(expect.stringMatching(/^a fault after the effect "sendPrompt" \{"reason":".+"\}$/));
@@ -120,7 +83,7 @@ test("an answer that the charts break on is logged", async () => {
 test("a fault in what is known of an effect without the host ends the run, and is logged", () => {
   const performed: string[] = [];
   const know = (effect: Effect) => (effect.type === "requestSlot" ? failWith("no queue")() : undefined);
-  const { launch, log, failure } = setUp((effect) => void performed.push(effect.type), { know });
+  const { log, launch, failure } = setUp((effect) => void performed.push(effect.type), { know });
   launch();
   expect(performed).not.toContain("requestSlot");
   expect(log.errors[0]).toBe('a fault in the effect "requestSlot" {"reason":"no queue"}');
@@ -135,7 +98,7 @@ test("a chart with a deadline has something to do when it is over", async () => 
   expect(state()).toBe("backingOff");
   await clock.advance(60_000);
   expect(state()).toBe("sending");
-  expect(store.get("ses_1")?.task.state).toBe("running.prompting.sending");
+  expect(store.get("ses_1")?.task.state).toBe("running.sending");
 });
 
 test("a task that is forgotten is dropped, and its listeners are called", () => {
@@ -146,7 +109,7 @@ test("a task that is forgotten is dropped, and its listeners are called", () => 
   changed.length = 0;
   runtime.forget(task ? [task] : []);
   expect(runtime.liveTasks()).toEqual([]);
-  expect(changed).toEqual(["ses_1 running.prompting.sending"]);
+  expect(changed).toEqual(["ses_1 running.sending"]);
   expect(runtime.awaitsTasks(PARENT)).toBe(false);
   expect(runtime.concerns({ type: "deleted", sessionID: PARENT })).toBe(false);
 });
@@ -159,7 +122,7 @@ test("what is known of an effect without the host is not asked of it", () => {
 });
 
 test("a fault in an effect whose answer nobody waits for is only logged", () => {
-  const { launch, log, state } = setUp(failWith("no adapter"), { onFault: () => undefined });
+  const { log, launch, state } = setUp(failWith("no adapter"), { onFault: () => undefined });
   launch();
   expect(state()).toBe("sending");
   expect(log.errors).toEqual(['a fault in the effect "sendPrompt" {"reason":"no adapter"}']);
@@ -167,7 +130,7 @@ test("a fault in an effect whose answer nobody waits for is only logged", () => 
 
 test("an observer that throws is told nothing more, is logged once, and disturbs no task", () => {
   let told = 0;
-  const { launch, log, state } = setUp(undefined, {}, () => {
+  const { log, launch, state } = setUp(undefined, {}, () => {
     told += 1;
     throw new Error("no screen");
   });

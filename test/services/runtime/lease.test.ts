@@ -1,50 +1,26 @@
 import { expect, test } from "vitest";
-import type { TaskEvent } from "../../../src/machines/task/events.ts";
-import { createEventBus } from "../../../src/services/platform/listeners.ts";
 import type { EngineEvents } from "../../../src/services/runtime/effects.ts";
-import { createProgressLog } from "../../../src/services/runtime/progress.ts";
-import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { LEASE_MS } from "../../../src/services/store/ownership.ts";
-import { createMemory } from "../../fakes/disk.ts";
-import { createFakeEffects } from "../../fakes/effects.ts";
-import { createVirtualClock } from "../../fakes/virtual-clock.ts";
-import { createRecordingLog } from "../store/folder-and-log.ts";
 import { START, scriptTask } from "../store/scripted-task.ts";
+import { testRuntime } from "./test-runtime.ts";
 
 /** A runtime with one task at work, `ses_1`. `lose` has the next heartbeat show that another process has it. */
 const setUp = () => {
-  const clock = createVirtualClock(START);
   let stepBack = 0;
-  const steppingClock = { ...clock, now: () => clock.now() - stepBack };
-  const memory = createMemory();
-  memory.keepAlive();
-  const [store, other] = [memory.boot(clock), memory.boot(clock)];
-  const log = createRecordingLog();
-  const asked: string[] = [];
-  const bus = createEventBus<EngineEvents>(log);
+  const world = testRuntime({ setBack: () => stepBack });
+  const { clock, store, bus, send, restore } = world;
   const losses: unknown[] = [];
   bus.on("tasksLost", (tasks) => void losses.push(tasks));
-  const runtime = createRuntime({
-    ...{ clock: steppingClock, store, log },
-    bus,
-    progress: createProgressLog(),
-    effects: createFakeEffects((effect) => {
-      asked.push(effect.type);
-      return undefined;
-    }),
-  });
-  const task = scriptTask("ses_1");
-  store.commit(task.launch());
-  runtime.restore(task.record());
+  restore("ses_1");
   const heartbeats: number[] = [];
   const lost: string[] = [];
   store.heartbeat = (now) => {
     heartbeats.push(now);
     return lost.splice(0);
   };
-  const send = (event: object) => runtime.send("ses_1", { at: clock.now(), ...event } as TaskEvent);
   return {
-    ...{ clock, store, other, runtime, asked, heartbeats, losses, send },
+    ...{ ...world, heartbeats, losses },
+    send: (event: object) => send("ses_1", { at: clock.now(), ...event }),
     lose: () => void lost.push("ses_1"),
     setClockBack: (ms: number) => {
       stepBack = ms;
@@ -53,7 +29,7 @@ const setUp = () => {
 };
 
 test("the lease is renewed by the first event after it, and then not for as long again", async () => {
-  const { clock, heartbeats, send } = setUp();
+  const { clock, send, heartbeats } = setUp();
   await clock.sleep(LEASE_MS + 1);
   for (let event = 0; event < 2; event += 1) send({ type: "HOST_IDLE" });
   await clock.sleep(LEASE_MS);
@@ -62,7 +38,7 @@ test("the lease is renewed by the first event after it, and then not for as long
 });
 
 test("a heartbeat renews the lease", async () => {
-  const { clock, runtime, heartbeats, losses, send } = setUp();
+  const { clock, runtime, send, heartbeats, losses } = setUp();
   await clock.sleep(LEASE_MS);
   runtime.heartbeat();
   await clock.sleep(LEASE_MS);
@@ -76,7 +52,7 @@ test("a heartbeat renews the lease", async () => {
 });
 
 test("a clock that was set back by more than the lease says nothing of how long ago the heartbeat was", () => {
-  const { heartbeats, setClockBack, send } = setUp();
+  const { send, heartbeats, setClockBack } = setUp();
   setClockBack(LEASE_MS);
   send({ type: "HOST_IDLE" });
   expect(heartbeats).toEqual([]);
@@ -97,7 +73,7 @@ test("a deadline that comes after a pause is none of a task that was lost meanwh
 });
 
 test("work that asks whether a task is still this process's looks first what was lost, until the process stops", async () => {
-  const { clock, runtime, heartbeats, lose } = setUp();
+  const { clock, runtime, lose, heartbeats } = setUp();
   expect([runtime.isStillOurs("ses_1"), runtime.isStillOurs("ses_2")]).toEqual([true, false]);
   await clock.sleep(LEASE_MS + 1);
   lose();
@@ -111,7 +87,7 @@ test("work that asks whether a task is still this process's looks first what was
 });
 
 test("a task is lost that goes on elsewhere, or was removed there; not one that lives here, or has ended", () => {
-  const { runtime, store, other } = setUp();
+  const { store, other, runtime } = setUp();
   store.commit(scriptTask("ses_ended").whole());
   other.commit(scriptTask("ses_elsewhere").launch());
   const ids = ["ses_1", "ses_ended", "ses_elsewhere", "ses_removed"];

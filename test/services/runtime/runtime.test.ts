@@ -1,63 +1,20 @@
 import { expect, test } from "vitest";
-import type { NoticePrompt } from "../../../src/machines/outbox/events.ts";
-import { createEventBus } from "../../../src/services/platform/listeners.ts";
-import { createProgressLog } from "../../../src/services/runtime/progress.ts";
-import { createRuntime } from "../../../src/services/runtime/runtime.ts";
-import { createMemory } from "../../fakes/disk.ts";
-import { createFakeEffects } from "../../fakes/effects.ts";
 import { innermost } from "../../fakes/innermost.ts";
 import { createStage } from "../../fakes/stage.ts";
-import { taskInput } from "../../fakes/task-input.ts";
-import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { START } from "../store/scripted-task.ts";
+import { composeNotice, PARENT, PARENT_READY, testRuntime } from "./test-runtime.ts";
 
-/** `forms` says what each request to form is answered with; by default a prompt. */
-const setUp = (forms: (NoticePrompt | null)[] = []) => {
-  const clock = createVirtualClock();
-  const store = createMemory().boot(clock);
-  const logged: string[] = [];
-  const log = { info: (message: string) => logged.push(message), error: (message: string) => logged.push(message) };
-  const asked: string[] = [];
-  const actors: string[] = [];
-  const runtime = createRuntime({
-    inspect: (event) => {
-      if (event.type === "@xstate.actor") actors.push(String(Reflect.get(event.actorRef, "id")));
-    },
-    clock,
-    store,
-    progress: createProgressLog(),
-    bus: createEventBus(log),
-    log,
-    effects: createFakeEffects((effect) => {
-      asked.push(effect.type);
-      if (effect.type !== "composeNotice") return undefined;
-      const runs = effect.queue.map(({ taskId, run }) => ({ taskId, run }));
-      const formed: NoticePrompt = { messageID: "msg_n", parts: [], runs, toasts: [] };
-      const prompt = forms.length > 0 ? (forms.shift() as NoticePrompt) : formed;
-      return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "COMPOSED", at: clock.now(), prompt } };
-    }),
-  });
-  const at = clock.now();
-  const { facts, run } = taskInput("ses_1", {}, at);
-  runtime.dispatch({ type: "LAUNCH", at, task: { facts, run } });
+/** A runtime with a task whose prompt is being sent. */
+const setUp = () => {
+  const world = testRuntime({ perform: composeNotice });
+  const { send, launch, answer, inOutbox } = world;
+  launch();
   const end = () => {
-    runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
-    runtime.send("ses_1", { type: "HOST_IDLE", at });
-    runtime.send("ses_1", { type: "CHECKED_ANSWERED", at, checkId: 1, completedAt: at, result: "12" });
+    send("ses_1", { type: "PROMPT_ACCEPTED" });
+    answer("ses_1");
   };
-  const acknowledge = () => {
-    const sender = { agent: "build", model: undefined };
-    runtime.dispatch({
-      type: "OUTBOX",
-      id: "ses_parent",
-      event: { type: "PARENT_READ", at, sender, othersRun: false },
-    });
-    runtime.dispatch({
-      type: "OUTBOX",
-      id: "ses_parent",
-      event: { type: "PARENT_ANSWERED", at, promptID: "msg_n", createdAt: at },
-    });
-  };
-  return { clock, store, runtime, asked, actors, logged, facts, run, at, end, acknowledge };
+  const acknowledge = () => inOutbox(PARENT_READY, { type: "PARENT_ANSWERED", promptID: "msg_n", createdAt: START });
+  return { ...world, end, acknowledge };
 };
 
 test("a task and its parent's outbox are reaped once it has ended and its end was delivered, and not before", () => {
@@ -67,37 +24,37 @@ test("a task and its parent's outbox are reaped once it has ended and its end wa
   acknowledge();
   expect(runtime.snapshotOf("ses_1")).toBeUndefined();
   expect(runtime.liveTasks()).toEqual([]);
-  expect(runtime.concerns({ type: "deleted", sessionID: "ses_parent" })).toBe(false);
+  expect(runtime.concerns({ type: "deleted", sessionID: PARENT })).toBe(false);
 });
 
 test("subagents-and-subtasks › Primary Invariants › one live actor per task id, whatever is called twice", () => {
-  const { runtime, store, asked, actors, facts, run, at } = setUp();
-  runtime.dispatch({ type: "LAUNCH", at, task: { facts, run } });
+  const { store, runtime, asked, begun, send, launch } = setUp();
+  launch();
   const record = store.get("ses_1");
   if (!record) throw new Error("it is not stored");
   for (let time = 0; time < 2; time += 1) runtime.restore(record);
-  runtime.dispatch({ type: "LAUNCH", at, task: { facts, run } });
-  runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
-  expect(actors.filter((id) => id === "ses_1")).toHaveLength(1);
+  launch();
+  send("ses_1", { type: "PROMPT_ACCEPTED" });
+  expect(begun.filter((id) => id === "ses_1")).toHaveLength(1);
   expect(asked.filter((effect) => effect === "sendPrompt")).toHaveLength(1);
   expect(store.journal("ses_1").map(({ type }) => type)).toEqual(["SLOT_GRANTED", "PROMPT_ACCEPTED"]);
   expect(innermost(runtime.snapshotOf("ses_1")?.value.run)).toBe("busy");
 });
 
 test("an event for a reaped task brings it back, is stored, and lets it go again", () => {
-  const { runtime, store, at, end, acknowledge } = setUp();
+  const { store, runtime, send, end, acknowledge } = setUp();
   end();
   acknowledge();
-  runtime.send("ses_1", { type: "RESULT_READ", at: at + 5 });
-  expect(store.get("ses_1")?.task.resultRetrievedAt).toBe(new Date(at + 5).toISOString());
+  send("ses_1", { type: "RESULT_READ", at: START + 5 });
+  expect(store.get("ses_1")?.task.resultRetrievedAt).toBe(new Date(START + 5).toISOString());
   expect(runtime.snapshotOf("ses_1")).toBeUndefined();
-  runtime.send("ses_1", { type: "STOPPED", at });
+  send("ses_1", { type: "STOPPED" });
   expect(runtime.snapshotOf("ses_1")).toBeUndefined();
-  expect(runtime.concerns({ type: "deleted", sessionID: "ses_parent" })).toBe(false);
+  expect(runtime.concerns({ type: "deleted", sessionID: PARENT })).toBe(false);
 });
 
 test("what an effect asks for is stored before it is done", () => {
-  const { runtime, store, at } = setUp();
+  const { store, send } = setUp();
   const seen: unknown[] = [];
   const { commit } = store;
   store.commit = (change) => {
@@ -105,7 +62,7 @@ test("what an effect asks for is stored before it is done", () => {
     seen.push(store.get("ses_1")?.task.state);
     return lost;
   };
-  runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
+  send("ses_1", { type: "PROMPT_ACCEPTED" });
   expect(seen).toEqual(["running.working.busy"]);
 });
 
@@ -122,13 +79,13 @@ test("at rest, nothing ticks", async () => {
 });
 
 test("a step that the store refuses, since another process has the task, is neither carried out nor published", () => {
-  const { runtime, store, asked, at } = setUp();
-  runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
+  const { store, runtime, asked, send } = setUp();
+  send("ses_1", { type: "PROMPT_ACCEPTED" });
   const told: string[] = [];
   runtime.subscribe(({ state }) => void told.push(state));
   const before = [...asked];
   store.commit = () => ["ses_1"];
-  runtime.send("ses_1", { type: "HOST_IDLE", at });
+  send("ses_1", { type: "HOST_IDLE" });
   expect(asked).toEqual(before);
   expect(told).toEqual([]);
   expect(runtime.snapshotOf("ses_1")).toBeUndefined();
@@ -136,22 +93,14 @@ test("a step that the store refuses, since another process has the task, is neit
 
 /** How many observations XState makes while a runtime with so many live tasks is stopped. */
 const observedAtStop = (live: number): number => {
-  const clock = createVirtualClock();
-  const log = { info: () => undefined, error: () => undefined };
   let observations = 0;
-  const runtime = createRuntime({
+  const { runtime, launch } = testRuntime({
     inspect: () => {
       observations += 1;
     },
-    clock,
-    store: createMemory().boot(clock),
-    progress: createProgressLog(),
-    bus: createEventBus(log),
-    log,
-    effects: createFakeEffects(() => undefined),
   });
   for (let index = 0; index < live; index += 1) {
-    runtime.dispatch({ type: "LAUNCH", at: clock.now(), task: taskInput(`ses_${index}`) });
+    launch(`ses_${index}`);
   }
   observations = 0;
   runtime.stop();
@@ -164,17 +113,16 @@ test("a stop is the same work however many tasks live: they are let go, not stop
 });
 
 test("once stopped, nothing reaches the charts: no effect, no step, no alarm", async () => {
-  const { runtime, store, clock, asked, at } = setUp();
-  runtime.send("ses_1", { type: "PROMPT_ACCEPTED", at });
-  runtime.send("ses_1", { type: "HOST_ERROR", at, error: { name: "APIError", message: "401" } });
+  const { clock, store, runtime, asked, send, launch } = setUp();
+  send("ses_1", { type: "PROMPT_ACCEPTED" });
+  send("ses_1", { type: "HOST_ERROR", error: { name: "APIError", message: "401" } });
   expect(clock.pending()).toBe(1);
   const before = { asked: [...asked], record: store.get("ses_1") };
   runtime.stop();
   expect(clock.pending()).toBe(0);
-  const { facts, run } = taskInput("ses_2", {}, at);
-  runtime.dispatch({ type: "LAUNCH", at, task: { facts, run } });
-  runtime.dispatch({ type: "HOST", at, event: { type: "idle", sessionID: "ses_1" } });
-  runtime.send("ses_1", { type: "CANCEL", at });
+  launch("ses_2");
+  runtime.dispatch({ type: "HOST", at: START, event: { type: "idle", sessionID: "ses_1" } });
+  send("ses_1", { type: "CANCEL" });
   await clock.advance(3_600_000);
   expect({ asked, record: store.get("ses_1") }).toEqual(before);
   expect(store.get("ses_2")).toBeUndefined();

@@ -1,49 +1,16 @@
 import { expect, test } from "vitest";
-import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
-import { createEventBus } from "../../../src/services/platform/listeners.ts";
 import type { EngineEvents } from "../../../src/services/runtime/effects.ts";
-import { createProgressLog } from "../../../src/services/runtime/progress.ts";
-import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { LEASE_MS } from "../../../src/services/store/ownership.ts";
-import { createMemory } from "../../fakes/disk.ts";
-import { createFakeEffects } from "../../fakes/effects.ts";
 import { innermost } from "../../fakes/innermost.ts";
-import { createVirtualClock } from "../../fakes/virtual-clock.ts";
-import { createRecordingLog } from "../store/folder-and-log.ts";
-import { noticePrompt, START, scriptTask } from "../store/scripted-task.ts";
+import { START, scriptTask } from "../store/scripted-task.ts";
+import { composeNotice, PARENT_READY, testRuntime } from "./test-runtime.ts";
 
-/** A runtime that shares its store with another process. */
+/** A runtime that composes notices, and what is lost to the process that it shares its store with. */
 const setUp = () => {
-  const clock = createVirtualClock(START);
-  const memory = createMemory();
-  memory.keepAlive();
-  const [store, other] = [memory.boot(clock), memory.boot(clock)];
-  const log = createRecordingLog();
+  const world = testRuntime({ perform: composeNotice });
   const lost: string[] = [];
-  const begun: string[] = [];
-  const asked: string[] = [];
-  const sent: NoticePrompt["runs"][] = [];
-  const bus = createEventBus<EngineEvents>(log);
-  bus.on("tasksLost", (tasks) => void lost.push(...tasks.map(({ sessionID }) => sessionID)));
-  const runtime = createRuntime({
-    clock,
-    store,
-    log,
-    progress: createProgressLog(),
-    effects: createFakeEffects((effect) => {
-      asked.push(effect.type);
-      if (effect.type === "sendNotice") sent.push(effect.prompt.runs);
-      if (effect.type !== "composeNotice") return undefined;
-      const runs = effect.queue.map(({ taskId, run }) => ({ taskId, run }));
-      const prompt = { ...noticePrompt("msg_n"), runs };
-      return { type: "OUTBOX", id: effect.parentSessionID, event: { type: "COMPOSED", at: clock.now(), prompt } };
-    }),
-    bus,
-    inspect: (event) => {
-      if (event.type === "@xstate.actor") begun.push(String(Reflect.get(event.actorRef, "id")));
-    },
-  });
-  return { clock, memory, store, other, runtime, log, lost, begun, asked, sent };
+  world.bus.on("tasksLost", (tasks) => void lost.push(...tasks.map(({ sessionID }) => sessionID)));
+  return { ...world, lost };
 };
 
 test("an event that a task at rest refuses leaves it free for any process", () => {
@@ -89,12 +56,8 @@ test("of tasks that another process takes over, it is said which they are, and n
 });
 
 test("a process that cannot store a step of a task, since another process removed it, drops all that were removed", () => {
-  const { store, other, runtime, lost } = setUp();
-  const [first, second, kept] = [scriptTask("ses_1"), scriptTask("ses_2"), scriptTask("ses_3")];
-  for (const task of [first, second, kept]) {
-    store.commit(task.launch());
-    runtime.restore(task.record());
-  }
+  const { other, runtime, restore, lost } = setUp();
+  restore("ses_1", "ses_2", "ses_3");
   other.remove(["ses_1", "ses_2"]);
   runtime.send("ses_1", { type: "HOST_IDLE", at: START });
   expect(lost).toEqual(["ses_1", "ses_2"]);
@@ -102,69 +65,41 @@ test("a process that cannot store a step of a task, since another process remove
 });
 
 test("a notice of a task that another process removes before it is composed is neither sent nor kept", () => {
-  const { clock, memory, store, other, runtime, asked } = setUp();
-  const task = scriptTask("ses_1");
-  store.commit(task.launch());
-  runtime.restore(task.record());
-  const at = clock.now();
-  runtime.send("ses_1", { type: "HOST_IDLE", at });
-  runtime.send("ses_1", { type: "CHECKED_ANSWERED", at, checkId: 1, completedAt: at, result: "12" });
+  const { clock, memory, other, asked, restore, answer, inOutbox } = setUp();
+  restore("ses_1");
+  answer("ses_1");
   other.remove(["ses_1"]);
-  const event = { type: "PARENT_READ", at, sender: { agent: "build", model: undefined }, othersRun: false } as const;
-  runtime.dispatch({ type: "OUTBOX", id: "ses_parent", event });
+  inOutbox(PARENT_READY);
   expect(asked).toContain("composeNotice");
   expect(asked).not.toContain("sendNotice");
-  expect(memory.boot(clock).adopt(at + 60_000, () => true).prompts).toEqual([]);
+  expect(memory.boot(clock).adopt(START + 60_000, () => true).prompts).toEqual([]);
 });
 
 test("an end whose notice was to carry a task that another process removes is composed again, and delivered alone", () => {
-  const { clock, memory, store, other, runtime, sent } = setUp();
-  const [removed, kept] = [scriptTask("ses_1"), scriptTask("ses_2")];
-  for (const task of [removed, kept]) {
-    store.commit(task.launch());
-    runtime.restore(task.record());
-  }
-  const at = clock.now();
-  for (const { id } of [removed, kept]) {
-    runtime.send(id, { type: "HOST_IDLE", at });
-    runtime.send(id, { type: "CHECKED_ANSWERED", at, checkId: 1, completedAt: at, result: "12" });
-  }
+  const { clock, memory, other, sent, restore, answer, inOutbox } = setUp();
+  restore("ses_1", "ses_2");
+  for (const id of ["ses_1", "ses_2"]) answer(id);
   other.remove(["ses_1"]);
-  const read = () => {
-    const event = { type: "PARENT_READ", at, sender: { agent: "build", model: undefined }, othersRun: false } as const;
-    runtime.dispatch({ type: "OUTBOX", id: "ses_parent", event });
-  };
-  read();
+  inOutbox(PARENT_READY);
   expect(sent).toEqual([]);
-  read();
+  inOutbox(PARENT_READY);
   expect(sent).toEqual([[{ taskId: "ses_2", run: 0 }]]);
   // Whoever takes over finds the prompt, so that nothing of it is delivered a second time.
-  const prompts = memory.boot(clock).adopt(at + 60_000, () => true).prompts;
+  const prompts = memory.boot(clock).adopt(START + 60_000, () => true).prompts;
   expect(prompts.flatMap(({ prompts }) => prompts.map(({ runs }) => runs))).toEqual(sent);
 });
 
 test("a notice of two tasks that is stored is sent again although one of them was lost meanwhile", async () => {
-  const { clock, store, runtime, sent } = setUp();
-  const [lost, kept] = [scriptTask("ses_1"), scriptTask("ses_2")];
-  for (const task of [lost, kept]) {
-    store.commit(task.launch());
-    runtime.restore(task.record());
-  }
-  const at = clock.now();
-  for (const { id } of [lost, kept]) {
-    runtime.send(id, { type: "HOST_IDLE", at });
-    runtime.send(id, { type: "CHECKED_ANSWERED", at, checkId: 1, completedAt: at, result: "12" });
-  }
-  const tell = (event: object) =>
-    runtime.dispatch({ type: "OUTBOX", id: "ses_parent", event: { at: clock.now(), ...event } as OutboxEvent });
-  const read = { type: "PARENT_READ", sender: { agent: "build", model: undefined }, othersRun: false } as const;
-  tell(read);
-  tell({ type: "SEND_REFUSED", messageID: "msg_n", message: "busy", retryable: true });
+  const { clock, store, runtime, sent, restore, answer, inOutbox } = setUp();
+  restore("ses_1", "ses_2");
+  for (const id of ["ses_1", "ses_2"]) answer(id);
+  inOutbox({ ...PARENT_READY, at: clock.now() });
+  inOutbox({ type: "SEND_REFUSED", messageID: "msg_n", message: "busy", retryable: true });
   store.heartbeat = () => ["ses_1"];
   await clock.sleep(LEASE_MS + 1);
   // The first event after the pause is the one with which the prompt is sent: the task is lost in the same step.
-  tell(read);
-  const runs = [lost, kept].map(({ id }) => ({ taskId: id, run: 0 }));
+  inOutbox({ ...PARENT_READY, at: clock.now() });
+  const runs = ["ses_1", "ses_2"].map((taskId) => ({ taskId, run: 0 }));
   expect(runtime.liveTasks()).toHaveLength(1);
   expect(sent).toEqual([runs, runs]);
 });
@@ -172,21 +107,10 @@ test("a notice of two tasks that is stored is sent again although one of them wa
 /** A runtime with a notice of `ses_1` under way, and with `ses_2` of the same parent at work. */
 const withNotice = () => {
   const world = setUp();
-  const { clock, store, runtime } = world;
-  for (const task of [scriptTask("ses_1"), scriptTask("ses_2")]) {
-    store.commit(task.launch());
-    runtime.restore(task.record());
-  }
-  const at = clock.now();
-  const end = (id: string) => {
-    runtime.send(id, { type: "HOST_IDLE", at });
-    runtime.send(id, { type: "CHECKED_ANSWERED", at, checkId: 1, completedAt: at, result: "12" });
-  };
-  const tell = (event: object) =>
-    runtime.dispatch({ type: "OUTBOX", id: "ses_parent", event: { at, ...event } as OutboxEvent });
-  const read = () => tell({ type: "PARENT_READ", sender: { agent: "build", model: undefined }, othersRun: false });
-  end("ses_1");
-  return { ...world, end, tell, read, lose: (id: string) => losing(world, id) };
+  const { restore, answer } = world;
+  restore("ses_1", "ses_2");
+  answer("ses_1");
+  return { ...world, lose: (id: string) => losing(world, id) };
 };
 
 const losing = ({ store, runtime }: ReturnType<typeof setUp>, id: string) => {
@@ -197,9 +121,9 @@ const losing = ({ store, runtime }: ReturnType<typeof setUp>, id: string) => {
 };
 
 test("a notice that went to another process with its task is dropped, and the parent's other ends are queued again", () => {
-  const { clock, memory, store, end, tell, read, lose, asked } = withNotice();
-  read();
-  end("ses_2");
+  const { clock, memory, store, asked, answer, inOutbox, lose } = withNotice();
+  inOutbox(PARENT_READY);
+  answer("ses_2");
   asked.length = 0;
   lose("ses_1");
   expect(asked).toEqual(["readParent"]);
@@ -211,22 +135,20 @@ test("a notice that went to another process with its task is dropped, and the pa
     commits.push(change);
     return commit(change);
   };
-  tell({ type: "PARENT_BUSY" });
+  inOutbox({ type: "PARENT_BUSY" });
   expect(commits).toEqual([]);
 });
 
 test("a loss disturbs no outbox of which no notice is under way", () => {
-  const { lose, asked } = withNotice();
+  const { asked, lose } = withNotice();
   asked.length = 0;
   lose("ses_2");
   expect(asked).toEqual([]);
 });
 
 test("an event after a long pause is taken though the heartbeat before it fails", async () => {
-  const { clock, store, runtime, log } = setUp();
-  const task = scriptTask("ses_1");
-  store.commit(task.launch());
-  runtime.restore(task.record());
+  const { clock, store, log, runtime, restore } = setUp();
+  restore("ses_1");
   store.heartbeat = () => {
     throw new Error("the disk is full");
   };
@@ -237,7 +159,7 @@ test("an event after a long pause is taken though the heartbeat before it fails"
 });
 
 test("a task that breaks on what its breaking leads to, too, is given up, and no other is", () => {
-  const { store, runtime, log } = setUp();
+  const { store, log, runtime } = setUp();
   const [poisoned, sound] = [scriptTask("ses_1"), scriptTask("ses_2")];
   for (const story of [poisoned, sound]) store.commit(story.launch());
   // A record in which a list is missing: whatever ends the run asks who waits for that.

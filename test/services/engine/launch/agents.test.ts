@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createStage, PARENT } from "../../../fakes/stage.ts";
+import { createStage, PARENT, stageWithResult } from "../../../fakes/stage.ts";
 
 const GHOST = { name: "ghost", hidden: true, model: undefined };
 
@@ -34,8 +34,7 @@ test("the host's own helpers are nobody's to launch, and hidden agents are not s
 });
 
 test("a task is resumed under its agent's name in another case", async () => {
-  const stage = createStage();
-  const id = await stage.complete("12");
+  const { stage, id } = await stageWithResult("12");
   await stage.call("task", { resume: id, prompt: "And now?", agent: "General" }, { sessionID: PARENT });
   expect(stage.task(id).resumeCount).toBe(1);
 });

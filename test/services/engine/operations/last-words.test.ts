@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { createStage } from "../../../fakes/stage.ts";
+import { stageWithTask } from "../../../fakes/stage.ts";
 
 test("the last words of a run are its agent's, and not the summary of a conversation that was compacted", async () => {
-  const stage = createStage();
-  const id = await stage.launch();
+  const { stage, id } = await stageWithTask();
   const session = stage.host.at(id);
   session.messages = session.messages.map((message) =>
     message.role === "assistant" ? { ...message, text: "So far I have counted 7." } : message,

@@ -5,7 +5,7 @@ import { createProgressLog } from "../../../../src/services/runtime/progress.ts"
 import { createRuntime } from "../../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../../fakes/disk.ts";
 import { createFakeEffects } from "../../../fakes/effects.ts";
-import { createStage, PARENT, type Stage } from "../../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithResult } from "../../../fakes/stage.ts";
 import { taskInput } from "../../../fakes/task-input.ts";
 import { createVirtualClock, settled } from "../../../fakes/virtual-clock.ts";
 import { watched } from "../../../fakes/watched.ts";
@@ -88,8 +88,7 @@ const storeOutput = (stage: Stage, callID: string) =>
   stage.host.emit({ type: "toolCall", sessionID: PARENT, callID, tool: "asyncagents_output", stage: "stored" });
 
 test("the result of a run that begins after a wait has ended is delivered by a notice", async () => {
-  const stage = createStage();
-  const id = await stage.complete("There are 12.");
+  const { stage, id } = await stageWithResult("There are 12.");
   const before = stage.notices().length;
   await stage.call("output", { task_id: id, block: true }, { callID: "call_1" });
   storeOutput(stage, "call_1");
@@ -106,8 +105,7 @@ test("if a call id is used again before its first output is stored, that output 
   const read = async (id: string, answer: string) => {
     const call = watched(stage.call("output", { task_id: id, block: true }, { callID: "call_1" }));
     await settled();
-    stage.host.finish(id, answer);
-    await settled();
+    await stage.finish(id, answer);
     expect(call.value).toContain(answer);
   };
   await read(first, "one");
@@ -120,11 +118,7 @@ test("if a call id is used again before its first output is stored, that output 
   await stage.clock.advance(2_000);
   storeOutput(stage, "call_1");
   await stage.clock.advance(60_000);
-  const texts = stage
-    .notices()
-    .flat()
-    .map(({ text }) => text)
-    .join();
+  const texts = stage.noticeText();
   expect(stage.notices()).toHaveLength(1);
   expect(texts).toContain("one");
   expect(texts).not.toContain("two");

@@ -36,8 +36,7 @@ const call = async (sessionID: string, effect?: ToolCallEffect): Promise<string 
 const overlapsOf = (id: string) => stage.task(id).progress.overlaps;
 
 const finish = async (id: string) => {
-  stage.host.finish(id, "Done.");
-  await settled();
+  await stage.finish(id, "Done.");
 };
 
 const newestNotice = () =>
