@@ -236,6 +236,3 @@ export const createFleetHistory = (offer: FleetOffer, begin: readonly TaskEffect
     resume: (next: readonly TaskEffect[]) => createFleetHistory(offer, next, newest),
   };
 };
-
-/** Follows a run that is for other servers, until it has ended or is worked on here. */
-export type FleetHistory = ReturnType<typeof createFleetHistory>;
