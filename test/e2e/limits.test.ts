@@ -108,7 +108,8 @@ describe("with one limit for all", () => {
     onTestFinished(() => second.stop());
     const labs = [lab, second];
     const parents = await Promise.all(labs.map((of) => of.session()));
-    model.when((request) => parents.includes(request.parentSessionID ?? ""), text("done", { delayMs: 300 }));
+    const held = hang();
+    model.when((request) => parents.includes(request.parentSessionID ?? ""), held);
     const launches = labs.map((of, index) =>
       launchFrom(
         of,
@@ -116,7 +117,10 @@ describe("with one limit for all", () => {
         [1, 2, 3, 4].map((part) => `process ${index} part ${part}`),
       ),
     );
-    const tasks = await Promise.all(launches);
+    const launched = Promise.all(launches);
+    await lab.until(() => requestsOf(parents).length === 2, { what: "two of them ask their model" });
+    held.release(text("done", { delayMs: 300 }));
+    const tasks = await launched;
     for (const [index, of] of labs.entries()) {
       expect(await notified(of, parents[index] ?? "", tasks[index] ?? [])).toHaveLength(4);
     }
