@@ -12,19 +12,6 @@ export interface MachineClock extends VirtualClock {
   whenItShowed(at: number): number;
 }
 
-/** The clocks of a schedule's processes. */
-export interface Clocks {
-  of(place: number): MachineClock;
-  /** The machine that a process is on, as its owner's row in the store says. */
-  machineOf(place: number): string;
-  /** True where one of them shows, or has shown, another time than the true one. */
-  areOff(): boolean;
-  /** When one of them was set last, in truth: epoch milliseconds. */
-  setAt(): number;
-  /** Sets all clocks to the newest time that one of them has shown: nothing is of the future any more. */
-  catchUp(): void;
-}
-
 const createMachineClock = (real: VirtualClock, offset: number): MachineClock => {
   /** How far off it was, and since when. */
   const settings = [{ since: Number.NEGATIVE_INFINITY, offset }];
@@ -50,7 +37,7 @@ const createMachineClock = (real: VirtualClock, offset: number): MachineClock =>
  * @param offsets how far off each one's clock is, in milliseconds: each is on a machine of its own. Undefined: all are on one
  * machine, whose clock is right at first.
  */
-export const createClocks = (real: VirtualClock, offsets: readonly number[] | undefined): Clocks => {
+export const createClocks = (real: VirtualClock, offsets: readonly number[] | undefined) => {
   let areOff = offsets?.some((offset) => offset !== 0) ?? false;
   let setAt = Number.NEGATIVE_INFINITY;
   const watched = (clock: MachineClock): MachineClock => ({
@@ -64,13 +51,20 @@ export const createClocks = (real: VirtualClock, offsets: readonly number[] | un
   const machines = (offsets ?? [0]).map((offset) => watched(createMachineClock(real, offset)));
   const [first = watched(createMachineClock(real, 0))] = machines;
   return {
-    of: (place) => (offsets ? (machines[place] ?? first) : first),
-    machineOf: (place) => (offsets ? `machine ${place}` : "here"),
+    of: (place: number) => (offsets ? (machines[place] ?? first) : first),
+    /** The machine that a process is on, as its owner's row in the store says. */
+    machineOf: (place: number) => (offsets ? `machine ${place}` : "here"),
+    /** True where one of them shows, or has shown, another time than the true one. */
     areOff: () => areOff,
+    /** When one of them was set last, in truth: epoch milliseconds. */
     setAt: () => setAt,
+    /** Sets all clocks to the newest time that one of them has shown: nothing is of the future any more. */
     catchUp: () => {
       const newest = Math.max(...machines.map((clock) => clock.mostAhead()));
       for (const clock of machines) clock.setAhead(newest);
     },
   };
 };
+
+/** The clocks of a schedule's processes. */
+export type Clocks = ReturnType<typeof createClocks>;

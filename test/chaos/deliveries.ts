@@ -17,21 +17,6 @@ interface DeliveryCounts {
   isGivenUp: boolean;
 }
 
-/** Counts the deliveries of each result. */
-export interface Deliveries {
-  /** Records that a prompt is being sent to a session. */
-  prompted(prompt: Prompt): void;
-  /** Records that the notice of these runs was given up. */
-  givenUp(runs: NoticePrompt["runs"]): void;
-  /** Records that the answer of a tool call with this result was stored in the conversation. */
-  answered(taskId: string, run: number, way: "byWaiting" | "byReading"): void;
-  of(task: Task, run: number): DeliveryCounts;
-  /** Returns the ids of the notices sent to a session, without those that were given up. */
-  to(sessionID: string): string[];
-  /** Returns the ids of the tasks whose ends a notice reports. */
-  tasksIn(messageID: string): string[];
-}
-
 const ENDED = /^Task (\S+) (completed|failed|was cancelled)\.$/gm;
 
 const WORDS: Record<string, Task["status"]> = { completed: "completed", failed: "error", "was cancelled": "cancelled" };
@@ -56,7 +41,8 @@ interface DeliveryParts {
   fault(words: string): void;
 }
 
-export const createDeliveries = ({ host, tracks, abandonedRuns, isHeadless, fault }: DeliveryParts): Deliveries => {
+/** Counts the deliveries of each result. */
+export const createDeliveries = ({ host, tracks, abandonedRuns, isHeadless, fault }: DeliveryParts) => {
   /** Runs by the id of the notice that reports them. */
   const notices = new Map<string, { sessionID: string; runs: string[] }>();
   const answers = new Map<string, Pick<DeliveryCounts, "byWaiting" | "byReading">>();
@@ -69,7 +55,8 @@ export const createDeliveries = ({ host, tracks, abandonedRuns, isHeadless, faul
   const answersOf = (key: string) => answers.get(key) ?? { byWaiting: 0, byReading: 0 };
 
   return {
-    prompted: (prompt) => {
+    /** Records that a prompt is being sent to a session. */
+    prompted: (prompt: Prompt) => {
       const { sessionID, messageID } = prompt;
       const ends = endsIn(prompt);
       if (ends.length === 0 || notices.has(messageID)) return;
@@ -91,24 +78,30 @@ export const createDeliveries = ({ host, tracks, abandonedRuns, isHeadless, faul
       });
       notices.set(messageID, { sessionID, runs });
     },
-    givenUp: (runs) => {
+    /** Records that the notice of these runs was given up. */
+    givenUp: (runs: NoticePrompt["runs"]) => {
       for (const { taskId, run } of runs) given.add(keyOf(taskId, run));
     },
-    answered: (taskId, run, way) => {
+    /** Records that the answer of a tool call with this result was stored in the conversation. */
+    answered: (taskId: string, run: number, way: "byWaiting" | "byReading") => {
       const key = keyOf(taskId, run);
       answers.set(key, { ...answersOf(key), [way]: answersOf(key)[way] + 1 });
     },
-    of: ({ sessionID: taskId, parentSessionID }, run) => {
+    of: ({ sessionID: taskId, parentSessionID }: Task, run: number) => {
       const key = keyOf(taskId, run);
       const messages = [...notices].filter(
         ([messageID, notice]) => notice.runs.includes(key) && isStored(messageID, parentSessionID),
       );
       return { notices: messages.length, ...answersOf(key), isGivenUp: given.has(key) };
     },
-    tasksIn: (messageID) => (notices.get(messageID)?.runs ?? []).map((run) => run.replace(/\/\d+$/, "")),
-    to: (sessionID) =>
+    /** Returns the ids of the tasks whose ends a notice reports. */
+    tasksIn: (messageID: string) => (notices.get(messageID)?.runs ?? []).map((run) => run.replace(/\/\d+$/, "")),
+    /** Returns the ids of the notices sent to a session, without those that were given up. */
+    to: (sessionID: string) =>
       [...notices].flatMap(([messageID, { sessionID: to, runs }]) =>
         to === sessionID && !runs.every((run) => given.has(run)) ? messageID : [],
       ),
   };
 };
+
+export type Deliveries = ReturnType<typeof createDeliveries>;

@@ -1,49 +1,6 @@
 import { hasEnded, type Task } from "../../src/task.ts";
 import { isOfBatch, isQuiet } from "./waking.ts";
 
-/** Records how tasks were seen and what users and agents asked for. Anything else that happens to a task is a fault. */
-export interface TaskObservations {
-  /** Compares a task with how it was seen last, and remembers it. */
-  see(task: Task): void;
-  /** Returns the task as it was seen last. */
-  of(taskId: string): Task | undefined;
-  all(): Task[];
-  /** True when nothing of the task's batch was at work at some moment since that run ended. */
-  wasLastOfBatch(taskId: string, run: number): boolean;
-  /** Records that a session was asked to stop, or is gone: it and everything below it may end. */
-  mayEnd(sessionID: string): void;
-  /** Records that a task was cleared: it and everything below it may be removed. */
-  mayGo(taskId: string): void;
-  /** Records that a task was removed because it had ended long enough ago. */
-  isOutdated(task: Task): void;
-  /** Records that a session was deleted: everything below it may be removed. */
-  isDeleted(sessionID: string): void;
-  /** True for a task that is not stored any more. */
-  isGone(taskId: string): boolean;
-  /** True if somebody deleted the session. */
-  wasDeleted(sessionID: string): boolean;
-  /** Records that the task may be resumed. */
-  mayResume(taskId: string): void;
-  /** Records that the session's model refuses: its turn may be aborted, and another model may go on. */
-  mayLeaveModel(sessionID: string): void;
-  /** Records that the session's provider never says why it stops: its turn may be ended. */
-  mayEndTurn(sessionID: string): void;
-  /** True if its model ever refused. */
-  wasRefused(sessionID: string): boolean;
-  /** Records that a person goes on in the session of a task that has ended. */
-  comesBack(sessionID: string): void;
-  /** Since when a person has gone on in that session, epoch milliseconds; undefined where none has. */
-  backSince(sessionID: string): number | undefined;
-  /** Records that the process has ended, or that one has taken over tasks. */
-  supervisorChanged(): void;
-  /** Records that the host was asked to abort the session. */
-  aborts(sessionID: string): void;
-  /** Sees all stored tasks, and what is stored no more, in the middle of a step. */
-  seeStored(stored: Task[]): void;
-  /** Compares all stored tasks with what was seen, at the end of a step. */
-  compare(stored: Task[]): void;
-}
-
 const failed = (task: Task | undefined): boolean => task?.status === "error" || task?.status === "cancelled";
 
 /** Returns what may never change after a run has ended. */
@@ -63,7 +20,7 @@ export const createTaskObservations = (
   fault: (words: string) => void,
   now: () => number,
   isAttended: (taskId: string) => boolean,
-): TaskObservations => {
+) => {
   const tasks = new Map<string, Task>();
   const ends = new Set<string>();
   const removals = new Set<string>();
@@ -138,7 +95,7 @@ export const createTaskObservations = (
     if (!batch.some(isAtWork)) for (const ended of batch.filter(hasEnded)) lastOfBatch.add(runOf(ended));
   };
 
-  const see: TaskObservations["see"] = (task) => {
+  const see = (task: Task) => {
     const { sessionID: id, status, resumeCount } = task;
     const before = tasks.get(id);
     // Where it was just removed, it is shown once more.
@@ -170,36 +127,55 @@ export const createTaskObservations = (
   };
 
   return {
+    /** Compares a task with how it was seen last, and remembers it. */
     see,
+    /** Sees all stored tasks, and what is stored no more, in the middle of a step. */
     seeStored,
-    of: (taskId) => tasks.get(taskId),
+    /** Returns the task as it was seen last. */
+    of: (taskId: string) => tasks.get(taskId),
     all: () => [...tasks.values()],
-    wasLastOfBatch: (taskId, run) => lastOfBatch.has(`${taskId}/${run}`),
-    mayEnd: (sessionID) => void ends.add(sessionID),
-    mayGo: (taskId) => {
+    /** True when nothing of the task's batch was at work at some moment since that run ended. */
+    wasLastOfBatch: (taskId: string, run: number) => lastOfBatch.has(`${taskId}/${run}`),
+    /** Records that a session was asked to stop, or is gone: it and everything below it may end. */
+    mayEnd: (sessionID: string) => void ends.add(sessionID),
+    /** Records that a task was cleared: it and everything below it may be removed. */
+    mayGo: (taskId: string) => {
       ends.add(taskId);
       removals.add(taskId);
     },
-    isOutdated: (task) => {
+    /** Records that a task was removed because it had ended long enough ago. */
+    isOutdated: (task: Task) => {
       see(task);
       gone.add(task.sessionID);
     },
-    isDeleted: (sessionID) => {
+    /** Records that a session was deleted: everything below it may be removed. */
+    isDeleted: (sessionID: string) => {
       ends.add(sessionID);
       deleted.add(sessionID);
     },
-    isGone: (taskId) => gone.has(taskId),
-    wasDeleted: (sessionID) => deleted.has(sessionID),
-    mayResume: (taskId) => void resumptions.set(taskId, (resumptions.get(taskId) ?? 0) + 1),
-    wasRefused: (sessionID) => refused.has(sessionID),
-    mayLeaveModel: (sessionID) => void refused.add(sessionID),
-    mayEndTurn: (sessionID) => void endless.add(sessionID),
-    comesBack: (sessionID) => void back.set(sessionID, back.get(sessionID) ?? now()),
-    backSince: (sessionID) => back.get(sessionID),
+    /** True for a task that is not stored any more. */
+    isGone: (taskId: string) => gone.has(taskId),
+    /** True if somebody deleted the session. */
+    wasDeleted: (sessionID: string) => deleted.has(sessionID),
+    /** Records that the task may be resumed. */
+    mayResume: (taskId: string) => void resumptions.set(taskId, (resumptions.get(taskId) ?? 0) + 1),
+    /** True if its model ever refused. */
+    wasRefused: (sessionID: string) => refused.has(sessionID),
+    /** Records that the session's model refuses: its turn may be aborted, and another model may go on. */
+    mayLeaveModel: (sessionID: string) => void refused.add(sessionID),
+    /** Records that the session's provider never says why it stops: its turn may be ended. */
+    mayEndTurn: (sessionID: string) => void endless.add(sessionID),
+    /** Records that a person goes on in the session of a task that has ended. */
+    comesBack: (sessionID: string) => void back.set(sessionID, back.get(sessionID) ?? now()),
+    /** Since when a person has gone on in that session, epoch milliseconds; undefined where none has. */
+    backSince: (sessionID: string) => back.get(sessionID),
     // The next one takes all tasks of a failed task for its own, and cancels them.
+    /** Records that the process has ended, or that one has taken over tasks. */
     supervisorChanged: () => back.clear(),
-    aborts: (sessionID) => void aborted.add(sessionID),
-    compare: (stored) => {
+    /** Records that the host was asked to abort the session. */
+    aborts: (sessionID: string) => void aborted.add(sessionID),
+    /** Compares all stored tasks with what was seen, at the end of a step. */
+    compare: (stored: Task[]) => {
       leaving.clear();
       seeStored(stored);
       leaving.clear();
@@ -212,3 +188,6 @@ export const createTaskObservations = (
     },
   };
 };
+
+/** Records how tasks were seen and what users and agents asked for. Anything else that happens to a task is a fault. */
+export type TaskObservations = ReturnType<typeof createTaskObservations>;

@@ -3,24 +3,6 @@ import { type BudgetedUsage, hasEnded } from "../../src/task.ts";
 import type { Limits } from "./limits.ts";
 import type { TaskObservations } from "./observations.ts";
 
-/** What was used for each task, in its session and below it, and what the living process has heard of tools. */
-export interface UsageCounts {
-  /** Counts what was used in a session. Beyond a limit the run of its task may end, and those of the tasks above it. */
-  add(sessionID: string, used: Partial<BudgetedUsage>): void;
-  /** Everything that was ever used in the session of a task and below it: the process may have heard of less. */
-  usedFor(taskId: string): BudgetedUsage;
-  /** The number of all tool calls. */
-  calls(): number;
-  /** Records an event that the living process takes. `supervises` says whether some process looks after the task. */
-  heard(event: HostEvent, supervises: (taskId: string) => boolean): void;
-  /** A new process knows nothing of earlier calls. */
-  forgetCalls(): void;
-  /** The runs, as `task/run`, in which the living process has heard of too many equal calls in a row. */
-  loops(): ReadonlySet<string>;
-  /** True while a tool runs in the session, as far as the living process has heard. */
-  isToolRunning(sessionID: string): boolean;
-}
-
 const NOTHING: BudgetedUsage = { toolCalls: 0, tokens: 0, cost: 0 };
 
 /** True for usage beyond a budget. Costs are sums of fractions: less than a millionth is no difference. */
@@ -35,7 +17,8 @@ export const sum = (one: BudgetedUsage, other: Partial<BudgetedUsage>): Budgeted
   cost: one.cost + (other.cost ?? 0),
 });
 
-export const createUsageCounts = (tracks: TaskObservations, limits: Limits): UsageCounts => {
+/** What was used for each task, in its session and below it, and what the living process has heard of tools. */
+export const createUsageCounts = (tracks: TaskObservations, limits: Limits) => {
   const used = new Map<string, BudgetedUsage>();
   const equal = new Map<string, { input: string; calls: Set<string> }>();
   const running = new Map<string, Set<string>>();
@@ -57,7 +40,8 @@ export const createUsageCounts = (tracks: TaskObservations, limits: Limits): Usa
   };
 
   return {
-    add: (sessionID, more) => {
+    /** Counts what was used in a session. Beyond a limit the run of its task may end, and those of the tasks above it. */
+    add: (sessionID: string, more: Partial<BudgetedUsage>) => {
       calls += more.toolCalls ?? 0;
       for (let id: string | undefined = sessionID; id !== undefined; id = tracks.of(id)?.parentTaskId) {
         const now = sum(used.get(id) ?? NOTHING, more);
@@ -65,9 +49,12 @@ export const createUsageCounts = (tracks: TaskObservations, limits: Limits): Usa
         if (isBeyond(now, limits) || now.toolCalls >= limits.repeat) tracks.mayEnd(id);
       }
     },
-    usedFor: (taskId) => used.get(taskId) ?? NOTHING,
+    /** Everything that was ever used in the session of a task and below it: the process may have heard of less. */
+    usedFor: (taskId: string) => used.get(taskId) ?? NOTHING,
+    /** The number of all tool calls. */
     calls: () => calls,
-    heard: (event, supervises) => {
+    /** Records an event that the living process takes. `supervises` says whether some process looks after the task. */
+    heard: (event: HostEvent, supervises: (taskId: string) => boolean) => {
       const { sessionID } = event;
       if (event.type === "idle") running.delete(sessionID);
       if (event.type !== "toolCall" || event.input === undefined) return;
@@ -76,12 +63,17 @@ export const createUsageCounts = (tracks: TaskObservations, limits: Limits): Usa
       noteRunning(event);
       noteEqual(`${sessionID}/${task.resumeCount}`, event);
     },
+    /** A new process knows nothing of earlier calls. */
     forgetCalls: () => {
       equal.clear();
       loops.clear();
       running.clear();
     },
+    /** The runs, as `task/run`, in which the living process has heard of too many equal calls in a row. */
     loops: () => loops,
-    isToolRunning: (sessionID) => (running.get(sessionID)?.size ?? 0) > 0,
+    /** True while a tool runs in the session, as far as the living process has heard. */
+    isToolRunning: (sessionID: string) => (running.get(sessionID)?.size ?? 0) > 0,
   };
 };
+
+export type UsageCounts = ReturnType<typeof createUsageCounts>;

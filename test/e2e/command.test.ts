@@ -109,26 +109,12 @@ test("list shows what waits for a person first, then what runs, then the queue, 
   expect(out).toMatch(/1 waiting for you · 2 running · 1 queued/);
 });
 
-test("as JSON it has the tasks as the API has them", async () => {
-  const { tasks: listed } = JSON.parse((await command(["list", "--json"])).out) as { tasks: ApiTask[] };
-  expect(listed.map(({ sessionID }) => sessionID).sort()).toEqual(
-    [tasks.works, tasks.asks, tasks.beside, tasks.queued].sort(),
-  );
-  const shown = JSON.parse((await command(["show", short(tasks.works), "--json"])).out);
-  expect(shown).toMatchObject({ sessionID: tasks.works, status: "running", why: "its agent, which is at work" });
-});
-
 test("why says what the queued one waits for, and what answers the one that asks", { tags: "gate" }, async () => {
   expect((await command(["why", short(tasks.queued)])).out).toContain("2 of 2 in use, 0 ahead of it");
   expect((await command(["why", short(tasks.asks)])).out).toMatch(
     /answer with: node .* answer per_\w+ <once\|always\|reject>/,
   );
   expect((await command(["show", short(tasks.asks)])).out).toContain("Waits for the user to approve");
-});
-
-test("an unknown id and an ambiguous one are named", async () => {
-  expect(await command(["show", "nope"])).toMatchObject({ code: 2, error: 'There is no task "ses_nope".\n' });
-  expect((await command(["cancel", "ses_"])).error).toContain("begins the ids of several tasks");
 });
 
 test("steer reaches the task's conversation, and logs print it", async () => {

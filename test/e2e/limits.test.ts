@@ -16,10 +16,7 @@ const TWO_SLOTS: PluginWithOptions = [repository, { concurrency: { default: 2 } 
 /** Each limit leaves room where a narrower one does not. */
 const NARROW: PluginWithOptions = [
   repository,
-  {
-    toolsets: ["tasks", "subtasks"],
-    concurrency: { default: 4, providers: { other: 2 }, models: { "other/o1": 1 }, agents: { explore: 1 } },
-  },
+  { concurrency: { default: 4, providers: { other: 2 }, models: { "other/o1": 1 } } },
 ];
 
 let model: ScriptedModel;
@@ -111,7 +108,8 @@ describe("with one limit for all", () => {
     onTestFinished(() => second.stop());
     const labs = [lab, second];
     const parents = await Promise.all(labs.map((of) => of.session()));
-    model.when((request) => parents.includes(request.parentSessionID ?? ""), text("done", { delayMs: 300 }));
+    const held = hang();
+    model.when((request) => parents.includes(request.parentSessionID ?? ""), held);
     const launches = labs.map((of, index) =>
       launchFrom(
         of,
@@ -119,7 +117,10 @@ describe("with one limit for all", () => {
         [1, 2, 3, 4].map((part) => `process ${index} part ${part}`),
       ),
     );
-    const tasks = await Promise.all(launches);
+    const launched = Promise.all(launches);
+    await lab.until(() => requestsOf(parents).length === 2, { what: "two of them ask their model" });
+    held.release(text("done", { delayMs: 300 }));
+    const tasks = await launched;
     for (const [index, of] of labs.entries()) {
       expect(await notified(of, parents[index] ?? "", tasks[index] ?? [])).toHaveLength(4);
     }
@@ -129,63 +130,6 @@ describe("with one limit for all", () => {
 
 describe("with limits by provider, by model and by agent", () => {
   setUp(() => startWith(NARROW));
-
-  test("the narrowest that is used up holds a task up, and each says which that is", async () => {
-    const parent = await lab.session();
-    const held = holdChildren(parent);
-    const ofEach = (number: number) => [
-      launching(`look ${number}`, { agent: "explore" }),
-      launching(`first ${number}`, { model: "other/o1" }),
-      launching(`second ${number}`, { model: "other/o2" }),
-      launching(`usual ${number}`),
-    ];
-    await act(parent, "launch two of each", ofEach(1), ofEach(2), [ours("list")]);
-    const request = await model.waitFor((one) => one.sessionID === parent && toolResults(one).length === 9);
-    const list = String(toolResults(request).at(-1)?.output);
-    const waits = list.matchAll(/"about (.*)" .* queued: 1st, waits for (.*)$/gm);
-    expect(Object.fromEntries([...waits].map(([, task, limit]) => [task, limit]))).toEqual({
-      "look 2": "a slot of agent explore (1 of 1 in use)",
-      "first 2": "a slot of other/o1 (1 of 1 in use)",
-      "second 2": "a slot of other (2 of 2 in use)",
-      "usual 2": "a slot (4 of 4 in use)",
-    });
-    await lab.until(() => requestsOf([parent]).length === 4, { what: "the first of each ask their model" });
-    held.release(text("done", { delayMs: 300 }));
-    const launched = await Promise.all(
-      [1, 2].flatMap((number) => ["look", "first", "second", "usual"].map((kind) => childOf(lab, `${kind} ${number}`))),
-    );
-    expect(await notified(lab, parent, launched)).toHaveLength(8);
-    const children = requestsOf([parent]);
-    const most = (...kinds: string[]) =>
-      mostAtOnce(children.filter((one) => kinds.some((kind) => lastUserText(one).startsWith(kind))));
-    expect({ agent: most("look"), model: most("first"), provider: most("first", "second"), all: most("") }).toEqual({
-      agent: 1,
-      model: 1,
-      provider: 2,
-      all: 4,
-    });
-  });
-
-  test("of those that wait for the same slot, the one with the highest priority starts first, whatever their age", async () => {
-    const parent = await lab.session();
-    const held = holdChildren(parent);
-    await act(parent, "take the slot", [launching("keep the slot", { agent: "explore" })]);
-    const subtask = (intent: string, priority?: string | number) => ({
-      name: "create_subtask_explore",
-      args: { title: intent, intent, ...(priority !== undefined && { priority }) },
-    });
-    const release = async () => {
-      const wait = () => storedTasks(lab).filter(({ status }) => status === "running").length === 5;
-      await lab.until(wait, { what: "four subtasks wait for the slot" });
-      held.release(text("done", { delayMs: 100 }));
-    };
-    const subtasks = [subtask("whenever", "low"), subtask("as usual"), subtask("soon", "high"), subtask("at once", 7)];
-    await Promise.all([act(parent, "have it done", subtasks), release()]);
-    const children = requestsOf([parent]);
-    expect(promptsOf(starts(children))).toEqual(["keep the slot", "at once", "soon", "as usual", "whenever"]);
-    expect(mostAtOnce(children)).toBe(1);
-    await notified(lab, parent, [await childOf(lab, "keep the slot")]);
-  });
 
   /** A task that launches another. It waits for it in a call, or it ends its turn and is notified. */
   const lead =

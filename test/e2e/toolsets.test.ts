@@ -419,30 +419,6 @@ describe("elisha", () => {
     await deliveredByAnswer(id);
     expect(await noticesIn(lab, parent)).toEqual([]);
   });
-
-  test("a parent aborted while it waits has how it stands; the task goes on, and its result is delivered", async () => {
-    const parent = await lab.session();
-    const work = hang();
-    lab.model.when(inChild("count slowly"), work);
-    lab.model.when("ask elisha and leave", [calls([task("count slowly")]), text("never said")]);
-    await lab.prompt(parent, "ask elisha and leave");
-    const id = await childOf(lab, "count slowly");
-    await lab.client.session.abort({ sessionID: parent });
-    expect(await resultOf(parent, "elisha_task")).toMatchObject({ status: "running", task_id: id });
-    work.release(text("There are 12."));
-    const notice = await lab.until(async () => (await noticesIn(lab, parent))[0], { what: "the parent is notified" });
-    expect(notice.hidden).toContain("There are 12.");
-  });
-
-  test("an agent that is not there is AGENT_NOT_FOUND, and no session is made", async () => {
-    const parent = await lab.session();
-    lab.model.when("ask nobody", [calls([elisha("task", { title: "t", agent: "nobody", prompt: "p" })]), text("done")]);
-    await lab.ask(parent, "ask nobody");
-    expect(await resultsOf(parent, "elisha_task")).toEqual([
-      { status: "failed", error: "Agent(nobody) not found or not active.", code: "AGENT_NOT_FOUND" },
-    ]);
-    expect((await lab.client.session.children({ sessionID: parent })).data).toEqual([]);
-  });
 });
 
 test("what a forked task asks waits in its parent's conversation for the person alone; the command answers it", async () => {
@@ -522,21 +498,6 @@ describe("arguments that are wrong, which OpenCode hands on as the model sent th
     expect((await api.get(`/v1/tasks/${id}`)).body).toMatchObject({ status: "running" });
     expect((await lab.client.session.children({ sessionID: parent })).data).toHaveLength(1);
     await api.post(`/v1/tasks/${id}/cancel`);
-  });
-
-  test("what models write for what they leave out, and texts for numbers and booleans, are taken as they are meant", async () => {
-    const parent = await lab.session();
-    lab.model.when(inChild("count loosely"), text("There are 12."));
-    lab.model.when("say it loosely", [
-      calls([
-        elisha("task", { title: "count loosely", agent: "general", prompt: "count loosely", async: "false" }),
-        ours("list", { status: null }),
-      ]),
-      text("done"),
-    ]);
-    await lab.ask(parent, "say it loosely");
-    expect(await resultsOf(parent, "elisha_task")).toMatchObject([{ status: "completed", result: "There are 12." }]);
-    expect((await lab.texts(parent)).join("\n")).toContain(await childOf(lab, "count loosely"));
   });
 });
 

@@ -31,26 +31,12 @@ const isAfter = (claim: Claim, newest: Claim | undefined): boolean =>
 const isSame = (claim: Claim, newest: Claim | undefined): boolean =>
   claim.epoch === newest?.epoch && claim.seq === newest.seq;
 
-/** Follows a run that is for other servers, until it has ended or is worked on here. */
-export interface FleetHistory {
-  /** Takes a step of the run under way. Throws where it breaks what is promised. */
-  take(step: FleetStep): void;
-  /** True for a run that is in the fleet, or has ended there. */
-  isInFleet(): boolean;
-  /** Begins to follow the next run, which is for the server that took the last one. */
-  resume(begin: readonly TaskEffect[]): FleetHistory;
-}
-
 /**
  * Creates the account of a run in the fleet, from what is promised: the newest claim alone counts; the run is begun as often
  * as it may be; once no server can, a launch is worked on here, and a resume ends in an error; and whoever stops it sees it end.
  * @param lastClaim of the run before; undefined for a launch
  */
-export const createFleetHistory = (
-  offer: FleetOffer,
-  begin: readonly TaskEffect[],
-  lastClaim?: Claim,
-): FleetHistory => {
+export const createFleetHistory = (offer: FleetOffer, begin: readonly TaskEffect[], lastClaim?: Claim) => {
   let isInFleet = true;
   /** How often in a row the job was sent. */
   let jobs = 0;
@@ -234,7 +220,8 @@ export const createFleetHistory = (
   for (const effect of begin) takeEffect(effect);
 
   return {
-    take: (step) => {
+    /** Takes a step of the run under way. Throws where it breaks what is promised. */
+    take: (step: FleetStep) => {
       if (isInFleet) return takeInFleet(step);
       if (step.event.type === "STEER") refused.delete(step.event.messageID);
       for (const effect of step.effects) {
@@ -243,7 +230,9 @@ export const createFleetHistory = (
         demand(!refused.has(given), "an instruction is sent that was given to another server's run");
       }
     },
+    /** True for a run that is in the fleet, or has ended there. */
     isInFleet: () => isInFleet,
-    resume: (next) => createFleetHistory(offer, next, newest),
+    /** Begins to follow the next run, which is for the server that took the last one. */
+    resume: (next: readonly TaskEffect[]) => createFleetHistory(offer, next, newest),
   };
 };

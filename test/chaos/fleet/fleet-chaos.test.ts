@@ -6,7 +6,7 @@ import { isExpected } from "./situation-names.ts";
 import { createFleetSituations } from "./situations.ts";
 
 /** Schedules that are played at least, and that are played at most until each expected situation has occurred. */
-const [LEAST, MOST] = [300, 1_500];
+const [LEAST, MOST] = [100, 1_500];
 
 /** Bun plays other schedules than Node, and fewer. `npm run chaos -- --fleet` plays new ones each time. */
 const ON_BUN = 40;

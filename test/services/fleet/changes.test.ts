@@ -77,7 +77,9 @@ describe("what a task changed on another server", () => {
     await until(() => expect(existsSync(tree)).toBe(false));
   });
 
-  test("and was applied is no change any more when more of it is sent: only that is applied", async () => {
+  test("and was applied is no change any more when more of it is sent: only that is applied", {
+    tags: "nightly",
+  }, async () => {
     const { origin, worker, id, there, until, clock } = await runElsewhere(1);
     const tree = treeOf(worker, there);
     /** The agent ends a run with this text in the file, and its origin receives that. */

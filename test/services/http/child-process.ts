@@ -1,11 +1,11 @@
 import { createInterface } from "node:readline";
 import { startStatusServer } from "../../../src/services/http/server/status-server.ts";
-import { systemClock } from "../../../src/services/platform/clock.ts";
+import { type Clock, systemClock } from "../../../src/services/platform/clock.ts";
 import { createFakeSource } from "../../fakes/status-source.ts";
 import type { ChildOptions } from "./child.ts";
 
 /** Started by `startChild`. Serves until it is told to stop. Its stdin keeps it alive; the server must not. */
-const { folder, slowLogs, listens }: ChildOptions = JSON.parse(process.argv[2] ?? "");
+const { folder, slowLogs, listens, pace = 1 }: ChildOptions = JSON.parse(process.argv[2] ?? "");
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 if (listens) {
@@ -30,7 +30,8 @@ if (slowLogs) {
 
 const log = { info: () => undefined, error: (message: string) => say(`error: ${message}`) };
 const env = { ASYNCAGENTS_API_PORT: process.env.ASYNCAGENTS_API_PORT };
-const parts = { source, folder, env, log, clock: systemClock, version: "1.2.3", allowedOrigins: [] };
+const clock: Clock = { ...systemClock, after: (ms, fire) => systemClock.after(ms / pace, fire) };
+const parts = { source, folder, env, log, clock, version: "1.2.3", allowedOrigins: [] };
 const server = await startStatusServer(parts);
 if (!server) throw new Error("the server did not start");
 

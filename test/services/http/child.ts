@@ -37,6 +37,8 @@ export interface ChildOptions {
   slowLogs?: boolean;
   /** The host listens to signals too, and exits with code 7. */
   listens?: boolean;
+  /** How many times faster its timers run. Default: 1. */
+  pace?: number;
 }
 
 const refuses = (port: number): Promise<boolean> =>

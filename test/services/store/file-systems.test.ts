@@ -7,6 +7,7 @@ import { afterAll, expect, test } from "vitest";
 import { openStore } from "../../../src/services/store/open-store.ts";
 import { LEASE_MS, thisProcess } from "../../../src/services/store/ownership.ts";
 import { onSmallDisk, whyNoSmallDisk } from "../../fakes/small-disk.ts";
+import { isNightly } from "../../nightly.ts";
 import { startChild } from "./child-process.ts";
 import { createRecordingLog, temporaryFolder } from "./folder-and-log.ts";
 
@@ -94,7 +95,8 @@ test.skipIf(!hasCompiler)(
 
 const OUTAGE = "The task database cannot be used for now. Tasks go on in memory, and are written once it can.";
 
-test.skipIf(!hasCompiler).each([
+/** What a file system lacks in the middle of a run, and what is said of it. */
+const LACKING = [
   ["can be written no more, as when the kernel has found errors", "writing", /^disk I\/O error Check the disk\.$/],
   ["is full", "room", /^database or disk is full Make room on the disk\.$/],
   [
@@ -102,7 +104,12 @@ test.skipIf(!hasCompiler).each([
     "locks",
     /^no file of its folder can be locked: .* XDG_DATA_HOME set to a folder on a local disk\.$/,
   ],
-] as const)(
+] as const;
+
+/** SQLite waits for a lock for ten seconds: that is for the night. */
+const played = LACKING.filter(([, lacks]) => isNightly || lacks !== "locks");
+
+test.skipIf(!hasCompiler).each(played)(
   "a file system that %s, in the middle of a run, is said once, and everything is written when that is over",
   async (_, lacks, why) => {
     const folder = temporaryFolder();

@@ -62,15 +62,6 @@ test("what another process may not change gets no number", () => {
   expect(a.stats().byStatus.running).toBe(1);
 });
 
-test("a number is not given out again when its task is removed", () => {
-  const { store } = createSharedDatabase().openAs("a");
-  store.commit(scriptTask("ses_1").launch());
-  const latest = store.latestChange();
-  store.remove(["ses_1"]);
-  store.commit(scriptTask("ses_2").launch());
-  expect(changesOf(store, latest).map(({ id }) => id)).toEqual(["ses_2"]);
-});
-
 test("a request goes to the process that supervises the task, and its answer to who asked", () => {
   const file = createSharedDatabase();
   const [a, b, c] = [file.openAs("a").store, file.openAs("b").store, file.openAs("c").store];
@@ -184,20 +175,6 @@ test("who follows changes misses none over an outage, and sees what others store
   a.store.heartbeat(START);
   expect(follow()).toEqual(["ses_a"]);
   expect(follow()).toEqual([]);
-});
-
-test("in a file that takes the place of a lost one, numbers go on above those that were read", async () => {
-  const { store, disk } = await openResilient();
-  const story = scriptTask("ses_1");
-  for (const chapter of [story.launch(), story.answer(), story.deliver()]) store.commit(chapter);
-  const seen = store.latestChange();
-  disk.failReads("damaged");
-  store.get("ses_1");
-  disk.heal();
-  store.heartbeat(START);
-  expect(store.latestChange()).toBeGreaterThanOrEqual(seen);
-  store.commit(scriptTask("ses_2").launch());
-  expect(changesOf(store, seen).map(({ id }) => id)).toEqual(["ses_2"]);
 });
 
 test("tasks that changed in an outage are counted and found as they stand, beside those of the file", async () => {
