@@ -1,7 +1,7 @@
 import { and, assign } from "xstate";
-import { isRefusedTooLong } from "./fallback.ts";
 import { emitEndOfTurn, expectIdle, goOnWithNextModel, steerAgainLater } from "./run-transitions.ts";
 import { taskSetup } from "./setup.ts";
+import { isRefusedTooLong } from "./slot.ts";
 
 /** State of the region `run`: the host has the prompt, and the child works on it, as far as is known. */
 export const working = taskSetup.createStateConfig({

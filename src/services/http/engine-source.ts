@@ -6,9 +6,8 @@ import { addUp, entryOf, type FleetServer, hasEnded, type Task, type Usage } fro
 import type { UserReply } from "../../user-request.ts";
 import type { ReadDirectories } from "../host/directories.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
-import type { CommandOutcome, CountedTask, RemoteCommand, TaskRecord } from "../store/store.ts";
+import type { CommandOutcome, CountedTask, PageFilter, RemoteCommand, TaskRecord } from "../store/store.ts";
 import { usageWith, withAwaitedTasks, withSilentSupervisor } from "../store/task-usage.ts";
-import type { CommandOutcome, PageFilter, RemoteCommand, TaskRecord } from "../store/store.ts";
 import { outOfFleet } from "../text/model-and-server.ts";
 import { waitReason } from "../text/task-state.ts";
 import {

@@ -1,5 +1,5 @@
 import type { StatelyActorEvent, StatelyInspectionEvent } from "@statelyai/inspect";
-import { type StateValue, statePaths } from "../../machines/state-paths.ts";
+import { type StateValue, statePaths } from "../../machines/chart.ts";
 import { parentOfOutbox } from "../../machines/supervisor/machine.ts";
 import type { Clock } from "../platform/clock.ts";
 import { createListeners } from "../platform/listeners.ts";

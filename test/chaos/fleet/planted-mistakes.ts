@@ -14,8 +14,8 @@ const BY_FILE: Record<string, Record<string, Replacing & { also?: Replacing & { 
       mistake: "isInFleet(snapshot);",
       also: {
         file: "src/machines/task/setup.ts",
-        code: "return remote !== undefined && remote.attempts.length > 0 && isSameClaim",
-        mistake: "return remote !== undefined && isSameClaim",
+        code: "remote !== undefined && remote.attempts.length > 0 && isSameClaim",
+        mistake: "remote !== undefined && isSameClaim",
       },
     },
     "the end that an origin writes does not count": {

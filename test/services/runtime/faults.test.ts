@@ -24,7 +24,7 @@ test("a change that cannot be stored is logged, and the task goes on", () => {
   store.commit = failWith("disk I/O error");
   launch();
   expect(state()).toBe("sending");
-  expect(changed).toEqual(["ses_1 running.sending"]);
+  expect(changed).toEqual(["ses_1 running.prompting.sending"]);
   expect(log.errors).toEqual(['a change could not be stored {"reason":"disk I/O error"}']);
 });
 
@@ -98,7 +98,7 @@ test("a chart with a deadline has something to do when it is over", async () => 
   expect(state()).toBe("backingOff");
   await clock.advance(60_000);
   expect(state()).toBe("sending");
-  expect(store.get("ses_1")?.task.state).toBe("running.sending");
+  expect(store.get("ses_1")?.task.state).toBe("running.prompting.sending");
 });
 
 test("a task that is forgotten is dropped, and its listeners are called", () => {
@@ -109,7 +109,7 @@ test("a task that is forgotten is dropped, and its listeners are called", () => 
   changed.length = 0;
   runtime.forget(task ? [task] : []);
   expect(runtime.liveTasks()).toEqual([]);
-  expect(changed).toEqual(["ses_1 running.sending"]);
+  expect(changed).toEqual(["ses_1 running.prompting.sending"]);
   expect(runtime.awaitsTasks(PARENT)).toBe(false);
   expect(runtime.concerns({ type: "deleted", sessionID: PARENT })).toBe(false);
 });

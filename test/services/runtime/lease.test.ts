@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import type { EngineEvents } from "../../../src/services/runtime/effects.ts";
 import { LEASE_MS } from "../../../src/services/store/ownership.ts";
 import { START, scriptTask } from "../store/scripted-task.ts";
 import { testRuntime } from "./test-runtime.ts";

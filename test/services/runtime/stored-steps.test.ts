@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import type { EngineEvents } from "../../../src/services/runtime/effects.ts";
 import type { Change } from "../../../src/services/store/store.ts";
 import { noProgress } from "../../../src/task.ts";
 import { START, scriptTask } from "../store/scripted-task.ts";

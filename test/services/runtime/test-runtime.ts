@@ -1,8 +1,7 @@
 import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { createEventBus } from "../../../src/services/platform/listeners.ts";
-import type { Effects } from "../../../src/services/runtime/effects.ts";
-import type { EngineEvents } from "../../../src/services/runtime/engine-events.ts";
+import type { Effects, EngineEvents } from "../../../src/services/runtime/effects.ts";
 import { createProgressLog } from "../../../src/services/runtime/progress.ts";
 import { createRuntime } from "../../../src/services/runtime/runtime.ts";
 import { createMemory } from "../../fakes/disk.ts";

@@ -14,8 +14,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { forgetPlaced, recover } from "../../../../src/services/worktrees/git/placing.ts";
 import { newRepository, type Repository, temporaryFolder } from "../../../fakes/repository.ts";
-import { apply, branchOff, type Tree, treeOfFiles } from "./branch-off.ts";
 import { isNightly } from "../../../nightly.ts";
+import { apply, branchOff, type Tree, treeOfFiles } from "./branch-off.ts";
 
 const CHILD = new URL("apply-child.ts", import.meta.url).pathname;
 
