@@ -4,7 +4,7 @@ import type { Broker } from "../src/services/fleet/broker.ts";
 import { createNatsBroker } from "../src/services/fleet/nats/nats-broker.ts";
 import { readLog } from "../src/services/fleet/run-log.ts";
 import { addUpSteps } from "../src/services/fleet/steps.ts";
-import { aboutQueue, type Job, poolTopic, type RunName, VERSION } from "../src/services/fleet/wire-messages.ts";
+import { aboutQueue, type Job, poolTopic, type RunName, WIRE_VERSION } from "../src/services/fleet/wire-messages.ts";
 import { createWorker } from "../src/services/fleet/worker.ts";
 import { systemClock } from "../src/services/platform/clock.ts";
 import { noProgress } from "../src/task.ts";
@@ -83,7 +83,7 @@ const startWorker = async (
 };
 
 const jobOf = (task: string): Job => ({
-  ...{ v: VERSION, at: Date.now(), origin: ORIGIN, task, run: 0, pool: POOL, priority: 1, key: "" },
+  ...{ v: WIRE_VERSION, at: Date.now(), origin: ORIGIN, task, run: 0, pool: POOL, priority: 1, key: "" },
   ...{ commit: "c0ffee", project: "bench", attempts: 3, agent: "explore", description: "Look", depth: 1, denied: [] },
   prompt: "Look around, and say what you find. ".repeat(20),
 });
@@ -96,7 +96,7 @@ const launch = async (origin: Broker, tasks: string[], together: number): Promis
     const read = await origin.read(name);
     const onEnd = waiting.get(name.task);
     if (read.is !== "read" || !readLog(read.entries).ended || !waiting.delete(name.task)) return;
-    await origin.append(name, { v: VERSION, type: "received", at: Date.now() }, undefined);
+    await origin.append(name, { v: WIRE_VERSION, type: "received", at: Date.now() }, undefined);
     onEnd?.();
   };
   const stop = origin.onEntryAt(ORIGIN, (name) => void take(name));

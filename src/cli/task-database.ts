@@ -106,7 +106,7 @@ const line = ({ id, status, startedAt, description }: NamedTask): string =>
  * Finds the task with that id, or the only one whose id begins with it.
  * @throws CommandError if no task or several match; it lists them, or the newest tasks.
  */
-export const findTask = (journals: JournalReader, id: string): NamedTask => {
+export const findStoredTask = (journals: JournalReader, id: string): NamedTask => {
   const found = journals.find(id);
   const [task, ...others] = found;
   if (task && others.length === 0) return task;
@@ -127,7 +127,7 @@ export const findTask = (journals: JournalReader, id: string): NamedTask => {
  * @throws CommandError if no task or several match; it lists them, or the newest tasks.
  */
 export const journalOf = (journals: JournalReader, id: string): Journal => {
-  const task = findTask(journals, id);
+  const task = findStoredTask(journals, id);
   const journal = journals.journal(task.id);
   if (!journal) throw new CommandError(`Task ${task.id} has just been cleared.`);
   return journal;

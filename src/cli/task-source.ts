@@ -8,7 +8,7 @@ import { dataFolder } from "../services/platform/private-files.ts";
 import type { JournalReader } from "../services/store/sqlite/journal-reader.ts";
 import { addUp, hasEnded, type Usage } from "../task.ts";
 import { CommandError, EXIT } from "./command.ts";
-import { findTask, hasTaskDatabase, withJournals } from "./task-database.ts";
+import { findStoredTask, hasTaskDatabase, withJournals } from "./task-database.ts";
 import type { Terminal } from "./terminal.ts";
 
 // Tasks are read from the running OpenCode, and from its file only where none runs. The file alone would not do: who waits for
@@ -96,7 +96,7 @@ export const readTask = async (id: string, source: Source): Promise<{ task: ApiT
     source,
     (client) => client.task(id),
     (journals) => {
-      const found = findTask(journals, id);
+      const found = findStoredTask(journals, id);
       const stored = storedTask(journals, found.id);
       if (!stored) throw new CommandError(`Task ${found.id} has just been cleared.`);
       return stored;

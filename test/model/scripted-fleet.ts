@@ -1,7 +1,7 @@
 import type { TaskEvent } from "../../src/machines/task/events.ts";
 import type { Broker } from "../../src/services/fleet/broker.ts";
 import type { Membership } from "../../src/services/fleet/member.ts";
-import { type Job, type RunName, runLease, VERSION } from "../../src/services/fleet/wire-messages.ts";
+import { type Job, type RunName, runLease, WIRE_VERSION } from "../../src/services/fleet/wire-messages.ts";
 import type { Claim, FleetOffer, FleetServer } from "../../src/task.ts";
 import { createMemoryBroker } from "../fakes/memory-broker.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
@@ -41,7 +41,7 @@ export const createScriptedFleet = (clock: VirtualClock, gates: Gates, offer: Fl
   let run = 0;
   const nameOf = (task: string): RunName => ({ origin: ORIGIN, task, run });
   let nonces = 0;
-  other.onAsked(SERVER.id, async () => ({ v: VERSION, type: "mayResume" }));
+  other.onAsked(SERVER.id, async () => ({ v: WIRE_VERSION, type: "mayResume" }));
 
   /** Appends an entry behind the last one. */
   const append = async (name: RunName, entry: Parameters<Broker["append"]>[1]) => {
@@ -51,7 +51,7 @@ export const createScriptedFleet = (clock: VirtualClock, gates: Gates, offer: Fl
   };
   const message = () => {
     nonces += 1;
-    return { v: VERSION, at: clock.now(), nonce: `nonce_${nonces}` } as const;
+    return { v: WIRE_VERSION, at: clock.now(), nonce: `nonce_${nonces}` } as const;
   };
 
   let leaseMs = LEASE;

@@ -8,7 +8,7 @@ import type { Broker, BrokerFailure } from "./broker.ts";
 import { findTaskFor } from "./local-engine.ts";
 import type { Membership, WorkerEngine } from "./member.ts";
 import type { AnswerOf, QuestionOf } from "./questions.ts";
-import { ANSWER_BYTES, CUT, type RunName, VERSION } from "./wire-messages.ts";
+import { ANSWER_BYTES, CUT, type RunName, WIRE_VERSION } from "./wire-messages.ts";
 
 /*
  * Conversations of tasks on other servers: the origin server asks for one, the worker cuts it until it fits into a message of
@@ -26,7 +26,7 @@ export const createRemoteConversations = (broker: Pick<Broker, "ask">, origin: s
   transcript: async ({ id, label }, taskId, options) => {
     const { sinceMessageId, messageLimit, includeToolResults } = options;
     const asked = await broker.ask(id, {
-      ...{ v: VERSION, type: "conversation", origin, task: taskId },
+      ...{ v: WIRE_VERSION, type: "conversation", origin, task: taskId },
       options: { messageLimit, includeToolResults, ...(sinceMessageId === undefined ? {} : { sinceMessageId }) },
     });
     if (asked.is !== "answered") {
@@ -41,7 +41,7 @@ export const createRemoteConversations = (broker: Pick<Broker, "ask">, origin: s
     return { ok: true, value: writePassage({ ...passage, messages }, includeToolResults) };
   },
   messages: async ({ id, label }, taskId) => {
-    const asked = await broker.ask(id, { v: VERSION, type: "messages", origin, task: taskId });
+    const asked = await broker.ask(id, { v: WIRE_VERSION, type: "messages", origin, task: taskId });
     return asked.is === "answered"
       ? { ok: true, value: asked.answer.messages }
       : fail(notRead(label, taskId, asked), "host");
@@ -74,7 +74,7 @@ export const answerConversation = async (
   if (!messages) return undefined;
   const { sinceMessageId, messageLimit, includeToolResults } = options;
   const passage = passageOf(messages, { sinceMessageId, messageLimit });
-  const answer = { v: VERSION, type: "conversation" } as const;
+  const answer = { v: WIRE_VERSION, type: "conversation" } as const;
   return passage ? { ...answer, passage: passageToSend(passage, includeToolResults) } : answer;
 };
 
@@ -84,7 +84,7 @@ export const answerMessages = async (
   whose: QuestionOf<"messages">,
 ): Promise<AnswerOf<"messages"> | undefined> => {
   const messages = await readFor(source, whose, source.host.rawMessages);
-  return messages && { v: VERSION, type: "messages", messages: messagesToSend(messages) };
+  return messages && { v: WIRE_VERSION, type: "messages", messages: messagesToSend(messages) };
 };
 
 /** The most characters of each text in a tool call's parameters; no transcript shows more of all of them together. */

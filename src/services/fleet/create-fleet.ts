@@ -8,7 +8,7 @@ import { createLocalEngine } from "./local-engine.ts";
 import type { Membership, OriginEngine, WorkerEngine } from "./member.ts";
 import { createRemoteRuns } from "./origin.ts";
 import { type Answer, EVERYBODY, type Presence, type Question } from "./questions.ts";
-import { VERSION } from "./wire-messages.ts";
+import { WIRE_VERSION } from "./wire-messages.ts";
 import { createWorker } from "./worker.ts";
 
 /** Answers what other servers ask a worker, for as long as it works for them. Returns how to stop that. */
@@ -18,7 +18,7 @@ const answerQuestions = (
   worker: Pick<ReturnType<typeof createWorker>, "obstacleToResume" | "atWork">,
 ): (() => void) => {
   const presence = (): Presence => ({
-    ...{ v: VERSION, type: "present", server, pool, project, slots: work },
+    ...{ v: WIRE_VERSION, type: "present", server, pool, project, slots: work },
     ...{ atWork: worker.atWork(), version },
   });
   const answer = async (question: Question): Promise<Answer | undefined> => {
@@ -28,7 +28,7 @@ const answerQuestions = (
       case "mayResume": {
         if (question.pool !== pool) return undefined;
         const obstacle = await worker.obstacleToResume(question);
-        return { v: VERSION, type: "mayResume", ...(obstacle === undefined ? {} : { obstacle }) };
+        return { v: WIRE_VERSION, type: "mayResume", ...(obstacle === undefined ? {} : { obstacle }) };
       }
       case "conversation":
         return answerConversation({ host, store, log }, question);

@@ -8,7 +8,7 @@ import { headOf, isPublished, requireCommit } from "../worktrees/git/commit.ts";
 import { treeAt } from "../worktrees/git/working-tree.ts";
 import type { Broker, BrokerFailure } from "./broker.ts";
 import type { Membership, OriginEngine } from "./member.ts";
-import { type Job, limitKey, poolOfServer, RESUME_PRIORITY, VERSION } from "./wire-messages.ts";
+import { type Job, limitKey, poolOfServer, RESUME_PRIORITY, WIRE_VERSION } from "./wire-messages.ts";
 
 /*
  * Which runs other servers may work on, and what they are given: launches of the agents whose tasks are offered, and resumes of
@@ -82,7 +82,7 @@ export const jobFor = async (
   const model = limitKey(facts.model);
   const key = model in limits.limits ? model : "";
   return {
-    ...{ v: VERSION, at: clock.now(), origin: server.id, task: facts.sessionID, run: run.index },
+    ...{ v: WIRE_VERSION, at: clock.now(), origin: server.id, task: facts.sessionID, run: run.index },
     ...{ commit: fleet.commit, key, attempts: fleet.attempts, project },
     ...(remote && run.index > 0
       ? { pool: poolOfServer(fleet.pool, remote.server.id), priority: RESUME_PRIORITY }
@@ -113,7 +113,7 @@ export const mayResume = async (
   const server = own`server ${quoteLine(label)}, where it ran`;
   // Only a task that was offered to others has been with one.
   const pool = fleet?.pool ?? "";
-  const asked = await broker.ask(id, { v: VERSION, type: "mayResume", pool, origin, task: sessionID });
+  const asked = await broker.ask(id, { v: WIRE_VERSION, type: "mayResume", pool, origin, task: sessionID });
   switch (asked.is) {
     case "answered": {
       const { obstacle } = asked.answer;

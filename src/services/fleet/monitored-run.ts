@@ -8,7 +8,7 @@ import type { LocalEngine, RunReport } from "./local-engine.ts";
 import type { Membership } from "./member.ts";
 import { findLog, isSuperseded, type RunLog } from "./run-log.ts";
 import { reportSteps } from "./steps.ts";
-import { cutToFit, type EntryOf, originTopic, type RunName, VERSION } from "./wire-messages.ts";
+import { cutToFit, type EntryOf, originTopic, type RunName, WIRE_VERSION } from "./wire-messages.ts";
 
 /** Milliseconds until what the broker did not take is sent to it again. */
 export const SEND_AGAIN_AFTER = 2_000;
@@ -40,7 +40,7 @@ export const writeReport = async (
   { claim: given, begunBy = given, nonce }: { claim: Claim | undefined; begunBy?: Claim | undefined; nonce: string },
   report: RunReport,
 ): Promise<boolean> => {
-  const message = { v: VERSION, at: clock.now(), nonce } as const;
+  const message = { v: WIRE_VERSION, at: clock.now(), nonce } as const;
   const ended = cutToFit({ ...report, ...message, type: "ended" });
   let claim = given;
   for (;;) {
@@ -129,7 +129,7 @@ export const monitorRun = async (
 
   /** Claims the run anew where the broker has lost its claim: its origin server may not know who works on it. */
   const claimAgain = async ({ last }: RunLog) => {
-    const entry = { v: VERSION, type: "claimed", at: clock.now(), nonce, server, replaces: run.claim } as const;
+    const entry = { v: WIRE_VERSION, type: "claimed", at: clock.now(), nonce, server, replaces: run.claim } as const;
     const written = await broker.append(name, entry, last);
     if (written.is === "stored") claim = written.at;
     if (written.is === "stored" || written.is === "conflict") begin(check);
@@ -153,7 +153,7 @@ export const monitorRun = async (
     lastAsked = asked;
     const requests = engine.requestsOf(taskId);
     if (isOver || hasSameIds(asked, requests)) return;
-    const entry = { v: VERSION, type: "asked", at: clock.now(), claim, requests } as const;
+    const entry = { v: WIRE_VERSION, type: "asked", at: clock.now(), claim, requests } as const;
     const written = await broker.append(name, entry, last);
     // What was written between is read, and so is this.
     if (written.is === "conflict") begin(check);

@@ -20,7 +20,7 @@ import {
   type RunName,
   readRunName,
   runLease,
-  VERSION,
+  WIRE_VERSION,
 } from "./wire-messages.ts";
 
 /** How often an entry is tried to be written where others write as well. */
@@ -55,7 +55,7 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
   /** Confirms that how the run ended is stored here, so that the worker may forget it. */
   const confirm = async (name: RunName, { ended, isReceived }: RunLog) => {
     if (!ended?.claim || isReceived) return;
-    await broker.append(name, { v: VERSION, type: "received", at: clock.now() }, undefined);
+    await broker.append(name, { v: WIRE_VERSION, type: "received", at: clock.now() }, undefined);
   };
 
   /** True where no worker may begin a run: it is being withdrawn or closed, it has ended here, or it runs here. */
@@ -89,7 +89,7 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
       // A worker has begun it: the chart decides what becomes of that.
       if (!isToBeClosed(name)) return false;
       const at = clock.now();
-      const end = { v: VERSION, type: "ended", at, nonce, outcome: "cancelled", completedAt: at } as const;
+      const end = { v: WIRE_VERSION, type: "ended", at, nonce, outcome: "cancelled", completedAt: at } as const;
       const closed = await broker.append(name, end, current.last);
       if (closed.is === "stored") return true;
       if (closed.is !== "conflict") return false;
@@ -226,7 +226,7 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
 
   const writeReply = async ({ context }: TaskSnapshot, given: UserReply): Promise<HostResult<void>> => {
     const { facts, run } = context;
-    const entry = { v: VERSION, at: clock.now(), type: "replied", ...given } as const;
+    const entry = { v: WIRE_VERSION, at: clock.now(), type: "replied", ...given } as const;
     const written = await broker.append(nameOf(facts.sessionID, run.index), entry, undefined);
     if (written.is === "stored") return { ok: true, value: undefined };
     const message = written.is === "conflict" ? "The run has moved on" : written.message;
@@ -252,7 +252,7 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
     },
     read: async (taskId, run) => void (await look(nameOf(taskId, run))),
     requestStop: async (taskId, run) => {
-      await broker.append(nameOf(taskId, run), { v: VERSION, type: "stopRequested", at: clock.now() }, undefined);
+      await broker.append(nameOf(taskId, run), { v: WIRE_VERSION, type: "stopRequested", at: clock.now() }, undefined);
     },
     close: async (taskId, run) => {
       const name = nameOf(taskId, run);

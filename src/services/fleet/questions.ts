@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { FleetServerSchema } from "../../launch-schema.ts";
-import { readAs, VERSION } from "./wire-messages.ts";
+import { readAs, WIRE_VERSION } from "./wire-messages.ts";
 
 /*
  * What servers of a fleet ask each other. Nothing of it is stored: an unreachable server does not answer. What cannot be read, of
@@ -10,7 +10,7 @@ import { readAs, VERSION } from "./wire-messages.ts";
 /** The address of all workers. No server has such an id. */
 export const EVERYBODY = "everybody";
 
-const Versioned = z.object({ v: z.literal(VERSION) });
+const Versioned = z.object({ v: z.literal(WIRE_VERSION) });
 
 /** A question to a server. */
 export const Question = z.discriminatedUnion("type", [

@@ -7,7 +7,7 @@ import { repeat } from "../platform/clock.ts";
 import type { ProgressLog } from "../runtime/progress.ts";
 import type { Store } from "../store/store.ts";
 import type { Membership, OriginEngine } from "./member.ts";
-import { RunName, readAs, Steps, VERSION } from "./wire-messages.ts";
+import { RunName, readAs, Steps, WIRE_VERSION } from "./wire-messages.ts";
 
 /*
  * What a task does on another server, reported to its origin server while it does it. A report may be lost: the next one has all
@@ -65,7 +65,7 @@ const SEND_AGAIN_AFTER = 30_000;
 
 /** What a worker reports of a run while it works on it. */
 const LiveSteps = z.object({
-  v: z.literal(VERSION),
+  v: z.literal(WIRE_VERSION),
   ...RunName.shape,
   claim: ClaimSchema,
   steps: Steps,
@@ -85,7 +85,7 @@ export const reportSteps = (
   let sent = "";
   let sentAt = 0;
   const work = () => {
-    const report = JSON.stringify({ v: VERSION, ...name, ...now() });
+    const report = JSON.stringify({ v: WIRE_VERSION, ...name, ...now() });
     if (report === sent && clock.now() - sentAt < SEND_AGAIN_AFTER) return;
     broker.notify(stepsTopic(name.origin), report);
     sent = report;

@@ -12,9 +12,9 @@ import { OpenUserRequest } from "../../user-request.ts";
  */
 
 /** The version of all messages. */
-export const VERSION = 1;
+export const WIRE_VERSION = 1;
 
-const Message = z.object({ v: z.literal(VERSION), at: z.number() });
+const Message = z.object({ v: z.literal(WIRE_VERSION), at: z.number() });
 
 /** Names the log of a run: the server that launched the task, the task, and the number of the run. */
 export const RunName = z.object({ origin: z.string(), task: z.string(), run: z.int().nonnegative() });
@@ -166,7 +166,7 @@ export type EntryOf<Type extends Entry["type"]> = Extract<Entry, { type: Type }>
 
 /** What people have set for a whole fleet. */
 export const Limits = z.object({
-  v: z.literal(VERSION),
+  v: z.literal(WIRE_VERSION),
   /** How many tasks of a model may be at work, by the model as `provider/model`; null for any number. */
   models: z.record(z.string(), z.int().positive().nullable()),
   /** The names or ids of servers that take no more jobs. */

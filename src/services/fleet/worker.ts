@@ -17,7 +17,7 @@ import {
   poolTopic,
   RESUME_PRIORITY,
   runLease,
-  VERSION,
+  WIRE_VERSION,
 } from "./wire-messages.ts";
 
 /** The most milliseconds between two looks for jobs that nobody was notified of, such as those of a dead worker. */
@@ -79,7 +79,7 @@ export const createWorker = (
   /** Claims a run for this server; undefined where another one was faster, or the broker is unreachable. */
   const claim = async (job: Job, found: RunLog): Promise<Claim | undefined> => {
     const nonce = newId();
-    const entry: EntryOf<"claimed"> = { v: VERSION, type: "claimed", at: clock.now(), nonce, server };
+    const entry: EntryOf<"claimed"> = { v: WIRE_VERSION, type: "claimed", at: clock.now(), nonce, server };
     const written = await broker.append(job, entry, found.last);
     if (written.is === "stored") return written.at;
     if (written.is === "conflict" || written.is === "refused") return undefined;

@@ -10,7 +10,7 @@ import { runShellCommand } from "../platform/shell-command.ts";
 import type { TaskInWorktree } from "./change-counts.ts";
 import { pathsOf, type WorktreePaths } from "./folders.ts";
 import { applyPatch } from "./git/apply-changes.ts";
-import { has, repositoriesIn, requireCommit } from "./git/commit.ts";
+import { holdsCommit, repositoriesIn, requireCommit } from "./git/commit.ts";
 import { firstOf, type WorkingTree, withoutLocations } from "./git/git.ts";
 import { takeSnapshot, takeTaskSnapshot } from "./git/snapshot.ts";
 import { addWorktree, findTree, keepBase, removeWorktree, treeAt } from "./git/working-tree.ts";
@@ -144,7 +144,7 @@ const prepared = async (tree: WorkingTree, source: WorkingTree): Promise<Pick<Wo
 /** True where there is still that commit in the repository that a directory belongs to. */
 const hasCommit = async (directory: string, commit: string | undefined): Promise<boolean> => {
   const tree = await treeAt(directory).catch(() => undefined);
-  return tree !== undefined && commit !== undefined && has(tree, commit);
+  return tree !== undefined && commit !== undefined && holdsCommit(tree, commit);
 };
 
 /**
@@ -234,7 +234,7 @@ const countFromApplied = async (
 ): Promise<WorktreeRecord> => {
   const base = before?.gone?.end ?? before?.base;
   // Git removes commits that nothing leads to, after weeks.
-  if (base === undefined || !(await has(own, base))) return made;
+  if (base === undefined || !(await holdsCommit(own, base))) return made;
   await keepBase(own, base);
   return { ...made, base };
 };

@@ -1,6 +1,6 @@
 /** @module-tag nightly */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { VERSION } from "../../../src/services/fleet/wire-messages.ts";
+import { WIRE_VERSION } from "../../../src/services/fleet/wire-messages.ts";
 import { openBroker } from "../../fakes/connect-broker.ts";
 import { type CutLine, layLine } from "../../fakes/cut-line.ts";
 import { describeWithNats, type NatsServer, startNats } from "../../fakes/nats-server.ts";
@@ -25,7 +25,7 @@ describeWithNats("a server that is cut off from its broker, as by a router that 
       reached += 1;
     });
     const name = { origin: "srv_1", task: "ses_1", run: 0 };
-    const requestStop = () => broker.append(name, { v: VERSION, at: 0, type: "stopRequested" }, undefined);
+    const requestStop = () => broker.append(name, { v: WIRE_VERSION, at: 0, type: "stopRequested" }, undefined);
     await vi.waitFor(() => expect(reached).toBe(1), { timeout: PATIENCE_MS });
     expect(await requestStop()).toMatchObject({ is: "stored" });
     line.cut();

@@ -7,7 +7,7 @@ import { createConnector } from "../../../src/services/store/sqlite/connect.ts";
 import { createStoreFile } from "../../../src/services/store/sqlite/database-file.ts";
 import { type Database, loadSqlite, type OpenDatabase } from "../../../src/services/store/sqlite/driver.ts";
 import { readJournal } from "../../../src/services/store/sqlite/journal-reader.ts";
-import { VERSION } from "../../../src/services/store/sqlite/schema.ts";
+import { SCHEMA_VERSION } from "../../../src/services/store/sqlite/schema.ts";
 import type { Store } from "../../../src/services/store/store.ts";
 import { createFakeProcess } from "../../fakes/fake-process.ts";
 import { createStage, type Stage } from "../../fakes/stage.ts";
@@ -19,7 +19,7 @@ import { scriptTask } from "./scripted-task.ts";
 const openDatabase = loadSqlite();
 
 /** The version that a file has after a release that is to come. */
-const NEXT = VERSION + 1;
+const NEXT = SCHEMA_VERSION + 1;
 
 /** What that release adds: a column that is needed, a table, and rows in it. */
 const migrateToNext = (path: string) => {
@@ -39,7 +39,7 @@ const openAsNext: OpenDatabase = (path, how) => {
   const prepare: Database["prepare"] = (sql) => {
     const statement = database.prepare<never>(sql);
     return sql === "PRAGMA user_version"
-      ? { ...statement, get: () => ({ user_version: VERSION }) as never }
+      ? { ...statement, get: () => ({ user_version: SCHEMA_VERSION }) as never }
       : statement;
   };
   return { ...database, prepare };

@@ -80,7 +80,7 @@ const DESCRIPTION_CHARS = 60;
 const REASON_CHARS = 160;
 
 /** Shows the person a toast that results wait, and for what: nothing else would show it. */
-export const reportSetAside = async (
+export const notifySetAside = async (
   { toast }: EngineContext,
   { ends, why }: Extract<Effect, { type: "reportSetAside" }>,
 ): Promise<undefined> => {

@@ -8,7 +8,7 @@ import type { EffectHandlers, EffectOf } from "../../runtime/effects.ts";
 import { stopWhile } from "../../runtime/known-sessions.ts";
 import { createEarlierMessages, isAborted, isAnswer, NEWEST_MESSAGES, storedAtOf } from "../../runtime/run-outcome.ts";
 import type { EngineContext } from "../context.ts";
-import { composeNotice, reportSetAside, reportUndelivered, roomIn } from "../delivery/notices.ts";
+import { composeNotice, notifySetAside, reportUndelivered, roomIn } from "../delivery/notices.ts";
 
 /**
  * Milliseconds from the host's acceptance of a notice to its toast. Before that the host stores the notice and prepares
@@ -233,7 +233,7 @@ export const createOutboxEffects = (
         return undefined;
       },
     },
-    reportSetAside: { perform: (effect) => reportSetAside(ctx, effect) },
+    reportSetAside: { perform: (effect) => notifySetAside(ctx, effect) },
     noticeRejected: { perform: (effect) => reportUndelivered(ctx, effect) },
   };
 };

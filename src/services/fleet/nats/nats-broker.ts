@@ -12,7 +12,7 @@ import {
   type Queue,
 } from "../broker.ts";
 import { type AnswerTo, EVERYBODY, type Presence, type Question, readAnswer, readQuestion } from "../questions.ts";
-import { Job, readAs, VERSION } from "../wire-messages.ts";
+import { Job, readAs, WIRE_VERSION } from "../wire-messages.ts";
 import {
   ANSWER_WITHIN,
   type BrokerAddress,
@@ -257,7 +257,7 @@ export const askPresences = async (
   nc: NatsConnection,
   most = Number.POSITIVE_INFINITY,
 ): Promise<Presence[] | string> => {
-  const question = { v: VERSION, type: "present" } as const;
+  const question = { v: WIRE_VERSION, type: "present" } as const;
   const presences: Presence[] = [];
   let received = 0;
   try {

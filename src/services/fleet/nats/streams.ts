@@ -12,7 +12,7 @@ import {
 import { millis, nanos } from "@nats-io/transport-node";
 import { z } from "zod";
 import type { PlacedEntry, Queue } from "../broker.ts";
-import { Entry, Limits, type RunName, readAs, VERSION } from "../wire-messages.ts";
+import { Entry, Limits, type RunName, readAs, WIRE_VERSION } from "../wire-messages.ts";
 
 /** The jobs that wait for a worker, and those that one has taken and not done. */
 export const JOBS = "TASKCHART_JOBS";
@@ -248,7 +248,7 @@ export const readLimits = async (jsm: JetStreamManager): Promise<StoredLimits | 
 
 /** Writes the limits, if nobody has written any since `seq`. False where somebody has. */
 const writeLimits = async (jsm: JetStreamManager, { models, drained, seq }: StoredLimits): Promise<boolean> => {
-  const message: Limits = { v: VERSION, models, ...(drained.length > 0 ? { drained: [...drained] } : {}) };
+  const message: Limits = { v: WIRE_VERSION, models, ...(drained.length > 0 ? { drained: [...drained] } : {}) };
   return (await publishAfter(jsm.jetstream(), LIMITS_SUBJECT, message, seq)) !== undefined;
 };
 

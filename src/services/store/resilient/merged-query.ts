@@ -4,7 +4,7 @@ import {
   byLaunch,
   type createFileQuery,
   type FoundTask,
-  type TaskCounts,
+  type StoredCounts,
   type TaskQuery,
 } from "../sqlite/task-query.ts";
 import type { PageFilter, TaskRecord } from "../store.ts";
@@ -29,7 +29,7 @@ const extreme = (pick: (a: number, b: number) => number, a: number | undefined, 
   a === undefined || b === undefined ? (a ?? b) : pick(a, b);
 
 /** Counts summaries. */
-const countsOf = (summaries: readonly TaskSummary[]): TaskCounts => {
+const countsOf = (summaries: readonly TaskSummary[]): StoredCounts => {
   const durations = summaries.flatMap(({ duration }) => duration ?? []);
   const extremeOf = (pick: typeof Math.max) => (durations.length === 0 ? undefined : pick(...durations));
   return {

@@ -8,7 +8,7 @@ import { usageWith } from "../task-usage.ts";
 import { type Database, DatabaseError, type OpenDatabase } from "./driver.ts";
 import { createTasksBelow } from "./listed-table.ts";
 import { OWNER_COLUMNS } from "./ownership-tables.ts";
-import { isUnreleased, refuseOthers, VERSION, versionOf } from "./schema.ts";
+import { isUnreleased, refuseOthers, SCHEMA_VERSION, versionOf } from "./schema.ts";
 import { createTextReader, parsePacked, parseStored } from "./text-table.ts";
 
 /** The fields by which a person recognizes a task. */
@@ -96,7 +96,7 @@ export const openJournalReader = (path: string, openDatabase: OpenDatabase) => {
 
   return {
     /** The version of the file's schema. */
-    schema: VERSION,
+    schema: SCHEMA_VERSION,
     /** Returns the task with exactly this id, or else all whose ids start with it, newest first. */
     find: (id: string): NamedTask[] => {
       const exact = select("WHERE id = ?").all(id);
@@ -150,8 +150,8 @@ export const readFileReport = (path: string, openDatabase: OpenDatabase): FileRe
     const file = versionOf(database);
     const found = database.prepare<{ quick_check: string }>(`PRAGMA quick_check(${MAX_DAMAGE})`).all();
     const damage = found.flatMap(({ quick_check: line }) => (line === "ok" ? [] : [line]));
-    const schema = { file, known: VERSION, isUnreleased: isUnreleased(database) };
-    if (file !== VERSION || schema.isUnreleased) return { schema, damage, tasks: undefined, owners: [] };
+    const schema = { file, known: SCHEMA_VERSION, isUnreleased: isUnreleased(database) };
+    if (file !== SCHEMA_VERSION || schema.isUnreleased) return { schema, damage, tasks: undefined, owners: [] };
     const [tasks = { all: 0, live: 0 }] = database
       .prepare<{ all: number; live: number }>(
         `SELECT count(*) AS "all", count(*) FILTER (WHERE status IN ('running', 'resumed')) AS live FROM listed`,
@@ -161,7 +161,7 @@ export const readFileReport = (path: string, openDatabase: OpenDatabase): FileRe
   } catch (error) {
     // A page that cannot be read ends the check itself.
     if (!(error instanceof DatabaseError && error.kind === "damaged")) throw error;
-    const schema = { file: 0, known: VERSION, isUnreleased: false };
+    const schema = { file: 0, known: SCHEMA_VERSION, isUnreleased: false };
     return { schema, damage: [error.message], tasks: undefined, owners: [] };
   } finally {
     database.close();

@@ -2,7 +2,7 @@ import { type Database, DatabaseError } from "./driver.ts";
 import { SLOT_SCHEMA } from "./slot-schema.ts";
 
 /** The version of the tables, and of the charts' states and events in them. A file of a higher one is refused. */
-export const VERSION = 1;
+export const SCHEMA_VERSION = 1;
 
 /**
  * - `owner`: the processes that supervise tasks. Times, here and elsewhere, are epoch milliseconds.
@@ -208,15 +208,15 @@ export const versionOf = (database: Database): number => pragma(database, "user_
 /** Throws `DatabaseError` of kind `newer` when the file has a version that this plugin does not know. */
 export const refuseNewer = (database: Database): void => {
   const version = versionOf(database);
-  if (version <= VERSION) return;
-  throw new DatabaseError("newer", `it has version ${version}, and this plugin knows versions up to ${VERSION}`);
+  if (version <= SCHEMA_VERSION) return;
+  throw new DatabaseError("newer", `it has version ${version}, and this plugin knows versions up to ${SCHEMA_VERSION}`);
 };
 
 /** True when a build from before the first release wrote the file: it named no form of its tables, or another one. */
 export const isUnreleased = (database: Database): boolean => {
   const version = versionOf(database);
   const form = pragma(database, "application_id");
-  return version > 0 && (form === 0 || (version === VERSION && form !== FORM));
+  return version > 0 && (form === 0 || (version === SCHEMA_VERSION && form !== FORM));
 };
 
 /** Throws `DatabaseError` of kind `unreleased` or `newer` where this version does not know the file's tables. */
@@ -246,7 +246,7 @@ export const ensureSchema = (database: Database, journal: JournalMode = "log"): 
   database.transaction(() => {
     // Another process may have done it since.
     if (versionOf(database) > 0) return;
-    database.exec(`${SCHEMA} PRAGMA application_id = ${FORM}; PRAGMA user_version = ${VERSION};`);
+    database.exec(`${SCHEMA} PRAGMA application_id = ${FORM}; PRAGMA user_version = ${SCHEMA_VERSION};`);
   });
   refuseOthers(database);
 };

@@ -18,7 +18,7 @@ interface Match {
 }
 
 /** Counts of tasks that can be added and subtracted. */
-export interface TaskCounts {
+export interface StoredCounts {
   /** How many tasks have each status and agent. */
   tasks: { status: TaskStatus; agent: string; count: number }[];
   /** How many have ended, and milliseconds of their newest runs. `max` and `min` are undefined when none has. */
@@ -30,7 +30,7 @@ export interface TaskCounts {
 /** The questions of `TaskHistory` that summaries can answer, with keys in the place of records. */
 export interface TaskQuery {
   page(filter: PageFilter): Match;
-  counts(): TaskCounts;
+  counts(): StoredCounts;
   batch(batchId: string): FoundTask[];
   live(): FoundTask[];
   newestEnded(count: number, skip: number): FoundTask[];
@@ -38,7 +38,7 @@ export interface TaskQuery {
 }
 
 /** The stats that counts add up to. */
-export const statsOf = ({ tasks, ended, duration: { sum, max = 0, min = 0 }, usage }: TaskCounts): TaskStats => {
+export const statsOf = ({ tasks, ended, duration: { sum, max = 0, min = 0 }, usage }: StoredCounts): TaskStats => {
   const byStatus = Object.fromEntries(TASK_STATUSES.map((status) => [status, 0])) as TaskStats["byStatus"];
   // A map, since an agent may be called `constructor`.
   const byAgent = new Map<string, number>();

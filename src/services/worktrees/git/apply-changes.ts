@@ -114,7 +114,7 @@ export type Applied =
 type Placing = Pick<Placement, "journal" | "filtersIn" | "onStep">;
 
 /** Changes to be applied: those from one commit to another. */
-export interface Change extends Placing {
+export interface FileChange extends Placing {
   base: string;
   end: string;
 }
@@ -145,7 +145,7 @@ const onSnapshot = <T>(
  * The index is left alone: what is staged stays staged, and new files are untracked.
  * @throws GitError that says what is in the way, such as a file that git ignores; nothing is changed then
  */
-export const applyChanges = (tree: WorkingTree, { base, end, ...placing }: Change): Promise<Applied> =>
+export const applyChanges = (tree: WorkingTree, { base, end, ...placing }: FileChange): Promise<Applied> =>
   onSnapshot(tree, placing, async (objects, ours, placeAll) => {
     const merged = await merge(objects, tree, { base, ours, theirs: end });
     if (!merged.ok) return merged;
@@ -155,7 +155,7 @@ export const applyChanges = (tree: WorkingTree, { base, end, ...placing }: Chang
   });
 
 /** The same to the tree that a person's directory belongs to. @throws GitError */
-export const applyIn = async (directory: string, change: Change): Promise<Applied> =>
+export const applyIn = async (directory: string, change: FileChange): Promise<Applied> =>
   applyChanges(await treeAt(directory), change);
 
 /** Applies a patch to a worktree of ours, as it is. @throws GitError where it does not fit */

@@ -5,13 +5,13 @@ import type { ChangedFile } from "../../../task.ts";
 import { writeWholeWith } from "../../platform/private-files.ts";
 import {
   byteItems,
+  decodePath,
   GitError,
   git,
   gitOnObjects,
   items,
   lineOf,
   type ObjectsRepository,
-  textOf,
   type WorkingTree,
 } from "./git.ts";
 
@@ -37,7 +37,7 @@ export const isPublished = async (tree: WorkingTree, commit: string): Promise<bo
 const LIST_WHOLE = ["rev-list", "--objects", "--no-walk", "--quiet", "--exclude-promisor-objects"];
 
 /** True where the repository has the commit, with all of its files. @throws GitError */
-export const has = async (tree: WorkingTree, commit: string): Promise<boolean> =>
+export const holdsCommit = async (tree: WorkingTree, commit: string): Promise<boolean> =>
   (await git(tree, [...LIST_WHOLE, `${commit}^{commit}`], { answers: [1, 128] })).code === 0;
 
 const fetch = (tree: WorkingTree, ...from: string[]) =>
@@ -45,14 +45,14 @@ const fetch = (tree: WorkingTree, ...from: string[]) =>
 
 /** Fetches a commit from the remotes, unless the repository has it. @throws GitError where none of them has it */
 export const requireCommit = async (tree: WorkingTree, commit: string): Promise<void> => {
-  if (await has(tree, commit)) return;
+  if (await holdsCommit(tree, commit)) return;
   try {
     await fetch(tree, "--all");
   } catch (error) {
     // Another remote may be away, or a branch of one be locked for good, by a git that was killed.
-    if (!(error instanceof GitError) || !(await has(tree, commit))) throw error;
+    if (!(error instanceof GitError) || !(await holdsCommit(tree, commit))) throw error;
   }
-  if (await has(tree, commit)) return;
+  if (await holdsCommit(tree, commit)) return;
   await fetch(tree, "origin", commit);
 };
 
@@ -105,7 +105,7 @@ const countsOf = (entry: string): [path: string, counts: Pick<ChangedFile, "adde
 export const changesBetween = async (objects: ObjectsRepository, from: string, to: string): Promise<ChangedFile[]> => {
   const counts = new Map(items(await gitOnObjects(objects, [...DIFF, "--numstat", "-z", from, to])).map(countsOf));
   const files = (await entriesBetween(objects, from, to)).map((entry): ChangedFile => {
-    const path = textOf(entry.path);
+    const path = decodePath(entry.path);
     const change = entry.from === undefined ? "added" : entry.to === undefined ? "deleted" : "modified";
     return { path, change, ...counts.get(path) };
   });

@@ -5,7 +5,16 @@ import { lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type ChangedEntry, entriesBetween, REPOSITORY } from "./commit.ts";
-import { byteItems, firstOf, GitError, git, isText, type ObjectsRepository, textOf, type WorkingTree } from "./git.ts";
+import {
+  byteItems,
+  decodePath,
+  firstOf,
+  GitError,
+  git,
+  isText,
+  type ObjectsRepository,
+  type WorkingTree,
+} from "./git.ts";
 
 /** What is put in place by one rename: a file, a link, or a folder of new files; or what is taken away. */
 export const PlannedUnit = z.object({
@@ -36,7 +45,7 @@ export const placeableBetween = async (
   const entries = await entriesBetween(objects, from, to);
   const unreadable = entries.flatMap(({ path }) => (isText(path) ? [] : JSON.stringify(path)));
   refuse(unreadable, "names of files that are no UTF-8 text cannot be applied");
-  const named = entries.map((entry) => ({ ...entry, path: textOf(entry.path) }));
+  const named = entries.map((entry) => ({ ...entry, path: decodePath(entry.path) }));
   const repositories = named.filter(({ from: old, to: now }) => old?.mode === REPOSITORY || now?.mode === REPOSITORY);
   refuse(
     repositories.map(({ path }) => path),

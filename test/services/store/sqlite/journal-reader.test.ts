@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import { type JournalReader, openJournalReader } from "../../../../src/services/store/sqlite/journal-reader.ts";
-import { VERSION } from "../../../../src/services/store/sqlite/schema.ts";
+import { SCHEMA_VERSION } from "../../../../src/services/store/sqlite/schema.ts";
 import { temporaryFolder } from "../folder-and-log.ts";
 import { scriptTask } from "../scripted-task.ts";
 import { createSharedDatabase } from "../shared-database.ts";
@@ -87,7 +87,7 @@ test("no file, and no folder, comes into being", () => {
 
 test.each([
   [0, "it has no tables yet: OpenCode makes them when it starts"],
-  [99, `it has version 99, and this plugin knows versions up to ${VERSION}`],
+  [99, `it has version 99, and this plugin knows versions up to ${SCHEMA_VERSION}`],
 ])("a file of version %i is refused in words, and left alone", (version, words) => {
   const { file, store } = stored();
   store.close();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import { openJournalReader, readFileReport } from "../../../../src/services/store/sqlite/journal-reader.ts";
-import { ensureSchema, FORM, VERSION, versionOf } from "../../../../src/services/store/sqlite/schema.ts";
+import { ensureSchema, FORM, SCHEMA_VERSION, versionOf } from "../../../../src/services/store/sqlite/schema.ts";
 import { temporaryFolder } from "../folder-and-log.ts";
 import { openResilient } from "../resilient/open-resilient.ts";
 import { scriptTask } from "../scripted-task.ts";
@@ -29,7 +29,7 @@ test("a process that comes in between another's looking and doing creates the ta
     },
   });
   expect(overtaken).toBe(true);
-  expect(versionOf(slow)).toBe(VERSION);
+  expect(versionOf(slow)).toBe(SCHEMA_VERSION);
 });
 
 test("a newer file is refused in words, before anything is written", () => {
@@ -43,8 +43,8 @@ test("a newer file is refused in words, before anything is written", () => {
 /** What files of builds from before the first release say of themselves. */
 const UNRELEASED = [
   { what: "of a higher number than any release has yet", version: 18, form: 0 },
-  { what: "of the same number", version: VERSION, form: 0 },
-  { what: "of the same number, and with tables of another form", version: VERSION, form: FORM ^ 1 },
+  { what: "of the same number", version: SCHEMA_VERSION, form: 0 },
+  { what: "of the same number, and with tables of another form", version: SCHEMA_VERSION, form: FORM ^ 1 },
 ];
 
 test.each(UNRELEASED)(

@@ -1,8 +1,8 @@
-import { applyChanges, type Change } from "../../../../src/services/worktrees/git/apply-changes.ts";
+import { applyChanges, type FileChange } from "../../../../src/services/worktrees/git/apply-changes.ts";
 import { treeAt } from "../../../../src/services/worktrees/git/working-tree.ts";
 
 /** What the program applies, and the step before which it kills itself, by its number or name; none where it does not. */
-interface ChildApply extends Pick<Change, "base" | "end" | "journal"> {
+interface ChildApply extends Pick<FileChange, "base" | "end" | "journal"> {
   top: string;
   killedBefore?: number | string;
 }

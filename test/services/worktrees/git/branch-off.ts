@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { type Applied, applyChanges, type Change } from "../../../../src/services/worktrees/git/apply-changes.ts";
+import { type Applied, applyChanges, type FileChange } from "../../../../src/services/worktrees/git/apply-changes.ts";
 import { changesBetween } from "../../../../src/services/worktrees/git/commit.ts";
 import { takeSnapshot, takeTaskSnapshot } from "../../../../src/services/worktrees/git/snapshot.ts";
 import { addWorktree, treeAt, withObjects } from "../../../../src/services/worktrees/git/working-tree.ts";
@@ -29,7 +29,7 @@ export type Tree = Awaited<ReturnType<typeof branchOff>>;
 export const apply = async (
   home: Repository,
   { base, end, journal }: Tree,
-  options: Pick<Change, "onStep"> = {},
+  options: Pick<FileChange, "onStep"> = {},
 ): Promise<Applied> => applyChanges(await treeAt(home.top), { base, end: await end(), journal, ...options });
 
 /** Returns all that is in a tree of files, but for its git directory: each file's mode and bytes. */
