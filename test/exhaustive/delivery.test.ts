@@ -17,8 +17,7 @@ const waiting = { process: 0, tasks: [0] } as const;
 
 const families: Record<string, Family> = {
   "a task, processes that die or stand still, a host that fails": { tasks: [0], ...unreliable },
-  "two tasks, processes that die or stand still": { tasks: [0, 0], dies: true, standsStill: true },
-  "two tasks, processes that die, a host that fails": { tasks: [0, 0], dies: true, isUnreliable: true },
+  "two tasks, processes that die or stand still, a host that fails": { tasks: [0, 0], ...unreliable },
   "three tasks, processes that die": { tasks: [0, 0, 0], dies: true },
   "a task whose agent is interrupted and goes on": { tasks: [0], followsRuns: true, ...unreliable },
   "two tasks in two processes": { tasks: [0, 1], dies: true },
@@ -52,7 +51,6 @@ const families: Record<string, Family> = {
 };
 
 const large: Record<string, Family> = {
-  "two tasks, processes that die or stand still, a host that fails": { tasks: [0, 0], ...unreliable },
   "three tasks, processes that die or stand still": { tasks: [0, 0, 0], dies: true, standsStill: true },
   "two tasks whose agents are interrupted and go on": { tasks: [0, 0], followsRuns: true, dies: true },
   "two tasks in two processes, which may stand still": { tasks: [0, 1], dies: true, standsStill: true },
