@@ -15,7 +15,7 @@ export const nowDoing = (task: ListedTask): string => {
   if (!isActive(task)) return firstLine(task.outcome ?? "");
   // On another server, what waits there is not known here.
   const isAtWork =
-    task.state.endsWith(".working") || (task.state.endsWith(".fleet.claimed") && task.lastTool !== undefined);
+    task.state.endsWith(".busy") || (task.state.endsWith(".fleet.claimed") && task.lastTool !== undefined);
   if (mark === "queued" || !isAtWork) return task.why === undefined ? "" : `Waits for ${task.why}`;
   return task.lastTool === undefined ? "Thinks" : `Last used ${task.lastTool}`;
 };

@@ -7,7 +7,7 @@ export type Mark = "queued" | "running" | "waiting" | "stale" | "completed" | "e
 export type Marked = Pick<ListedTask, "status" | "state" | "attention">;
 
 /** States in which nobody works on a run: it waits for a slot, or for a server of the fleet. */
-const QUEUED = /\.(queued|fleet\.(enqueuing|pausing|enqueued|withdrawing))$/;
+const QUEUED = /\.(queued|fleet\.unclaimed\.\w+)$/;
 
 export const markOf = ({ status, state, attention }: Marked): Mark => {
   if (status === "completed" || status === "error" || status === "cancelled") return status;

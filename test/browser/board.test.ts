@@ -226,7 +226,7 @@ describeInChromium("the board", () => {
     await page.getByRole("tab", { name: "Chart" }).click();
     const lit = () =>
       page.locator(".picture .lit").evaluateAll((all) => all.map((one) => one.querySelector("text")?.textContent));
-    await until(lit).toEqual(expect.arrayContaining(["working"]));
+    await until(lit).toEqual(expect.arrayContaining(["busy"]));
     source.end(sessionID);
     await until(lit).toEqual(expect.arrayContaining(["completed", "idle"]));
 

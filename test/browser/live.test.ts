@@ -38,7 +38,7 @@ describeInChromium("the live page", () => {
     await until(() => opened.page.locator("#chart h2").textContent()).toBe("supervisor");
 
     const id = await stage.launch();
-    await until(() => lit(opened)).toEqual(expect.arrayContaining(["working", "none"]));
+    await until(() => lit(opened)).toEqual(expect.arrayContaining(["busy", "none"]));
     expect(await states(opened)).toEqual([
       "lifecycle.running",
       "run.working.busy",
@@ -124,7 +124,7 @@ describeInChromium("the live page", () => {
       "attention.awaitingUser.permission",
       "steering.none",
     ]);
-    expect(await lit(opened)).toEqual(expect.arrayContaining(["working", "permission"]));
+    expect(await lit(opened)).toEqual(expect.arrayContaining(["busy", "permission"]));
     expect(await rows(opened)).toContain(`supervisor → task ${id}: SLOT_GRANTED`);
   });
 

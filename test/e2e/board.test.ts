@@ -78,7 +78,7 @@ describeInChromium("the board in the real OpenCode", () => {
     await until(() => page.locator(".requests pre").textContent()).toContain("echo clean");
     await page.getByRole("tab", { name: "Chart" }).click();
     await until(() => page.locator(".picture .lit text").allTextContents()).toEqual(
-      expect.arrayContaining(["working", "permission"]),
+      expect.arrayContaining(["busy", "permission"]),
     );
     await page.getByRole("button", { name: "Allow once" }).click();
     await until(() => page.locator(".standing .status").textContent()).toBe("Completed");

@@ -139,7 +139,7 @@ describe("a broker of the fleet", () => {
     broker.cutOff();
     const [origin, worker] = [add("srv_origin"), add("srv_1", { work: 1 })];
     const id = await origin.launch({ agent: "explore" });
-    expect(origin.task(id).state).toMatch(/^running\.fleet\.(enqueuing|pausing)$/);
+    expect(origin.task(id).state).toMatch(/^running\.fleet\.unclaimed\.(enqueuing|pausing)$/);
     await clock.advance(10_000);
     broker.bringBack();
     await until(() => expect(workOf(worker)).toHaveLength(1));

@@ -28,7 +28,7 @@ test("a launch is recorded step by step, in the order in which the events were s
     "supervisor → ses_0001: SLOT_GRANTED, sending",
     "ses_0001 → supervisor: EFFECT sendPrompt",
     "outside → supervisor: TASK PROMPT_ACCEPTED",
-    "supervisor → ses_0001: PROMPT_ACCEPTED, working",
+    "supervisor → ses_0001: PROMPT_ACCEPTED, busy",
   ]);
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Effect } from "../../../src/machines/supervisor/events.ts";
 import type { Effects } from "../../../src/services/runtime/effects.ts";
+import { innermost } from "../../fakes/innermost.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { START } from "../store/scripted-task.ts";
 import { PARENT, PARENT_READY, testRuntime } from "./test-runtime.ts";
@@ -10,7 +11,7 @@ const setUp = (perform?: Effects["perform"], effects?: Partial<Effects>, inspect
   const world = testRuntime({ perform, effects, inspect });
   const changed: string[] = [];
   world.bus.on("taskChanged", ({ sessionID, state }) => void changed.push(`${sessionID} ${state}`));
-  const state = () => world.runtime.snapshotOf("ses_1")?.value.run;
+  const state = () => innermost(world.runtime.snapshotOf("ses_1")?.value.run);
   const failure = () => world.runtime.snapshotOf("ses_1")?.context.error?.message;
   return { ...world, state, failure, changed };
 };
