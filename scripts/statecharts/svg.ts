@@ -23,6 +23,8 @@ const LAYOUT: IRenderOptions = {
     // Arrows may leave a state in any order, and the layout takes more time: fewer of them cross.
     { name: "ordering", value: '""' },
     { name: "mclimit", value: "20" },
+    // Without it, a box of states lies over another where arrows lead between their insides.
+    { name: "newrank", value: "true" },
     { name: "nodesep", value: "0.2" },
     { name: "ranksep", value: "0.05" },
   ],

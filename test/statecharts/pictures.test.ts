@@ -9,6 +9,31 @@ const files = await statechartFiles();
 /** Words that Mermaid reads as its own where an id is expected. */
 const RESERVED = new Set(["state", "note", "class", "classDef", "direction", "end", "default", "style"]);
 
+interface Box {
+  title: string;
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** The outlines of states in an SVG, in its units. */
+const boxesIn = (svg: string): Box[] =>
+  [...svg.matchAll(/<g [^>]*class="(?:cluster|node)[^>]*>\s*<title>([^<]+)<\/title>(.*?)<\/g>/gs)].flatMap(
+    ([, title = "", inside = ""]) => {
+      if (title.endsWith(".initial")) return [];
+      const outlines = [...inside.matchAll(/ (?:points|d)="([^"]+)"/g)].map(([, points]) => points).join(" ");
+      const numbers = [...outlines.matchAll(/-?\d+(?:\.\d+)?/g)].map(Number);
+      const xs = numbers.filter((_, at) => at % 2 === 0);
+      const ys = numbers.filter((_, at) => at % 2 === 1);
+      const box = { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) };
+      return [{ title, ...box }];
+    },
+  );
+
+const doOverlap = (one: Box, other: Box): boolean =>
+  one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+
 describe.for(shown)("the picture of $chart.name", ({ chart }) => {
   const { name } = chart;
   const states = withAllInside(chart).filter(({ path }) => path !== "");
@@ -20,6 +45,18 @@ describe.for(shown)("the picture of $chart.name", ({ chart }) => {
       const kinds = titles.flatMap(([, kind, title]) => (title === (path || name) ? [kind] : []));
       expect(kinds, path).toEqual([inner.length > 0 ? "cluster" : "node"]);
     }
+  });
+
+  test("has boxes that lie within each other or beside each other", () => {
+    const boxes = boxesIn(files[`${name}.svg`] ?? "").filter(({ title }) => title !== name);
+    const overlapping = boxes.flatMap((one, at) =>
+      boxes.slice(at + 1).flatMap((other) => {
+        const isNested = one.title.startsWith(`${other.title}.`) || other.title.startsWith(`${one.title}.`);
+        return !isNested && doOverlap(one, other) ? `${one.title} and ${other.title}` : [];
+      }),
+    );
+    expect(boxes.map(({ title }) => title).toSorted()).toEqual(states.map(({ path }) => path).toSorted());
+    expect(overlapping).toEqual([]);
   });
 
   test("has every arrow, with its events and guards", () => {
