@@ -51,7 +51,7 @@ describeInChromium("the live page", () => {
       expect.stringContaining("PROMPT_ACCEPTED"),
     ]);
     expect(await opened.page.locator("#actors button", { hasText: `task ${id}` }).textContent()).toContain(
-      "running, working",
+      "running, busy",
     );
 
     const sending = stage.host.holdNext("prompt");
