@@ -67,7 +67,7 @@ export const ClaimedJobSchema = z.object({
 
 /** What is known at launch and never changes. */
 export const TaskFactsSchema = z.object({
-  sessionID: z.string().describe("The task's id: that of the child session that it runs in."),
+  sessionID: z.string().describe("The task's id: that of the session that it runs in."),
   parentSessionID: z.string().describe("The session whose agent launched it."),
   parentMessageID: z.string().describe("The assistant message that launched it."),
   parentAgent: z.string().describe("The agent that launched it."),

@@ -34,7 +34,7 @@ export const TaskErrorSchema = z.object({
       "fleet",
     ])
     .describe(
-      "Why the run ended: `provider` (the model or its provider failed), `sessionGone` (the child session was deleted), `unanswered` (OpenCode took the prompt and never answered it), `host` (OpenCode refused or could not be reached), `interrupted` (OpenCode ended, and the run was not to be continued), `budget`, `loop` or `timeout` (the run went beyond a limit of the options and was stopped), `gate` (its answer did not pass the gate), `schema` (its answer did not fit the schema of its result, and the next one did not either), `fleet` (the servers that worked on it are gone, or could not be reached), `internal` (a fault in this plugin).",
+      "Why the run ended: `provider` (the model or its provider failed), `sessionGone` (the task's session was deleted), `unanswered` (OpenCode took the prompt and never answered it), `host` (OpenCode refused or could not be reached), `interrupted` (OpenCode ended, and the run was not to be continued), `budget`, `loop` or `timeout` (the run went beyond a limit of the options and was stopped), `gate` (its answer did not pass the gate), `schema` (its answer did not fit the schema of its result, and the next one did not either), `fleet` (the servers that worked on it are gone, or could not be reached), `internal` (a fault in this plugin).",
     ),
   message: z.string().describe("What happened, in words."),
   refusal: z
@@ -48,8 +48,8 @@ export const TaskErrorSchema = z.object({
 export const AttentionSchema = z.object({
   kind: z
     .enum(["permission", "question", "stale"])
-    .describe("A permission or a question that waits for a person, or `stale`: the child has been silent for long."),
-  what: z.string().describe("What the child asks, in words; empty for `stale`."),
+    .describe("A permission or a question that waits for a person, or `stale`: the agent has been silent for long."),
+  what: z.string().describe("What the agent asks, in words; empty for `stale`."),
   since: z.iso.datetime().describe("Since when it is so."),
   requests: z
     .array(OpenUserRequest)
@@ -185,7 +185,7 @@ export const ProgressSchema = z.object({
   toolCalls: z.int().nonnegative().describe("Tool calls of its own runs."),
   toolCallsByName: z.record(z.string(), z.int().positive()).describe("Tool calls by the tool's name."),
   lastTools: z.array(z.string()).describe("The tools that were called last, oldest first; at most five."),
-  lastUpdate: z.iso.datetime().describe("When OpenCode last reported anything of the child."),
+  lastUpdate: z.iso.datetime().describe("When OpenCode last reported anything of the agent."),
   overlaps: z
     .array(OverlapSchema)
     .optional()
@@ -218,7 +218,7 @@ export const TaskSchema = TaskFactsSchema.extend({
     .string()
     .optional()
     .describe(
-      "The text of the message with which the child ended the run, or the JSON in it where there is a `schema`; of a run that was stopped, what it had said so far.",
+      "The text of the message with which the agent ended the run, or the JSON in it where there is a `schema`; of a run that was stopped, what it had said so far.",
     ),
   incomplete: Incompleteness.optional().describe(
     "Why `result` is not known to be the whole answer: the model reached the limit of its output (`length`), its reasoning used that up before it wrote an answer (`reasoning`), the provider never said that it had finished (`noStopReason`), or a person wrote to the agent in the middle of its work, and its last message is to that (`remark`). Absent where it is whole.",
@@ -227,7 +227,7 @@ export const TaskSchema = TaskFactsSchema.extend({
     .string()
     .optional()
     .describe(
-      "What the child wrote last before the message that ended the run, where that has no text: it is not the result. Absent otherwise.",
+      "What the agent wrote last before the message that ended the run, where that has no text: it is not the result. Absent otherwise.",
     ),
   summary: z.string().optional().describe("The first paragraph of `result`."),
   error: TaskErrorSchema.optional().describe("Why the newest run failed; absent unless it did."),

@@ -12,8 +12,8 @@ export type UserQuestion = z.infer<typeof UserQuestion>;
 /** A permission or a question of a child session that waits for the user's answer. */
 export const OpenUserRequest = z.object({
   id: z.string().describe("Names the request in the reply to it."),
-  kind: z.enum(["permission", "question"]).describe("Whether the child asks for a permission or has questions."),
-  what: z.string().describe("What the child asks, in words."),
+  kind: z.enum(["permission", "question"]).describe("Whether the agent asks for a permission or has questions."),
+  what: z.string().describe("What the agent asks, in words."),
   since: z.iso.datetime().describe("When it was asked."),
   questions: z
     .array(UserQuestion)
@@ -37,7 +37,7 @@ export const UserReply = z
       .enum(["once", "always", "reject"])
       .optional()
       .describe("`once` and `always` grant a permission; `reject` rejects a permission or a question."),
-    message: z.string().trim().min(1).optional().describe("Tells the child why a permission is rejected."),
+    message: z.string().trim().min(1).optional().describe("Tells the agent why a permission is rejected."),
     answers: z
       .array(z.array(z.string().trim().min(1)).min(1))
       .min(1)

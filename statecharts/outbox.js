@@ -17,7 +17,7 @@ export const outbox = createMachine({
     "PARENT_STORED": {
       "guard": "isCurrentPrompt",
       "actions": "assign storedAt",
-      "description": "The host has stored a user message in the parent."
+      "description": "OpenCode has stored a user message in the parent."
     },
     "WITHDRAW": {
       "actions": "withdraw",
@@ -54,7 +54,7 @@ export const outbox = createMachine({
             {
               "guard": "hasAdopted",
               "target": "#checking",
-              "description": "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
+              "description": "A prompt was taken over. It may have been sent and answered already: OpenCode is asked first.",
               "actions": "takeAdoptedPrompt"
             },
             {
@@ -71,7 +71,7 @@ export const outbox = createMachine({
           "on": {
             "PARENT_NOT_FOUND": {
               "target": "#missing",
-              "description": "The host did not find the parent session."
+              "description": "OpenCode did not find the parent session."
             }
           }
         },
@@ -94,7 +94,7 @@ export const outbox = createMachine({
                 {
                   "guard": "hasAdopted",
                   "target": "#checking",
-                  "description": "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
+                  "description": "A prompt was taken over. It may have been sent and answered already: OpenCode is asked first.",
                   "actions": "takeAdoptedPrompt"
                 },
                 {
@@ -142,7 +142,7 @@ export const outbox = createMachine({
                 {
                   "guard": "hasAdopted",
                   "target": "#checking",
-                  "description": "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
+                  "description": "A prompt was taken over. It may have been sent and answered already: OpenCode is asked first.",
                   "actions": "takeAdoptedPrompt"
                 },
                 {
@@ -165,7 +165,7 @@ export const outbox = createMachine({
               "on": {
                 "PARENT_NOT_FOUND": {
                   "target": "#missing",
-                  "description": "The host did not find the parent session."
+                  "description": "OpenCode did not find the parent session."
                 }
               }
             }
@@ -187,7 +187,7 @@ export const outbox = createMachine({
               "on": {
                 "PARENT_NOT_FOUND": {
                   "target": "#missing",
-                  "description": "The host did not find the parent session."
+                  "description": "OpenCode did not find the parent session."
                 },
                 "PARENT_READ": [
                   {
@@ -210,7 +210,7 @@ export const outbox = createMachine({
                   {
                     "guard": "hasAdopted",
                     "target": "#checking",
-                    "description": "The parent's agent and model are known. A prompt was taken over. It may have been sent and answered already: the host is asked first.",
+                    "description": "The parent's agent and model are known. A prompt was taken over. It may have been sent and answered already: OpenCode is asked first.",
                     "actions": "takeAdoptedPrompt"
                   },
                   {
@@ -276,7 +276,7 @@ export const outbox = createMachine({
           "on": {
             "PARENT_NOT_FOUND": {
               "target": "#missing",
-              "description": "The host did not find the parent session."
+              "description": "OpenCode did not find the parent session."
             }
           },
           "states": {
@@ -290,13 +290,13 @@ export const outbox = createMachine({
               ],
               "on": {
                 "PARENT_ERROR": {
-                  "description": "The host reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
+                  "description": "OpenCode reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
                   "actions": "assign refusal"
                 },
                 "PARENT_NOT_FOUND": {
                   "target": "#missing",
                   "actions": "assign refusal",
-                  "description": "The host did not find the parent session."
+                  "description": "OpenCode did not find the parent session."
                 },
                 "SENT": {
                   "guard": "isCurrentPrompt",
@@ -305,24 +305,24 @@ export const outbox = createMachine({
                     "enqueueActions",
                     "assign notFoundCount, sentAt"
                   ],
-                  "description": "The host accepted the prompt."
+                  "description": "OpenCode accepted the prompt."
                 },
                 "SEND_REFUSED": [
                   {
                     "guard": "isCurrentPrompt and retryable",
                     "target": "backingOff",
-                    "description": "The host refused the prompt."
+                    "description": "OpenCode refused the prompt."
                   },
                   {
                     "guard": "isCurrentPrompt and refusalsLeft",
                     "target": "backingOff",
-                    "description": "The host refused the prompt. It is refused for good, perhaps because its agent no longer exists.",
+                    "description": "OpenCode refused the prompt. It is refused for good, perhaps because its agent no longer exists.",
                     "actions": "assign refusals"
                   },
                   {
                     "guard": "isCurrentPrompt",
                     "target": "#idle",
-                    "description": "The host refused the prompt. It was refused too often: the person is notified.",
+                    "description": "OpenCode refused the prompt. It was refused too often: the person is notified.",
                     "actions": "enqueueActions"
                   }
                 ]
@@ -330,18 +330,18 @@ export const outbox = createMachine({
             },
             "awaiting": {
               "id": "awaiting",
-              "description": "The host accepted the prompt. The parent has not begun to answer it.",
+              "description": "OpenCode accepted the prompt. The parent has not begun to answer it.",
               "entry": {
                 "type": "setDeadline"
               },
               "exit": "clearDeadline",
               "on": {
                 "PARENT_ERROR": {
-                  "description": "The host reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
+                  "description": "OpenCode reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
                   "actions": "assign refusal"
                 },
                 "PARENT_IDLE": {
-                  "description": "The host reports that the parent is idle. It should have begun to answer: the host is asked after a moment.",
+                  "description": "OpenCode reports that the parent is idle. It should have begun to answer: OpenCode is asked after a moment.",
                   "actions": {
                     "type": "setDeadline",
                     "params": 500
@@ -356,19 +356,19 @@ export const outbox = createMachine({
             },
             "checking": {
               "id": "checking",
-              "description": "The host is asked whether the parent has begun to answer the prompt.",
+              "description": "OpenCode is asked whether the parent has begun to answer the prompt.",
               "entry": [
                 "enqueueActions"
               ],
               "on": {
                 "PARENT_ERROR": {
-                  "description": "The host reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
+                  "description": "OpenCode reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
                   "actions": "assign refusal"
                 },
                 "CHECKED": [
                   {
                     "guard": "isCurrentPrompt and answered",
-                    "description": "The host says whether the parent has begun to answer the prompt. It has begun.",
+                    "description": "OpenCode says whether the parent has begun to answer the prompt. It has begun.",
                     "target": "#idle",
                     "actions": [
                       "enqueueActions",
@@ -378,7 +378,7 @@ export const outbox = createMachine({
                   {
                     "guard": "isCurrentPrompt and pending",
                     "target": "awaiting",
-                    "description": "The host says whether the parent has begun to answer the prompt. It is about to begin.",
+                    "description": "OpenCode says whether the parent has begun to answer the prompt. It is about to begin.",
                     "actions": [
                       "assign attempts",
                       "assign storedAt"
@@ -387,7 +387,7 @@ export const outbox = createMachine({
                   {
                     "guard": "isCurrentPrompt and stopped",
                     "target": "stopped",
-                    "description": "The host says whether the parent has begun to answer the prompt. A person stopped the turn that was to.",
+                    "description": "OpenCode says whether the parent has begun to answer the prompt. A person stopped the turn that was to.",
                     "actions": [
                       "assign storedAt",
                       "assign stoppedAt"
@@ -396,26 +396,26 @@ export const outbox = createMachine({
                   {
                     "guard": "isCurrentPrompt and refused and refusalsLeft",
                     "target": "resending",
-                    "description": "The host says whether the parent has begun to answer the prompt. It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
+                    "description": "OpenCode says whether the parent has begun to answer the prompt. It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
                     "actions": "assign refusals"
                   },
                   {
                     "guard": "isCurrentPrompt and refused",
                     "target": "#idle",
-                    "description": "The host says whether the parent has begun to answer the prompt. It was refused too often: the person is notified.",
+                    "description": "OpenCode says whether the parent has begun to answer the prompt. It was refused too often: the person is notified.",
                     "actions": "enqueueActions"
                   },
                   {
                     "guard": "isCurrentPrompt",
                     "target": "resending",
-                    "description": "The host says whether the parent has begun to answer the prompt. It has not: the prompt is sent again.",
+                    "description": "OpenCode says whether the parent has begun to answer the prompt. It has not: the prompt is sent again.",
                     "actions": "assign refusals"
                   }
                 ],
                 "CHECK_FAILED": {
                   "guard": "isCurrentPrompt",
                   "target": "awaiting",
-                  "description": "The host was asked, and did not answer. It is asked again after a pause.",
+                  "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
                   "actions": "assign attempts"
                 }
               }
@@ -448,7 +448,7 @@ export const outbox = createMachine({
                 },
                 "PARENT_BUSY": {
                   "target": "awaiting",
-                  "description": "The host reports that the parent is at work. A turn begins, in which the prompt is read."
+                  "description": "OpenCode reports that the parent is at work. A turn begins, in which the prompt is read."
                 },
                 "TICK": {
                   "guard": "due",
@@ -468,7 +468,7 @@ export const outbox = createMachine({
             },
             "backingOff": {
               "id": "backingOff",
-              "description": "A call to the host failed. It is made again after a pause; a prompt keeps its ids.",
+              "description": "A call to OpenCode failed. It is made again after a pause; a prompt keeps its ids.",
               "entry": {
                 "type": "setDeadline"
               },
@@ -484,7 +484,7 @@ export const outbox = createMachine({
           }
         },
         "unreachable": {
-          "description": "The host does not find the parent. This may pass: nothing is sent, and nothing is removed.",
+          "description": "OpenCode does not find the parent. This may pass: nothing is sent, and nothing is removed.",
           "initial": "missing",
           "on": {
             "PARENT_PRESENT": [
@@ -502,7 +502,7 @@ export const outbox = createMachine({
           "states": {
             "missing": {
               "id": "missing",
-              "description": "The host does not find the parent. This may pass: nothing is sent, and nothing is removed.",
+              "description": "OpenCode does not find the parent. This may pass: nothing is sent, and nothing is removed.",
               "entry": [
                 "assign notFoundCount",
                 {
@@ -520,7 +520,7 @@ export const outbox = createMachine({
             },
             "searching": {
               "id": "searching",
-              "description": "The host is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
+              "description": "OpenCode is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
               "entry": [
                 {
                   "type": "emitEffect"
@@ -540,7 +540,7 @@ export const outbox = createMachine({
                 ],
                 "SEARCH_FAILED": {
                   "target": "missing",
-                  "description": "The host did not answer the search."
+                  "description": "OpenCode did not answer the search."
                 }
               }
             }
@@ -560,16 +560,16 @@ export const outbox = createMachine({
           "on": {
             "PARENT_NOT_FOUND": {
               "target": "#missing",
-              "description": "The host did not find the parent session."
+              "description": "OpenCode did not find the parent session."
             },
             "PARENT_CHANGED": {
               "target": "#reading",
-              "description": "The host reports that the parent has changed: it may be in use again. A person may be using it again."
+              "description": "OpenCode reports that the parent has changed: it may be in use again. A person may be using it again."
             },
             "PARENT_STORED": {
               "guard": "not isCurrentPrompt",
               "target": "#reading",
-              "description": "The host has stored a user message in the parent. A person writes to it."
+              "description": "OpenCode has stored a user message in the parent. A person writes to it."
             },
             "TICK": {
               "guard": "due",
@@ -615,7 +615,7 @@ export const outbox = createMachine({
           "on": {
             "PARENT_ERROR": {
               "target": "coolingDown",
-              "description": "The host reports that the parent's own work failed or was aborted."
+              "description": "OpenCode reports that the parent's own work failed or was aborted."
             }
           }
         },
@@ -627,16 +627,16 @@ export const outbox = createMachine({
             "PARENT_ERROR": {
               "target": "coolingDown",
               "reenter": true,
-              "description": "The host reports that the parent's own work failed or was aborted. The wait starts anew."
+              "description": "OpenCode reports that the parent's own work failed or was aborted. The wait starts anew."
             },
             "PARENT_IDLE": {
               "target": "coolingDown",
               "reenter": true,
-              "description": "The host reports that the parent is idle. The wait starts anew."
+              "description": "OpenCode reports that the parent is idle. The wait starts anew."
             },
             "PARENT_BUSY": {
               "target": "open",
-              "description": "The host reports that the parent is at work."
+              "description": "OpenCode reports that the parent is at work."
             },
             "TICK": {
               "guard": "parentReady",

@@ -36,7 +36,7 @@ export const supervisor = createMachine({
         },
         "HOST": {
           "actions": "enqueueActions",
-          "description": "An event of the host goes to the task that runs in its session, and to the outbox of its session."
+          "description": "What OpenCode reports of a session goes to the task that runs in it, and to its outbox."
         },
         "EFFECT": {
           "actions": "enqueueActions",

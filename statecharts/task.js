@@ -136,7 +136,7 @@ export const task = createMachine({
         "SESSION_DELETED": {
           "guard": "live",
           "target": "#idle",
-          "description": "The child session was deleted: the host reports it, or did not find it when asked twice. Its model keeps working until it is aborted.",
+          "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice. Its model keeps working until it is aborted.",
           "actions": [
             "recordEnd",
             {
@@ -171,7 +171,7 @@ export const task = createMachine({
         "STEERING_REFUSED": {
           "guard": "isOldestInstruction and not maySteerAgain",
           "target": "#idle",
-          "description": "The host did not take the instruction. The run is given up, and whatever still works on it is stopped.",
+          "description": "OpenCode did not take the instruction. The run is given up, and whatever still works on it is stopped.",
           "actions": [
             "recordEnd",
             {
@@ -202,13 +202,13 @@ export const task = createMachine({
         ],
         "HOST_ANSWERING": {
           "guard": "live and hasRetry",
-          "description": "The host reports that the provider answers the child's request. It did not refuse the request again.",
+          "description": "OpenCode reports that the provider answers the agent's request. It did not refuse the request again.",
           "actions": "forgetRetry"
         },
         "CALL_BLOCKED": {
           "guard": "live",
           "actions": "addBlockedCall",
-          "description": "A tool call of the child's agent waits for tasks that the child launched."
+          "description": "A tool call of the task's agent waits for tasks that the agent launched."
         },
         "CALL_RETURNED": {
           "guard": "isBlockedCall",
@@ -217,7 +217,7 @@ export const task = createMachine({
         },
         "OWN_TASK_ENDED": {
           "guard": "blockedByTask",
-          "description": "A run of a task that the child launched has ended. A tool call waited for it.",
+          "description": "A run of a task that the agent launched has ended. A tool call waited for it.",
           "actions": "removeBlockingTask"
         }
       },
@@ -262,11 +262,11 @@ export const task = createMachine({
                   "type": "emitEffect"
                 }
               ],
-              "description": "This process has not seen all of the run: the host is asked what it has stored of it."
+              "description": "This process has not seen all of the run: OpenCode is asked what it has stored of it."
             },
             "ADOPTED": {
               "guard": "isReceiptIncomplete",
-              "description": "The process that supervised the task has ended, and this one takes over. The process that asked the host has ended.",
+              "description": "The process that supervised the task has ended, and this one takes over. The process that asked OpenCode has ended.",
               "actions": {
                 "type": "emitEffect"
               }
@@ -275,7 +275,7 @@ export const task = createMachine({
         },
         "queued": {
           "id": "queued",
-          "description": "The child session exists. The run waits for a slot.",
+          "description": "The task's session exists. The run waits for a slot.",
           "meta": {
             "waitsFor": "slot"
           },
@@ -310,18 +310,18 @@ export const task = createMachine({
           }
         },
         "prompting": {
-          "description": "The prompt is brought to the host: again, where the host does not take it.",
+          "description": "The prompt is brought to OpenCode: again, where OpenCode does not take it.",
           "initial": "sending",
           "on": {
             "HOST_RETRYING": {
-              "description": "The host reports that the provider refused a request for now, and when it makes the request again. This is noted: the prompt may have arrived.",
+              "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again. This is noted: the prompt may have arrived.",
               "actions": "recordRetry"
             }
           },
           "states": {
             "sending": {
               "id": "sending",
-              "description": "The prompt is on its way to the host.",
+              "description": "The prompt is on its way to OpenCode.",
               "meta": {
                 "waitsFor": "acceptance"
               },
@@ -337,27 +337,27 @@ export const task = createMachine({
                   {
                     "guard": "idleHinted",
                     "target": "#verifying",
-                    "description": "The host accepted the prompt. It reported idle or an error before that."
+                    "description": "OpenCode accepted the prompt. It reported idle or an error before that."
                   },
                   {
                     "guard": "isRefusedForNow",
                     "target": "#retrying",
-                    "description": "The host accepted the prompt. The provider refuses for now."
+                    "description": "OpenCode accepted the prompt. The provider refuses for now."
                   },
                   {
                     "target": "#working",
-                    "description": "The host accepted the prompt."
+                    "description": "OpenCode accepted the prompt."
                   }
                 ],
                 "PROMPT_REFUSED": [
                   {
                     "guard": "retryable and sendAttemptsLeft",
                     "target": "backingOff",
-                    "description": "The host refused the prompt."
+                    "description": "OpenCode refused the prompt."
                   },
                   {
                     "target": "#idle",
-                    "description": "The host refused the prompt. The run is given up, and whatever still works on it is stopped.",
+                    "description": "OpenCode refused the prompt. The run is given up, and whatever still works on it is stopped.",
                     "actions": [
                       "recordEnd",
                       {
@@ -373,21 +373,21 @@ export const task = createMachine({
                 "SESSION_NOT_FOUND": {
                   "target": "#missing",
                   "actions": "recordNotFound",
-                  "description": "The prompt was sent, and the host did not find the child session."
+                  "description": "The prompt was sent, and OpenCode did not find the task's session."
                 },
                 "HOST_IDLE": {
-                  "description": "The host reports that the child session is idle. The host is asked once it has accepted the prompt.",
+                  "description": "OpenCode reports that the task's session is idle. OpenCode is asked once it has accepted the prompt.",
                   "actions": "recordIdleHint"
                 },
                 "HOST_ERROR": {
-                  "description": "The host reports an error in the child session. The host is asked once it has accepted the prompt.",
+                  "description": "OpenCode reports an error in the task's session. OpenCode is asked once it has accepted the prompt.",
                   "actions": "recordIdleHint"
                 }
               }
             },
             "backingOff": {
               "id": "backingOff",
-              "description": "The prompt was refused or not answered, or a fault of the host interrupted the run. It is sent again, with the same ids, after a pause.",
+              "description": "The prompt was refused or not answered, or a fault of OpenCode interrupted the run. It is sent again, with the same ids, after a pause.",
               "meta": {
                 "waitsFor": "retry"
               },
@@ -405,12 +405,12 @@ export const task = createMachine({
                 },
                 "HOST_IDLE": {
                   "target": "#verifying",
-                  "description": "The host reports that the child session is idle."
+                  "description": "OpenCode reports that the task's session is idle."
                 },
                 "HOST_ERROR": {
                   "guard": "wasSentSinceFault",
                   "target": "#verifying",
-                  "description": "The host reports an error in the child session. Right after a fault of the host, it is a consequence of that.",
+                  "description": "OpenCode reports an error in the task's session. Right after a fault of OpenCode, it is a consequence of that.",
                   "actions": "recordIdleHint"
                 }
               }
@@ -419,21 +419,21 @@ export const task = createMachine({
         },
         "working": {
           "id": "working",
-          "description": "The host has the prompt, and the child works on it.",
+          "description": "OpenCode has the prompt, and the agent works on it.",
           "initial": "busy",
           "on": {
             "HOST_RETRYING": {
               "target": ".retrying",
               "actions": "recordRetry",
-              "description": "The host reports that the provider refused a request for now, and when it makes the request again."
+              "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again."
             },
             "HOST_IDLE": {
               "target": "#verifying",
-              "description": "The host reports that the child session is idle."
+              "description": "OpenCode reports that the task's session is idle."
             },
             "HOST_ERROR": {
               "target": ".busy",
-              "description": "The host reports an error in the child session. Idle should follow; if it does not, the host is asked after a moment.",
+              "description": "OpenCode reports an error in the task's session. Idle should follow; if it does not, OpenCode is asked after a moment.",
               "actions": [
                 "recordIdleHint",
                 {
@@ -452,13 +452,13 @@ export const task = createMachine({
             "busy": {
               "id": "busy",
               "tags": "working",
-              "description": "The child is at work.",
+              "description": "The agent is at work.",
               "meta": {
                 "waitsFor": "agent"
               },
               "on": {
                 "STEPS_WITHOUT_END": {
-                  "description": "The child has taken several steps in a row without a tool call and without an end that the host knows: it asks the model again for ever. That turn is ended. If the host does not report it as idle then, it is asked after a moment.",
+                  "description": "The agent has taken several steps in a row without a tool call and without an end that OpenCode knows: it asks the model again for ever. That turn is ended. If OpenCode does not report it as idle then, it is asked after a moment.",
                   "actions": [
                     {
                       "type": "setDeadline",
@@ -472,11 +472,11 @@ export const task = createMachine({
                 "STEERING_STORED": {
                   "guard": "isOldestInstruction",
                   "target": "#verifying",
-                  "description": "The instruction is in the child's conversation. The child may have ended its turn just before: the host is asked."
+                  "description": "The instruction is in the agent's conversation. The agent may have ended its turn just before: OpenCode is asked."
                 },
                 "STEERING_REFUSED": {
                   "guard": "isOldestInstruction and maySteerAgain",
-                  "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
+                  "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
                   "actions": {
                     "type": "setDeadline"
                   }
@@ -489,7 +489,7 @@ export const task = createMachine({
                 "working",
                 "retrying"
               ],
-              "description": "The provider refuses the child's requests for now: a rate limit, or too much load. The host tries again by itself.",
+              "description": "The provider refuses the agent's requests for now: a rate limit, or too much load. OpenCode tries again by itself.",
               "meta": {
                 "waitsFor": "provider"
               },
@@ -497,15 +497,15 @@ export const task = createMachine({
               "on": {
                 "HOST_BUSY": {
                   "target": "busy",
-                  "description": "The host reports that a model works in the child session. The host makes the request again."
+                  "description": "OpenCode reports that a model works in the task's session. The host makes the request again."
                 },
                 "HOST_ANSWERING": {
                   "target": "busy",
                   "actions": "forgetRetry",
-                  "description": "The host reports that the provider answers the child's request."
+                  "description": "OpenCode reports that the provider answers the agent's request."
                 },
                 "STEPS_WITHOUT_END": {
-                  "description": "The child has taken several steps in a row without a tool call and without an end that the host knows: it asks the model again for ever. That turn is ended. If the host does not report it as idle then, it is asked after a moment.",
+                  "description": "The agent has taken several steps in a row without a tool call and without an end that OpenCode knows: it asks the model again for ever. That turn is ended. If OpenCode does not report it as idle then, it is asked after a moment.",
                   "actions": [
                     {
                       "type": "setDeadline",
@@ -524,7 +524,7 @@ export const task = createMachine({
                 },
                 "STEERING_REFUSED": {
                   "guard": "isOldestInstruction and maySteerAgain",
-                  "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
+                  "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
                   "actions": {
                     "type": "setDeadline"
                   }
@@ -534,7 +534,7 @@ export const task = createMachine({
             "awaitingTasks": {
               "id": "awaitingTasks",
               "tags": "awaitingTasks",
-              "description": "The child's turn has ended. It waits for tasks that it launched, and holds no slot.",
+              "description": "The agent's turn has ended. It waits for tasks that it launched, and holds no slot.",
               "meta": {
                 "waitsFor": "tasks"
               },
@@ -545,24 +545,24 @@ export const task = createMachine({
               "on": {
                 "OWN_TASK_ENDED": {
                   "target": "busy",
-                  "description": "A run of a task that the child launched has ended. Its result is on the way to the child."
+                  "description": "A run of a task that the agent launched has ended. Its result is on the way to the child."
                 },
                 "STEERING_STORED": {
                   "guard": "isOldestInstruction",
                   "target": "#verifying",
-                  "description": "The instruction is in the child's conversation. The child has not seen it: the host is asked, and then the child is woken."
+                  "description": "The instruction is in the agent's conversation. The agent has not seen it: OpenCode is asked, and then the agent is woken."
                 },
                 "STEERING_REFUSED": {
                   "target": "busy",
                   "guard": "isOldestInstruction and maySteerAgain",
-                  "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
+                  "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
                   "actions": {
                     "type": "setDeadline"
                   }
                 },
                 "HOST_BUSY": {
                   "target": "busy",
-                  "description": "The host reports that a model works in the child session."
+                  "description": "OpenCode reports that a model works in the task's session."
                 }
               }
             }
@@ -594,11 +594,11 @@ export const task = createMachine({
                     "guard": "failedChecksLeft",
                     "target": "pausing",
                     "actions": "assign failedChecks",
-                    "description": "The child session has not stopped."
+                    "description": "The task's session has not stopped."
                   },
                   {
                     "target": "#idle",
-                    "description": "The child session has not stopped. The run is given up, and whatever still works on it is stopped.",
+                    "description": "The task's session has not stopped. The run is given up, and whatever still works on it is stopped.",
                     "actions": [
                       "recordEnd",
                       {
@@ -628,7 +628,7 @@ export const task = createMachine({
               }
             },
             "settling": {
-              "description": "The host may still report the end of that turn. After a moment the run asks for a slot.",
+              "description": "OpenCode may still report the end of that turn. After a moment the run asks for a slot.",
               "entry": [
                 "assign modelLeftAt",
                 {
@@ -640,7 +640,7 @@ export const task = createMachine({
                 "HOST_ERROR": {
                   "guard": "isAbort",
                   "target": "#aborted",
-                  "description": "The host reports an error in the child session. That turn was over: a person stopped what came after it."
+                  "description": "OpenCode reports an error in the task's session. That turn was over: a person stopped what came after it."
                 },
                 "TICK": {
                   "guard": "due",
@@ -653,11 +653,11 @@ export const task = createMachine({
           }
         },
         "checking": {
-          "description": "The host is asked what became of the run. Its answer, and the gate's command, decide.",
+          "description": "OpenCode is asked what became of the run. Its answer, and the gate's command, decide.",
           "initial": "asking",
           "on": {
             "HOST_RETRYING": {
-              "description": "The host reports that the provider refused a request for now, and when it makes the request again. This is noted: the answer shows where the run is.",
+              "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again. This is noted: the answer shows where the run is.",
               "actions": "recordRetry"
             }
           },
@@ -671,26 +671,26 @@ export const task = createMachine({
                   {
                     "guard": "isCurrentCheck and isRefusedForNow",
                     "target": "#retrying",
-                    "description": "The check shows that the child is at work. The provider refuses for now.",
+                    "description": "The check shows that the agent is at work. The provider refuses for now.",
                     "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
                   },
                   {
                     "guard": "isCurrentCheck",
                     "target": "#working",
                     "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
-                    "description": "The check shows that the child is at work."
+                    "description": "The check shows that the agent is at work."
                   }
                 ],
                 "CHECKED_AWAITING_TASKS": {
                   "guard": "isCurrentCheck",
                   "target": "#awaitingTasks",
                   "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
-                  "description": "The check shows that the child's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
+                  "description": "The check shows that the agent's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
                 },
                 "CHECK_FAILED": {
                   "guard": "isCurrentCheck",
                   "target": "#idle",
-                  "description": "The host was asked, and did not answer. The run is given up, and whatever still works on it is stopped.",
+                  "description": "OpenCode was asked, and did not answer. The run is given up, and whatever still works on it is stopped.",
                   "actions": [
                     "recordEnd",
                     {
@@ -706,7 +706,7 @@ export const task = createMachine({
               "states": {
                 "verifying": {
                   "id": "verifying",
-                  "description": "The child seems to have finished. Idle is a hint, not a fact: the host is asked about the run.",
+                  "description": "The agent seems to have finished. Idle is a hint, not a fact: OpenCode is asked about the run.",
                   "meta": {
                     "waitsFor": "check"
                   },
@@ -718,19 +718,19 @@ export const task = createMachine({
                     "HOST_IDLE": {
                       "target": "verifying",
                       "reenter": true,
-                      "description": "The host reports that the child session is idle. The host is asked anew."
+                      "description": "OpenCode reports that the task's session is idle. The host is asked anew."
                     },
                     "HOST_ERROR": {
                       "target": "verifying",
                       "reenter": true,
-                      "description": "The host reports an error in the child session. The host is asked anew.",
+                      "description": "OpenCode reports an error in the task's session. OpenCode is asked anew.",
                       "actions": "recordIdleHint"
                     },
                     "STEERING_STORED": {
                       "guard": "isOldestInstruction",
                       "target": "verifying",
                       "reenter": true,
-                      "description": "The instruction is in the child's conversation. The host is asked anew."
+                      "description": "The instruction is in the agent's conversation. OpenCode is asked anew."
                     },
                     "CHECKED_ANSWERED": [
                       {
@@ -742,7 +742,7 @@ export const task = createMachine({
                       {
                         "guard": "isCurrentCheck and isMisfit and mayRepair",
                         "target": "#sending",
-                        "description": "The check shows that the run is answered. The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
+                        "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
                         "actions": [
                           "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
                           "assign"
@@ -801,7 +801,7 @@ export const task = createMachine({
                       {
                         "guard": "isCurrentCheck and mayBeInterrupted",
                         "target": "#backingOff",
-                        "description": "The check shows that a fault of the host itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
+                        "description": "The check shows that a fault of OpenCode itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
                         "actions": [
                           "countInterruption",
                           "assign sendAttempts, abortedAt"
@@ -810,7 +810,7 @@ export const task = createMachine({
                       {
                         "guard": "isCurrentCheck",
                         "target": "#idle",
-                        "description": "The check shows that a fault of the host itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
+                        "description": "The check shows that a fault of OpenCode itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
                         "actions": [
                           "recordEnd",
                           {
@@ -832,7 +832,7 @@ export const task = createMachine({
                       "guard": "isCurrentCheck",
                       "target": "#missing",
                       "actions": "recordNotFound",
-                      "description": "The host was asked, and did not find the child session."
+                      "description": "OpenCode was asked, and did not find the task's session."
                     },
                     "CHECKED_UNANSWERED": [
                       {
@@ -861,7 +861,7 @@ export const task = createMachine({
                       {
                         "guard": "isCurrentCheck and sendAttemptsLeft",
                         "target": "#sending",
-                        "description": "The check shows that the run was answered before its model saw the newest instruction. The instruction is sent again, which wakes the child.",
+                        "description": "The check shows that the run was answered before its model saw the newest instruction. The instruction is sent again, which wakes the agent.",
                         "actions": "assign failedChecks"
                       },
                       {
@@ -883,7 +883,7 @@ export const task = createMachine({
                     "CHECK_FAILED": {
                       "guard": "isCurrentCheck and failedChecksLeft",
                       "target": "#working",
-                      "description": "The host was asked, and did not answer. It is asked again after a pause.",
+                      "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
                       "actions": [
                         "assign failedChecks",
                         {
@@ -896,7 +896,7 @@ export const task = createMachine({
                 },
                 "recovering": {
                   "id": "recovering",
-                  "description": "The process that supervised the run has ended. The host is asked what became of the run.",
+                  "description": "The process that supervised the run has ended. OpenCode is asked what became of the run.",
                   "meta": {
                     "waitsFor": "recovery"
                   },
@@ -931,7 +931,7 @@ export const task = createMachine({
                       {
                         "guard": "isCurrentCheck and isMisfit and mayRepair",
                         "target": "#sending",
-                        "description": "The check shows that the run is answered. The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
+                        "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
                         "actions": [
                           "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
                           "assign"
@@ -990,7 +990,7 @@ export const task = createMachine({
                       {
                         "guard": "isCurrentCheck and mayContinue",
                         "target": "#backingOff",
-                        "description": "The check shows that a fault of the host itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
+                        "description": "The check shows that a fault of OpenCode itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
                         "actions": [
                           "countInterruption",
                           "assign sendAttempts, abortedAt"
@@ -999,7 +999,7 @@ export const task = createMachine({
                       {
                         "guard": "isCurrentCheck",
                         "target": "#idle",
-                        "description": "The check shows that a fault of the host itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
+                        "description": "The check shows that a fault of OpenCode itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
                         "actions": [
                           "recordEnd",
                           {
@@ -1107,7 +1107,7 @@ export const task = createMachine({
                     ],
                     "CHECKED_NOT_FOUND": {
                       "guard": "isCurrentCheck",
-                      "description": "The host was asked, and did not find the child session. It is asked again after a pause.",
+                      "description": "OpenCode was asked, and did not find the task's session. It is asked again after a pause.",
                       "actions": [
                         "recordNotFound",
                         {
@@ -1118,7 +1118,7 @@ export const task = createMachine({
                     },
                     "CHECK_FAILED": {
                       "guard": "isCurrentCheck and failedChecksLeft",
-                      "description": "The host was asked, and did not answer. It is asked again after a pause.",
+                      "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
                       "actions": [
                         "assign failedChecks",
                         {
@@ -1133,7 +1133,7 @@ export const task = createMachine({
             },
             "missing": {
               "id": "missing",
-              "description": "The host does not find the child session. It is asked again after a pause: only the second answer counts.",
+              "description": "OpenCode does not find the task's session. It is asked again after a pause: only the second answer counts.",
               "meta": {
                 "waitsFor": "session"
               },
@@ -1148,7 +1148,7 @@ export const task = createMachine({
                   "description": "Time has passed."
                 },
                 "HOST_ERROR": {
-                  "description": "The host reports an error in the child session. The host is asked after the pause.",
+                  "description": "OpenCode reports an error in the task's session. OpenCode is asked after the pause.",
                   "actions": "recordIdleHint"
                 }
               }
@@ -1184,7 +1184,7 @@ export const task = createMachine({
             },
             "gating": {
               "id": "gating",
-              "description": "The child has answered, and the gate's command checks what it did.",
+              "description": "The agent has answered, and the gate's command checks what it did.",
               "meta": {
                 "waitsFor": "gate"
               },
@@ -1221,7 +1221,7 @@ export const task = createMachine({
                   {
                     "guard": "isCurrentGate and mayTryGateAgain",
                     "target": "#sending",
-                    "description": "The gate's command has ended. The child is given what the command said, and goes on.",
+                    "description": "The gate's command has ended. The agent is given what the command said, and goes on.",
                     "actions": [
                       "assign gate",
                       "assign sendAttempts, failedChecks, storedInstruction"
@@ -1242,11 +1242,11 @@ export const task = createMachine({
                 "STEERING_STORED": {
                   "guard": "isOldestInstruction",
                   "target": "#verifying",
-                  "description": "The instruction is in the child's conversation. The child has not seen it: the host is asked, and then the child is woken."
+                  "description": "The instruction is in the agent's conversation. The agent has not seen it: OpenCode is asked, and then the agent is woken."
                 },
                 "STEERING_REFUSED": {
                   "guard": "isOldestInstruction and maySteerAgain",
-                  "description": "The host did not take the instruction. The host is asked about the run after a pause, and then the instruction is sent again.",
+                  "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
                   "actions": {
                     "type": "setDeadline"
                   },
@@ -1268,7 +1268,7 @@ export const task = createMachine({
           "on": {
             "SESSION_DELETED": {
               "target": "#idle",
-              "description": "The child session was deleted: the host reports it, or did not find it when asked twice. The server that has it is asked to stop.",
+              "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice. The server that has it is asked to stop.",
               "actions": [
                 "recordEnd",
                 {
@@ -1596,7 +1596,7 @@ export const task = createMachine({
                       },
                       "raise RUN_ENDED (error)"
                     ],
-                    "description": "The child session was deleted: the host reports it, or did not find it when asked twice. The run was stopped at a limit, which is its error."
+                    "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
@@ -1607,7 +1607,7 @@ export const task = createMachine({
                       "recordEnd",
                       "raise RUN_ENDED (cancelled)"
                     ],
-                    "description": "The child session was deleted: the host reports it, or did not find it when asked twice."
+                    "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice."
                   }
                 ],
                 "CLOSED": [
@@ -1750,7 +1750,7 @@ export const task = createMachine({
                   },
                   "raise RUN_ENDED (error)"
                 ],
-                "description": "The child session was deleted: the host reports it, or did not find it when asked twice. The run was stopped at a limit, which is its error."
+                "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice. The run was stopped at a limit, which is its error."
               },
               {
                 "target": "#idle",
@@ -1758,7 +1758,7 @@ export const task = createMachine({
                   "recordEnd",
                   "raise RUN_ENDED (cancelled)"
                 ],
-                "description": "The child session was deleted: the host reports it, or did not find it when asked twice."
+                "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice."
               }
             ],
             "ADOPTED": {
@@ -1787,7 +1787,7 @@ export const task = createMachine({
                       },
                       "raise RUN_ENDED (error)"
                     ],
-                    "description": "The child session and its descendants have stopped. The run was stopped at a limit, which is its error."
+                    "description": "The task's session and its descendants have stopped. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
@@ -1795,14 +1795,14 @@ export const task = createMachine({
                       "recordEnd",
                       "raise RUN_ENDED (cancelled)"
                     ],
-                    "description": "The child session and its descendants have stopped."
+                    "description": "The task's session and its descendants have stopped."
                   }
                 ],
                 "NOT_STOPPED": [
                   {
                     "guard": "stopAttemptsLeft",
                     "target": "pausing",
-                    "description": "The child session has not stopped."
+                    "description": "The task's session has not stopped."
                   },
                   {
                     "guard": "isBeyondLimit",
@@ -1814,11 +1814,11 @@ export const task = createMachine({
                       },
                       "raise RUN_ENDED (error)"
                     ],
-                    "description": "The child session has not stopped. The run was stopped at a limit, which is its error."
+                    "description": "The task's session has not stopped. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
-                    "description": "The child session has not stopped. It was tried often enough; the task says why.",
+                    "description": "The task's session has not stopped. It was tried often enough; the task says why.",
                     "actions": [
                       "recordEnd",
                       {
@@ -1933,7 +1933,7 @@ export const task = createMachine({
             },
             "NOTICE_DROPPED": {
               "target": "none",
-              "description": "The notice cannot be delivered: the parent is gone, or the host keeps refusing it."
+              "description": "The notice cannot be delivered: the parent is gone, or OpenCode keeps refusing it."
             },
             "ADOPTED": {
               "target": "due",
@@ -1966,7 +1966,7 @@ export const task = createMachine({
             },
             "NOTICE_DROPPED": {
               "target": "none",
-              "description": "The notice cannot be delivered: the parent is gone, or the host keeps refusing it."
+              "description": "The notice cannot be delivered: the parent is gone, or OpenCode keeps refusing it."
             },
             "ADOPTED": {
               "guard": "noNoticePending",
@@ -2010,7 +2010,7 @@ export const task = createMachine({
           "actions": "assign"
         },
         "PROMPT_ACCEPTED": {
-          "description": "The host accepted the prompt. That step is taken back. The steps that follow it waited for nobody.",
+          "description": "OpenCode accepted the prompt. That step is taken back. The steps that follow it waited for nobody.",
           "actions": "assign redoesStep"
         }
       },
@@ -2023,24 +2023,24 @@ export const task = createMachine({
                 "guard": "live and newRequest and not isUnclaimed and isQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
-                "description": "The child asks for a permission, or asks a question."
+                "description": "The agent asks for a permission, or asks a question."
               },
               {
                 "guard": "live and newRequest and not isUnclaimed",
                 "target": "#awaitingUser.permission",
                 "actions": "addUserRequest",
-                "description": "The child asks for a permission, or asks a question."
+                "description": "The agent asks for a permission, or asks a question."
               }
             ],
             "BECAME_STALE": {
               "guard": "live and not in #queued and not isUnclaimed and not isRefusedForNow",
               "target": "stale",
-              "description": "The host has reported nothing of the child for `timeouts.stale` milliseconds."
+              "description": "OpenCode has reported nothing of the agent for `timeouts.stale` milliseconds."
             }
           }
         },
         "stale": {
-          "description": "The host has reported nothing of the child for a while.",
+          "description": "OpenCode has reported nothing of the agent for a while.",
           "entry": "assign staleSince",
           "exit": "assign staleSince",
           "on": {
@@ -2049,29 +2049,29 @@ export const task = createMachine({
                 "guard": "live and newRequest and not isUnclaimed and isQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
-                "description": "The child asks for a permission, or asks a question."
+                "description": "The agent asks for a permission, or asks a question."
               },
               {
                 "guard": "live and newRequest and not isUnclaimed",
                 "target": "#awaitingUser.permission",
                 "actions": "addUserRequest",
-                "description": "The child asks for a permission, or asks a question."
+                "description": "The agent asks for a permission, or asks a question."
               }
             ],
             "ACTIVITY_SEEN": {
               "target": "none",
-              "description": "The host reports something of the child again."
+              "description": "OpenCode reports something of the agent again."
             }
           }
         },
         "awaitingUser": {
           "id": "awaitingUser",
-          "description": "The child waits for a person to answer. The oldest request is shown first.",
+          "description": "The agent waits for a person to answer. The oldest request is shown first.",
           "initial": "permission",
           "on": {
             "REQUEST_ASKED": {
               "guard": "live and newRequest and not isUnclaimed",
-              "description": "The child asks for a permission, or asks a question. It is shown after the older ones.",
+              "description": "The agent asks for a permission, or asks a question. It is shown after the older ones.",
               "actions": "addUserRequest"
             },
             "REQUEST_ANSWERED": [
@@ -2097,17 +2097,17 @@ export const task = createMachine({
           },
           "states": {
             "permission": {
-              "description": "The child asks for a permission."
+              "description": "The agent asks for a permission."
             },
             "question": {
-              "description": "The child asks a question."
+              "description": "The agent asks a question."
             }
           }
         }
       }
     },
     "steering": {
-      "description": "Whether further instructions for the run are on their way into the child's conversation.",
+      "description": "Whether further instructions for the run are on their way into the agent's conversation.",
       "initial": "none",
       "on": {
         "CANCEL": {
@@ -2130,7 +2130,7 @@ export const task = createMachine({
       },
       "states": {
         "none": {
-          "description": "The host has stored every instruction.",
+          "description": "OpenCode has stored every instruction.",
           "on": {
             "STEER": [
               {
@@ -2149,7 +2149,7 @@ export const task = createMachine({
           }
         },
         "waiting": {
-          "description": "Instructions wait until the host is known to have the run's prompt.",
+          "description": "Instructions wait until OpenCode is known to have the run's prompt.",
           "on": {
             "STEER": {
               "guard": "live and notStopping and not in #aborted and not in #fleet",
@@ -2158,17 +2158,17 @@ export const task = createMachine({
             },
             "PROMPT_ACCEPTED": {
               "target": "sending",
-              "description": "The host accepted the prompt."
+              "description": "OpenCode accepted the prompt."
             },
             "CHECKED_BUSY": {
               "guard": "isCurrentCheck",
               "target": "sending",
-              "description": "The check shows that the child is at work."
+              "description": "The check shows that the agent is at work."
             },
             "CHECKED_AWAITING_TASKS": {
               "guard": "isCurrentCheck",
               "target": "sending",
-              "description": "The check shows that the child's turn has ended, and that tasks which it launched run."
+              "description": "The check shows that the agent's turn has ended, and that tasks which it launched run."
             },
             "CHECKED_ANSWERED": {
               "guard": "isCurrentCheck",
@@ -2178,7 +2178,7 @@ export const task = createMachine({
           }
         },
         "sending": {
-          "description": "The oldest instruction is on its way to the host. The others follow one by one.",
+          "description": "The oldest instruction is on its way to OpenCode. The others follow one by one.",
           "entry": "enqueueActions",
           "on": {
             "STEER": {
@@ -2191,20 +2191,20 @@ export const task = createMachine({
                 "guard": "isOldestInstruction and moreInstructions",
                 "target": "sending",
                 "reenter": true,
-                "description": "The instruction is in the child's conversation. The next one follows.",
+                "description": "The instruction is in the agent's conversation. The next one follows.",
                 "actions": "recordStored"
               },
               {
                 "guard": "isOldestInstruction",
                 "target": "none",
                 "actions": "recordStored",
-                "description": "The instruction is in the child's conversation."
+                "description": "The instruction is in the agent's conversation."
               }
             ],
             "STEERING_REFUSED": {
               "guard": "isOldestInstruction and maySteerAgain",
               "target": "waiting",
-              "description": "The host did not take the instruction. It is sent again once the host answers.",
+              "description": "OpenCode did not take the instruction. It is sent again once OpenCode answers.",
               "actions": "assign steerAttempts"
             },
             "ADOPTED": {

@@ -30,7 +30,7 @@ const acknowledged = { target: "#idle", actions: [showToasts, acknowledge] } as 
 const adopted = {
   guard: "hasAdopted",
   target: "#checking",
-  description: "A prompt was taken over. It may have been sent and answered already: the host is asked first.",
+  description: "A prompt was taken over. It may have been sent and answered already: OpenCode is asked first.",
   actions: "takeAdoptedPrompt",
 } as const;
 const onNotFound = { PARENT_NOT_FOUND: { target: "#missing" } } as const;
@@ -235,13 +235,13 @@ export const delivery = outboxSetup.createStateConfig({
         },
         awaiting: {
           id: "awaiting",
-          description: "The host accepted the prompt. The parent has not begun to answer it.",
+          description: "OpenCode accepted the prompt. The parent has not begun to answer it.",
           entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, SEND_BACKOFF) },
           exit: "clearDeadline",
           on: {
             ...onError,
             PARENT_IDLE: {
-              description: "It should have begun to answer: the host is asked after a moment.",
+              description: "It should have begun to answer: OpenCode is asked after a moment.",
               actions: { type: "setDeadline", params: OUTBOX_LIMITS.coolDown },
             },
             TICK: { guard: "due", target: "checking" },
@@ -249,7 +249,7 @@ export const delivery = outboxSetup.createStateConfig({
         },
         checking: {
           id: "checking",
-          description: "The host is asked whether the parent has begun to answer the prompt.",
+          description: "OpenCode is asked whether the parent has begun to answer the prompt.",
           entry: [
             enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
               if (!prompt) return;
@@ -319,7 +319,7 @@ export const delivery = outboxSetup.createStateConfig({
         },
         backingOff: {
           id: "backingOff",
-          description: "A call to the host failed. It is made again after a pause; a prompt keeps its ids.",
+          description: "A call to OpenCode failed. It is made again after a pause; a prompt keeps its ids.",
           entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, SEND_BACKOFF) },
           exit: "clearDeadline",
           on: { TICK: { guard: "due", target: "#reading" } },
@@ -327,13 +327,13 @@ export const delivery = outboxSetup.createStateConfig({
       },
     },
     unreachable: {
-      description: "The host does not find the parent. This may pass: nothing is sent, and nothing is removed.",
+      description: "OpenCode does not find the parent. This may pass: nothing is sent, and nothing is removed.",
       initial: "missing",
       on: { PARENT_PRESENT: found },
       states: {
         missing: {
           id: "missing",
-          description: "The host does not find the parent. This may pass: nothing is sent, and nothing is removed.",
+          description: "OpenCode does not find the parent. This may pass: nothing is sent, and nothing is removed.",
           entry: [
             assign({ notFoundCount: ({ context }) => context.notFoundCount + 1 }),
             { type: "setDeadline", params: ({ context }) => backoff(context.notFoundCount, SEARCH_BACKOFF) },
@@ -344,7 +344,7 @@ export const delivery = outboxSetup.createStateConfig({
         searching: {
           id: "searching",
           description:
-            "The host is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
+            "OpenCode is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
           entry: [
             {
               type: "emitEffect",

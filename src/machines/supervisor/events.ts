@@ -41,7 +41,7 @@ export const supervisorEventDescriptions: Record<SupervisorEvent["type"] | "xsta
   ADOPT_PROMPTS: "The parent's outbox takes over the prompts of a process that has ended.",
   TASK: "An event for a task is passed on to its actor.",
   OUTBOX: "An event for an outbox is passed on to its actor.",
-  HOST: "An event of the host goes to the task that runs in its session, and to the outbox of its session.",
+  HOST: "What OpenCode reports of a session goes to the task that runs in it, and to its outbox.",
   EFFECT: "Effects that tasks and outboxes have on each other are routed between them; the others go to the services.",
   REAP_TASK: "A task is at rest, or removed: its actor is stopped.",
   REAP_OUTBOX: "An outbox has nothing to do: its actor is stopped.",

@@ -58,14 +58,14 @@ export const attention = taskSetup.createStateConfig({
       },
     },
     stale: {
-      description: "The host has reported nothing of the child for a while.",
+      description: "OpenCode has reported nothing of the agent for a while.",
       entry: assign({ staleSince: ({ event }) => event.at }),
       exit: assign({ staleSince: undefined }),
       on: { REQUEST_ASKED: onRequestAsked, ACTIVITY_SEEN: { target: "none" } },
     },
     awaitingUser: {
       id: "awaitingUser",
-      description: "The child waits for a person to answer. The oldest request is shown first.",
+      description: "The agent waits for a person to answer. The oldest request is shown first.",
       initial: "permission",
       on: {
         REQUEST_ASKED: {
@@ -90,8 +90,8 @@ export const attention = taskSetup.createStateConfig({
         ],
       },
       states: {
-        permission: { description: "The child asks for a permission." },
-        question: { description: "The child asks a question." },
+        permission: { description: "The agent asks for a permission." },
+        question: { description: "The agent asks a question." },
       },
     },
   },

@@ -22,7 +22,7 @@ const CHECK_AGAIN = "It is asked again after a pause.";
 
 /** State of the region `run`: the host is asked what became of the run, whose answer may have to pass a gate. No event alone decides. */
 export const checking = taskSetup.createStateConfig({
-  description: "The host is asked what became of the run. Its answer, and the gate's command, decide.",
+  description: "OpenCode is asked what became of the run. Its answer, and the gate's command, decide.",
   initial: "asking",
   on: {
     HOST_RETRYING: { description: "This is noted: the answer shows where the run is.", actions: "recordRetry" },
@@ -40,7 +40,7 @@ export const checking = taskSetup.createStateConfig({
       states: {
         verifying: {
           id: "verifying",
-          description: "The child seems to have finished. Idle is a hint, not a fact: the host is asked about the run.",
+          description: "The agent seems to have finished. Idle is a hint, not a fact: OpenCode is asked about the run.",
           meta: { waitsFor: "check" },
           entry: ["beginWait", emitCheck],
           on: {
@@ -48,14 +48,14 @@ export const checking = taskSetup.createStateConfig({
             HOST_ERROR: {
               target: "verifying",
               reenter: true,
-              description: "The host is asked anew.",
+              description: "OpenCode is asked anew.",
               actions: "recordIdleHint",
             },
             STEERING_STORED: {
               guard: "isOldestInstruction",
               target: "verifying",
               reenter: true,
-              description: "The host is asked anew.",
+              description: "OpenCode is asked anew.",
             },
             CHECKED_ANSWERED: complete,
             CHECKED_FAILED: failOrGoOn,
@@ -75,7 +75,7 @@ export const checking = taskSetup.createStateConfig({
               {
                 guard: and(["isCurrentCheck", "sendAttemptsLeft"]),
                 target: "#sending",
-                description: "The instruction is sent again, which wakes the child.",
+                description: "The instruction is sent again, which wakes the agent.",
                 actions: assign({ failedChecks: 0 }),
               },
               { guard: "isCurrentCheck", ...failAndStop },
@@ -90,7 +90,7 @@ export const checking = taskSetup.createStateConfig({
         },
         recovering: {
           id: "recovering",
-          description: "The process that supervised the run has ended. The host is asked what became of the run.",
+          description: "The process that supervised the run has ended. OpenCode is asked what became of the run.",
           meta: { waitsFor: "recovery" },
           entry: emitCheck,
           on: {
@@ -127,12 +127,12 @@ export const checking = taskSetup.createStateConfig({
     missing: {
       id: "missing",
       description:
-        "The host does not find the child session. It is asked again after a pause: only the second answer counts.",
+        "OpenCode does not find the task's session. It is asked again after a pause: only the second answer counts.",
       meta: { waitsFor: "session" },
       entry: checkAgainLater,
       on: {
         TICK: { guard: "due", target: "asking" },
-        HOST_ERROR: { description: "The host is asked after the pause.", actions: "recordIdleHint" },
+        HOST_ERROR: { description: "OpenCode is asked after the pause.", actions: "recordIdleHint" },
       },
     },
     aborted: {

@@ -40,7 +40,7 @@ const gatedAnswer = ({ gate }: TaskContext) => keptAnswer({ ...gate, result: gat
 /** State of the region `run`: the child has answered, and a command of the options checks what it did. */
 export const gating = taskSetup.createStateConfig({
   id: "gating",
-  description: "The child has answered, and the gate's command checks what it did.",
+  description: "The agent has answered, and the gate's command checks what it did.",
   meta: { waitsFor: "gate" },
   entry: [
     "beginWait",
@@ -83,7 +83,7 @@ export const gating = taskSetup.createStateConfig({
       {
         guard: and(["isCurrentGate", "mayTryGateAgain"]),
         target: "#sending",
-        description: "The child is given what the command said, and goes on.",
+        description: "The agent is given what the command said, and goes on.",
         actions: [
           recordGateEnd,
           assign({
@@ -116,7 +116,7 @@ export const gating = taskSetup.createStateConfig({
     STEERING_STORED: {
       guard: "isOldestInstruction",
       target: "#verifying",
-      description: "The child has not seen it: the host is asked, and then the child is woken.",
+      description: "The agent has not seen it: OpenCode is asked, and then the agent is woken.",
     },
     STEERING_REFUSED: { ...steerAgainLater, target: "#working" },
   },

@@ -3,11 +3,11 @@ import { backoff } from "../chart.ts";
 import { failAndStop, newestPrompt, RETRY_BACKOFF, schemaOf } from "./run-transitions.ts";
 import { taskSetup } from "./setup.ts";
 
-const AFTER_ACCEPTANCE = "The host is asked once it has accepted the prompt.";
+const AFTER_ACCEPTANCE = "OpenCode is asked once it has accepted the prompt.";
 
 /** State of the region `run`: the newest message of the run is brought to the host. */
 export const prompting = taskSetup.createStateConfig({
-  description: "The prompt is brought to the host: again, where the host does not take it.",
+  description: "The prompt is brought to OpenCode: again, where OpenCode does not take it.",
   initial: "sending",
   on: {
     HOST_RETRYING: { description: "This is noted: the prompt may have arrived.", actions: "recordRetry" },
@@ -15,7 +15,7 @@ export const prompting = taskSetup.createStateConfig({
   states: {
     sending: {
       id: "sending",
-      description: "The prompt is on its way to the host.",
+      description: "The prompt is on its way to OpenCode.",
       meta: { waitsFor: "acceptance" },
       entry: [
         "beginWait",
@@ -53,7 +53,7 @@ export const prompting = taskSetup.createStateConfig({
     backingOff: {
       id: "backingOff",
       description:
-        "The prompt was refused or not answered, or a fault of the host interrupted the run. It is sent again, with the same ids, after a pause.",
+        "The prompt was refused or not answered, or a fault of OpenCode interrupted the run. It is sent again, with the same ids, after a pause.",
       meta: { waitsFor: "retry" },
       entry: [
         "beginWait",
@@ -69,7 +69,7 @@ export const prompting = taskSetup.createStateConfig({
         HOST_ERROR: {
           guard: "wasSentSinceFault",
           target: "#verifying",
-          description: "Right after a fault of the host, it is a consequence of that.",
+          description: "Right after a fault of OpenCode, it is a consequence of that.",
           actions: "recordIdleHint",
         },
       },

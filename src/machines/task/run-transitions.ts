@@ -169,7 +169,7 @@ export const complete = [
   {
     guard: and(["isCurrentCheck", "isMisfit", "mayRepair"]),
     target: "#sending",
-    description: "The answer does not fit the schema: the child is given what is wrong with it, and goes on.",
+    description: "The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
     actions: [
       seenAtWork,
       taskSetup.assign(({ context: { misfits = 0 }, event }) => {
@@ -270,14 +270,14 @@ export const awaitTasks = {
 
 /** An error in the session: the run is likely to have failed. */
 export const expectIdle = {
-  description: "Idle should follow; if it does not, the host is asked after a moment.",
+  description: "Idle should follow; if it does not, OpenCode is asked after a moment.",
   actions: ["recordIdleHint", { type: "setDeadline", params: TASK_LIMITS.checkAfterError }],
 } as const;
 
 /** The host did not take the instruction, and may the next time. */
 export const steerAgainLater = {
   guard: and(["isOldestInstruction", "maySteerAgain"]),
-  description: "The host is asked about the run after a pause, and then the instruction is sent again.",
+  description: "OpenCode is asked about the run after a pause, and then the instruction is sent again.",
   actions: {
     type: "setDeadline",
     params: ({ context }: { context: TaskContext }) => backoff((context.steerAttempts ?? 0) + 1, RETRY_BACKOFF),
@@ -286,7 +286,7 @@ export const steerAgainLater = {
 
 /** Requests that the turn be ended: the host would otherwise ask the model for ever. */
 export const emitEndOfTurn = {
-  description: "That turn is ended. If the host does not report it as idle then, it is asked after a moment.",
+  description: "That turn is ended. If OpenCode does not report it as idle then, it is asked after a moment.",
   actions: [
     { type: "setDeadline", params: TASK_LIMITS.checkAfterError },
     {

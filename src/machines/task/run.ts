@@ -96,14 +96,14 @@ export const run = taskSetup.createStateConfig({
         },
         ADOPTED: {
           guard: "isReceiptIncomplete",
-          description: "The process that asked the host has ended.",
+          description: "The process that asked OpenCode has ended.",
           actions: completeReceipt,
         },
       },
     },
     queued: {
       id: "queued",
-      description: "The child session exists. The run waits for a slot.",
+      description: "The task's session exists. The run waits for a slot.",
       meta: { waitsFor: "slot" },
       entry: ["beginWait", assign({ nextDeadline: undefined }), requestSlot],
       on: {

@@ -9,7 +9,7 @@ const STORED_AGAIN = "It may be stored already: with the same ids, that changes 
 
 /** Whether further instructions for the run are on their way into the child's conversation. */
 export const steering = taskSetup.createStateConfig({
-  description: "Whether further instructions for the run are on their way into the child's conversation.",
+  description: "Whether further instructions for the run are on their way into the agent's conversation.",
   initial: "none",
   on: {
     CANCEL: { guard: and(["live", "notStopping"]), target: ".none", actions: "dropInstructions" },
@@ -22,7 +22,7 @@ export const steering = taskSetup.createStateConfig({
   },
   states: {
     none: {
-      description: "The host has stored every instruction.",
+      description: "OpenCode has stored every instruction.",
       on: {
         STEER: [
           {
@@ -40,7 +40,7 @@ export const steering = taskSetup.createStateConfig({
       },
     },
     waiting: {
-      description: "Instructions wait until the host is known to have the run's prompt.",
+      description: "Instructions wait until OpenCode is known to have the run's prompt.",
       on: {
         STEER: { guard: isSteerable, actions: "addInstruction" },
         PROMPT_ACCEPTED: { target: "sending" },
@@ -50,7 +50,7 @@ export const steering = taskSetup.createStateConfig({
       },
     },
     sending: {
-      description: "The oldest instruction is on its way to the host. The others follow one by one.",
+      description: "The oldest instruction is on its way to OpenCode. The others follow one by one.",
       entry: enqueueActions(({ context, enqueue }) => {
         const { facts, run, instructions } = context;
         const oldest = instructions?.[0];
@@ -77,7 +77,7 @@ export const steering = taskSetup.createStateConfig({
         STEERING_REFUSED: {
           guard: and(["isOldestInstruction", "maySteerAgain"]),
           target: "waiting",
-          description: "It is sent again once the host answers.",
+          description: "It is sent again once OpenCode answers.",
           actions: assign({ steerAttempts: ({ context }) => (context.steerAttempts ?? 0) + 1 }),
         },
         ADOPTED: { target: "waiting", description: STORED_AGAIN },

@@ -89,7 +89,7 @@ export const changingModel = taskSetup.createStateConfig({
       on: { TICK: { guard: "due", target: "ending" } },
     },
     settling: {
-      description: "The host may still report the end of that turn. After a moment the run asks for a slot.",
+      description: "OpenCode may still report the end of that turn. After a moment the run asks for a slot.",
       entry: [
         assign({ modelLeftAt: ({ event }) => event.at }),
         { type: "setDeadline", params: TASK_LIMITS.checkAfterError },

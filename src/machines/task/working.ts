@@ -6,7 +6,7 @@ import { isRefusedTooLong } from "./slot.ts";
 /** State of the region `run`: the host has the prompt, and the child works on it, as far as is known. */
 export const working = taskSetup.createStateConfig({
   id: "working",
-  description: "The host has the prompt, and the child works on it.",
+  description: "OpenCode has the prompt, and the agent works on it.",
   initial: "busy",
   on: {
     HOST_RETRYING: { target: ".retrying", actions: "recordRetry" },
@@ -18,14 +18,14 @@ export const working = taskSetup.createStateConfig({
     busy: {
       id: "busy",
       tags: "working",
-      description: "The child is at work.",
+      description: "The agent is at work.",
       meta: { waitsFor: "agent" },
       on: {
         STEPS_WITHOUT_END: emitEndOfTurn,
         STEERING_STORED: {
           guard: "isOldestInstruction",
           target: "#verifying",
-          description: "The child may have ended its turn just before: the host is asked.",
+          description: "The agent may have ended its turn just before: OpenCode is asked.",
         },
         STEERING_REFUSED: steerAgainLater,
       },
@@ -34,7 +34,7 @@ export const working = taskSetup.createStateConfig({
       id: "retrying",
       tags: ["working", "retrying"],
       description:
-        "The provider refuses the child's requests for now: a rate limit, or too much load. The host tries again by itself.",
+        "The provider refuses the agent's requests for now: a rate limit, or too much load. OpenCode tries again by itself.",
       meta: { waitsFor: "provider" },
       entry: assign({
         nextDeadline: ({ context, event }) => (isRefusedTooLong(context) ? event.at : context.nextDeadline),
@@ -50,7 +50,7 @@ export const working = taskSetup.createStateConfig({
     awaitingTasks: {
       id: "awaitingTasks",
       tags: "awaitingTasks",
-      description: "The child's turn has ended. It waits for tasks that it launched, and holds no slot.",
+      description: "The agent's turn has ended. It waits for tasks that it launched, and holds no slot.",
       meta: { waitsFor: "tasks" },
       entry: ["beginWait", assign({ nextDeadline: undefined })],
       on: {
@@ -58,7 +58,7 @@ export const working = taskSetup.createStateConfig({
         STEERING_STORED: {
           guard: "isOldestInstruction",
           target: "#verifying",
-          description: "The child has not seen it: the host is asked, and then the child is woken.",
+          description: "The agent has not seen it: OpenCode is asked, and then the agent is woken.",
         },
         STEERING_REFUSED: { target: "busy", ...steerAgainLater },
         HOST_BUSY: { target: "busy" },
