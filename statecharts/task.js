@@ -497,7 +497,7 @@ export const task = createMachine({
               "on": {
                 "HOST_BUSY": {
                   "target": "busy",
-                  "description": "OpenCode reports that a model works in the task's session. The host makes the request again."
+                  "description": "OpenCode reports that a model works in the task's session. OpenCode makes the request again."
                 },
                 "HOST_ANSWERING": {
                   "target": "busy",
@@ -545,7 +545,7 @@ export const task = createMachine({
               "on": {
                 "OWN_TASK_ENDED": {
                   "target": "busy",
-                  "description": "A run of a task that the agent launched has ended. Its result is on the way to the child."
+                  "description": "A run of a task that the agent launched has ended. Its result is on the way to the agent."
                 },
                 "STEERING_STORED": {
                   "guard": "isOldestInstruction",
@@ -718,7 +718,7 @@ export const task = createMachine({
                     "HOST_IDLE": {
                       "target": "verifying",
                       "reenter": true,
-                      "description": "OpenCode reports that the task's session is idle. The host is asked anew."
+                      "description": "OpenCode reports that the task's session is idle. OpenCode is asked anew."
                     },
                     "HOST_ERROR": {
                       "target": "verifying",

@@ -44,7 +44,7 @@ export const checking = taskSetup.createStateConfig({
           meta: { waitsFor: "check" },
           entry: ["beginWait", emitCheck],
           on: {
-            HOST_IDLE: { target: "verifying", reenter: true, description: "The host is asked anew." },
+            HOST_IDLE: { target: "verifying", reenter: true, description: "OpenCode is asked anew." },
             HOST_ERROR: {
               target: "verifying",
               reenter: true,

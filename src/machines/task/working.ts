@@ -40,7 +40,7 @@ export const working = taskSetup.createStateConfig({
         nextDeadline: ({ context, event }) => (isRefusedTooLong(context) ? event.at : context.nextDeadline),
       }),
       on: {
-        HOST_BUSY: { target: "busy", description: "The host makes the request again." },
+        HOST_BUSY: { target: "busy", description: "OpenCode makes the request again." },
         HOST_ANSWERING: { target: "busy", actions: "forgetRetry" },
         STEPS_WITHOUT_END: emitEndOfTurn,
         TICK: { guard: and(["due", "isRefusedTooLong"]), ...goOnWithNextModel },
@@ -54,7 +54,7 @@ export const working = taskSetup.createStateConfig({
       meta: { waitsFor: "tasks" },
       entry: ["beginWait", assign({ nextDeadline: undefined })],
       on: {
-        OWN_TASK_ENDED: { target: "busy", description: "Its result is on the way to the child." },
+        OWN_TASK_ENDED: { target: "busy", description: "Its result is on the way to the agent." },
         STEERING_STORED: {
           guard: "isOldestInstruction",
           target: "#verifying",
