@@ -1,18 +1,17 @@
+import { isQueued } from "../src/services/text/task-state.ts";
 import type { ListedTask } from "./listed-task.ts";
 
 /** How a task is marked: by its status, or by what holds it up. */
 export type Mark = "queued" | "running" | "waiting" | "stale" | "completed" | "error" | "cancelled";
 
 /** What a mark is made from. */
-export type Marked = Pick<ListedTask, "status" | "state" | "attention">;
+export type Marked = Pick<ListedTask, "status" | "attention" | "waiting">;
 
-/** States in which nobody works on a run: it waits for a slot, or for a server of the fleet. */
-const QUEUED = /\.(queued|fleet\.unclaimed\.\w+)$/;
-
-export const markOf = ({ status, state, attention }: Marked): Mark => {
+export const markOf = (task: Marked): Mark => {
+  const { status, attention } = task;
   if (status === "completed" || status === "error" || status === "cancelled") return status;
   if (attention) return attention.kind === "stale" ? "stale" : "waiting";
-  return QUEUED.test(state) ? "queued" : "running";
+  return isQueued(task) ? "queued" : "running";
 };
 
 /** Returns the status in a word or two, as the list says it. */

@@ -172,7 +172,7 @@ export const outbox = createMachine({
           }
         },
         "preparing": {
-          "description": "A prompt is prepared: what the parent is, and what it is to be told.",
+          "description": "A prompt is prepared: the parent is read, and the text is written.",
           "initial": "reading",
           "states": {
             "reading": {
@@ -245,7 +245,6 @@ export const outbox = createMachine({
               }
             },
             "composing": {
-              "id": "composing",
               "description": "The prompt is written for all notices that are owed: its text, counts and ids.",
               "entry": {
                 "type": "emitEffect"
@@ -271,7 +270,7 @@ export const outbox = createMachine({
           }
         },
         "delivering": {
-          "description": "The prompt is brought to the parent, until its model has read it.",
+          "description": "The prompt is sent to the parent, until its model has read it.",
           "initial": "sending",
           "on": {
             "PARENT_NOT_FOUND": {
@@ -329,7 +328,6 @@ export const outbox = createMachine({
               }
             },
             "awaiting": {
-              "id": "awaiting",
               "description": "OpenCode accepted the prompt. The parent has not begun to answer it.",
               "entry": {
                 "type": "setDeadline"
@@ -421,7 +419,6 @@ export const outbox = createMachine({
               }
             },
             "stopped": {
-              "id": "stopped",
               "description": "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
               "entry": [
                 "assign looks, nextDeadline",
@@ -519,7 +516,6 @@ export const outbox = createMachine({
               }
             },
             "searching": {
-              "id": "searching",
               "description": "OpenCode is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
               "entry": [
                 {
@@ -579,7 +575,6 @@ export const outbox = createMachine({
           }
         },
         "closed": {
-          "id": "closed",
           "description": "The parent session was deleted, or stopped for good. Notices can no longer be delivered.",
           "entry": "enqueueActions",
           "on": {

@@ -128,7 +128,7 @@ export const task = createMachine({
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and not in #queued and not isUnclaimed or goesOn",
+          "guard": "live and notStopping and not in #queued and not noServerWorks or goesOn",
           "target": ".stopping",
           "actions": "recordLimit",
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
@@ -310,7 +310,7 @@ export const task = createMachine({
           }
         },
         "prompting": {
-          "description": "The prompt is brought to OpenCode: again, where OpenCode does not take it.",
+          "description": "The prompt is sent to OpenCode, and sent again where it is not taken.",
           "initial": "sending",
           "on": {
             "HOST_RETRYING": {
@@ -450,7 +450,6 @@ export const task = createMachine({
           },
           "states": {
             "busy": {
-              "id": "busy",
               "tags": "working",
               "description": "The agent is at work.",
               "meta": {
@@ -2020,20 +2019,20 @@ export const task = createMachine({
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "live and newRequest and not isUnclaimed and isQuestion",
+                "guard": "live and newRequest and not noServerWorks and isQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
                 "description": "The agent asks for a permission, or asks a question."
               },
               {
-                "guard": "live and newRequest and not isUnclaimed",
+                "guard": "live and newRequest and not noServerWorks",
                 "target": "#awaitingUser.permission",
                 "actions": "addUserRequest",
                 "description": "The agent asks for a permission, or asks a question."
               }
             ],
             "BECAME_STALE": {
-              "guard": "live and not in #queued and not isUnclaimed and not isRefusedForNow",
+              "guard": "live and not in #queued and not noServerWorks and not isRefusedForNow",
               "target": "stale",
               "description": "OpenCode has reported nothing of the agent for `timeouts.stale` milliseconds."
             }
@@ -2046,13 +2045,13 @@ export const task = createMachine({
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "live and newRequest and not isUnclaimed and isQuestion",
+                "guard": "live and newRequest and not noServerWorks and isQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
                 "description": "The agent asks for a permission, or asks a question."
               },
               {
-                "guard": "live and newRequest and not isUnclaimed",
+                "guard": "live and newRequest and not noServerWorks",
                 "target": "#awaitingUser.permission",
                 "actions": "addUserRequest",
                 "description": "The agent asks for a permission, or asks a question."
@@ -2070,7 +2069,7 @@ export const task = createMachine({
           "initial": "permission",
           "on": {
             "REQUEST_ASKED": {
-              "guard": "live and newRequest and not isUnclaimed",
+              "guard": "live and newRequest and not noServerWorks",
               "description": "The agent asks for a permission, or asks a question. It is shown after the older ones.",
               "actions": "addUserRequest"
             },
@@ -2117,7 +2116,7 @@ export const task = createMachine({
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and not in #queued and not isUnclaimed or goesOn",
+          "guard": "live and notStopping and not in #queued and not noServerWorks or goesOn",
           "target": ".none",
           "actions": "dropInstructions",
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."

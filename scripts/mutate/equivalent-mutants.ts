@@ -123,7 +123,7 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "The name of the chart stands in pictures alone.",
   },
   {
-    file: "src/machines/task/slot.ts",
+    file: "src/machines/task/fallback.ts",
     code: "const { facts, refusedModels = [] } = models;",
     mutation: 'const { facts, refusedModels = ["Stryker was here"] } = models;',
     reason: "A text that is no refusal names no model, so that it refuses none.",
@@ -193,7 +193,7 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "Whatever is split has a first part: the default is for the compiler.",
   },
   {
-    file: "src/machines/task/slot.ts",
+    file: "src/machines/task/fallback.ts",
     code: 'nextModel({ ...models, refusedModels: refusedModelsWith(models, "", refused) });',
     mutation: 'nextModel({ ...models, refusedModels: refusedModelsWith(models, "Stryker was here!", refused) });',
     reason: "Of a refusal that is only supposed, nobody reads the reason.",

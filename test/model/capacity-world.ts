@@ -1,9 +1,9 @@
 import { initialTransition, transition } from "xstate";
+import { statePath } from "../../src/machines/chart.ts";
 import type { TaskEvent } from "../../src/machines/task/events.ts";
 import { isStopping, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { retriesAtOf, slotOf, slotRequestOf } from "../../src/machines/task/slot.ts";
 import { GOES_AHEAD_MS, limitsFor } from "../../src/machines/task/slot-queue.ts";
-import { innermost } from "../fakes/innermost.ts";
 import { type SlotRow, startable } from "../fakes/queue-in-memory.ts";
 import { START, taskInput } from "../fakes/task-input.ts";
 import {
@@ -75,7 +75,7 @@ export const slotsOf = ({ charts }: World): { held: string[]; waiting: string[] 
   return { held: inState("held"), waiting: inState("waiting") };
 };
 
-const runOf = (chart: TaskSnapshot): string => innermost(chart.value.run);
+const runOf = (chart: TaskSnapshot): string => statePath(chart.value.run);
 
 /** Steps that were taken: most worlds differ in one chart only, and a step costs more than all else together. */
 const taken = new WeakMap<TaskSnapshot, Map<string, TaskSnapshot>>();
@@ -186,8 +186,8 @@ export const createMoves = (family: Family) => {
       (other) => kinds[other]?.parent === name && world.reference[other]?.phase !== "ended",
     );
     const isStoppingRun = isStopping(chart);
-    const isChecked = run === "verifying" || run === "recovering";
-    const isActive = run === "busy" && !known.asksPerson && known.blockedBy.length === 0;
+    const isChecked = run === "checking.asking.verifying" || run === "checking.asking.recovering";
+    const isActive = run === "working.busy" && !known.asksPerson && known.blockedBy.length === 0;
     const isAskedAgain = chart.context.retry !== undefined && chart.context.retry.until <= atOf(world);
     const checked = { completedAt: START, result: "12" };
     const moves: (Move | false)[] = [
@@ -198,10 +198,11 @@ export const createMoves = (family: Family) => {
         move("is cancelled", know(take("CANCEL"), name, { awaitsOwn: false, refusedUntil: 0 })),
       isStoppingRun && move("has stopped", end(take("STOPPED"), name)),
       move("is deleted", end(take("SESSION_DELETED"), name)),
-      run === "sending" && move("is accepted", take("PROMPT_ACCEPTED")),
-      run === "sending" && move("is refused", end(take("PROMPT_REFUSED", { error: fault, retryable: false }), name)),
+      run === "prompting.sending" && move("is accepted", take("PROMPT_ACCEPTED")),
+      run === "prompting.sending" &&
+        move("is refused", end(take("PROMPT_REFUSED", { error: fault, retryable: false }), name)),
       isActive && move("ends its turn", take("HOST_IDLE")),
-      run === "busy" &&
+      run === "working.busy" &&
         known.blockedBy.length > 0 &&
         move("ends its turn, though nobody says that its call has returned", take("HOST_IDLE")),
       isActive &&
@@ -218,7 +219,7 @@ export const createMoves = (family: Family) => {
             refusedUntil: world.now + REFUSED_FOR + GOES_AHEAD_MS,
           }),
         ),
-      run === "retrying" && isAskedAgain && move("is asked again", take("HOST_BUSY")),
+      run === "working.retrying" && isAskedAgain && move("is asked again", take("HOST_BUSY")),
       isAskedAgain && move("is served again", know(take("HOST_ANSWERING"), name, { refusedUntil: 0 })),
       isActive &&
         ownLive.length > 0 &&
@@ -230,7 +231,7 @@ export const createMoves = (family: Family) => {
         move("waits no longer", know(take("CALL_RETURNED", { call: "call_1" }), name, { blockedBy: [] })),
       known.asksPerson &&
         move("is answered by a person", know(take("REQUEST_ANSWERED", { id: "per_1" }), name, { asksPerson: false })),
-      run === "awaitingTasks" && move("goes on by itself", know(take("HOST_BUSY"), name, { awaitsOwn: false })),
+      run === "working.awaitingTasks" && move("goes on by itself", know(take("HOST_BUSY"), name, { awaitsOwn: false })),
       isChecked && move("is at work still", take("CHECKED_BUSY")),
       isChecked &&
         ownLive.length > 0 &&
@@ -239,7 +240,7 @@ export const createMoves = (family: Family) => {
         (ownLive.length === 0 || known.blockedBy.length > 0) &&
         move("is answered", end(take("CHECKED_ANSWERED", checked), name)),
       isChecked && move("has failed", end(take("CHECKED_FAILED", { ...checked, error: fault }), name)),
-      run === "recovering" &&
+      run === "checking.asking.recovering" &&
         chart.context.interruptions < CONTINUED &&
         move("is continued", take("CHECKED_UNANSWERED")),
       isActive &&

@@ -1,7 +1,7 @@
 import { statePath } from "../../src/machines/chart.ts";
 import type { Recovery, TaskEvent, UserRequest } from "../../src/machines/task/events.ts";
+import { nextModel } from "../../src/machines/task/fallback.ts";
 import { isAtRest, type TaskSnapshot } from "../../src/machines/task/machine.ts";
-import { nextModel } from "../../src/machines/task/slot.ts";
 import type { Claim } from "../../src/task.ts";
 import { receipt } from "../fakes/receipt.ts";
 import { START, taskInput } from "../fakes/task-input.ts";

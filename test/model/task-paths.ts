@@ -1,8 +1,8 @@
 import { initialTransition, transition } from "xstate";
 import { getShortestPaths, getSimplePaths } from "xstate/graph";
 import type { Recovery, TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
+import { isRefusedTooLong } from "../../src/machines/task/fallback.ts";
 import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
-import { isRefusedTooLong } from "../../src/machines/task/slot.ts";
 import { receipt } from "../fakes/receipt.ts";
 import { START } from "../fakes/task-input.ts";
 import { again, fleetInput, gatedInput, input, possibleIn, typedInput } from "./task-events.ts";

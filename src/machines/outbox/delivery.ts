@@ -107,7 +107,7 @@ export const delivery = outboxSetup.createStateConfig({
       },
     },
     preparing: {
-      description: "A prompt is prepared: what the parent is, and what it is to be told.",
+      description: "A prompt is prepared: the parent is read, and the text is written.",
       initial: "reading",
       states: {
         reading: {
@@ -166,7 +166,6 @@ export const delivery = outboxSetup.createStateConfig({
           },
         },
         composing: {
-          id: "composing",
           description: "The prompt is written for all notices that are owed: its text, counts and ids.",
           entry: {
             type: "emitEffect",
@@ -202,7 +201,7 @@ export const delivery = outboxSetup.createStateConfig({
       },
     },
     delivering: {
-      description: "The prompt is brought to the parent, until its model has read it.",
+      description: "The prompt is sent to the parent, until its model has read it.",
       initial: "sending",
       on: onNotFound,
       states: {
@@ -234,7 +233,6 @@ export const delivery = outboxSetup.createStateConfig({
           },
         },
         awaiting: {
-          id: "awaiting",
           description: "OpenCode accepted the prompt. The parent has not begun to answer it.",
           entry: { type: "setDeadline", params: ({ context }) => backoff(context.attempts, SEND_BACKOFF) },
           exit: "clearDeadline",
@@ -299,7 +297,6 @@ export const delivery = outboxSetup.createStateConfig({
           },
         },
         stopped: {
-          id: "stopped",
           description:
             "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
           entry: [lookLater, askBatches],
@@ -342,7 +339,6 @@ export const delivery = outboxSetup.createStateConfig({
           on: { TICK: { guard: "due", target: "searching" } },
         },
         searching: {
-          id: "searching",
           description:
             "OpenCode is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
           entry: [
@@ -370,7 +366,6 @@ export const delivery = outboxSetup.createStateConfig({
       },
     },
     closed: {
-      id: "closed",
       description: "The parent session was deleted, or stopped for good. Notices can no longer be delivered.",
       entry: drop,
       on: {

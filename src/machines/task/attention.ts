@@ -11,7 +11,7 @@ const noServer = {
   actions: forgetRequests,
 } as const;
 
-const mayAsk = and(["live", "newRequest", not("isUnclaimed")]);
+const mayAsk = and(["live", "newRequest", not("noServerWorks")]);
 
 const onRequestAsked = [
   { guard: and([mayAsk, "isQuestion"]), target: "#awaitingUser.question", actions: "addUserRequest" },
@@ -52,7 +52,7 @@ export const attention = taskSetup.createStateConfig({
       on: {
         REQUEST_ASKED: onRequestAsked,
         BECAME_STALE: {
-          guard: and(["live", not(stateIn("#queued")), not("isUnclaimed"), not("isRefusedForNow")]),
+          guard: and(["live", not(stateIn("#queued")), not("noServerWorks"), not("isRefusedForNow")]),
           target: "stale",
         },
       },

@@ -20,7 +20,7 @@ import { TASK_LIMITS, taskSetup } from "./setup.ts";
 
 const CHECK_AGAIN = "It is asked again after a pause.";
 
-/** State of the region `run`: the host is asked what became of the run, whose answer may have to pass a gate. No event alone decides. */
+/** State of the region `run`: what became of the run is found out. Events are hints, and what the host answers decides. */
 export const checking = taskSetup.createStateConfig({
   description: "OpenCode is asked what became of the run. Its answer, and the gate's command, decide.",
   initial: "asking",

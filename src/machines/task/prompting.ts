@@ -5,9 +5,9 @@ import { taskSetup } from "./setup.ts";
 
 const AFTER_ACCEPTANCE = "OpenCode is asked once it has accepted the prompt.";
 
-/** State of the region `run`: the newest message of the run is brought to the host. */
+/** State of the region `run`: its newest message is sent, until the host takes it. */
 export const prompting = taskSetup.createStateConfig({
-  description: "The prompt is brought to OpenCode: again, where OpenCode does not take it.",
+  description: "The prompt is sent to OpenCode, and sent again where it is not taken.",
   initial: "sending",
   on: {
     HOST_RETRYING: { description: "This is noted: the prompt may have arrived.", actions: "recordRetry" },

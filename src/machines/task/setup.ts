@@ -3,8 +3,8 @@ import { type Claim, isStop, type RunAnswer, type TaskError, type WaitsFor } fro
 import { readingEvents } from "../chart.ts";
 import { ABORTED } from "../host-events.ts";
 import type { Instruction, Prompt, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
+import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./fallback.ts";
 import { runResult } from "./run-result.ts";
-import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./slot.ts";
 
 /**
  * Pauses in milliseconds, and how often something is tried. An answer may take hours: these only bound how long the host
@@ -307,8 +307,8 @@ export const taskSetup = setup({
     isForFleet: ({ context: { facts, run, remote } }) =>
       facts.fleet !== undefined && (run.index === 0 || remote !== undefined),
     isLaunch: ({ context: { run } }) => run.index === 0,
-    /** No server has claimed the run. */
-    isUnclaimed: and([stateIn("#fleet"), not(stateIn("#claimed"))]),
+    /** The run is for other servers, and none is to be at work on it: none has claimed it, or it is being stopped. */
+    noServerWorks: and([stateIn("#fleet"), not(stateIn("#claimed"))]),
     isNewClaim: given(
       "REMOTE_CLAIMED",
       ({ context: { remote }, event }) => event.isNewestForgotten === true || isNewer(event.claim, remote?.claim),
@@ -364,4 +364,4 @@ export const taskSetup = setup({
 export const isAnswerChecked = or([stateIn("#gating"), and(["hasSchema", stateIn("#asking")])]);
 
 /** True once something of the run was sent to an agent, here or on another server: there may be work to stop. */
-export const wasSent = or([and([not(stateIn("#queued")), not("isUnclaimed")]), "goesOn"]);
+export const wasSent = or([and([not(stateIn("#queued")), not("noServerWorks")]), "goesOn"]);

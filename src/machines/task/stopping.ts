@@ -1,6 +1,7 @@
 // A turn is ended before its run is over, or goes on with another model: a prompt that was accepted may arrive after the
 // abort, so the host has to confirm the stop (docs/decisions/006-a-cancel-is-confirmed.md).
 import { assign, enqueueActions } from "xstate";
+import { nextModel } from "./fallback.ts";
 import {
   cancelled,
   countFailedCheck,
@@ -11,7 +12,6 @@ import {
   stoppedAtLimit,
 } from "./run-transitions.ts";
 import { given, TASK_LIMITS, taskSetup } from "./setup.ts";
-import { nextModel } from "./slot.ts";
 
 /** State of the region `run`: it was cancelled or is beyond a limit, and is aborted until the host confirms that it has stopped. */
 export const stopping = taskSetup.createStateConfig({

@@ -1,8 +1,8 @@
 import { type Attention, type Progress, shortDescription, type Task, type Waiting, type WaitsFor } from "../../task.ts";
 import type { TaskContext } from "./events.ts";
+import { modelOf } from "./fallback.ts";
 import { lifecyclePath, type StoredSnapshot, statusOf } from "./machine.ts";
 import { run } from "./run.ts";
-import { modelOf } from "./slot.ts";
 
 /** Epoch milliseconds since which a run waits for that. Where the chart has kept no time: since the run began. */
 const waitsSince = (what: WaitsFor, context: TaskContext): number => {

@@ -1,9 +1,9 @@
 import { and, assign } from "xstate";
+import { isRefusedTooLong } from "./fallback.ts";
 import { emitEndOfTurn, expectIdle, goOnWithNextModel, steerAgainLater } from "./run-transitions.ts";
 import { taskSetup } from "./setup.ts";
-import { isRefusedTooLong } from "./slot.ts";
 
-/** State of the region `run`: the host has the prompt, and the child works on it, as far as is known. */
+/** State of the region `run`: the child is at work, as far as is known without asking the host. */
 export const working = taskSetup.createStateConfig({
   id: "working",
   description: "OpenCode has the prompt, and the agent works on it.",
@@ -16,7 +16,6 @@ export const working = taskSetup.createStateConfig({
   },
   states: {
     busy: {
-      id: "busy",
       tags: "working",
       description: "The agent is at work.",
       meta: { waitsFor: "agent" },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { statePath } from "../../../src/machines/chart.ts";
 import { isIdle, watchesParent } from "../../../src/machines/outbox/machine.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
-import { innermost } from "../../fakes/innermost.ts";
 import { START } from "../../fakes/task-input.ts";
 import {
   afterEvents,
@@ -113,7 +113,7 @@ describe("the pauses", () => {
 test("a check that the host does not answer is no reason to send again: it is asked again", () => {
   const outbox = afterEvents(sentOutbox(), "TICK");
   expect(outbox.take("CHECK_FAILED")).toEqual([]);
-  expect(innermost(outbox.snapshot.value.delivery)).toBe("awaiting");
+  expect(statePath(outbox.snapshot.value.delivery)).toBe("delivering.awaiting");
   expect(outbox.take("TICK")).toMatchObject([{ type: "checkNotice", messageID: "msg_1" }]);
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { statePath } from "../../../src/machines/chart.ts";
 import { isIdle } from "../../../src/machines/outbox/machine.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import type { RunResult } from "../../../src/machines/task/events.ts";
-import { innermost } from "../../fakes/innermost.ts";
 import { START } from "../../fakes/task-input.ts";
 import { afterEvents, type DrivenOutbox, emptyOutbox, endOf, promptOf, sentOutbox } from "./driven-outbox.ts";
 
@@ -81,16 +81,16 @@ describe("ends that are held until their batch has ended", () => {
     outbox.take("SENT");
     outbox.take("NOTICE_DUE", { end: heldEnd("ses_3", "b") });
     expect(outbox.take("PARENT_ANSWERED", { promptID: "msg_1", createdAt: START })).toContainEqual(checkOf("b")[0]);
-    expect(innermost(outbox.snapshot.value.delivery)).toBe("holding");
+    expect(statePath(outbox.snapshot.value.delivery)).toBe("waiting.holding");
   });
 
   test("go on being held when the end that was to wake the parent is withdrawn", () => {
     const outbox = afterEvents(emptyOutbox(), "PARENT_ERROR");
     outbox.take("NOTICE_DUE", { end: heldEnd("ses_1", "b") });
     outbox.take("NOTICE_DUE", { end: endOf("ses_2", 0, { batchId: "c" }) });
-    expect(innermost(outbox.snapshot.value.delivery)).toBe("gathering");
+    expect(statePath(outbox.snapshot.value.delivery)).toBe("waiting.gathering");
     expect(outbox.take("WITHDRAW", { taskId: "ses_2", run: 0 })).toEqual(checkOf("b"));
-    expect(innermost(outbox.snapshot.value.delivery)).toBe("holding");
+    expect(statePath(outbox.snapshot.value.delivery)).toBe("waiting.holding");
   });
 
   test("forget that a batch had ended when what was to wake the parent is withdrawn", () => {
@@ -98,7 +98,7 @@ describe("ends that are held until their batch has ended", () => {
     outbox.take("NOTICE_DUE", { end: heldEnd("ses_3", "c") });
     outbox.take("PARENT_ERROR");
     outbox.take("BATCHES_CHECKED", { ended: ["c"] });
-    expect(innermost(outbox.snapshot.value.delivery)).toBe("gathering");
+    expect(statePath(outbox.snapshot.value.delivery)).toBe("waiting.gathering");
     expect(outbox.take("WITHDRAW", { taskId: "ses_3", run: 0 })).toEqual(checkOf("b"));
     outbox.take("PARENT_BUSY");
     expect(outbox.take("NOTICE_DUE", { end: heldEnd("ses_4", "c") })).toEqual(checkOf("b", "c"));
@@ -125,7 +125,7 @@ describe("ends that are held until their batch has ended", () => {
     outbox.take("TICK");
     outbox.take("CHECKED", { standing: "stopped", storedAt: START, stoppedAt: START + 100 });
     expect(outbox.take("BATCHES_CHECKED", { ended: ["b"] })).toEqual([]);
-    expect(innermost(outbox.snapshot.value.delivery)).toBe("stopped");
+    expect(statePath(outbox.snapshot.value.delivery)).toBe("delivering.stopped");
   });
 
   test("wait for nothing any more when the parent closes", () => {

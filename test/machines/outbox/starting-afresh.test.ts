@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { innermost } from "../../fakes/innermost.ts";
+import { statePath } from "../../../src/machines/chart.ts";
 import { START } from "../../fakes/task-input.ts";
 import {
   afterEvents,
@@ -29,7 +29,7 @@ describe("the first pause is the shortest again", () => {
     }
     outbox.take("WITHDRAW", { taskId: "ses_1", run: 0 });
     outbox.take("PARENT_READ", { at: START });
-    expect(innermost(outbox.snapshot.value.delivery)).toBe("idle");
+    expect(statePath(outbox.snapshot.value.delivery)).toBe("idle");
     outbox.take("NOTICE_DUE", { end: endOf("ses_2") });
     expect(pauseAfterFailedRead(outbox)).toBe(FIRST_PAUSE);
   });
@@ -72,10 +72,10 @@ test("what was found of a batch says nothing of its ends that come later, when t
   outbox.take("PARENT_ERROR");
   outbox.take("NOTICE_DUE", { end: held("ses_1") });
   outbox.take("BATCHES_CHECKED", { ended: ["b"] });
-  expect(innermost(outbox.snapshot.value.delivery)).toBe("gathering");
+  expect(statePath(outbox.snapshot.value.delivery)).toBe("waiting.gathering");
   outbox.take("WITHDRAW", { taskId: "ses_1", run: 0 });
   expect(outbox.take("NOTICE_DUE", { end: held("ses_2") })).toMatchObject([{ type: "checkBatches", batchIds: ["b"] }]);
-  expect(innermost(outbox.snapshot.value.delivery)).toBe("holding");
+  expect(statePath(outbox.snapshot.value.delivery)).toBe("waiting.holding");
 });
 
 test("a prompt that is taken over while the parent is read is delivered before one is composed", () => {

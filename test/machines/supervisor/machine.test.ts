@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { statePath } from "../../../src/machines/chart.ts";
 import type { HostEvent, MessageInfo } from "../../../src/machines/host-events.ts";
 import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import type { OutboxSnapshot } from "../../../src/machines/outbox/machine.ts";
@@ -8,7 +9,6 @@ import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { lifecyclePath, type TaskSnapshot } from "../../../src/machines/task/machine.ts";
 import { slotOf } from "../../../src/machines/task/slot.ts";
 import { createSupervisor } from "../../../src/services/runtime/actor-system.ts";
-import { innermost } from "../../fakes/innermost.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 import { promptOf } from "../outbox/driven-outbox.ts";
 
@@ -107,7 +107,7 @@ test("a prompt that is about a task which is not here harms nobody when it is ac
   supervisor.launch(LEAD, PERSON);
   supervisor.adopt(PERSON, promptOf("msg_1", "ses_elsewhere"));
   supervisor.host({ type: "message", sessionID: PERSON, message: answerTo("msg_1") });
-  expect(innermost(supervisor.outbox(PERSON)?.value.delivery)).toBe("idle");
+  expect(statePath(supervisor.outbox(PERSON)?.value.delivery)).toBe("idle");
   supervisor.answer(LEAD);
   expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "readParent", parentSessionID: PERSON }));
 });
@@ -125,7 +125,7 @@ test("a parent whose outbox is closed is notified again from its next launch on"
   const supervisor = supervise();
   supervisor.launch(LEAD, PERSON);
   supervisor.host({ type: "deleted", sessionID: PERSON });
-  expect(innermost(supervisor.outbox(PERSON)?.value.delivery)).toBe("closed");
+  expect(statePath(supervisor.outbox(PERSON)?.value.delivery)).toBe("closed");
   supervisor.launch(HELP, PERSON);
   supervisor.taken();
   supervisor.answer(HELP);
@@ -165,9 +165,9 @@ test("a task that waits for its own tasks is at work from the very step in which
   supervisor.launch(HELP, LEAD);
   supervisor.tell(LEAD, { type: "HOST_IDLE", at });
   supervisor.tell(LEAD, { type: "CHECKED_AWAITING_TASKS", at, checkId: 1 });
-  expect(innermost(supervisor.task(LEAD).value.run)).toBe("awaitingTasks");
+  expect(statePath(supervisor.task(LEAD).value.run)).toBe("working.awaitingTasks");
   supervisor.answer(HELP);
-  expect(innermost(supervisor.task(LEAD).value.run)).toBe("busy");
+  expect(statePath(supervisor.task(LEAD).value.run)).toBe("working.busy");
 });
 
 test("a task whose tool call waits for its own tasks goes on from the step in which the last of them ends", () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { refusedModelsWith } from "../../../src/machines/task/fallback.ts";
 import { lifecyclePath } from "../../../src/machines/task/machine.ts";
 import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
-import { refusedModelsWith, slotOf, slotRequestOf } from "../../../src/machines/task/slot.ts";
+import { slotOf, slotRequestOf } from "../../../src/machines/task/slot.ts";
 import { toTask } from "../../../src/machines/task/view.ts";
 import { type ModelRef, noProgress } from "../../../src/task.ts";
 import { START } from "../../fakes/task-input.ts";

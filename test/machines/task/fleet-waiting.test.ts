@@ -22,13 +22,23 @@ interface Stay {
 const CLAIMED = ["JOB_ENQUEUED", "REMOTE_CLAIMED"] as const;
 
 const STAYS: Stay[] = [
-  { state: "enqueuing", events: ["JOB_ENQUEUED", "REMOTE_LOST"], waitsFor: "fleet" },
-  { state: "pausing", events: ["JOB_REFUSED"], waitsFor: "fleet", pause: TASK_LIMITS.firstBackoff },
-  { state: "enqueued", events: ["JOB_ENQUEUED"], waitsFor: "server", pause: OFFER.patience },
-  { state: "withdrawing", events: ["JOB_ENQUEUED", "TICK"], waitsFor: "fleet", pause: TASK_LIMITS.closeAgainAfter },
+  { state: "unclaimed.enqueuing", events: ["JOB_ENQUEUED", "REMOTE_LOST"], waitsFor: "fleet" },
+  { state: "unclaimed.pausing", events: ["JOB_REFUSED"], waitsFor: "fleet", pause: TASK_LIMITS.firstBackoff },
+  { state: "unclaimed.enqueued", events: ["JOB_ENQUEUED"], waitsFor: "server", pause: OFFER.patience },
+  {
+    state: "unclaimed.withdrawing",
+    events: ["JOB_ENQUEUED", "TICK"],
+    waitsFor: "fleet",
+    pause: TASK_LIMITS.closeAgainAfter,
+  },
   { state: "claimed", events: [...CLAIMED], waitsFor: "agent" },
-  { state: "requesting", events: [...CLAIMED, "CANCEL"], waitsFor: "stop", pause: TASK_LIMITS.remoteStopTimeout },
-  { state: "closing", events: ["CANCEL"], waitsFor: "stop", pause: TASK_LIMITS.closeAgainAfter },
+  {
+    state: "stopping.requesting",
+    events: [...CLAIMED, "CANCEL"],
+    waitsFor: "stop",
+    pause: TASK_LIMITS.remoteStopTimeout,
+  },
+  { state: "stopping.closing", events: ["CANCEL"], waitsFor: "stop", pause: TASK_LIMITS.closeAgainAfter },
 ];
 
 /** A task that came into the state at `LATER`. */
@@ -42,7 +52,7 @@ const each = (stays: Stay[]) => test.each(stays.map((stay) => [stay.state, stay]
 
 each(STAYS)("while it is %s, a run says whom it waits for, and since when", (state, stay) => {
   const { snapshot } = taskIn(stay);
-  expect(lifecyclePath(snapshot)).toMatch(new RegExp(`^running\\.fleet\\..*${state}$`));
+  expect(lifecyclePath(snapshot)).toBe(`running.fleet.${state}`);
   expect(waitingOf(snapshot)).toEqual({
     for: stay.waitsFor,
     since: iso(LATER),
@@ -60,5 +70,5 @@ each(PAUSES)("while it is %s, a run goes on when its time has come, and not befo
 });
 
 each(STAYS)("a run that is %s counts as stopping only where somebody stops it", (state, stay) => {
-  expect(isStopping(taskIn(stay).snapshot)).toBe(state === "requesting" || state === "closing");
+  expect(isStopping(taskIn(stay).snapshot)).toBe(state === "stopping.requesting" || state === "stopping.closing");
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { statePath } from "../../../src/machines/chart.ts";
 import { statusOf } from "../../../src/machines/task/machine.ts";
 import { waitingOf } from "../../../src/machines/task/view.ts";
-import { innermost } from "../../fakes/innermost.ts";
 import { afterEvents, type DrivenTask, queuedTask } from "./driven-task.ts";
 
 const GATE = { command: "npm test", tries: 1, timeout: 60_000 };
@@ -118,7 +118,7 @@ describe("the end of the command", () => {
     const task = afterEvents(gatedTask(), "STEER");
     task.take("GATE_ENDED", { gateRun: 1, ...passed });
     expect(task.snapshot.context.gate?.last).toEqual(passed.end);
-    expect(innermost(task.snapshot.value.run)).toBe("busy");
+    expect(statePath(task.snapshot.value.run)).toBe("working.busy");
     expect(statusOf(task.snapshot)).toBe("running");
   });
 });
@@ -141,7 +141,7 @@ describe("an instruction at the gate", () => {
   test("that the host cannot take now is sent again later, while the run counts as at work", () => {
     const task = afterEvents(gatedTask(), "STEER");
     expect(types(task.take("STEERING_REFUSED"))).toEqual(["stopGate"]);
-    expect(innermost(task.snapshot.value.run)).toBe("busy");
+    expect(statePath(task.snapshot.value.run)).toBe("working.busy");
     expect(task.snapshot.context.nextDeadline).toBeGreaterThan(0);
   });
 });

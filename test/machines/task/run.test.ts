@@ -99,14 +99,14 @@ test("an idle that came before the prompt was sent again says nothing of that se
   expect(task.take("PROMPT_ACCEPTED")).toEqual([]);
 });
 
-test.each(["sending", "backingOff", "working", "verifying"])(
+test.each(["prompting.sending", "prompting.backingOff", "working.busy", "checking.asking.verifying"])(
   "an error that is heard while %s is remembered",
   (state) => {
-    const task = state === "sending" ? queuedTask() : workingTask();
-    if (state === "sending") task.take("SLOT_GRANTED");
-    if (state === "backingOff" || state === "verifying") check(task);
-    if (state === "backingOff") task.take("CHECKED_UNANSWERED");
-    expect(lifecyclePath(task.snapshot)).toMatch(new RegExp(`^running\\..*${state === "working" ? "busy" : state}$`));
+    const task = state === "prompting.sending" ? queuedTask() : workingTask();
+    if (state === "prompting.sending") task.take("SLOT_GRANTED");
+    if (state === "prompting.backingOff" || state === "checking.asking.verifying") check(task);
+    if (state === "prompting.backingOff") task.take("CHECKED_UNANSWERED");
+    expect(lifecyclePath(task.snapshot)).toBe(`running.${state}`);
     task.take("HOST_ERROR", { error: FIRST });
     expect(task.snapshot.context.hostError).toEqual(FIRST);
   },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { statePath } from "../../../src/machines/chart.ts";
 import { slotOf } from "../../../src/machines/task/slot.ts";
-import { innermost } from "../../fakes/innermost.ts";
 import { START } from "../../fakes/task-input.ts";
 import { afterEvents, completeAndTell, type DrivenTask, queuedTask, resume, workingTask } from "./driven-task.ts";
 
@@ -64,16 +64,16 @@ describe("a run that waits needs none", () => {
   });
 
   test.each([
-    ["one of them ends", (task: DrivenTask) => task.take("OWN_TASK_ENDED", { taskId: "ses_own" }), "busy"],
-    ["the host is at work on it", (task: DrivenTask) => task.take("HOST_BUSY"), "busy"],
-    ["the host reports an error of it", (task: DrivenTask) => task.take("HOST_ERROR"), "busy"],
-    ["the host reports it idle", (task: DrivenTask) => task.take("HOST_IDLE"), "verifying"],
-    ["another process takes it over", (task: DrivenTask) => task.take("ADOPTED"), "recovering"],
+    ["one of them ends", (task: DrivenTask) => task.take("OWN_TASK_ENDED", { taskId: "ses_own" }), "working.busy"],
+    ["the host is at work on it", (task: DrivenTask) => task.take("HOST_BUSY"), "working.busy"],
+    ["the host reports an error of it", (task: DrivenTask) => task.take("HOST_ERROR"), "working.busy"],
+    ["the host reports it idle", (task: DrivenTask) => task.take("HOST_IDLE"), "checking.asking.verifying"],
+    ["another process takes it over", (task: DrivenTask) => task.take("ADOPTED"), "checking.asking.recovering"],
   ])("while its turn has ended and its own tasks run, until %s", (_, happens, next) => {
     const task = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_AWAITING_TASKS");
-    expect([innermost(task.snapshot.value.run), slotOf(task.snapshot)]).toEqual(["awaitingTasks", "none"]);
+    expect([statePath(task.snapshot.value.run), slotOf(task.snapshot)]).toEqual(["working.awaitingTasks", "none"]);
     happens(task);
-    expect([innermost(task.snapshot.value.run), slotOf(task.snapshot)]).toEqual([next, "held"]);
+    expect([statePath(task.snapshot.value.run), slotOf(task.snapshot)]).toEqual([next, "held"]);
   });
 
   test("an error of one that waited is followed by a check, should idle not follow", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { statePath } from "../../../src/machines/chart.ts";
 import { statusOf } from "../../../src/machines/task/machine.ts";
 import type { TaskFacts } from "../../../src/task.ts";
-import { innermost } from "../../fakes/innermost.ts";
 import { afterEvents, type DrivenTask, queuedTask } from "./driven-task.ts";
 
 const SCHEMA = { type: "object", required: ["files"] };
@@ -77,7 +77,7 @@ describe("an answer", () => {
   test("with an instruction on its way does not count: the child has not taken that in", () => {
     const task = afterEvents(askedTask(), "STEER");
     task.take("CHECKED_ANSWERED", { result: "two", misfit: misfitOf("a") });
-    expect(innermost(task.snapshot.value.run)).toBe("busy");
+    expect(statePath(task.snapshot.value.run)).toBe("working.busy");
     expect(task.snapshot.context.misfits).toBeUndefined();
   });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { statePath } from "../../../src/machines/chart.ts";
 import type { Effect } from "../../../src/machines/supervisor/events.ts";
 import type { Effects } from "../../../src/services/runtime/effects.ts";
-import { innermost } from "../../fakes/innermost.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { START } from "../store/scripted-task.ts";
 import { PARENT, PARENT_READY, testRuntime } from "./test-runtime.ts";
@@ -11,7 +11,7 @@ const setUp = (perform?: Effects["perform"], effects?: Partial<Effects>, inspect
   const world = testRuntime({ perform, effects, inspect });
   const changed: string[] = [];
   world.bus.on("taskChanged", ({ sessionID, state }) => void changed.push(`${sessionID} ${state}`));
-  const state = () => innermost(world.runtime.snapshotOf("ses_1")?.value.run);
+  const state = () => statePath(world.runtime.snapshotOf("ses_1")?.value.run);
   const failure = () => world.runtime.snapshotOf("ses_1")?.context.error?.message;
   return { ...world, state, failure, changed };
 };
@@ -24,7 +24,7 @@ test("a change that cannot be stored is logged, and the task goes on", () => {
   const { store, log, launch, state, changed } = setUp();
   store.commit = failWith("disk I/O error");
   launch();
-  expect(state()).toBe("sending");
+  expect(state()).toBe("prompting.sending");
   expect(changed).toEqual(["ses_1 running.prompting.sending"]);
   expect(log.errors).toEqual(['a change could not be stored {"reason":"disk I/O error"}']);
 });
@@ -96,9 +96,9 @@ test("a chart with a deadline has something to do when it is over", async () => 
   launch();
   const error = { name: "Unreachable", kind: "host", message: "connection refused" } as const;
   runtime.send("ses_1", { type: "PROMPT_REFUSED", at: START, error, retryable: true });
-  expect(state()).toBe("backingOff");
+  expect(state()).toBe("prompting.backingOff");
   await clock.advance(60_000);
-  expect(state()).toBe("sending");
+  expect(state()).toBe("prompting.sending");
   expect(store.get("ses_1")?.task.state).toBe("running.prompting.sending");
 });
 
@@ -119,13 +119,13 @@ test("what is known of an effect without the host is not asked of it", () => {
   const performed: string[] = [];
   const { launch, state } = setUp((effect) => void performed.push(effect.type));
   launch();
-  expect([state(), performed]).toEqual(["sending", ["sendPrompt"]]);
+  expect([state(), performed]).toEqual(["prompting.sending", ["sendPrompt"]]);
 });
 
 test("a fault in an effect whose answer nobody waits for is only logged", () => {
   const { log, launch, state } = setUp(failWith("no adapter"), { onFault: () => undefined });
   launch();
-  expect(state()).toBe("sending");
+  expect(state()).toBe("prompting.sending");
   expect(log.errors).toEqual(['a fault in the effect "sendPrompt" {"reason":"no adapter"}']);
 });
 
@@ -136,7 +136,7 @@ test("an observer that throws is told nothing more, is logged once, and disturbs
     throw new Error("no screen");
   });
   launch();
-  expect(state()).toBe("sending");
+  expect(state()).toBe("prompting.sending");
   expect(told).toBe(1);
   expect(log.errors).toEqual(['the charts cannot be observed any more {"reason":"no screen"}']);
 });

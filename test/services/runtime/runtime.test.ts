@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { innermost } from "../../fakes/innermost.ts";
+import { statePath } from "../../../src/machines/chart.ts";
 import { createStage } from "../../fakes/stage.ts";
 import { START } from "../store/scripted-task.ts";
 import { composeNotice, PARENT, PARENT_READY, testRuntime } from "./test-runtime.ts";
@@ -38,7 +38,7 @@ test("subagents-and-subtasks › Primary Invariants › one live actor per task 
   expect(begun.filter((id) => id === "ses_1")).toHaveLength(1);
   expect(asked.filter((effect) => effect === "sendPrompt")).toHaveLength(1);
   expect(store.journal("ses_1").map(({ type }) => type)).toEqual(["SLOT_GRANTED", "PROMPT_ACCEPTED"]);
-  expect(innermost(runtime.snapshotOf("ses_1")?.value.run)).toBe("busy");
+  expect(statePath(runtime.snapshotOf("ses_1")?.value.run)).toBe("working.busy");
 });
 
 test("an event for a reaped task brings it back, is stored, and lets it go again", () => {

@@ -1,5 +1,6 @@
+import { modelOf } from "../../../machines/task/fallback.ts";
 import type { StoredSnapshot } from "../../../machines/task/machine.ts";
-import { modelOf, slotOf } from "../../../machines/task/slot.ts";
+import { slotOf } from "../../../machines/task/slot.ts";
 import { attentionOf, waitingOf } from "../../../machines/task/view.ts";
 import { entryOf, hasEnded, type ListedTask, type Task, type TaskWithUsage, type Waiting } from "../../../task.ts";
 import type { HostMessage } from "../../host/host.ts";
