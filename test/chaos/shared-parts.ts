@@ -109,7 +109,7 @@ export const createSharedParts = (
   const log: Log = { info: write, error: write };
   const clocks = createClocks(clock, clocksOff);
   const storageOf = (): Storage => {
-    if (store === "memory") return createMemoryStorage();
+    if (store === "memory") return createMemoryStorage(clocks.machineOf);
     return processes > 1 ? createFileOfProcesses(log, clock, clocks.machineOf, note) : createFileStorage(log);
   };
   const storage = storageOf();

@@ -105,16 +105,19 @@ const inMemory = (() => {
   return { database: { ...database, close: () => undefined }, owners: prepareOwners(database), empty };
 })();
 
-/** Creates a store in memory that successive processes share. Only one schedule at a time can use it. */
-export const createMemoryStorage = (): Storage => {
+/**
+ * Creates a store in memory that successive processes share. Only one schedule at a time can use it.
+ * @param machineOf the machine on which the process with this number is
+ */
+export const createMemoryStorage = (machineOf: (place: number) => string): Storage => {
   const { database, owners, empty } = inMemory;
   let lives = 0;
   const alive = new Map<number, () => boolean>();
   return {
-    boot: (clock, isAlive) => {
+    boot: (clock, isAlive, place = 0) => {
       lives += 1;
       if (!isAlive) return createSqliteStore({ database, owner: ownerOf(lives), now: clock.now });
-      const owner = ownerOf(lives, lives);
+      const owner = { ...ownerOf(lives, lives), machine: machineOf(place) };
       alive.set(lives, isAlive);
       return createSqliteStore({ database, owner, now: clock.now, running: ({ pid }) => alive.get(pid)?.() === true });
     },
