@@ -119,27 +119,44 @@ export interface Broker {
 /** Returns a lease that `holder` took at that place; 0 where it may have been lost since. */
 export const heldLease = (broker: Broker, name: string, holder: string, place: number) => {
   let seq = place;
+  let isReleased = false;
+  let renewal: Promise<unknown> = Promise.resolve();
   const acquire = async (after: number) => {
     const held = await broker.acquire(name, holder, after);
     if (held.is === "held") seq = held.seq;
     return held.is;
   };
+  const renew = async (): Promise<"kept" | "lost" | "unknown"> => {
+    const renewed = await acquire(seq);
+    if (renewed === "held") return "kept";
+    if (renewed !== "conflict") return "unknown";
+    const now = await broker.holder(name);
+    if (now.is !== "read") return "unknown";
+    if (now.lease && now.lease.holder !== holder) return "lost";
+    // It has expired, or an answer was lost: it is acquired at its present place.
+    const again = await acquire(now.lease?.seq ?? 0);
+    return again === "held" ? "kept" : "unknown";
+  };
   return {
     name,
     holder,
-    /** Keeps it for another period. `lost`: somebody else has it. `unknown`: the broker did not answer. */
+    /** Keeps it for another period. `lost`: somebody else has it, or it is released. `unknown`: the broker did not answer. */
     renew: async (): Promise<"kept" | "lost" | "unknown"> => {
-      const renewed = await acquire(seq);
-      if (renewed === "held") return "kept";
-      if (renewed !== "conflict") return "unknown";
-      const now = await broker.holder(name);
-      if (now.is !== "read") return "unknown";
-      if (now.lease && now.lease.holder !== holder) return "lost";
-      // It has expired, or an answer was lost: it is acquired at its present place.
-      const again = await acquire(now.lease?.seq ?? 0);
-      return again === "held" ? "kept" : "unknown";
+      if (isReleased) return "lost";
+      const renewing = renew();
+      const earlier = renewal;
+      renewal = renewing.then(
+        () => earlier,
+        () => earlier,
+      );
+      return renewing;
     },
-    release: () => broker.release(name, seq),
+    /** Waits for a renewal that is under way: carried out after the release, it would take the lease again. */
+    release: async () => {
+      isReleased = true;
+      await renewal;
+      return broker.release(name, seq);
+    },
   };
 };
 

@@ -140,9 +140,10 @@ export const opencodeDatabase = (
 const clockOf = ({ machine }: Pick<Owner, "machine">): string => machine.split(",", 1)[0] ?? machine;
 
 /**
- * Creates a memory of when one owner last saw a heartbeat of each other owner, by its own clock. The clock of another machine may
- * be minutes off, so the time that its heartbeats carry says nothing: they count as made when they are first seen. On the same
- * machine their time counts, unless it is of the future: then the clock was set back.
+ * Creates a memory of when one owner last saw a heartbeat of each other owner, by its own clock. A heartbeat that is new since the
+ * last look was made since then, whatever time it carries: the clock may have been set back and forward meanwhile. Of one that is
+ * seen at the first look, the time counts if it was made by the same clock and is not of the future; the clock of another machine
+ * may be minutes off.
  */
 export const createHeardOwners = (me: Pick<Owner, "machine">) => {
   const heard = new Map<string, { beatAt: number; at: number }>();
@@ -158,10 +159,10 @@ export const createHeardOwners = (me: Pick<Owner, "machine">) => {
       if (check.since !== since) heard.clear();
       since = check.since;
       const known = heard.get(owner.id);
-      const isSame = known !== undefined && known.beatAt === owner.heartbeatAt;
-      const at = isSame ? known.at : check.now;
-      if (!isSame) heard.set(owner.id, { beatAt: owner.heartbeatAt, at });
-      const heartbeatAt = clockOf(owner) === clockOf(me) ? Math.min(owner.heartbeatAt, at) : at;
+      const isFirstByThisClock = known === undefined && clockOf(owner) === clockOf(me);
+      const newestAt = isFirstByThisClock ? Math.min(owner.heartbeatAt, check.now) : check.now;
+      const heartbeatAt = known?.beatAt === owner.heartbeatAt ? known.at : newestAt;
+      heard.set(owner.id, { beatAt: owner.heartbeatAt, at: heartbeatAt });
       return { ...owner, heartbeatAt };
     },
   };

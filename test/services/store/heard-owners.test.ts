@@ -96,3 +96,21 @@ test("what was noted of others before this process slept, or its clock was set, 
   a.heartbeat(clock.now());
   expect(await live(file, LEASE_MS, [], look)).toBe(0);
 });
+
+test("a process of this machine keeps its tasks when the clock is set back and, right after its heartbeat, forward again", async () => {
+  const file = createSharedDatabase();
+  const { clock } = file;
+  const a = file.openAs("a").store;
+  const b = file.openAs("b").store;
+  a.commit(scriptTask("ses_1").launch());
+  const look = () => {
+    b.heartbeat(clock.now());
+    return b.adopt(clock.now(), all);
+  };
+  const beat = () => a.heartbeat(clock.now());
+  expect(await live(file, LEASE_MS, [beat], look)).toBe(0);
+  await clock.advance(HEARTBEAT_MS);
+  a.heartbeat(clock.now() - HOUR);
+  expect(look().tasks).toHaveLength(0);
+  expect(await live(file, LEASE_MS, [beat], look)).toBe(0);
+});

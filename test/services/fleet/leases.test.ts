@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { heldLease } from "../../../src/services/fleet/broker.ts";
+import { createMemoryBroker } from "../../fakes/memory-broker.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+
+const LEASE = 60_000;
+
+const taken = async () => {
+  const clock = createVirtualClock();
+  const { connect } = createMemoryBroker(clock, LEASE);
+  const broker = connect();
+  const acquiring = broker.acquire("run", "srv_1", 0);
+  await clock.advance(10);
+  const held = await acquiring;
+  if (held.is !== "held") throw new Error(`the lease is not held: ${held.is}`);
+  const holder = async () => {
+    const reading = broker.holder("run");
+    await clock.advance(10);
+    return reading;
+  };
+  return { clock, lease: heldLease(broker, "run", "srv_1", held.seq), holder };
+};
+
+test("a lease that is released while it is renewed after it has expired is nobody's", async () => {
+  const { clock, lease, holder } = await taken();
+  await clock.advance(LEASE + 1);
+  const renewing = lease.renew();
+  const releasing = lease.release();
+  await clock.advance(100);
+  await Promise.all([renewing, releasing]);
+  expect(await holder()).toEqual({ is: "read", lease: undefined });
+});
+
+test("a lease that is released is not taken again by a renewal that comes later", async () => {
+  const { clock, lease, holder } = await taken();
+  const releasing = lease.release();
+  expect(await lease.renew()).toBe("lost");
+  await clock.advance(100);
+  await releasing;
+  expect(await holder()).toEqual({ is: "read", lease: undefined });
+});
