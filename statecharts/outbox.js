@@ -41,8 +41,10 @@ export const outbox = createMachine({
           "description": "The parent's model begins to answer a message. It has read the prompt.",
           "target": "#idle",
           "actions": [
-            "enqueueActions",
-            "enqueueActions"
+            "showToasts",
+            "assign prompt",
+            "noticeAcknowledged",
+            "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt"
           ]
         }
       },
@@ -83,7 +85,7 @@ export const outbox = createMachine({
               "id": "holding",
               "description": "Notices are owed that do not wake the parent while other tasks of their batch run.",
               "entry": [
-                "enqueueActions",
+                "checkBatches",
                 {
                   "type": "setDeadline",
                   "params": 15000
@@ -157,7 +159,7 @@ export const outbox = createMachine({
                   "description": "What was to wake the parent is not owed any more."
                 },
                 {
-                  "guard": "in #open",
+                  "guard": "isOpen",
                   "target": "#reading",
                   "description": "The parent can be sent a prompt."
                 }
@@ -180,9 +182,7 @@ export const outbox = createMachine({
               "description": "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
               "entry": [
                 "assign queuedBefore",
-                {
-                  "type": "emitEffect"
-                }
+                "readParent"
               ],
               "on": {
                 "PARENT_NOT_FOUND": {
@@ -194,10 +194,10 @@ export const outbox = createMachine({
                     "guard": "isSetAside",
                     "target": "#setAside",
                     "description": "The parent's agent and model are known. A person has taken back messages of it, or archived it.",
-                    "actions": "enqueueActions"
+                    "actions": "reportSetAside"
                   },
                   {
-                    "guard": "hasPrompt and in #open",
+                    "guard": "hasPrompt and isOpen",
                     "target": "#sending",
                     "description": "The parent's agent and model are known. The prompt is composed already.",
                     "actions": "assign room, sender"
@@ -227,7 +227,7 @@ export const outbox = createMachine({
                     "description": "The parent's agent and model are known. More came to be owed meanwhile: it is to be known how much its model has room for."
                   },
                   {
-                    "guard": "wakesParent and in #open",
+                    "guard": "wakesParent and isOpen",
                     "target": "composing",
                     "actions": "assign room, sender",
                     "description": "The parent's agent and model are known."
@@ -246,9 +246,7 @@ export const outbox = createMachine({
             },
             "composing": {
               "description": "The prompt is written for all notices that are owed: its text, counts and ids.",
-              "entry": {
-                "type": "emitEffect"
-              },
+              "entry": "composeNotice",
               "on": {
                 "COMPOSE_FAILED": {
                   "target": "#backingOff",
@@ -258,9 +256,7 @@ export const outbox = createMachine({
                 "COMPOSED": {
                   "target": "#sending",
                   "actions": [
-                    {
-                      "type": "emitEffect"
-                    },
+                    "noticeComposed",
                     "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt, queue"
                   ],
                   "description": "The prompt has its text and ids."
@@ -285,7 +281,7 @@ export const outbox = createMachine({
               "entry": [
                 "assign attempts",
                 "assign refusal",
-                "enqueueActions"
+                "sendNotice"
               ],
               "on": {
                 "PARENT_ERROR": {
@@ -301,7 +297,8 @@ export const outbox = createMachine({
                   "guard": "isCurrentPrompt",
                   "target": "awaiting",
                   "actions": [
-                    "enqueueActions",
+                    "showToasts",
+                    "assign prompt",
                     "assign notFoundCount, sentAt"
                   ],
                   "description": "OpenCode accepted the prompt."
@@ -322,7 +319,11 @@ export const outbox = createMachine({
                     "guard": "isCurrentPrompt",
                     "target": "#idle",
                     "description": "OpenCode refused the prompt. It was refused too often: the person is notified.",
-                    "actions": "enqueueActions"
+                    "actions": [
+                      "noticeRejected",
+                      "noticeDropped",
+                      "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt"
+                    ]
                   }
                 ]
               }
@@ -355,9 +356,7 @@ export const outbox = createMachine({
             "checking": {
               "id": "checking",
               "description": "OpenCode is asked whether the parent has begun to answer the prompt.",
-              "entry": [
-                "enqueueActions"
-              ],
+              "entry": "checkNotice",
               "on": {
                 "PARENT_ERROR": {
                   "description": "OpenCode reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
@@ -369,8 +368,10 @@ export const outbox = createMachine({
                     "description": "OpenCode says whether the parent has begun to answer the prompt. It has begun.",
                     "target": "#idle",
                     "actions": [
-                      "enqueueActions",
-                      "enqueueActions"
+                      "showToasts",
+                      "assign prompt",
+                      "noticeAcknowledged",
+                      "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt"
                     ]
                   },
                   {
@@ -401,7 +402,11 @@ export const outbox = createMachine({
                     "guard": "isCurrentPrompt and refused",
                     "target": "#idle",
                     "description": "OpenCode says whether the parent has begun to answer the prompt. It was refused too often: the person is notified.",
-                    "actions": "enqueueActions"
+                    "actions": [
+                      "noticeRejected",
+                      "noticeDropped",
+                      "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt"
+                    ]
                   },
                   {
                     "guard": "isCurrentPrompt",
@@ -422,7 +427,7 @@ export const outbox = createMachine({
               "description": "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
               "entry": [
                 "assign looks, nextDeadline",
-                "enqueueActions"
+                "checkBatches"
               ],
               "exit": "clearDeadline",
               "always": {
@@ -435,7 +440,7 @@ export const outbox = createMachine({
                   "guard": "isNew",
                   "actions": [
                     "enqueue",
-                    "enqueueActions"
+                    "checkBatches"
                   ],
                   "description": "The parent is owed the notice of a run."
                 },
@@ -458,7 +463,7 @@ export const outbox = createMachine({
               "id": "resending",
               "description": "The prompt is to be sent again. It waits until the parent can be sent one.",
               "always": {
-                "guard": "in #open",
+                "guard": "isOpen",
                 "target": "#reading",
                 "description": "The parent can be sent the prompt."
               }
@@ -517,11 +522,7 @@ export const outbox = createMachine({
             },
             "searching": {
               "description": "OpenCode is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
-              "entry": [
-                {
-                  "type": "emitEffect"
-                }
-              ],
+              "entry": "findParent",
               "on": {
                 "PARENT_FOUND": [
                   {
@@ -576,20 +577,25 @@ export const outbox = createMachine({
         },
         "closed": {
           "description": "The parent session was deleted, or stopped for good. Notices can no longer be delivered.",
-          "entry": "enqueueActions",
+          "entry": [
+            "noticeDropped",
+            "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, queue, prompt, adoptedPrompts"
+          ],
           "on": {
             "NOTICE_DUE": {
               "description": "The parent is owed the notice of a run. It cannot be delivered.",
               "actions": [
                 "enqueue",
-                "enqueueActions"
+                "noticeDropped",
+                "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, queue, prompt, adoptedPrompts"
               ]
             },
             "ADOPTED": {
               "description": "A process with prompts to this parent under way has ended: this outbox takes them over. They cannot be delivered.",
               "actions": [
                 "adoptPrompts",
-                "enqueueActions"
+                "noticeDropped",
+                "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, queue, prompt, adoptedPrompts"
               ]
             },
             "PARENT_PRESENT": {

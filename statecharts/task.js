@@ -77,7 +77,7 @@ export const task = createMachine({
               "description": "The result was read."
             },
             "RESUME": {
-              "guard": "in #nothingOwed and not waitedFor",
+              "guard": "isNothingOwed and not waitedFor",
               "target": "resumed",
               "actions": "assign",
               "description": "A follow-up prompt begins the next run."
@@ -128,7 +128,7 @@ export const task = createMachine({
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and not in #queued and not noServerWorks or goesOn",
+          "guard": "live and notStopping and wasSent",
           "target": ".stopping",
           "actions": "recordLimit",
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
@@ -147,9 +147,7 @@ export const task = createMachine({
                 "message": "The task's session was deleted before it answered."
               }
             },
-            {
-              "type": "emitEffect"
-            },
+            "stopSession",
             "raise RUN_ENDED (error)"
           ]
         },
@@ -162,9 +160,7 @@ export const task = createMachine({
             {
               "type": "recordError"
             },
-            {
-              "type": "emitEffect"
-            },
+            "stopSession",
             "raise RUN_ENDED (error)"
           ]
         },
@@ -177,15 +173,13 @@ export const task = createMachine({
             {
               "type": "recordError"
             },
-            {
-              "type": "emitEffect"
-            },
+            "stopSession",
             "raise RUN_ENDED (error)"
           ]
         },
         "ADOPTED": [
           {
-            "guard": "live and in #gating or hasSchema and in #asking",
+            "guard": "live and isAnswerChecked",
             "target": "#recovering",
             "description": "The process that supervised the task has ended, and this one takes over. It ended while an answer was checked, which may be the cause.",
             "actions": [
@@ -243,9 +237,7 @@ export const task = createMachine({
                 "description": "The run has ended. The region `run` raises this for the other regions. The server that worked on the run has written it."
               },
               {
-                "actions": {
-                  "type": "emitEffect"
-                },
+                "actions": "writeReceipt",
                 "description": "The run has ended. The region `run` raises this for the other regions."
               }
             ],
@@ -258,18 +250,14 @@ export const task = createMachine({
               "guard": "lacksReceipt",
               "actions": [
                 "assign isReceiptIncomplete",
-                {
-                  "type": "emitEffect"
-                }
+                "completeReceipt"
               ],
               "description": "This process has not seen all of the run: OpenCode is asked what it has stored of it."
             },
             "ADOPTED": {
               "guard": "isReceiptIncomplete",
               "description": "The process that supervised the task has ended, and this one takes over. The process that asked OpenCode has ended.",
-              "actions": {
-                "type": "emitEffect"
-              }
+              "actions": "completeReceipt"
             }
           }
         },
@@ -282,9 +270,7 @@ export const task = createMachine({
           "entry": [
             "beginWait",
             "assign nextDeadline",
-            {
-              "type": "emitEffect"
-            }
+            "requestSlot"
           ],
           "on": {
             "SLOT_GRANTED": {
@@ -294,9 +280,7 @@ export const task = createMachine({
             },
             "ADOPTED": {
               "description": "The process that supervised the task has ended, and this one takes over. Nothing is under way: the run asks for a slot here.",
-              "actions": {
-                "type": "emitEffect"
-              }
+              "actions": "requestSlot"
             },
             "CANCEL": {
               "guard": "not goesOn",
@@ -328,9 +312,7 @@ export const task = createMachine({
               "entry": [
                 "beginWait",
                 "assign sendAttempts, endedInChecks, hostError, idleHinted, missingSince, nextDeadline",
-                {
-                  "type": "emitEffect"
-                }
+                "sendPrompt"
               ],
               "on": {
                 "PROMPT_ACCEPTED": [
@@ -363,9 +345,7 @@ export const task = createMachine({
                       {
                         "type": "recordError"
                       },
-                      {
-                        "type": "emitEffect"
-                      },
+                      "stopSession",
                       "raise RUN_ENDED (error)"
                     ]
                   }
@@ -463,9 +443,7 @@ export const task = createMachine({
                       "type": "setDeadline",
                       "params": 1000
                     },
-                    {
-                      "type": "emitEffect"
-                    }
+                    "endTurn"
                   ]
                 },
                 "STEERING_STORED": {
@@ -510,9 +488,7 @@ export const task = createMachine({
                       "type": "setDeadline",
                       "params": 1000
                     },
-                    {
-                      "type": "emitEffect"
-                    }
+                    "endTurn"
                   ]
                 },
                 "TICK": {
@@ -581,7 +557,10 @@ export const task = createMachine({
           "states": {
             "ending": {
               "description": "The turn is being aborted.",
-              "entry": "enqueueActions",
+              "entry": [
+                "assign nextDeadline",
+                "changeModel"
+              ],
               "on": {
                 "MODEL_CHANGED": {
                   "target": "settling",
@@ -603,9 +582,7 @@ export const task = createMachine({
                       {
                         "type": "recordError"
                       },
-                      {
-                        "type": "emitEffect"
-                      },
+                      "stopSession",
                       "raise RUN_ENDED (error)"
                     ]
                   }
@@ -695,9 +672,7 @@ export const task = createMachine({
                     {
                       "type": "recordError"
                     },
-                    {
-                      "type": "emitEffect"
-                    },
+                    "stopSession",
                     "raise RUN_ENDED (error)"
                   ]
                 }
@@ -711,7 +686,8 @@ export const task = createMachine({
                   },
                   "entry": [
                     "beginWait",
-                    "enqueueActions"
+                    "assign checkId, nextDeadline",
+                    "checkRun"
                   ],
                   "on": {
                     "HOST_IDLE": {
@@ -815,9 +791,7 @@ export const task = createMachine({
                           {
                             "type": "recordError"
                           },
-                          {
-                            "type": "emitEffect"
-                          },
+                          "stopSession",
                           "raise RUN_ENDED (error)"
                         ]
                       }
@@ -849,9 +823,7 @@ export const task = createMachine({
                           {
                             "type": "recordError"
                           },
-                          {
-                            "type": "emitEffect"
-                          },
+                          "stopSession",
                           "raise RUN_ENDED (error)"
                         ]
                       }
@@ -872,9 +844,7 @@ export const task = createMachine({
                           {
                             "type": "recordError"
                           },
-                          {
-                            "type": "emitEffect"
-                          },
+                          "stopSession",
                           "raise RUN_ENDED (error)"
                         ]
                       }
@@ -899,7 +869,10 @@ export const task = createMachine({
                   "meta": {
                     "waitsFor": "recovery"
                   },
-                  "entry": "enqueueActions",
+                  "entry": [
+                    "assign checkId, nextDeadline",
+                    "checkRun"
+                  ],
                   "on": {
                     "TICK": {
                       "guard": "due",
@@ -1004,9 +977,7 @@ export const task = createMachine({
                           {
                             "type": "recordError"
                           },
-                          {
-                            "type": "emitEffect"
-                          },
+                          "stopSession",
                           "raise RUN_ENDED (error)"
                         ]
                       }
@@ -1035,9 +1006,7 @@ export const task = createMachine({
                               "message": "OpenCode ended while the task ran, and the task was not continued."
                             }
                           },
-                          {
-                            "type": "emitEffect"
-                          },
+                          "stopSession",
                           "raise RUN_ENDED (error)"
                         ]
                       }
@@ -1066,9 +1035,7 @@ export const task = createMachine({
                               "message": "OpenCode ended while the task ran, and the task was not continued."
                             }
                           },
-                          {
-                            "type": "emitEffect"
-                          },
+                          "stopSession",
                           "raise RUN_ENDED (error)"
                         ]
                       }
@@ -1097,9 +1064,7 @@ export const task = createMachine({
                               "message": "OpenCode ended while the task ran, and the task was not continued."
                             }
                           },
-                          {
-                            "type": "emitEffect"
-                          },
+                          "stopSession",
                           "raise RUN_ENDED (error)"
                         ]
                       }
@@ -1190,11 +1155,9 @@ export const task = createMachine({
               "entry": [
                 "beginWait",
                 "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate",
-                "enqueueActions"
+                "runGate"
               ],
-              "exit": {
-                "type": "emitEffect"
-              },
+              "exit": "stopGate",
               "on": {
                 "GATE_ENDED": [
                   {
@@ -1278,9 +1241,7 @@ export const task = createMachine({
                     "message": "The task's session was deleted before it answered."
                   }
                 },
-                {
-                  "type": "emitEffect"
-                },
+                "closeRun",
                 "raise RUN_ENDED (error)"
               ]
             },
@@ -1292,17 +1253,13 @@ export const task = createMachine({
                 {
                   "type": "recordError"
                 },
-                {
-                  "type": "emitEffect"
-                },
+                "closeRun",
                 "raise RUN_ENDED (error)"
               ]
             },
             "ADOPTED": {
               "description": "The process that supervised the task has ended, and this one takes over. The log says what became of the run.",
-              "actions": {
-                "type": "emitEffect"
-              }
+              "actions": "readRun"
             },
             "REMOTE_ENDED": [
               {
@@ -1405,9 +1362,7 @@ export const task = createMachine({
                   "entry": [
                     "beginWait",
                     "assign sendAttempts, nextDeadline",
-                    {
-                      "type": "emitEffect"
-                    }
+                    "enqueueJob"
                   ],
                   "on": {
                     "JOB_ENQUEUED": {
@@ -1434,9 +1389,7 @@ export const task = createMachine({
                           {
                             "type": "recordError"
                           },
-                          {
-                            "type": "emitEffect"
-                          },
+                          "closeRun",
                           "raise RUN_ENDED (error)"
                         ]
                       }
@@ -1499,9 +1452,7 @@ export const task = createMachine({
                   },
                   "entry": [
                     "beginWait",
-                    {
-                      "type": "emitEffect"
-                    },
+                    "closeRun",
                     {
                       "type": "setDeadline",
                       "params": 5000
@@ -1552,9 +1503,7 @@ export const task = createMachine({
                           "message": "The servers that worked on the task are gone, and it may not be begun on another one."
                         }
                       },
-                      {
-                        "type": "emitEffect"
-                      },
+                      "closeRun",
                       "raise RUN_ENDED (error)"
                     ]
                   }
@@ -1586,9 +1535,7 @@ export const task = createMachine({
                     "guard": "isBeyondLimit",
                     "target": "#idle",
                     "actions": [
-                      {
-                        "type": "emitEffect"
-                      },
+                      "closeRun",
                       "recordEnd",
                       {
                         "type": "recordError"
@@ -1600,9 +1547,7 @@ export const task = createMachine({
                   {
                     "target": "#idle",
                     "actions": [
-                      {
-                        "type": "emitEffect"
-                      },
+                      "closeRun",
                       "recordEnd",
                       "raise RUN_ENDED (cancelled)"
                     ],
@@ -1644,9 +1589,7 @@ export const task = createMachine({
                   "entry": [
                     "beginWait",
                     "assign stopAttempts",
-                    {
-                      "type": "emitEffect"
-                    },
+                    "requestRemoteStop",
                     {
                       "type": "setDeadline",
                       "params": 70000
@@ -1670,9 +1613,7 @@ export const task = createMachine({
                   "entry": [
                     "beginWait",
                     "assign stopAttempts",
-                    {
-                      "type": "emitEffect"
-                    },
+                    "closeRun",
                     {
                       "type": "setDeadline",
                       "params": 5000
@@ -1770,9 +1711,7 @@ export const task = createMachine({
               "description": "The abort is on its way.",
               "entry": [
                 "assign stopAttempts, nextDeadline",
-                {
-                  "type": "emitEffect"
-                }
+                "stopSession"
               ],
               "on": {
                 "STOPPED": [
@@ -1878,17 +1817,15 @@ export const task = createMachine({
                 "description": "The run has ended. The region `run` raises this for the other regions. A tool call waits for its result.",
                 "actions": [
                   "recordRunResult",
-                  {
-                    "type": "emitEffect"
-                  },
-                  "enqueueActions"
+                  "withdrawNotice",
+                  "reportEnd"
                 ]
               },
               {
                 "target": "due",
                 "actions": [
                   "recordRunResult",
-                  "enqueueActions"
+                  "reportEnd"
                 ],
                 "description": "The run has ended. The region `run` raises this for the other regions."
               }
@@ -1924,7 +1861,7 @@ export const task = createMachine({
             }
           },
           "description": "The parent is owed the notice.",
-          "entry": "enqueueActions",
+          "entry": "queueNotice",
           "on": {
             "NOTICE_COMPOSED": {
               "target": "sending",
@@ -1944,9 +1881,7 @@ export const task = createMachine({
               "description": "A tool call starts to wait for the run, in order to return its result. The notice is not composed yet, and is withdrawn.",
               "actions": [
                 "addWaiter",
-                {
-                  "type": "emitEffect"
-                }
+                "withdrawNotice"
               ]
             }
           }
@@ -1986,19 +1921,19 @@ export const task = createMachine({
           "description": "The run has ended. The region `run` raises this for the other regions."
         },
         "REMOTE_CLAIMED": {
-          "guard": "in #fleet and isNewClaim",
+          "guard": "isInFleet and isNewClaim",
           "target": ".none",
           "description": "A server of the fleet claims the run. The server before does not wait for an answer any more.",
           "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "REMOTE_LOST": {
-          "guard": "in #claimed",
+          "guard": "isClaimed",
           "target": ".none",
           "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. The server does not wait for an answer any more.",
           "actions": "assign userRequests, lostRequests, redoesStep"
         },
         "CLOSED": {
-          "guard": "in #claimed",
+          "guard": "isClaimed",
           "target": ".none",
           "description": "The run is closed in the fleet: no report of a server counts any more. The server does not wait for an answer any more.",
           "actions": "assign userRequests, lostRequests, redoesStep"
@@ -2019,20 +1954,20 @@ export const task = createMachine({
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "live and newRequest and not noServerWorks and isQuestion",
+                "guard": "mayAsk and isQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
                 "description": "The agent asks for a permission, or asks a question."
               },
               {
-                "guard": "live and newRequest and not noServerWorks",
+                "guard": "mayAsk",
                 "target": "#awaitingUser.permission",
                 "actions": "addUserRequest",
                 "description": "The agent asks for a permission, or asks a question."
               }
             ],
             "BECAME_STALE": {
-              "guard": "live and not in #queued and not noServerWorks and not isRefusedForNow",
+              "guard": "live and not isQueued and not noServerWorks and not isRefusedForNow",
               "target": "stale",
               "description": "OpenCode has reported nothing of the agent for `timeouts.stale` milliseconds."
             }
@@ -2045,13 +1980,13 @@ export const task = createMachine({
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "live and newRequest and not noServerWorks and isQuestion",
+                "guard": "mayAsk and isQuestion",
                 "target": "#awaitingUser.question",
                 "actions": "addUserRequest",
                 "description": "The agent asks for a permission, or asks a question."
               },
               {
-                "guard": "live and newRequest and not noServerWorks",
+                "guard": "mayAsk",
                 "target": "#awaitingUser.permission",
                 "actions": "addUserRequest",
                 "description": "The agent asks for a permission, or asks a question."
@@ -2069,7 +2004,7 @@ export const task = createMachine({
           "initial": "permission",
           "on": {
             "REQUEST_ASKED": {
-              "guard": "live and newRequest and not noServerWorks",
+              "guard": "mayAsk",
               "description": "The agent asks for a permission, or asks a question. It is shown after the older ones.",
               "actions": "addUserRequest"
             },
@@ -2116,7 +2051,7 @@ export const task = createMachine({
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and not in #queued and not noServerWorks or goesOn",
+          "guard": "live and notStopping and wasSent",
           "target": ".none",
           "actions": "dropInstructions",
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
@@ -2133,13 +2068,13 @@ export const task = createMachine({
           "on": {
             "STEER": [
               {
-                "guard": "in #working or in #gating",
+                "guard": "hasPrompt",
                 "target": "sending",
                 "actions": "addInstruction",
                 "description": "The agent or a person gives the running task a further instruction."
               },
               {
-                "guard": "live and notStopping and not in #aborted and not in #fleet",
+                "guard": "takesInstructions",
                 "target": "waiting",
                 "description": "The agent or a person gives the running task a further instruction. It is sent when the run's prompt is known to be there.",
                 "actions": "addInstruction"
@@ -2151,7 +2086,7 @@ export const task = createMachine({
           "description": "Instructions wait until OpenCode is known to have the run's prompt.",
           "on": {
             "STEER": {
-              "guard": "live and notStopping and not in #aborted and not in #fleet",
+              "guard": "takesInstructions",
               "actions": "addInstruction",
               "description": "The agent or a person gives the running task a further instruction."
             },
@@ -2178,10 +2113,10 @@ export const task = createMachine({
         },
         "sending": {
           "description": "The oldest instruction is on its way to OpenCode. The others follow one by one.",
-          "entry": "enqueueActions",
+          "entry": "sendSteering",
           "on": {
             "STEER": {
-              "guard": "live and notStopping and not in #aborted and not in #fleet",
+              "guard": "takesInstructions",
               "description": "The agent or a person gives the running task a further instruction. It is sent after the older ones.",
               "actions": "addInstruction"
             },

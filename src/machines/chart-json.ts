@@ -13,6 +13,8 @@ interface Builtin {
   stateValue?: string;
   /** In `assign`. */
   assignment?: object;
+  /** In an action that requests an effect: the effect's name. */
+  effect?: string;
   /** In `raise`. */
   event?: (args: { event: { at: number }; context: { run: { startedAt: number } } }) => {
     type: string;
@@ -42,7 +44,8 @@ const NO_EVENT = { event: { at: 0 }, context: { run: { startedAt: 0 } } };
 /** Returns an action's name, or says what one without a name does, such as `assign result` or `raise RUN_ENDED (completed)`. */
 export const actionName = (action: unknown): string => {
   if (typeof action === "string") return action;
-  const { type = "", assignment = {}, event } = action as Builtin;
+  const { type = "", assignment = {}, event, effect } = action as Builtin;
+  if (effect !== undefined) return effect;
   const kind = type.replace("xstate.", "");
   if (kind === "assign") return ["assign", Object.keys(assignment).join(", ")].join(" ").trim();
   if (kind !== "raise" || !event) return kind;

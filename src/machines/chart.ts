@@ -57,6 +57,25 @@ export const statePath = (value: unknown): string =>
 export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>
   Math.min(first * 2 ** (tries - 1), longest);
 
+/** A guard with what people read for it: a phrase that follows "if", such as "the pause is over". */
+export interface Phrased {
+  phrase: string;
+}
+
+/** Returns what a chart wraps its guards in, so that each has the phrase that pictures and tables show for it. */
+export const phrasing =
+  <Context, Event extends EventObject>() =>
+  <Guard extends (args: { context: Context; event: Event }, params: undefined) => boolean>(
+    phrase: string,
+    guard: Guard,
+  ): Guard & Phrased =>
+    Object.assign(guard, { phrase });
+
+/** An action that requests an effect, with the effect's name: pictures and tables show it. */
+export interface Requesting {
+  effect: string;
+}
+
 /**
  * Returns what a chart wraps functions of its actions and guards in that read an event of one type, or of a few: they are
  * used with no other.

@@ -26,8 +26,8 @@ export interface Api {
 
 /** Records what was asked by the API of any process, and what was said to it. */
 export interface ApiRequests {
-  /** The API of one process, whose timers end with it. */
-  of(stage: Stage, clock: Clock): Api;
+  /** The API of one process, whose timers end with it. `living` returns the process: what it answers once it is over, nobody hears. */
+  of(stage: Stage, clock: Clock, living: () => { isOver(): boolean }): Api;
   /** The number of all requests. */
   count(): number;
   /** Says which requests were done though they were refused, were done more than once, or were not done though accepted. */
@@ -114,7 +114,7 @@ export const createApiRequests = (fault: (words: string) => void): ApiRequests =
     });
 
   return {
-    of: (stage, clock) => {
+    of: (stage, clock, living) => {
       const directory = {
         get engine() {
           return stage.engine;
@@ -138,8 +138,10 @@ export const createApiRequests = (fault: (words: string) => void): ApiRequests =
         send: (request) => {
           const record = { request, outcome: "unclear" as Outcome };
           made.push(record);
+          const asked = living();
           send(source, request).then(
             (result) => {
+              if (asked.isOver()) return;
               record.outcome = outcomeOf(result);
               const journal = stage.store.journal(request.taskId);
               const isWithout =

@@ -239,10 +239,14 @@ export const createSimulation = (
       place: ownership ? place : undefined,
       isOver: () => life.isOver(),
     }),
-    api: shared.apiRequests.of(stage, {
-      now: machineClock.now,
-      after: (...given: AfterArgs) => lifeClock().after(...given),
-    }),
+    api: shared.apiRequests.of(
+      stage,
+      {
+        now: machineClock.now,
+        after: (...given: AfterArgs) => lifeClock().after(...given),
+      },
+      () => life,
+    ),
     apiRequests: shared.apiRequests,
     tracks,
     deliveries,

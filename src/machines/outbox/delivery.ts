@@ -1,6 +1,6 @@
 // A notice counts as delivered when the parent's model was certainly shown it. The order of message ids alone does not show
 // that (docs/decisions/015-when-a-notice-counts-as-delivered.md).
-import { and, assign, enqueueActions, not, stateIn } from "xstate";
+import { and, assign, not } from "xstate";
 import { backoff } from "../chart.ts";
 import {
   acknowledge,
@@ -10,6 +10,7 @@ import {
   countRefusal,
   drop,
   FRESH_ATTEMPTS,
+  given,
   giveUp,
   isMuch,
   lookLater,
@@ -21,12 +22,13 @@ import {
   recordStopped,
   recordStored,
   reportSetAside,
+  request,
   SEARCH_BACKOFF,
   SEND_BACKOFF,
   showToasts,
 } from "./setup.ts";
 
-const acknowledged = { target: "#idle", actions: [showToasts, acknowledge] } as const;
+const acknowledged = { target: "#idle", actions: [...showToasts, ...acknowledge] } as const;
 const adopted = {
   guard: "hasAdopted",
   target: "#checking",
@@ -100,7 +102,7 @@ export const delivery = outboxSetup.createStateConfig({
               target: "holding",
               description: "What was to wake the parent is not owed any more.",
             },
-            { guard: stateIn("#open"), target: "#reading", description: "The parent can be sent a prompt." },
+            { guard: "isOpen", target: "#reading", description: "The parent can be sent a prompt." },
           ],
           on: onNotFound,
         },
@@ -115,15 +117,11 @@ export const delivery = outboxSetup.createStateConfig({
           description: "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
           entry: [
             assign({ queuedBefore: ({ context }) => context.queue.length }),
-            {
-              type: "emitEffect",
-              params: ({ context: { parentSessionID, refusals, prompt, queue } }) => ({
-                type: "readParent",
-                parentSessionID,
-                wasRefused: refusals > 0,
-                asksRoom: prompt === undefined && isMuch(queue),
-              }),
-            },
+            request("readParent", ({ context: { parentSessionID, refusals, prompt, queue } }) => ({
+              parentSessionID,
+              wasRefused: refusals > 0,
+              asksRoom: prompt === undefined && isMuch(queue),
+            })),
           ],
           on: {
             ...onNotFound,
@@ -135,7 +133,7 @@ export const delivery = outboxSetup.createStateConfig({
                 actions: reportSetAside,
               },
               {
-                guard: and(["hasPrompt", stateIn("#open")]),
+                guard: and(["hasPrompt", "isOpen"]),
                 target: "#sending",
                 description: "The prompt is composed already.",
                 actions: recordSender,
@@ -156,7 +154,7 @@ export const delivery = outboxSetup.createStateConfig({
                 description: "More came to be owed meanwhile: it is to be known how much its model has room for.",
               },
               {
-                guard: and(["wakesParent", stateIn("#open")]),
+                guard: and(["wakesParent", "isOpen"]),
                 target: "composing",
                 actions: recordSender,
               },
@@ -167,28 +165,23 @@ export const delivery = outboxSetup.createStateConfig({
         },
         composing: {
           description: "The prompt is written for all notices that are owed: its text, counts and ids.",
-          entry: {
-            type: "emitEffect",
-            params: ({ context: { parentSessionID, queue, room } }) => ({
-              type: "composeNotice",
-              parentSessionID,
-              queue,
-              ...(room === undefined ? {} : { room }),
-            }),
-          },
+          entry: request("composeNotice", ({ context: { parentSessionID, queue, room } }) => ({
+            parentSessionID,
+            queue,
+            ...(room === undefined ? {} : { room }),
+          })),
           on: {
             COMPOSE_FAILED: { target: "#backingOff", actions: countAttempt },
             COMPOSED: {
               target: "#sending",
               actions: [
-                {
-                  type: "emitEffect",
-                  params: ({ context: { parentSessionID }, event: { prompt } }) => ({
-                    type: "noticeComposed",
+                request(
+                  "noticeComposed",
+                  given("COMPOSED", ({ context: { parentSessionID }, event }) => ({
                     parentSessionID,
-                    runs: prompt.runs,
-                  }),
-                },
+                    runs: event.prompt.runs,
+                  })),
+                ),
                 assign({
                   ...FRESH_ATTEMPTS,
                   prompt: ({ event }) => event.prompt,
@@ -211,15 +204,14 @@ export const delivery = outboxSetup.createStateConfig({
           entry: [
             countAttempt,
             assign({ refusal: undefined }),
-            enqueueActions(({ context: { parentSessionID, prompt, sender }, enqueue }) => {
-              if (!prompt || !sender) return;
-              enqueue({ type: "emitEffect", params: { type: "sendNotice", parentSessionID, prompt, sender } });
-            }),
+            request("sendNotice", ({ context: { parentSessionID, prompt, sender } }) =>
+              prompt && sender ? { parentSessionID, prompt, sender } : undefined,
+            ),
           ],
           on: {
             ...onError,
             PARENT_NOT_FOUND: { target: "#missing", actions: recordRefusal },
-            SENT: { guard: "isCurrentPrompt", target: "awaiting", actions: [showToasts, recordSent] },
+            SENT: { guard: "isCurrentPrompt", target: "awaiting", actions: [...showToasts, recordSent] },
             SEND_REFUSED: [
               { guard: and(["isCurrentPrompt", "retryable"]), target: "backingOff" },
               {
@@ -248,15 +240,10 @@ export const delivery = outboxSetup.createStateConfig({
         checking: {
           id: "checking",
           description: "OpenCode is asked whether the parent has begun to answer the prompt.",
-          entry: [
-            enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
-              if (!prompt) return;
-              enqueue({
-                type: "emitEffect",
-                params: { type: "checkNotice", parentSessionID, messageID: prompt.messageID },
-              });
-            }),
-          ],
+          entry: request(
+            "checkNotice",
+            ({ context: { parentSessionID, prompt } }) => prompt && { parentSessionID, messageID: prompt.messageID },
+          ),
           on: {
             ...onError,
             CHECKED: [
@@ -312,7 +299,7 @@ export const delivery = outboxSetup.createStateConfig({
         resending: {
           id: "resending",
           description: "The prompt is to be sent again. It waits until the parent can be sent one.",
-          always: { guard: stateIn("#open"), target: "#reading", description: "The parent can be sent the prompt." },
+          always: { guard: "isOpen", target: "#reading", description: "The parent can be sent the prompt." },
         },
         backingOff: {
           id: "backingOff",
@@ -341,12 +328,7 @@ export const delivery = outboxSetup.createStateConfig({
         searching: {
           description:
             "OpenCode is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
-          entry: [
-            {
-              type: "emitEffect",
-              params: ({ context: { parentSessionID } }) => ({ type: "findParent", parentSessionID }),
-            },
-          ],
+          entry: request("findParent", ({ context: { parentSessionID } }) => ({ parentSessionID })),
           on: { PARENT_FOUND: found, SEARCH_FAILED: { target: "missing" } },
         },
       },
@@ -369,8 +351,8 @@ export const delivery = outboxSetup.createStateConfig({
       description: "The parent session was deleted, or stopped for good. Notices can no longer be delivered.",
       entry: drop,
       on: {
-        NOTICE_DUE: { description: "It cannot be delivered.", actions: ["enqueue", drop] },
-        ADOPTED: { description: "They cannot be delivered.", actions: ["adoptPrompts", drop] },
+        NOTICE_DUE: { description: "It cannot be delivered.", actions: ["enqueue", ...drop] },
+        ADOPTED: { description: "They cannot be delivered.", actions: ["adoptPrompts", ...drop] },
         PARENT_PRESENT: { target: "#idle" },
       },
     },

@@ -60,6 +60,22 @@ export type OutboxEffect =
   /** The parent's model has read the notices of these runs. */
   | { type: "noticeAcknowledged"; parentSessionID: string; runs: NoticePrompt["runs"] };
 
+/** What each effect asks for, in words that people read. Pictures and tables show it where the chart requests the effect. */
+export const outboxEffectDescriptions: Record<OutboxEffect["type"], string> = {
+  readParent: "OpenCode is asked for the parent's agent and model.",
+  reportSetAside: "The person is notified which notices wait, and for what.",
+  checkBatches: "It is looked which batches have no running task any more.",
+  composeNotice: "The prompt with the notices is written.",
+  sendNotice: "The prompt is sent to the parent.",
+  checkNotice: "OpenCode is asked whether the parent has begun to answer.",
+  findParent: "The parent is looked for among all sessions.",
+  noticeComposed: "The tasks learn that a prompt carries their notices.",
+  showToasts: "The person is shown what has ended.",
+  noticeRejected: "The person is notified that the notices were not delivered, and why.",
+  noticeDropped: "The tasks learn that their notices cannot be delivered.",
+  noticeAcknowledged: "The tasks learn that their notices are delivered.",
+};
+
 /** Everything that can happen to an outbox. `at` is the time of the event in epoch milliseconds. */
 export type OutboxEvent =
   | { type: "NOTICE_DUE"; at: number; end: RunResult }

@@ -1,5 +1,5 @@
-import { assertEvent, assign, setup } from "xstate";
-import { backoff, readingEvents } from "../chart.ts";
+import { assign, setup, stateIn } from "xstate";
+import { backoff, type Phrased, phrasing, type Requesting, readingEvents } from "../chart.ts";
 import type { RunResult } from "../task/events.ts";
 import type { NoticePrompt, OutboxContext, OutboxEffect, OutboxEvent } from "./events.ts";
 
@@ -64,7 +64,9 @@ export const carries = ({ runs }: NoticePrompt, end: RunResult): boolean =>
   runs.some(({ taskId, run }) => taskId === end.taskId && run === end.run);
 
 /** Wraps what reads an event of one type, or of a few. */
-const given = readingEvents<OutboxContext, OutboxEvent>();
+export const given = readingEvents<OutboxContext, OutboxEvent>();
+
+const when = phrasing<OutboxContext, OutboxEvent>();
 
 /** The outbox chart's types, and the guards and actions that it names. */
 export const outboxSetup = setup({
@@ -103,62 +105,120 @@ export const outboxSetup = setup({
     }),
   },
   guards: {
-    hasQueued: ({ context }) => context.queue.length > 0,
+    hasQueued: when("a notice is owed", ({ context }) => context.queue.length > 0),
     /** A task that was taken over queues its notice again, which may be here already. */
-    isNew: given(
-      "NOTICE_DUE",
-      ({ context, event }) =>
-        [context.prompt, ...context.adoptedPrompts].every((prompt) => !prompt || !carries(prompt, event.end)) &&
-        context.queue.every(({ taskId, run }) => taskId !== event.end.taskId || run !== event.end.run),
+    isNew: when(
+      "the notice is new",
+      given(
+        "NOTICE_DUE",
+        ({ context, event }) =>
+          [context.prompt, ...context.adoptedPrompts].every((prompt) => !prompt || !carries(prompt, event.end)) &&
+          context.queue.every(({ taskId, run }) => taskId !== event.end.taskId || run !== event.end.run),
+      ),
     ),
     /**
      * True when a queued result wakes the parent: that of a task which wakes it each time, an error, or the last one of a batch.
      * Whatever else is queued goes into the same prompt.
      */
-    wakesParent: ({ context: { queue } }) => queue.some(wakes),
+    wakesParent: when("a notice is owed that wakes the parent", ({ context: { queue } }) => queue.some(wakes)),
     /** The same for a run that ended after a person stopped the parent's turn: its notice was not what that person stopped. */
-    wakesSinceStop: ({ context: { queue, stoppedAt = Number.NEGATIVE_INFINITY } }) =>
-      queue.some((end) => wakes(end) && end.endedAt >= stoppedAt),
+    wakesSinceStop: when(
+      "a notice that wakes the parent came after the stop",
+      ({ context: { queue, stoppedAt = Number.NEGATIVE_INFINITY } }) =>
+        queue.some((end) => wakes(end) && end.endedAt >= stoppedAt),
+    ),
     /** So much came to be owed while the parent was read that its room has to be known. */
-    lacksRoom: given("PARENT_READ", ({ context: { queue }, event }) => event.room === undefined && isMuch(queue)),
-    isSetAside: given("PARENT_READ", ({ event }) => event.setAside !== undefined),
+    lacksRoom: when(
+      "much is owed, and it is not known how much the model has room for",
+      given("PARENT_READ", ({ context: { queue }, event }) => event.room === undefined && isMuch(queue)),
+    ),
+    isSetAside: when(
+      "a person has set the parent aside",
+      given("PARENT_READ", ({ event }) => event.setAside !== undefined),
+    ),
     /**
      * What was stopped before this process sent the prompt says nothing: OpenCode may have been ending then. Nor does it
      * where the host reported a fault, which leaves the same message behind as a person who stops the turn.
      */
-    stopped: given(
-      "CHECKED",
-      ({ context: { sentAt, refusal }, event }) =>
-        event.standing === "stopped" && sentAt !== undefined && !refusal?.fault,
+    stopped: when(
+      "a person stopped the turn that was to answer",
+      given(
+        "CHECKED",
+        ({ context: { sentAt, refusal }, event }) =>
+          event.standing === "stopped" && sentAt !== undefined && !refusal?.fault,
+      ),
     ),
-    hasAdopted: ({ context }) => context.adoptedPrompts.length > 0,
-    due: ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
-    parentReady: ({ context: { parentReadyAt = Number.POSITIVE_INFINITY }, event }) => event.at >= parentReadyAt,
-    hasPrompt: ({ context }) => context.prompt !== undefined,
+    hasAdopted: when("a prompt was taken over", ({ context }) => context.adoptedPrompts.length > 0),
+    due: when(
+      "the pause is over",
+      ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
+    ),
+    parentReady: when(
+      "the parent has had its pause",
+      ({ context: { parentReadyAt = Number.POSITIVE_INFINITY }, event }) => event.at >= parentReadyAt,
+    ),
+    hasPrompt: when("a prompt is composed", ({ context }) => context.prompt !== undefined),
     /** Runs are ending one after the other: the next one may be about to. */
-    moreMayEnd: given(
-      "PARENT_READ",
-      ({ context, event }) =>
-        event.othersRun && context.queue.length > context.queuedBefore && context.readsAgain < OUTBOX_LIMITS.readsAgain,
+    moreMayEnd: when(
+      "runs ended meanwhile, and others may be about to",
+      given(
+        "PARENT_READ",
+        ({ context, event }) =>
+          event.othersRun &&
+          context.queue.length > context.queuedBefore &&
+          context.readsAgain < OUTBOX_LIMITS.readsAgain,
+      ),
     ),
     /**
      * The parent's model has read our prompt when it answers it; or when it answers a newer one in a message that began
      * after ours was stored, since message ids ascend and every step sees all messages.
      */
-    answersPrompt: given("PARENT_ANSWERED", ({ context: { prompt, storedAt = Number.POSITIVE_INFINITY }, event }) => {
-      if (!prompt) return false;
-      if (event.promptID === prompt.messageID) return true;
-      return event.promptID > prompt.messageID && event.createdAt >= storedAt;
-    }),
+    answersPrompt: when(
+      "the model has read the prompt",
+      given("PARENT_ANSWERED", ({ context: { prompt, storedAt = Number.POSITIVE_INFINITY }, event }) => {
+        if (!prompt) return false;
+        if (event.promptID === prompt.messageID) return true;
+        return event.promptID > prompt.messageID && event.createdAt >= storedAt;
+      }),
+    ),
     /** A late answer may concern a prompt that is acknowledged already, while the next one is under way. */
-    isCurrentPrompt: ({ context, event }) => "messageID" in event && event.messageID === context.prompt?.messageID,
-    answered: given("CHECKED", ({ event }) => event.standing === "answered"),
-    pending: given("CHECKED", ({ event }) => event.standing === "pending"),
-    retryable: given("SEND_REFUSED", ({ event }) => event.retryable),
-    refused: ({ context }) => context.refusal !== undefined,
-    refusalsLeft: ({ context }) => context.refusals + 1 < OUTBOX_LIMITS.refusals,
-  },
+    isCurrentPrompt: when(
+      "it is about the prompt under way",
+      ({ context, event }) => "messageID" in event && event.messageID === context.prompt?.messageID,
+    ),
+    answered: when(
+      "the prompt is answered",
+      given("CHECKED", ({ event }) => event.standing === "answered"),
+    ),
+    pending: when(
+      "the prompt is about to be answered",
+      given("CHECKED", ({ event }) => event.standing === "pending"),
+    ),
+    retryable: when(
+      "OpenCode may take it the next time",
+      given("SEND_REFUSED", ({ event }) => event.retryable),
+    ),
+    refused: when("an error was reported since it was sent", ({ context }) => context.refusal !== undefined),
+    refusalsLeft: when("it was not refused too often", ({ context }) => context.refusals + 1 < OUTBOX_LIMITS.refusals),
+    isOpen: when("the parent can be sent a prompt", stateIn("#open")),
+  } satisfies Record<string, Phrased>,
 });
+
+/** Returns an action that requests an effect, whose other fields `build` returns; undefined requests nothing. */
+export const request = <Type extends OutboxEffect["type"]>(
+  type: Type,
+  build: (args: {
+    context: OutboxContext;
+    event: OutboxEvent;
+  }) => Omit<Extract<OutboxEffect, { type: Type }>, "type"> | undefined,
+) =>
+  Object.assign(
+    outboxSetup.enqueueActions(({ context, event, enqueue }) => {
+      const fields = build({ context, event });
+      if (fields) enqueue({ type: "emitEffect", params: { type, ...fields } as Extract<OutboxEffect, { type: Type }> });
+    }),
+    { effect: type } satisfies Requesting,
+  );
 
 export const countAttempt = outboxSetup.assign({
   attempts: ({ context }) => context.attempts + 1,
@@ -170,13 +230,11 @@ export const recordSender = outboxSetup.assign({
 });
 
 /** Requests, the first time, that the person be notified: what is owed waits until the parent is used again. */
-export const reportSetAside = outboxSetup.enqueueActions(
-  ({ context: { parentSessionID, queue, looks }, event, enqueue }) => {
-    assertEvent(event, "PARENT_READ");
-    const { setAside: why } = event;
-    if (why && looks === 0 && queue.length > 0)
-      enqueue({ type: "emitEffect", params: { type: "reportSetAside", parentSessionID, ends: queue, why } });
-  },
+export const reportSetAside = request(
+  "reportSetAside",
+  given("PARENT_READ", ({ context: { parentSessionID, queue, looks }, event: { setAside: why } }) =>
+    why && looks === 0 && queue.length > 0 ? { parentSessionID, ends: queue, why } : undefined,
+  ),
 );
 
 /** Schedules the next look at the parent, unless an event says before that a person uses it. */
@@ -195,26 +253,31 @@ export const recordStopped = outboxSetup.assign({
 });
 
 /** Requests which batches of the queued results have no running task any more. */
-export const askBatches = outboxSetup.enqueueActions(({ context: { parentSessionID, queue }, enqueue }) => {
+export const askBatches = request("checkBatches", ({ context: { parentSessionID, queue } }) => {
   const batchIds = [...new Set(queue.map(({ batchId }) => batchId))];
-  if (batchIds.length > 0) enqueue({ type: "emitEffect", params: { type: "checkBatches", parentSessionID, batchIds } });
+  return batchIds.length > 0 ? { parentSessionID, batchIds } : undefined;
 });
 
 export const recordStored = outboxSetup.assign({
   storedAt: given("CHECKED", ({ event }) => event.storedAt),
 });
 
-export const showToasts = outboxSetup.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
-  if (!prompt || prompt.toasts.length === 0) return;
-  enqueue({ type: "emitEffect", params: { type: "showToasts", parentSessionID, toasts: prompt.toasts } });
-  enqueue.assign({ prompt: { ...prompt, toasts: [] } });
-});
+export const showToasts = [
+  request("showToasts", ({ context: { parentSessionID, prompt } }) =>
+    prompt && prompt.toasts.length > 0 ? { parentSessionID, toasts: prompt.toasts } : undefined,
+  ),
+  outboxSetup.assign({ prompt: ({ context: { prompt } }) => prompt && { ...prompt, toasts: [] } }),
+] as const;
 
-export const acknowledge = outboxSetup.enqueueActions(({ context: { parentSessionID, prompt }, enqueue }) => {
-  if (prompt)
-    enqueue({ type: "emitEffect", params: { type: "noticeAcknowledged", parentSessionID, runs: prompt.runs } });
-  enqueue.assign({ ...FRESH_ATTEMPTS, prompt: undefined });
-});
+const forgetPrompt = outboxSetup.assign({ ...FRESH_ATTEMPTS, prompt: undefined });
+
+/** The runs whose notices the prompt under way carries. */
+const carriedRuns = ({ parentSessionID, prompt }: OutboxContext) => prompt && { parentSessionID, runs: prompt.runs };
+
+export const acknowledge = [
+  request("noticeAcknowledged", ({ context }) => carriedRuns(context)),
+  forgetPrompt,
+] as const;
 
 export const countRefusal = outboxSetup.assign({ refusals: ({ context }) => context.refusals + 1 });
 
@@ -226,23 +289,21 @@ export const recordRefusal = outboxSetup.assign({
   }),
 });
 
-export const giveUp = outboxSetup.enqueueActions(
-  ({ context: { parentSessionID, prompt, refusal }, event, enqueue }) => {
-    if (prompt) {
-      const { runs } = prompt;
-      const reason = event.type === "SEND_REFUSED" ? event.message : (refusal?.message ?? "an error");
-      enqueue({ type: "emitEffect", params: { type: "noticeRejected", parentSessionID, runs, reason } });
-      enqueue({ type: "emitEffect", params: { type: "noticeDropped", parentSessionID, runs } });
-    }
-    enqueue.assign({ ...FRESH_ATTEMPTS, prompt: undefined });
-  },
-);
+export const giveUp = [
+  request("noticeRejected", ({ context, event }) => {
+    const carried = carriedRuns(context);
+    const reason = event.type === "SEND_REFUSED" ? event.message : (context.refusal?.message ?? "an error");
+    return carried && { ...carried, reason };
+  }),
+  request("noticeDropped", ({ context }) => carriedRuns(context)),
+  forgetPrompt,
+] as const;
 
-export const drop = outboxSetup.enqueueActions(
-  ({ context: { parentSessionID, queue, prompt, adoptedPrompts }, enqueue }) => {
+export const drop = [
+  request("noticeDropped", ({ context: { parentSessionID, queue, prompt, adoptedPrompts } }) => {
     const composed = prompt ? [prompt, ...adoptedPrompts] : adoptedPrompts;
     const runs = [...composed.flatMap(({ runs }) => runs), ...queue.map(({ taskId, run }) => ({ taskId, run }))];
-    if (runs.length > 0) enqueue({ type: "emitEffect", params: { type: "noticeDropped", parentSessionID, runs } });
-    enqueue.assign({ ...FRESH_ATTEMPTS, queue: [], prompt: undefined, adoptedPrompts: [] });
-  },
-);
+    return runs.length > 0 ? { parentSessionID, runs } : undefined;
+  }),
+  outboxSetup.assign({ ...FRESH_ATTEMPTS, queue: [], prompt: undefined, adoptedPrompts: [] }),
+] as const;

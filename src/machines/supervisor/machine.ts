@@ -1,5 +1,5 @@
 import { assertEvent, type ErrorActorEvent, setup } from "xstate";
-import { withEventDescriptions } from "../chart.ts";
+import { type Phrased, phrasing, withEventDescriptions } from "../chart.ts";
 import type { OutboxEvent } from "../outbox/events.ts";
 import type { TaskEvent, TaskInput } from "../task/events.ts";
 import type { StoredSnapshot } from "../task/machine.ts";
@@ -59,6 +59,8 @@ export const parentOfOutbox = (actorId: string): string | undefined =>
 /** A task's actor begins with a launch, or from a stored snapshot. */
 export type TaskActorInput = TaskInput & Partial<StoredSnapshot>;
 
+const when = phrasing<SupervisorContext, SupervisorEvent | ErrorActorEvent>();
+
 const supervisorSetup = setup({
   types: {
     context: {} as SupervisorContext,
@@ -78,12 +80,12 @@ const supervisorSetup = setup({
     stop: (_, _actor: { id: string }) => undefined,
   },
   guards: {
-    notLive: ({ context, event }) => {
+    notLive: when("the task has no actor yet", ({ context, event }) => {
       assertEvent(event, ["LAUNCH", "RESTORE"]);
       const { facts } = event.type === "LAUNCH" ? event.task : event.snapshot.context;
       return !hasId(context.tasks, facts.sessionID);
-    },
-  },
+    }),
+  } satisfies Record<string, Phrased>,
 });
 
 type Enqueue = Parameters<Parameters<typeof supervisorSetup.enqueueActions>[0]>[0]["enqueue"];

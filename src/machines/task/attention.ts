@@ -1,21 +1,19 @@
-import { and, assign, not, stateIn } from "xstate";
+import { and, assign, not } from "xstate";
 import { taskSetup } from "./setup.ts";
 
 const forgetRequests = taskSetup.assign({ userRequests: [], lostRequests: undefined, redoesStep: undefined });
 
 /** The server that worked on the run counts no more. */
 const noServer = {
-  guard: stateIn("#claimed"),
+  guard: "isClaimed",
   target: ".none",
   description: "The server does not wait for an answer any more.",
   actions: forgetRequests,
 } as const;
 
-const mayAsk = and(["live", "newRequest", not("noServerWorks")]);
-
 const onRequestAsked = [
-  { guard: and([mayAsk, "isQuestion"]), target: "#awaitingUser.question", actions: "addUserRequest" },
-  { guard: mayAsk, target: "#awaitingUser.permission", actions: "addUserRequest" },
+  { guard: and(["mayAsk", "isQuestion"]), target: "#awaitingUser.question", actions: "addUserRequest" },
+  { guard: "mayAsk", target: "#awaitingUser.permission", actions: "addUserRequest" },
 ] as const;
 
 /** What holds the task up: a request that only a person can answer, or silence. */
@@ -25,7 +23,7 @@ export const attention = taskSetup.createStateConfig({
   on: {
     RUN_ENDED: { target: ".none", actions: forgetRequests },
     REMOTE_CLAIMED: {
-      guard: and([stateIn("#fleet"), "isNewClaim"]),
+      guard: and(["isInFleet", "isNewClaim"]),
       target: ".none",
       description: "The server before does not wait for an answer any more.",
       actions: forgetRequests,
@@ -52,7 +50,7 @@ export const attention = taskSetup.createStateConfig({
       on: {
         REQUEST_ASKED: onRequestAsked,
         BECAME_STALE: {
-          guard: and(["live", not(stateIn("#queued")), not("noServerWorks"), not("isRefusedForNow")]),
+          guard: and(["live", not("isQueued"), not("noServerWorks"), not("isRefusedForNow")]),
           target: "stale",
         },
       },
@@ -69,7 +67,7 @@ export const attention = taskSetup.createStateConfig({
       initial: "permission",
       on: {
         REQUEST_ASKED: {
-          guard: mayAsk,
+          guard: "mayAsk",
           description: "It is shown after the older ones.",
           actions: "addUserRequest",
         },

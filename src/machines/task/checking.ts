@@ -8,12 +8,12 @@ import {
   continueAfterFault,
   continueOrFail,
   countFailedCheck,
-  emitCheck,
   endCancelled,
   failAndStop,
   failOrGoOn,
   failRefused,
   goOnWithNextModel,
+  requestCheck,
   stillAtWork,
 } from "./run-transitions.ts";
 import { TASK_LIMITS, taskSetup } from "./setup.ts";
@@ -42,7 +42,7 @@ export const checking = taskSetup.createStateConfig({
           id: "verifying",
           description: "The agent seems to have finished. Idle is a hint, not a fact: OpenCode is asked about the run.",
           meta: { waitsFor: "check" },
-          entry: ["beginWait", emitCheck],
+          entry: ["beginWait", ...requestCheck],
           on: {
             HOST_IDLE: { target: "verifying", reenter: true, description: "OpenCode is asked anew." },
             HOST_ERROR: {
@@ -92,7 +92,7 @@ export const checking = taskSetup.createStateConfig({
           id: "recovering",
           description: "The process that supervised the run has ended. OpenCode is asked what became of the run.",
           meta: { waitsFor: "recovery" },
-          entry: emitCheck,
+          entry: requestCheck,
           on: {
             TICK: { guard: "due", target: "recovering", reenter: true },
             CHECKED_ANSWERED: completeAfterTakeover,

@@ -257,6 +257,28 @@ export type TaskEffect =
   /** The parent gets the result in another way: drop the notice, if there is one that is not composed already. */
   | { type: "withdrawNotice"; taskId: string; parentSessionID: string; run: number };
 
+/** What each effect asks for, in words that people read. Pictures and tables show it where the chart requests the effect. */
+export const taskEffectDescriptions: Record<TaskEffect["type"], string> = {
+  requestSlot: "The run asks for a slot.",
+  sendPrompt: "The prompt is sent to OpenCode.",
+  checkRun: "OpenCode is asked how far the run has come.",
+  changeModel: "The turn of the refused model is aborted.",
+  endTurn: "The agent's turn is aborted.",
+  runGate: "The gate's command is started.",
+  stopGate: "The gate's command is ended, if it still runs.",
+  stopSession: "The session and its descendants are aborted, and their open requests rejected.",
+  writeReceipt: "What was observed of the run is written down.",
+  completeReceipt: "OpenCode is asked for what the receipt lacks.",
+  enqueueJob: "The run is offered to the fleet.",
+  readRun: "What the servers have written of the run is read.",
+  requestRemoteStop: "The server that works on the run is asked to stop.",
+  closeRun: "The run is closed in the fleet.",
+  reportEnd: "The task that launched this one learns of the end.",
+  sendSteering: "The oldest instruction is sent to OpenCode.",
+  queueNotice: "The notice of the end is queued for the parent.",
+  withdrawNotice: "The notice is withdrawn: the result is delivered in another way.",
+};
+
 /** What becomes of an interrupted run: its prompt is sent again, and the host continues it; or it ends in `error`. */
 export type Recovery = "continue" | "fail";
 

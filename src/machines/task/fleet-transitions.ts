@@ -1,6 +1,6 @@
 import { and } from "xstate";
 import type { TaskError } from "../../task.ts";
-import type { TaskContext, TaskEffect } from "./events.ts";
+import type { TaskContext } from "./events.ts";
 import {
   cancelled,
   endCancelled,
@@ -10,7 +10,7 @@ import {
   SESSION_DELETED,
   stoppedAtLimit,
 } from "./run-transitions.ts";
-import { given, isSameClaim, keptAnswer, taskSetup } from "./setup.ts";
+import { given, isSameClaim, keptAnswer, request, taskSetup } from "./setup.ts";
 
 /*
  * Actions and transitions that the states of a run in the fleet share.
@@ -22,21 +22,15 @@ const UNEXPLAINED: TaskError = {
   message: "The server that worked on the task reported that it failed, and not why.",
 };
 
-/** Builds a fleet effect for the newest run. */
-const ofRun = (type: "enqueueJob" | "readRun" | "requestRemoteStop" | "closeRun") =>
-  ({
-    type: "emitEffect",
-    params: ({ context: { facts, run } }: { context: TaskContext }): TaskEffect => ({
-      type,
-      taskId: facts.sessionID,
-      run: run.index,
-    }),
-  }) as const;
+const newestRun = ({ context: { facts, run } }: { context: TaskContext }) => ({
+  taskId: facts.sessionID,
+  run: run.index,
+});
 
-export const enqueueJob = ofRun("enqueueJob");
-export const readRun = ofRun("readRun");
-export const requestRemoteStop = ofRun("requestRemoteStop");
-export const closeRun = ofRun("closeRun");
+export const enqueueJob = request("enqueueJob", newestRun);
+export const readRun = request("readRun", newestRun);
+export const requestRemoteStop = request("requestRemoteStop", newestRun);
+export const closeRun = request("closeRun", newestRun);
 
 /** Records how the run ended, as its server reports it. The clocks of servers differ: a run ends while it is under way. */
 const recordRemoteEnd = taskSetup.assign(

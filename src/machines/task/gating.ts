@@ -1,10 +1,10 @@
 // The failure of a gate is given to the agent as an instruction, so that it is sent again, answered and recovered as every
 // instruction is (docs/decisions/238-a-gate-is-a-state.md).
-import { and, assign, enqueueActions } from "xstate";
+import { and, assign } from "xstate";
 import { type TaskError, workDirectory } from "../../task.ts";
 import type { GateEnd, TaskContext } from "./events.ts";
 import { endCompleted, endFailed, seenAtWork, steerAgainLater } from "./run-transitions.ts";
-import { given, keptAnswer, taskSetup } from "./setup.ts";
+import { given, keptAnswer, request, taskSetup } from "./setup.ts";
 
 /** Characters of the command's output that the error of a run quotes. */
 const OUTPUT_CHARS = 500;
@@ -55,17 +55,12 @@ export const gating = taskSetup.createStateConfig({
         return { runs: runs + 1, failures, answer, incomplete, earlierText, last: undefined };
       }),
     }),
-    enqueueActions(({ context: { facts, gate: state }, enqueue }) => {
+    request("runGate", ({ context: { facts, gate: state } }) => {
       const { gate, sessionID: taskId } = facts;
-      if (!gate || !state) return;
-      const directory = workDirectory(facts);
-      enqueue({ type: "emitEffect", params: { type: "runGate", taskId, gateRun: state.runs, directory, gate } });
+      return gate && state && { taskId, gateRun: state.runs, directory: workDirectory(facts), gate };
     }),
   ],
-  exit: {
-    type: "emitEffect",
-    params: ({ context: { facts } }) => ({ type: "stopGate", taskId: facts.sessionID }),
-  },
+  exit: request("stopGate", ({ context: { facts } }) => ({ taskId: facts.sessionID })),
   on: {
     GATE_ENDED: [
       {

@@ -1,6 +1,6 @@
 // The status is a region of its own. A completed task takes no resume before its last notice is delivered, so that each
 // notice says how one run ended.
-import { and, assign, initialTransition, not, type SnapshotFrom, stateIn } from "xstate";
+import { and, assign, initialTransition, not, type SnapshotFrom } from "xstate";
 import type { TaskStatus } from "../../task.ts";
 import { statePath, withEventDescriptions } from "../chart.ts";
 import { attention } from "./attention.ts";
@@ -53,7 +53,7 @@ const lifecycle = taskSetup.createStateConfig({
       on: {
         ...onResultRead,
         RESUME: {
-          guard: and([stateIn("#nothingOwed"), not("waitedFor")]),
+          guard: and(["isNothingOwed", not("waitedFor")]),
           target: "resumed",
           actions: assign(({ context, event }) => ({
             run: {

@@ -1,33 +1,30 @@
 // A tool that waits for a run holds its notice back until OpenCode has stored the tool's output: before that, a person may
 // abort the turn (docs/decisions/012-a-waiting-tool-holds-the-notice-back.md).
-import { and, assertEvent, enqueueActions } from "xstate";
-import type { TaskContext, TaskEffect } from "./events.ts";
-import { taskSetup } from "./setup.ts";
+import { and } from "xstate";
+import type { TaskContext } from "./events.ts";
+import { given, request, taskSetup } from "./setup.ts";
 
 const refusesResume = { refuses: { RESUME: "has a result that is still being delivered" } };
 
+const endOf = ({ sessionID: taskId, parentTaskId }: TaskContext["facts"]) =>
+  parentTaskId === undefined ? undefined : { taskId, parentTaskId };
+
 /** Requests that the task that launched this one be notified in the same step: from then on it is at work again. */
-const reportEnd = taskSetup.enqueueActions(({ context: { facts }, enqueue }) => {
-  const { sessionID: taskId, parentTaskId } = facts;
-  if (parentTaskId) enqueue({ type: "emitEffect", params: { type: "reportEnd", taskId, parentTaskId } });
-});
+const reportEnd = request("reportEnd", ({ context: { facts } }) => endOf(facts));
 
 /** The same, unless the end waits for the others of its batch: then it wakes nobody. */
-const reportWakingEnd = taskSetup.enqueueActions(({ context: { facts }, event, enqueue }) => {
-  assertEvent(event, "RUN_ENDED");
-  const wakes = facts.wake !== "all" || event.outcome === "error";
-  if (wakes) enqueue(reportEnd);
-});
+const reportWakingEnd = request(
+  "reportEnd",
+  given("RUN_ENDED", ({ context: { facts }, event }) =>
+    facts.wake !== "all" || event.outcome === "error" ? endOf(facts) : undefined,
+  ),
+);
 
-const withdraw = {
-  type: "emitEffect",
-  params: ({ context: { facts, run } }: { context: TaskContext }): TaskEffect => ({
-    type: "withdrawNotice",
-    taskId: facts.sessionID,
-    parentSessionID: facts.parentSessionID,
-    run: run.index,
-  }),
-} as const;
+const withdraw = request("withdrawNotice", ({ context: { facts, run } }) => ({
+  taskId: facts.sessionID,
+  parentSessionID: facts.parentSessionID,
+  run: run.index,
+}));
 
 /** Whether the parent is owed the notice of the newest run, and how far its delivery has come. */
 export const notice = taskSetup.createStateConfig({
@@ -74,9 +71,7 @@ export const notice = taskSetup.createStateConfig({
         },
       },
       description: "The parent is owed the notice.",
-      entry: enqueueActions(({ context: { lastRunResult }, enqueue }) => {
-        if (lastRunResult) enqueue({ type: "emitEffect", params: { type: "queueNotice", end: lastRunResult } });
-      }),
+      entry: request("queueNotice", ({ context: { lastRunResult } }) => lastRunResult && { end: lastRunResult }),
       on: {
         NOTICE_COMPOSED: { target: "sending" },
         NOTICE_DROPPED: { target: "none" },

@@ -1,7 +1,7 @@
 import { and, assign } from "xstate";
 import { backoff } from "../chart.ts";
 import { failAndStop, newestPrompt, RETRY_BACKOFF, schemaOf } from "./run-transitions.ts";
-import { taskSetup } from "./setup.ts";
+import { request, taskSetup } from "./setup.ts";
 
 const AFTER_ACCEPTANCE = "OpenCode is asked once it has accepted the prompt.";
 
@@ -27,16 +27,12 @@ export const prompting = taskSetup.createStateConfig({
           missingSince: undefined,
           nextDeadline: undefined,
         }),
-        {
-          type: "emitEffect",
-          params: ({ context }) => ({
-            type: "sendPrompt",
-            taskId: context.facts.sessionID,
-            prompt: newestPrompt(context),
-            ...schemaOf(context),
-            ...(context.redoesStep ? { redoesStep: true } : {}),
-          }),
-        },
+        request("sendPrompt", ({ context }) => ({
+          taskId: context.facts.sessionID,
+          prompt: newestPrompt(context),
+          ...schemaOf(context),
+          ...(context.redoesStep ? { redoesStep: true as const } : {}),
+        })),
       ],
       on: {
         PROMPT_ACCEPTED: [

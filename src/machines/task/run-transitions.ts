@@ -4,7 +4,7 @@ import { type ResultSchema, type TaskError, workDirectory } from "../../task.ts"
 import { backoff } from "../chart.ts";
 import type { Misfit, Prompt, ReceiptRequest, RunResult, TaskContext, TaskEvent } from "./events.ts";
 import { runResult } from "./run-result.ts";
-import { given, mayNotCheck, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
+import { given, mayNotCheck, request, TASK_LIMITS, taskSetup, toPrompt } from "./setup.ts";
 import { slotRequestOf } from "./slot.ts";
 
 /*
@@ -62,24 +62,14 @@ function endError({ context, event }: { context: TaskContext; event: TaskEvent }
 }
 
 /** Requests that the session and its descendants be stopped. */
-export const emitStop = {
-  type: "emitEffect",
-  params: ({ context }: { context: TaskContext }) => ({
-    type: "stopSession" as const,
-    taskId: context.facts.sessionID,
-    messageID: context.run.messageID,
-    requests: context.userRequests,
-  }),
-} as const;
+export const requestStop = request("stopSession", ({ context }) => ({
+  taskId: context.facts.sessionID,
+  messageID: context.run.messageID,
+  requests: context.userRequests,
+}));
 
 /** Requests a slot for the newest run. */
-export const requestSlot = {
-  type: "emitEffect",
-  params: ({ context }: { context: TaskContext }) => ({
-    type: "requestSlot" as const,
-    ...slotRequestOf(context),
-  }),
-} as const;
+export const requestSlot = request("requestSlot", ({ context }) => slotRequestOf(context));
 
 /** How the gate's command ended, if it did; an answer that was given up before that has not come through it. */
 const gateResult = ({ facts, gate }: TaskContext): GateResult | undefined =>
@@ -98,34 +88,22 @@ const endedRun = ({ context, event }: { context: TaskContext; event: TaskEvent }
 });
 
 /** Requests the run's receipt. */
-export const writeReceipt = {
-  type: "emitEffect",
-  params: (ended: { context: TaskContext; event: TaskEvent }) => ({
-    type: "writeReceipt" as const,
-    ...endedRun(ended),
-  }),
-} as const;
+export const writeReceipt = request("writeReceipt", endedRun);
 
 /** Requests the same, with what the host has stored of the run. */
-export const completeReceipt = {
-  type: "emitEffect",
-  params: (ended: { context: TaskContext; event: TaskEvent }) => ({
-    type: "completeReceipt" as const,
-    ...endedRun(ended),
-  }),
-} as const;
+export const completeReceipt = request("completeReceipt", endedRun);
 
 /** Requests a check of the run in the host; answers to earlier checks no longer count. */
-export const emitCheck = taskSetup.enqueueActions(({ context, enqueue }) => {
-  const { facts, run, storedInstruction, hostError, abortedAt, modelLeftAt, missingSince } = context;
-  const checkId = context.checkId + 1;
-  enqueue.assign({ checkId, nextDeadline: undefined });
-  const messages = { messageID: run.messageID, instructionID: storedInstruction?.messageID };
-  const known = { ...messages, hostError, abortedAt, modelLeftAt, wasMissing: missingSince !== undefined };
-  const schema = mayNotCheck(context) ? {} : schemaOf(context);
-  const asked = { checkId, taskId: facts.sessionID, ...known, ...schema };
-  enqueue({ type: "emitEffect", params: { type: "checkRun", ...asked } });
-});
+export const requestCheck = [
+  taskSetup.assign({ checkId: ({ context }) => context.checkId + 1, nextDeadline: undefined }),
+  request("checkRun", ({ context }) => {
+    const { checkId, facts, run, storedInstruction, hostError, abortedAt, modelLeftAt, missingSince } = context;
+    const messages = { messageID: run.messageID, instructionID: storedInstruction?.messageID };
+    const known = { ...messages, hostError, abortedAt, modelLeftAt, wasMissing: missingSince !== undefined };
+    const schema = mayNotCheck(context) ? {} : schemaOf(context);
+    return { checkId, taskId: facts.sessionID, ...known, ...schema };
+  }),
+] as const;
 
 /** Tells the other regions that the run has ended. Each transition to `idle` does so, and nothing else ends a run. */
 const endRun = (outcome: RunResult["outcome"]) =>
@@ -137,7 +115,7 @@ export const endCancelled = endRun("cancelled");
 
 /** The run fails with this error. The host has not reported an end, so the session is stopped as well. */
 export const failAndStopWith = (error: TaskError) =>
-  ["recordEnd", { type: "recordError", params: error }, emitStop, endFailed] as const;
+  ["recordEnd", { type: "recordError", params: error }, requestStop, endFailed] as const;
 
 /** Records the error that the event brings, or the limit at which the run was stopped. */
 export const recordEventError = { type: "recordError", params: endError } as const;
@@ -219,7 +197,7 @@ const fail = { target: "#idle", actions: ["recordEnd", recordEventError, endFail
 export const failAndStop = {
   target: "#idle",
   description: "The run is given up, and whatever still works on it is stopped.",
-  actions: ["recordEnd", recordEventError, emitStop, endFailed],
+  actions: ["recordEnd", recordEventError, requestStop, endFailed],
 } as const;
 
 /** The run goes on with the next model of the option `fallback`, in the same session. */
@@ -285,17 +263,11 @@ export const steerAgainLater = {
 } as const;
 
 /** Requests that the turn be ended: the host would otherwise ask the model for ever. */
-export const emitEndOfTurn = {
+export const requestEndOfTurn = {
   description: "That turn is ended. If OpenCode does not report it as idle then, it is asked after a moment.",
   actions: [
     { type: "setDeadline", params: TASK_LIMITS.checkAfterError },
-    {
-      type: "emitEffect",
-      params: ({ context }: { context: TaskContext }) => ({
-        type: "endTurn" as const,
-        taskId: context.facts.sessionID,
-      }),
-    },
+    request("endTurn", ({ context }) => ({ taskId: context.facts.sessionID })),
   ],
 } as const;
 

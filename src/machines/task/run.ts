@@ -13,7 +13,7 @@ import {
   SESSION_DELETED,
   writeReceipt,
 } from "./run-transitions.ts";
-import { given, isAnswerChecked, TASK_LIMITS, taskSetup, wasSent } from "./setup.ts";
+import { given, TASK_LIMITS, taskSetup } from "./setup.ts";
 import { changingModel, stopping } from "./stopping.ts";
 import { working } from "./working.ts";
 
@@ -38,7 +38,7 @@ export const run = taskSetup.createStateConfig({
   on: {
     CANCEL: { guard: and(["live", "notStopping"]), target: ".stopping" },
     LIMIT_EXCEEDED: {
-      guard: and(["live", "notStopping", wasSent]),
+      guard: and(["live", "notStopping", "wasSent"]),
       target: ".stopping",
       actions: "recordLimit",
     },
@@ -52,7 +52,7 @@ export const run = taskSetup.createStateConfig({
     STEERING_REFUSED: { guard: and(["isOldestInstruction", not("maySteerAgain")]), ...failAndStop },
     ADOPTED: [
       {
-        guard: and(["live", isAnswerChecked]),
+        guard: and(["live", "isAnswerChecked"]),
         target: "#recovering",
         description: "It ended while an answer was checked, which may be the cause.",
         actions: [

@@ -1,6 +1,6 @@
 import { and, assign, not, or, setup, stateIn } from "xstate";
 import { type Claim, isStop, type RunAnswer, type TaskError, type WaitsFor } from "../../task.ts";
-import { readingEvents } from "../chart.ts";
+import { type Phrased, phrasing, type Requesting, readingEvents } from "../chart.ts";
 import { ABORTED } from "../host-events.ts";
 import type { Instruction, Prompt, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./fallback.ts";
@@ -129,6 +129,8 @@ const WAIT_ENDS = ["WAIT_ABANDONED", "WAIT_DELIVERED"] as const;
 
 /** Wraps what reads an event of one type, or of a few. */
 export const given = readingEvents<TaskContext, TaskEvent>();
+
+const when = phrasing<TaskContext, TaskEvent>();
 
 /** The task chart's types, and every guard and action that it names. */
 export const taskSetup = setup({
@@ -261,107 +263,252 @@ export const taskSetup = setup({
     }),
   },
   guards: {
-    due: ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
-    idleHinted: ({ context }) => context.idleHinted,
-    live: ({ context }) => context.completedAt === undefined,
-    isCompleted: given("RUN_ENDED", ({ event }) => event.outcome === "completed"),
-    isFailed: given("RUN_ENDED", ({ event }) => event.outcome === "error"),
-    retryable: given("PROMPT_REFUSED", ({ event }) => event.retryable),
+    due: when(
+      "the pause is over",
+      ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
+    ),
+    idleHinted: when(
+      "OpenCode reported the session idle, or an error in it, before that",
+      ({ context }) => context.idleHinted,
+    ),
+    live: when("the run has not ended", ({ context }) => context.completedAt === undefined),
+    isCompleted: when(
+      "it was answered",
+      given("RUN_ENDED", ({ event }) => event.outcome === "completed"),
+    ),
+    isFailed: when(
+      "it failed",
+      given("RUN_ENDED", ({ event }) => event.outcome === "error"),
+    ),
+    retryable: when(
+      "OpenCode may take it the next time",
+      given("PROMPT_REFUSED", ({ event }) => event.retryable),
+    ),
     /** False from an interruption until the run is sent again. */
-    wasSentSinceFault: ({ context }) => context.sendAttempts > 0,
-    sendAttemptsLeft: ({ context }) => context.sendAttempts < TASK_LIMITS.sendAttempts,
-    failedChecksLeft: ({ context }) => context.failedChecks + 1 < TASK_LIMITS.failedChecks,
-    notStopping: ({ context }) => context.stopAttempts === 0,
-    isBeyondLimit: ({ context }) => context.limitError !== undefined,
-    stopAttemptsLeft: ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts,
-    isCurrentCheck: ({ context, event }) => "checkId" in event && event.checkId === context.checkId,
-    goesOn: ({ context }) => goesOn(context),
-    hasRetry: ({ context }) => context.retry !== undefined,
-    isRefusedForNow: ({ context, event }) => isRefusedForNow(context, event.at),
-    isRefused: given(
-      "CHECKED_FAILED",
-      ({ context, event }) => event.error.refusal !== undefined && nextModelWithout(context, event.model) !== undefined,
+    wasSentSinceFault: when(
+      "the prompt was sent since the last interruption",
+      ({ context }) => context.sendAttempts > 0,
     ),
-    isToContinue: ({ context }) => context.recovery === "continue",
-    isAbort: given("HOST_ERROR", ({ event }) => event.error.name === ABORTED),
-    isRefusedTooLong: ({ context }) => isRefusedTooLong(context),
-    isBlockedCall: given("CALL_RETURNED", ({ context: { blockedCalls = [] }, event }) =>
-      blockedCalls.some(({ call }) => call === event.call),
+    sendAttemptsLeft: when(
+      "the prompt may be sent again",
+      ({ context }) => context.sendAttempts < TASK_LIMITS.sendAttempts,
     ),
-    blockedByTask: given("OWN_TASK_ENDED", ({ context: { blockedCalls = [] }, event }) =>
-      blockedCalls.some(({ taskIds }) => taskIds.includes(event.taskId)),
+    failedChecksLeft: when(
+      "OpenCode may be asked again",
+      ({ context }) => context.failedChecks + 1 < TASK_LIMITS.failedChecks,
     ),
-    isMisfit: given("CHECKED_ANSWERED", ({ event }) => event.misfit !== undefined),
+    notStopping: when("the run is not being stopped", ({ context }) => context.stopAttempts === 0),
+    isBeyondLimit: when("the run is beyond a limit", ({ context }) => context.limitError !== undefined),
+    stopAttemptsLeft: when(
+      "the session may be aborted again",
+      ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts,
+    ),
+    isCurrentCheck: when(
+      "it answers the newest question",
+      ({ context, event }) => "checkId" in event && event.checkId === context.checkId,
+    ),
+    goesOn: when("the run has left the task's own model", ({ context }) => goesOn(context)),
+    hasRetry: when("the provider had refused the request", ({ context }) => context.retry !== undefined),
+    isRefusedForNow: when("the provider refuses for now", ({ context, event }) => isRefusedForNow(context, event.at)),
+    isRefused: when(
+      "the model is refused, and there is another one",
+      given(
+        "CHECKED_FAILED",
+        ({ context, event }) =>
+          event.error.refusal !== undefined && nextModelWithout(context, event.model) !== undefined,
+      ),
+    ),
+    isToContinue: when("interrupted runs go on", ({ context }) => context.recovery === "continue"),
+    isAbort: when(
+      "the error is an abort",
+      given("HOST_ERROR", ({ event }) => event.error.name === ABORTED),
+    ),
+    isRefusedTooLong: when(
+      "the provider refuses for longer than the run is to wait, and there is another model",
+      ({ context }) => isRefusedTooLong(context),
+    ),
+    isBlockedCall: when(
+      "that call was waiting",
+      given("CALL_RETURNED", ({ context: { blockedCalls = [] }, event }) =>
+        blockedCalls.some(({ call }) => call === event.call),
+      ),
+    ),
+    blockedByTask: when(
+      "a tool call waits for that task",
+      given("OWN_TASK_ENDED", ({ context: { blockedCalls = [] }, event }) =>
+        blockedCalls.some(({ taskIds }) => taskIds.includes(event.taskId)),
+      ),
+    ),
+    isMisfit: when(
+      "the answer does not fit the schema",
+      given("CHECKED_ANSWERED", ({ event }) => event.misfit !== undefined),
+    ),
     /** The process ended as often as it may while this answer was checked: the check is not begun again. */
-    mayNotCheck: ({ context }) => mayNotCheck(context),
-    hasSchema: ({ context }) => context.facts.schema !== undefined,
-    mayRepair: ({ context: { misfits = 0 } }) => misfits < TASK_LIMITS.repairs,
-    hasGate: ({ context }) => context.facts.gate !== undefined,
-    isCurrentGate: given("GATE_ENDED", ({ context, event }) => event.gateRun === context.gate?.runs),
-    hasPassed: given("GATE_ENDED", ({ event }) => event.end.exit === 0),
-    mayTryGateAgain: given(
-      "GATE_ENDED",
-      ({ context: { facts, gate }, event }) =>
-        event.end.end !== "notRun" && (gate?.failures ?? 0) < (facts.gate?.tries ?? 0),
+    mayNotCheck: when("OpenCode ended too often while this answer was checked", ({ context }) => mayNotCheck(context)),
+    hasSchema: when("the answer must fit a schema", ({ context }) => context.facts.schema !== undefined),
+    mayRepair: when("the agent may correct it", ({ context: { misfits = 0 } }) => misfits < TASK_LIMITS.repairs),
+    hasGate: when("the answer must pass a gate", ({ context }) => context.facts.gate !== undefined),
+    isCurrentGate: when(
+      "it is the newest start of the command",
+      given("GATE_ENDED", ({ context, event }) => event.gateRun === context.gate?.runs),
     ),
-    isForFleet: ({ context: { facts, run, remote } }) =>
-      facts.fleet !== undefined && (run.index === 0 || remote !== undefined),
-    isLaunch: ({ context: { run } }) => run.index === 0,
+    hasPassed: when(
+      "the command succeeded",
+      given("GATE_ENDED", ({ event }) => event.end.exit === 0),
+    ),
+    mayTryGateAgain: when(
+      "the agent may try again",
+      given(
+        "GATE_ENDED",
+        ({ context: { facts, gate }, event }) =>
+          event.end.end !== "notRun" && (gate?.failures ?? 0) < (facts.gate?.tries ?? 0),
+      ),
+    ),
+    isForFleet: when(
+      "the run is for the fleet",
+      ({ context: { facts, run, remote } }) => facts.fleet !== undefined && (run.index === 0 || remote !== undefined),
+    ),
+    isLaunch: when("it is the task's first run", ({ context: { run } }) => run.index === 0),
     /** The run is for other servers, and none is to be at work on it: none has claimed it, or it is being stopped. */
-    noServerWorks: and([stateIn("#fleet"), not(stateIn("#claimed"))]),
-    isNewClaim: given(
-      "REMOTE_CLAIMED",
-      ({ context: { remote }, event }) => event.isNewestForgotten === true || isNewer(event.claim, remote?.claim),
+    noServerWorks: when("the run is for the fleet, and no server works on it", and(["isInFleet", not("isClaimed")])),
+    isNewClaim: when(
+      "the claim is newer than the one that is known",
+      given(
+        "REMOTE_CLAIMED",
+        ({ context: { remote }, event }) => event.isNewestForgotten === true || isNewer(event.claim, remote?.claim),
+      ),
     ),
-    isNewestClaim: given(
-      ["REMOTE_ENDED", "REMOTE_HELD"],
-      ({ context: { remote }, event }) =>
-        remote !== undefined && remote.attempts.length > 0 && isSameClaim(event.claim, remote.claim),
+    isNewestClaim: when(
+      "it comes from the server that claimed the run last",
+      given(
+        ["REMOTE_ENDED", "REMOTE_HELD"],
+        ({ context: { remote }, event }) =>
+          remote !== undefined && remote.attempts.length > 0 && isSameClaim(event.claim, remote.claim),
+      ),
     ),
-    isRemotelyCompleted: given("REMOTE_ENDED", ({ event }) => event.outcome === "completed"),
-    isRemotelyFailed: given("REMOTE_ENDED", ({ event }) => event.outcome === "error"),
-    mayEnqueueAgain: given("JOB_REFUSED", ({ event }) => event.retryable),
-    mayBeginAgain: ({ context: { facts, remote } }) => (remote?.attempts.length ?? 0) < (facts.fleet?.attempts ?? 0),
-    hasReceipt: ({ context }) => context.receipt !== undefined,
-    isReceiptOfRun: given(
-      "RECEIPT_WRITTEN",
-      ({ context, event }) => context.receipt === undefined && event.receipt.run === context.run.index,
+    isRemotelyCompleted: when(
+      "it was answered there",
+      given("REMOTE_ENDED", ({ event }) => event.outcome === "completed"),
     ),
-    lacksReceipt: ({ context }) => context.completedAt !== undefined && context.receipt === undefined,
-    isReceiptIncomplete: ({ context }) => context.isReceiptIncomplete === true,
-    waitedFor: ({ context }) => context.waiters.length > 0,
-    isWaiter: given(WAIT_ENDS, ({ context, event }) => context.waiters.includes(event.call)),
-    isOnlyWaiter: given(WAIT_ENDS, ({ context, event }) => context.waiters.every((call) => call === event.call)),
-    mayContinue: ({ context, event }) => context.recovery === "continue" && mayBeInterrupted(context, event),
-    mayBeInterrupted: ({ context, event }) => mayBeInterrupted(context, event),
-    noNoticePending: given("ADOPTED", ({ event }) => !event.isNoticePending),
-    newRequest: given("REQUEST_ASKED", ({ context, event }) =>
-      context.userRequests.every(({ id }) => id !== event.request.id),
+    isRemotelyFailed: when(
+      "it failed there",
+      given("REMOTE_ENDED", ({ event }) => event.outcome === "error"),
     ),
-    isQuestion: given("REQUEST_ASKED", ({ event }) => event.request.kind === "question"),
-    isSteered: ({ context }) => context.instructions !== undefined,
-    isOldestInstruction: ({ context, event }) =>
-      "messageID" in event && context.instructions?.[0]?.messageID === event.messageID,
-    moreInstructions: ({ context: { instructions = [] } }) => instructions.length > 1,
-    maySteerAgain: given(
-      "STEERING_REFUSED",
-      ({ context: { steerAttempts = 0 }, event }) => event.retryable && steerAttempts + 1 < TASK_LIMITS.sendAttempts,
+    mayEnqueueAgain: when(
+      "the broker may take it the next time",
+      given("JOB_REFUSED", ({ event }) => event.retryable),
     ),
-    openRequest: given("REQUEST_ANSWERED", ({ context, event }) =>
-      context.userRequests.some(({ id }) => id === event.id),
+    mayBeginAgain: when(
+      "another server may begin the run anew",
+      ({ context: { facts, remote } }) => (remote?.attempts.length ?? 0) < (facts.fleet?.attempts ?? 0),
     ),
-    onlyRequest: given("REQUEST_ANSWERED", ({ context, event }) =>
-      context.userRequests.every(({ id }) => id === event.id),
+    hasReceipt: when("the receipt is written already", ({ context }) => context.receipt !== undefined),
+    isReceiptOfRun: when(
+      "it is the newest run's, which has none yet",
+      given(
+        "RECEIPT_WRITTEN",
+        ({ context, event }) => context.receipt === undefined && event.receipt.run === context.run.index,
+      ),
     ),
-    questionNext: given(
-      "REQUEST_ANSWERED",
-      ({ context, event }) => context.userRequests.find(({ id }) => id !== event.id)?.kind === "question",
+    lacksReceipt: when(
+      "the run has ended, and has no receipt",
+      ({ context }) => context.completedAt !== undefined && context.receipt === undefined,
     ),
-  },
+    isReceiptIncomplete: when("the receipt is incomplete", ({ context }) => context.isReceiptIncomplete === true),
+    waitedFor: when("a tool call waits for the run", ({ context }) => context.waiters.length > 0),
+    isWaiter: when(
+      "that call was waiting",
+      given(WAIT_ENDS, ({ context, event }) => context.waiters.includes(event.call)),
+    ),
+    isOnlyWaiter: when(
+      "no other call waits",
+      given(WAIT_ENDS, ({ context, event }) => context.waiters.every((call) => call === event.call)),
+    ),
+    mayContinue: when(
+      "interrupted runs go on, and this one was not interrupted too often",
+      ({ context, event }) => context.recovery === "continue" && mayBeInterrupted(context, event),
+    ),
+    mayBeInterrupted: when("the run was not interrupted too often", ({ context, event }) =>
+      mayBeInterrupted(context, event),
+    ),
+    noNoticePending: when(
+      "no prompt carries the notice any more",
+      given("ADOPTED", ({ event }) => !event.isNoticePending),
+    ),
+    newRequest: when(
+      "the request is new",
+      given("REQUEST_ASKED", ({ context, event }) => context.userRequests.every(({ id }) => id !== event.request.id)),
+    ),
+    isQuestion: when(
+      "it is a question",
+      given("REQUEST_ASKED", ({ event }) => event.request.kind === "question"),
+    ),
+    isSteered: when("an instruction is on its way to the agent", ({ context }) => context.instructions !== undefined),
+    isOldestInstruction: when(
+      "it is the oldest instruction",
+      ({ context, event }) => "messageID" in event && context.instructions?.[0]?.messageID === event.messageID,
+    ),
+    moreInstructions: when(
+      "further instructions wait",
+      ({ context: { instructions = [] } }) => instructions.length > 1,
+    ),
+    maySteerAgain: when(
+      "the instruction may be sent again",
+      given(
+        "STEERING_REFUSED",
+        ({ context: { steerAttempts = 0 }, event }) => event.retryable && steerAttempts + 1 < TASK_LIMITS.sendAttempts,
+      ),
+    ),
+    openRequest: when(
+      "that request is open",
+      given("REQUEST_ANSWERED", ({ context, event }) => context.userRequests.some(({ id }) => id === event.id)),
+    ),
+    onlyRequest: when(
+      "no other request is open",
+      given("REQUEST_ANSWERED", ({ context, event }) => context.userRequests.every(({ id }) => id === event.id)),
+    ),
+    questionNext: when(
+      "the next request is a question",
+      given(
+        "REQUEST_ANSWERED",
+        ({ context, event }) => context.userRequests.find(({ id }) => id !== event.id)?.kind === "question",
+      ),
+    ),
+    isQueued: when("the run waits for a slot", stateIn("#queued")),
+    isInFleet: when("the run is for the fleet", stateIn("#fleet")),
+    isClaimed: when("a server works on the run", stateIn("#claimed")),
+    /** Whether the host has an answer shows only in the check that looks for it. */
+    isAnswerChecked: when(
+      "an answer may be under a check",
+      or([stateIn("#gating"), and(["hasSchema", stateIn("#asking")])]),
+    ),
+    /** True once something of the run was sent to an agent, here or on another server: there may be work to stop. */
+    wasSent: when(
+      "something of the run was sent to an agent",
+      or([and([not("isQueued"), not("noServerWorks")]), "goesOn"]),
+    ),
+    hasPrompt: when("the agent has the prompt", or([stateIn("#working"), stateIn("#gating")])),
+    takesInstructions: when(
+      "the run takes instructions",
+      and(["live", "notStopping", not(stateIn("#aborted")), not("isInFleet")]),
+    ),
+    mayAsk: when("the request is new, and may be asked", and(["live", "newRequest", not("noServerWorks")])),
+    isNothingOwed: when("its notice is delivered", stateIn("#nothingOwed")),
+  } satisfies Record<string, Phrased>,
 });
 
-/** True while the answer may be under a check: whether the host has one shows only in the check that looks for it. */
-export const isAnswerChecked = or([stateIn("#gating"), and(["hasSchema", stateIn("#asking")])]);
-
-/** True once something of the run was sent to an agent, here or on another server: there may be work to stop. */
-export const wasSent = or([and([not(stateIn("#queued")), not("noServerWorks")]), "goesOn"]);
+/** Returns an action that requests an effect, whose other fields `build` returns; undefined requests nothing. */
+export const request = <Type extends TaskEffect["type"]>(
+  type: Type,
+  build: (args: {
+    context: TaskContext;
+    event: TaskEvent;
+  }) => Omit<Extract<TaskEffect, { type: Type }>, "type"> | undefined,
+) =>
+  Object.assign(
+    taskSetup.enqueueActions(({ context, event, enqueue }) => {
+      const fields = build({ context, event });
+      if (fields) enqueue({ type: "emitEffect", params: { type, ...fields } as Extract<TaskEffect, { type: Type }> });
+    }),
+    { effect: type } satisfies Requesting,
+  );

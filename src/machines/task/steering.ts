@@ -1,9 +1,7 @@
 // An instruction is stored in the child's conversation, not prompted: it starts no turn, so it cannot undo a cancel or an
 // end of the same moment (docs/decisions/155-an-instruction-is-stored-not-prompted.md).
-import { and, assign, enqueueActions, not, or, stateIn } from "xstate";
-import { taskSetup, toPrompt, wasSent } from "./setup.ts";
-
-const isSteerable = and(["live", "notStopping", not(stateIn("#aborted")), not(stateIn("#fleet"))]);
+import { and, assign } from "xstate";
+import { request, taskSetup, toPrompt } from "./setup.ts";
 
 const STORED_AGAIN = "It may be stored already: with the same ids, that changes nothing.";
 
@@ -14,7 +12,7 @@ export const steering = taskSetup.createStateConfig({
   on: {
     CANCEL: { guard: and(["live", "notStopping"]), target: ".none", actions: "dropInstructions" },
     LIMIT_EXCEEDED: {
-      guard: and(["live", "notStopping", wasSent]),
+      guard: and(["live", "notStopping", "wasSent"]),
       target: ".none",
       actions: "dropInstructions",
     },
@@ -26,12 +24,12 @@ export const steering = taskSetup.createStateConfig({
       on: {
         STEER: [
           {
-            guard: or([stateIn("#working"), stateIn("#gating")]),
+            guard: "hasPrompt",
             target: "sending",
             actions: "addInstruction",
           },
           {
-            guard: isSteerable,
+            guard: "takesInstructions",
             target: "waiting",
             description: "It is sent when the run's prompt is known to be there.",
             actions: "addInstruction",
@@ -42,7 +40,7 @@ export const steering = taskSetup.createStateConfig({
     waiting: {
       description: "Instructions wait until OpenCode is known to have the run's prompt.",
       on: {
-        STEER: { guard: isSteerable, actions: "addInstruction" },
+        STEER: { guard: "takesInstructions", actions: "addInstruction" },
         PROMPT_ACCEPTED: { target: "sending" },
         CHECKED_BUSY: { guard: "isCurrentCheck", target: "sending" },
         CHECKED_AWAITING_TASKS: { guard: "isCurrentCheck", target: "sending" },
@@ -51,19 +49,18 @@ export const steering = taskSetup.createStateConfig({
     },
     sending: {
       description: "The oldest instruction is on its way to OpenCode. The others follow one by one.",
-      entry: enqueueActions(({ context, enqueue }) => {
+      entry: request("sendSteering", ({ context }) => {
         const { facts, run, instructions } = context;
         const oldest = instructions?.[0];
-        if (!oldest) return;
-        const taskId = facts.sessionID;
-        const instruction = toPrompt(context, oldest);
-        enqueue({
-          type: "emitEffect",
-          params: { type: "sendSteering", taskId, runMessageID: run.messageID, instruction },
-        });
+        const instruction = oldest && toPrompt(context, oldest);
+        return instruction && { taskId: facts.sessionID, runMessageID: run.messageID, instruction };
       }),
       on: {
-        STEER: { guard: isSteerable, description: "It is sent after the older ones.", actions: "addInstruction" },
+        STEER: {
+          guard: "takesInstructions",
+          description: "It is sent after the older ones.",
+          actions: "addInstruction",
+        },
         STEERING_STORED: [
           {
             guard: and(["isOldestInstruction", "moreInstructions"]),

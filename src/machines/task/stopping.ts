@@ -1,17 +1,17 @@
 // A turn is ended before its run is over, or goes on with another model: a prompt that was accepted may arrive after the
 // abort, so the host has to confirm the stop (docs/decisions/006-a-cancel-is-confirmed.md).
-import { assign, enqueueActions } from "xstate";
+import { assign } from "xstate";
 import { nextModel } from "./fallback.ts";
 import {
   cancelled,
   countFailedCheck,
-  emitStop,
   endCancelled,
   failAndStop,
   recordEventError,
+  requestStop,
   stoppedAtLimit,
 } from "./run-transitions.ts";
-import { given, TASK_LIMITS, taskSetup } from "./setup.ts";
+import { given, request, TASK_LIMITS, taskSetup } from "./setup.ts";
 
 /** State of the region `run`: it was cancelled or is beyond a limit, and is aborted until the host confirms that it has stopped. */
 export const stopping = taskSetup.createStateConfig({
@@ -31,7 +31,10 @@ export const stopping = taskSetup.createStateConfig({
   states: {
     aborting: {
       description: "The abort is on its way.",
-      entry: [assign({ stopAttempts: ({ context }) => context.stopAttempts + 1, nextDeadline: undefined }), emitStop],
+      entry: [
+        assign({ stopAttempts: ({ context }) => context.stopAttempts + 1, nextDeadline: undefined }),
+        requestStop,
+      ],
       on: {
         STOPPED: [stoppedAtLimit, cancelled],
         NOT_STOPPED: [
@@ -63,13 +66,13 @@ export const changingModel = taskSetup.createStateConfig({
   states: {
     ending: {
       description: "The turn is being aborted.",
-      entry: enqueueActions(({ context, enqueue }) => {
-        const model = nextModel(context);
-        enqueue.assign({ nextDeadline: undefined });
-        if (model) {
-          enqueue({ type: "emitEffect", params: { type: "changeModel", taskId: context.facts.sessionID, model } });
-        }
-      }),
+      entry: [
+        assign({ nextDeadline: undefined }),
+        request("changeModel", ({ context }) => {
+          const model = nextModel(context);
+          return model && { taskId: context.facts.sessionID, model };
+        }),
+      ],
       on: {
         MODEL_CHANGED: {
           target: "settling",

@@ -1,6 +1,6 @@
 import { and, assign } from "xstate";
 import { isRefusedTooLong } from "./fallback.ts";
-import { emitEndOfTurn, expectIdle, goOnWithNextModel, steerAgainLater } from "./run-transitions.ts";
+import { expectIdle, goOnWithNextModel, requestEndOfTurn, steerAgainLater } from "./run-transitions.ts";
 import { taskSetup } from "./setup.ts";
 
 /** State of the region `run`: the child is at work, as far as is known without asking the host. */
@@ -20,7 +20,7 @@ export const working = taskSetup.createStateConfig({
       description: "The agent is at work.",
       meta: { waitsFor: "agent" },
       on: {
-        STEPS_WITHOUT_END: emitEndOfTurn,
+        STEPS_WITHOUT_END: requestEndOfTurn,
         STEERING_STORED: {
           guard: "isOldestInstruction",
           target: "#verifying",
@@ -41,7 +41,7 @@ export const working = taskSetup.createStateConfig({
       on: {
         HOST_BUSY: { target: "busy", description: "OpenCode makes the request again." },
         HOST_ANSWERING: { target: "busy", actions: "forgetRetry" },
-        STEPS_WITHOUT_END: emitEndOfTurn,
+        STEPS_WITHOUT_END: requestEndOfTurn,
         TICK: { guard: and(["due", "isRefusedTooLong"]), ...goOnWithNextModel },
         STEERING_REFUSED: steerAgainLater,
       },
