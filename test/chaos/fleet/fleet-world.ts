@@ -145,6 +145,8 @@ export const createFleetWorld = (
     if (!faults.includes(words)) faults.push(words);
   };
   const onTaken = (id: string) => (job: Job) => {
+    // A server that did not renew a job in time is given it anew, and puts it back: it works on as before.
+    if (atWork(world).some(({ server, run }) => server.id === id && run === nameOf(job))) return;
     const key = limitKey(job.model);
     const most = world.limits[key] ?? Number.POSITIVE_INFINITY;
     // A server that has read the limits before this one was set takes a job that was queued before that.
