@@ -8,6 +8,12 @@ interface State {
   states?: Record<string, State>;
 }
 
+/** A state that says in a sentence what it is, as do all states inside it. */
+interface Described {
+  description: string;
+  states?: Record<string, Described>;
+}
+
 const mapped = <Value, Result>(record: Record<string, Value>, change: (value: Value, key: string) => Result) =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
 
@@ -29,8 +35,10 @@ const withMeanings = (meanings: Record<string, string>, state: State): State => 
  * Returns the chart with a description at each transition: first the meaning of its event, which is written once, beside its
  * type, then the transition's own description. The pictures and the API show it. Nothing else changes.
  */
-export const withEventDescriptions = <const Chart>(meanings: Record<string, string>, chart: Chart): Chart =>
-  withMeanings(meanings, chart as State) as Chart;
+export const withEventDescriptions = <const Chart>(
+  meanings: Record<string, string>,
+  chart: Chart & (Chart extends Described ? unknown : Described),
+): Chart => withMeanings(meanings, chart as unknown as State) as Chart;
 
 /** A machine's state in XState's form: nested by the names of the states. */
 export type StateValue = string | { [name: string]: StateValue | undefined };

@@ -41,14 +41,14 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a task is resumed while the notice of its run is due",
     file: "src/machines/task/machine.ts",
-    code: 'and([stateIn("#nothingOwed"), not("waitedFor")])',
+    code: 'and(["isNothingOwed", not("waitedFor")])',
     mistake: 'not("waitedFor")',
   },
   {
     name: "a task is resumed while a call waits for its end",
     file: "src/machines/task/machine.ts",
-    code: 'and([stateIn("#nothingOwed"), not("waitedFor")])',
-    mistake: 'stateIn("#nothingOwed")',
+    code: 'and(["isNothingOwed", not("waitedFor")])',
+    mistake: '"isNothingOwed"',
   },
   {
     name: "requests stay open when their run ends",
@@ -65,7 +65,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "an end that a closed outbox is given is kept",
     file: "src/machines/outbox/delivery.ts",
-    code: 'actions: ["enqueue", drop] },\n        ADOPTED',
+    code: 'actions: ["enqueue", ...drop] },\n        ADOPTED',
     mistake: 'actions: ["enqueue"] },\n        ADOPTED',
   },
   {
@@ -437,8 +437,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a process of another machine is judged by the clock of that machine",
     file: "src/services/store/ownership.ts",
-    code: "clockOf(owner) === clockOf(me) ? Math.min(owner.heartbeatAt, at) : at",
-    mistake: "Math.min(owner.heartbeatAt, at)",
+    code: "known?.beatAt === owner.heartbeatAt ? known.at : newestAt",
+    mistake: "Math.min(owner.heartbeatAt, check.now)",
   },
   {
     name: "a change that could not be written counts as written",

@@ -59,7 +59,7 @@ test("the charts are JSON by their names, with all states of theirs, guards and 
     on: { TICK: { guard: "parentReady", target: "open" } },
   });
   expect(outbox.states.delivery?.states.waiting?.states?.gathering).toMatchObject({
-    always: [{ guard: "hasAdopted" }, { guard: "not hasQueued" }, { guard: "not wakesParent" }, { guard: "in #open" }],
+    always: [{ guard: "hasAdopted" }, { guard: "not hasQueued" }, { guard: "not wakesParent" }, { guard: "isOpen" }],
   });
   // What computes the first context is no part of the JSON.
   expect(outbox).not.toHaveProperty("context");
