@@ -1,3 +1,4 @@
+import { hasEnded } from "../../src/task.ts";
 import { launch } from "./agent-steps.ts";
 import { busy, isOwed, isRunning, isThere, people, pick, preferred, tasks } from "./choosing.ts";
 import { answerByApi, askByApi, fitsApi } from "./people.ts";
@@ -16,8 +17,11 @@ export const peopleSteps = {
   abort: (world, { session }) => {
     const sessionID = pick(busy(world).concat(people(world)), session);
     if (!sessionID) return;
-    if (USER_SESSIONS.includes(sessionID)) world.stopped.add(sessionID);
-    else world.tracks.mayEnd(sessionID);
+    // A turn in the session of a task that has ended is that of a person who came back to it.
+    const isPersons =
+      USER_SESSIONS.includes(sessionID) || tasks(world).some((task) => task.sessionID === sessionID && hasEnded(task));
+    if (isPersons) world.stopped.add(sessionID);
+    if (!USER_SESSIONS.includes(sessionID)) world.tracks.mayEnd(sessionID);
     world.agents.abort(sessionID);
     if (world.host.at(sessionID).busy) world.host.abortByPerson(sessionID);
   },

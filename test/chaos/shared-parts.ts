@@ -56,7 +56,7 @@ interface SharedParts {
   ownership: OwnershipWatch | undefined;
   /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
-  /** The users' sessions in which a user has stopped a turn. */
+  /** The sessions in which a user has stopped a turn of their own. */
   stopped: Set<string>;
   /** What was asked by the status API. */
   apiRequests: ApiRequests;

@@ -46,7 +46,7 @@ export interface Simulation {
   slotWatch: SlotWatch;
   /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
-  /** The users' sessions in which a user has stopped a turn. */
+  /** The sessions in which a user has stopped a turn of their own. */
   stopped: Set<string>;
   usage: UsageCounts;
   limits: Limits;
