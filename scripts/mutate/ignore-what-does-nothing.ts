@@ -10,6 +10,12 @@ interface Node {
   expression?: { type: string; callee?: { name?: string } };
 }
 
+/** A call, as a parent of what is looked at. */
+interface Call {
+  callee?: { name?: string };
+  arguments?: Node[];
+}
+
 const WORDS = "Words that describe a chart: no behaviour depends on them.";
 const TYPES = "The types of a chart, which do not exist when it runs.";
 const NARROWING = "It tells the compiler which event has come; at run time it only says so where a chart is wrong.";
@@ -19,15 +25,21 @@ const isSentence = ({ init }: Node): boolean =>
 
 const isDescription = ({ type, key }: Node): boolean => type === "ObjectProperty" && key?.name === "description";
 
-/** Leaves out what does nothing: the types of a chart, `assertEvent`, and descriptions, also those that a constant holds. */
+/** The phrase that a guard is given by `when`. */
+const isPhrase = (node: Node, { callee, arguments: given }: Call): boolean =>
+  callee?.name === "when" && given?.[0] === node;
+
+/** Leaves out what does nothing: the types of a chart, `assertEvent`, phrases, and descriptions, also those that a constant holds. */
 export const strykerPlugins = [
   declareValuePlugin(PluginKind.Ignore, "what-does-nothing", {
     shouldIgnore: (path) => {
-      const { node } = path as { node: Node };
+      const { node, parent } = path as { node: Node; parent?: Call };
+      if (parent && isPhrase(node, parent)) return WORDS;
       if (isDescription(node) || (node.properties?.length && node.properties.every(isDescription))) return WORDS;
       if (node.type === "ObjectProperty" && node.key?.name === "types") return TYPES;
       if (node.type === "ExpressionStatement" && node.expression?.callee?.name === "assertEvent") return NARROWING;
-      return node.type === "VariableDeclarator" && (isSentence(node) || node.id?.name?.endsWith("EventDescriptions"))
+      return node.type === "VariableDeclarator" &&
+        (isSentence(node) || /(Descriptions|Words)$/.test(node.id?.name ?? ""))
         ? WORDS
         : undefined;
     },

@@ -1,5 +1,5 @@
 import type { AnyStateMachine, AnyStateNode } from "xstate";
-import { actionName, guardName } from "../../src/machines/chart-json.ts";
+import { actionName, guardName, guardPhrase } from "../../src/machines/chart-json.ts";
 
 /** A state of a chart, or the chart itself. */
 export interface State {
@@ -13,6 +13,8 @@ export interface State {
   initial: string | undefined;
   /** Events that entering the state raises. */
   raises: string[];
+  /** The effects that entering the state requests, by their names. */
+  effects: string[];
   /** Reasons for refusing events, by the event's name. */
   refusals: Record<string, string>;
   states: State[];
@@ -26,10 +28,16 @@ export interface Transition {
   /** Empty for a transition that is taken as soon as its guard holds. */
   event: string;
   guard: string | undefined;
+  /** The same as people read it, such as "if the pause is over"; undefined where it has no guard. */
+  condition: string | undefined;
+  /** True where the state is left and entered again. */
+  reenters: boolean;
   /** Paths of the states that it leads to; none when the chart stays where it is. */
   targets: string[];
   /** Events that it raises, such as `RUN_ENDED (completed)`. */
   raises: string[];
+  /** The effects that it requests, by their names. */
+  effects: string[];
   description: string | undefined;
 }
 
@@ -48,13 +56,19 @@ const guardOf = (guard: unknown, { machine }: AnyStateNode): string =>
 const raisedBy = (actions: readonly unknown[]): string[] =>
   actions.flatMap((action) => actionName(action).match(/^raise (.+)/)?.[1] ?? []);
 
+const effectsOf = (actions: readonly unknown[]): string[] =>
+  actions.flatMap((action) => (action as { effect?: string }).effect ?? []);
+
 const transitionsOf = (node: AnyStateNode): Transition[] =>
   [...(node.always ?? []), ...[...node.transitions.values()].flat()].map((transition) => ({
     source: pathOf(node),
     event: transition.eventType,
     guard: transition.guard === undefined ? undefined : guardOf(transition.guard, node),
+    condition: transition.guard === undefined ? undefined : guardPhrase(transition.guard, node.machine),
+    reenters: transition.reenter,
     targets: (transition.target ?? []).map(pathOf),
     raises: raisedBy(transition.actions),
+    effects: effectsOf(transition.actions),
     description: transition.description,
   }));
 
@@ -68,6 +82,7 @@ const stateOf = (node: AnyStateNode): State => {
     description: node.description,
     initial: initial && pathOf(initial),
     raises: raisedBy(node.entry),
+    effects: effectsOf(node.entry),
     refusals: node.meta?.refuses ?? {},
     states: Object.values(node.states).map(stateOf),
     transitions: transitionsOf(node),

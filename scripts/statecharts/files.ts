@@ -1,20 +1,35 @@
 import { chartsAsJson } from "../../src/machines/chart-json.ts";
-import { outboxEventDescriptions } from "../../src/machines/outbox/events.ts";
+import {
+  outboxEffectDescriptions,
+  outboxEventDescriptions,
+  outboxEventWords,
+} from "../../src/machines/outbox/events.ts";
 import { outboxMachine } from "../../src/machines/outbox/machine.ts";
-import { supervisorEventDescriptions } from "../../src/machines/supervisor/events.ts";
+import { supervisorEventDescriptions, supervisorEventWords } from "../../src/machines/supervisor/events.ts";
 import { supervisorMachine } from "../../src/machines/supervisor/machine.ts";
-import { taskEventDescriptions } from "../../src/machines/task/events.ts";
+import { taskEffectDescriptions, taskEventDescriptions, taskEventWords } from "../../src/machines/task/events.ts";
 import { taskMachine } from "../../src/machines/task/machine.ts";
 import { chartOf } from "./chart.ts";
 import { mermaidOf } from "./mermaid.ts";
 import { type Explained, readmeOf } from "./readme.ts";
+import { sheetSvg } from "./sheet-svg.ts";
+import { lifeSheet, sheetsOf } from "./sheets.ts";
 import { svgOf } from "./svg.ts";
 
 /** The charts that are shown, with the meanings of their events. */
 export const shown: Explained[] = [
-  { chart: chartOf(taskMachine), meanings: taskEventDescriptions },
-  { chart: chartOf(outboxMachine), meanings: outboxEventDescriptions },
-  { chart: chartOf(supervisorMachine), meanings: supervisorEventDescriptions },
+  {
+    chart: chartOf(taskMachine),
+    words: { meanings: taskEventDescriptions, short: taskEventWords, effects: taskEffectDescriptions },
+  },
+  {
+    chart: chartOf(outboxMachine),
+    words: { meanings: outboxEventDescriptions, short: outboxEventWords, effects: outboxEffectDescriptions },
+  },
+  {
+    chart: chartOf(supervisorMachine),
+    words: { meanings: supervisorEventDescriptions, short: supervisorEventWords, effects: {} },
+  },
 ];
 
 /** Returns a chart as a module that can be pasted into Stately Studio's import. */
@@ -24,7 +39,10 @@ const moduleOf = (name: string, json: string): string =>
 /** Makes the files of `statecharts/` from the machines, by name. */
 export const statechartFiles = async (): Promise<Record<string, string>> => {
   const configs = chartsAsJson();
-  const files: Record<string, string> = { "README.md": readmeOf(shown) };
+  const sheets = new Map(shown.map(({ chart, words }) => [chart.name, sheetsOf(chart, words)]));
+  const life = lifeSheet(sheets.get("task") ?? []);
+  const files: Record<string, string> = { "README.md": readmeOf(shown, life, sheets) };
+  for (const sheet of [life, ...[...sheets.values()].flat()]) files[`sheets/${sheet.file}.svg`] = sheetSvg(sheet);
   for (const { chart } of shown) {
     const json = JSON.stringify(configs[chart.name], null, 2);
     files[`${chart.name}.json`] = `${json}\n`;

@@ -1,11 +1,13 @@
 import { type State, withAllInside } from "./chart.ts";
 import { mermaidOf } from "./mermaid.ts";
+import type { Sheet, Words } from "./sheets.ts";
 import { eventsTable, refusalsTable, statesTable, transitionsTable } from "./tables.ts";
+import { whatIfTable } from "./what-if.ts";
 
 /** A chart, and the meanings of its events. */
 export interface Explained {
   chart: State;
-  meanings: Record<string, string>;
+  words: Words;
 }
 
 const folded = (summary: string, content: string): string =>
@@ -16,9 +18,16 @@ const INTRODUCTION = `# Statecharts
 Three charts: one runs for each task, one for each parent session that is owed notices, one for the process. These pictures show everything that can happen and
 what follows from it. \`npm run statecharts\` makes them from [the code that runs](../src/machines), and a test fails when they differ from it.`;
 
-const READING = `In the pictures a dot leads to the initial state. An arrow has the colour of the state that it leaves; its label names the event, in brackets the guard that
-must hold, and after a slash the event that it raises for the other regions. An arrow that begins at a state's border from within leads away from every state inside. A state's box
-lists the events that it takes without being left. Dashed boxes are regions, all active at the same time. Click a picture to see it in full size.`;
+const READING = `Begin with this one. A click opens it as a page of its own, on which each box is a link to what is inside.`;
+
+const SHEETS = `## Sheets
+
+Each shows what is directly inside one state: a box for each state there, what happens in it, under which condition, and where that leads to. All sheets together
+show every state and every transition. A dot marks the state in which it begins; regions have none, as all of them are active at the same time.`;
+
+const WHAT_IF = `## What happens if
+
+Each cell is what the chart itself does: the state that the task is in then.`;
 
 const STUDIO = `## In Stately Studio
 
@@ -44,6 +53,20 @@ const overview = (charts: Explained[]): string =>
       return `| [${name}](#${name}) | ${description} | ${files.join(" · ")} |`;
     }),
   ].join("\n");
+
+const picture = ({ file, trail }: Sheet): string => {
+  const name = trail.map((one) => one.name).join(" › ");
+  return `[![${name}](sheets/${file}.svg)](sheets/${file}.svg)`;
+};
+
+/** A list of links, nested as the states are. */
+const contents = (sheets: Sheet[]): string =>
+  sheets
+    .map(({ file, trail, description }) => {
+      const name = trail.at(-1)?.name ?? file;
+      return `${"  ".repeat(trail.length - 1)}- [${name}](sheets/${file}.svg): ${description}`;
+    })
+    .join("\n");
 
 /** Tables of transitions: one for each region of the chart, or one for the whole chart. */
 const transitionTables = (chart: State): string[] => {
@@ -72,20 +95,28 @@ const refusals = (chart: State): string[] => {
   ];
 };
 
-const section = ({ chart, meanings }: Explained): string[] => [
+const section = ({ chart, words }: Explained): string[] => [
   `## ${chart.name}`,
   chart.description ?? "",
-  `[![The chart ${chart.name}](${chart.name}.svg)](${chart.name}.svg)`,
-  folded("The same picture as Mermaid", `\`\`\`mermaid\n${mermaidOf(chart)}\`\`\``),
+  `[The whole chart on one sheet](${chart.name}.svg), for those who look for how it hangs together: the arrows have the names of events and guards in the code.`,
+  folded("The same as Mermaid", `\`\`\`mermaid\n${mermaidOf(chart)}\`\`\``),
   "### States",
   statesTable(chart),
   "### Events",
-  eventsTable(meanings),
+  eventsTable(words.meanings),
   "The innermost state that takes an event comes first, then those around it. Of several rows for one event, the first whose guard holds is taken.",
   ...transitionTables(chart),
   ...refusals(chart),
 ];
 
-/** Writes the page that shows and explains the charts. */
-export const readmeOf = (charts: Explained[]): string =>
-  `${[INTRODUCTION, overview(charts), READING, ...charts.flatMap(section), STUDIO].join("\n\n")}\n`;
+/** Writes the page that shows and explains the charts. `sheets` are those of each chart, by its name. */
+export const readmeOf = (charts: Explained[], life: Sheet, sheets: ReadonlyMap<string, Sheet[]>): string => {
+  const [task] = charts;
+  return `${[
+    ...[INTRODUCTION, overview(charts), READING, picture(life), SHEETS],
+    contents([...sheets.values()].flat()),
+    ...(task ? [WHAT_IF, whatIfTable(task.chart)] : []),
+    ...charts.flatMap(section),
+    STUDIO,
+  ].join("\n\n")}\n`;
+};

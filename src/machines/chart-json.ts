@@ -1,4 +1,5 @@
-import { and, not, or } from "xstate";
+import { type AnyStateMachine, and, not, or } from "xstate";
+import type { Phrased } from "./chart.ts";
 import { outboxMachine } from "./outbox/machine.ts";
 import { supervisorMachine } from "./supervisor/machine.ts";
 import { taskMachine } from "./task/machine.ts";
@@ -36,6 +37,48 @@ export const guardName = (guard: unknown): string => {
   if (stateValue !== undefined) return `in ${stateValue}`;
   const names = guards.map(guardName);
   return check === NOT ? `not ${names[0]}` : (type ?? names.join(COMBINED.get(check)));
+};
+
+/** Guards that only leave out what comes too late: after the run, or as an answer to an older question or prompt. */
+const NOT_LATE = new Set(["live", "isCurrentCheck", "isCurrentGate", "isCurrentPrompt", "isOldestInstruction"]);
+
+const joined = (phrases: string[], word: string): string =>
+  phrases.length < 3 ? phrases.join(` ${word} `) : `${phrases.slice(0, -1).join(", ")} ${word} ${phrases.at(-1)}`;
+
+/** The parts of a guard that have a phrase, and whether each must hold, or must not. */
+const conditionsOf = (guard: unknown, phraseOf: (name: string) => string): { phrase: string; holds: boolean }[] => {
+  const { check, guards = [] } = guard as Builtin;
+  if (check === undefined) {
+    const name = typeof guard === "string" ? guard : ((guard as Builtin).type ?? "");
+    return NOT_LATE.has(name) ? [] : [{ phrase: phraseOf(name), holds: true }];
+  }
+  const parts = guards.flatMap((part) => conditionsOf(part, phraseOf));
+  if (check === NOT) return parts.map(({ phrase, holds }) => ({ phrase, holds: !holds }));
+  return COMBINED.get(check) === " or "
+    ? [
+        {
+          phrase: joined(
+            parts.map(({ phrase }) => phrase),
+            "or",
+          ),
+          holds: true,
+        },
+      ]
+    : parts;
+};
+
+/** Returns a guard as people read it, such as "if a slot is free, unless a tool call waits"; undefined where it only leaves out what comes too late. */
+export const guardPhrase = (guard: unknown, { implementations }: AnyStateMachine): string | undefined => {
+  const guards = implementations.guards as Record<string, Partial<Phrased> | undefined>;
+  const conditions = conditionsOf(guard, (name) => guards[name]?.phrase ?? name);
+  const [must, mustNot] = [true, false].map((isWanted) =>
+    conditions.flatMap(({ phrase, holds }) => (holds === isWanted ? phrase : [])),
+  );
+  const parts = [
+    ...(must?.length ? [`if ${joined(must, "and")}`] : []),
+    ...(mustNot?.length ? [`unless ${joined(mustNot, "or")}`] : []),
+  ];
+  return parts.length > 0 ? parts.join(", ") : undefined;
 };
 
 /** Enough for the expressions of `raise` in the charts to be evaluated. */

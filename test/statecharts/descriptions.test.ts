@@ -4,7 +4,7 @@ import { shown } from "../../scripts/statecharts/files.ts";
 
 const SENTENCES = /^[A-Z`].*\.$/s;
 
-describe.for(shown)("the chart $chart.name", ({ chart, meanings }) => {
+describe.for(shown)("the chart $chart.name", ({ chart, words: { meanings } }) => {
   const states = withAllInside(chart);
   const transitions = states.flatMap((state) => state.transitions);
 

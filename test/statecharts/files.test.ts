@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { statechartFiles } from "../../scripts/statecharts/files.ts";
@@ -7,7 +8,11 @@ const folder = fileURLToPath(new URL("../../statecharts", import.meta.url));
 const files = await statechartFiles();
 
 test("the folder holds the files that are made from the machines, and no others", () => {
-  expect(readdirSync(folder).toSorted()).toEqual(Object.keys(files).toSorted());
+  expect(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .flatMap((entry) => (entry.isFile() ? relative(folder, join(entry.parentPath, entry.name)) : []))
+      .toSorted(),
+  ).toEqual(Object.keys(files).toSorted());
 });
 
 test.for(Object.keys(files))("%s is what the machines say", (name) => {

@@ -6,15 +6,19 @@ import { shown } from "../../scripts/statecharts/files.ts";
 
 const fileUrl = (name: string): URL => new URL(`../../statecharts/${name}`, import.meta.url);
 
+/** A chart without what it says of guards and actions in words: the files have their names alone. */
+const namesOf = (chart: unknown): unknown =>
+  JSON.parse(JSON.stringify(chart, (key, value) => (key === "condition" || key === "effects" ? undefined : value)));
+
 test.for(shown)("$chart.name.json is a machine with the same states and transitions", ({ chart }) => {
   const config = JSON.parse(readFileSync(fileUrl(`${chart.name}.json`), "utf8"));
-  expect(chartOf(createMachine(config))).toEqual(chart);
+  expect(namesOf(chartOf(createMachine(config)))).toEqual(namesOf(chart));
 });
 
 test.for(shown)("$chart.name.js is that machine as code", async ({ chart }) => {
   const module: Record<string, AnyStateMachine> = await import(fileUrl(`${chart.name}.js`).href);
   const machine = module[chart.name];
-  expect(machine && chartOf(machine)).toEqual(chart);
+  expect(machine && namesOf(chartOf(machine))).toEqual(namesOf(chart));
 });
 
 test.for(shown)("every action in $chart.name.json has a name", ({ chart }) => {

@@ -148,6 +148,34 @@ export const outboxEventDescriptions: Record<OutboxEvent["type"], string> = {
   TICK: "Time has passed.",
 };
 
+/** Each event in a few words, as pictures label their arrows with it. */
+export const outboxEventWords: Record<OutboxEvent["type"], string> = {
+  NOTICE_DUE: "a notice is owed",
+  ADOPTED: "taken over after a crash",
+  WITHDRAW: "notice withdrawn",
+  BATCHES_CHECKED: "batches looked at",
+  PARENT_READ: "parent read",
+  READ_FAILED: "reading failed",
+  COMPOSED: "prompt written",
+  COMPOSE_FAILED: "writing failed",
+  SENT: "accepted",
+  SEND_REFUSED: "refused",
+  CHECKED: "OpenCode says how it stands",
+  CHECK_FAILED: "OpenCode does not answer",
+  PARENT_STORED: "a message is stored",
+  PARENT_ANSWERED: "the model answers",
+  PARENT_PRESENT: "the parent launches a task",
+  PARENT_CHANGED: "the parent has changed",
+  PARENT_BUSY: "parent at work",
+  PARENT_IDLE: "parent idle",
+  PARENT_ERROR: "parent's work failed",
+  PARENT_NOT_FOUND: "parent not found",
+  PARENT_FOUND: "parent found",
+  SEARCH_FAILED: "search failed",
+  PARENT_CLOSED: "parent deleted",
+  TICK: "time passes",
+};
+
 /** What an outbox remembers. It is not stored: after a crash it follows from the tasks and the prompts under way. */
 export interface OutboxContext {
   parentSessionID: string;

@@ -49,6 +49,21 @@ export const supervisorEventDescriptions: Record<SupervisorEvent["type"] | "xsta
   "xstate.error.actor.*": "An actor threw: it is removed, so that it does not take its siblings down.",
 };
 
+/** Each event in a few words, as pictures label their arrows with it. */
+export const supervisorEventWords: Record<keyof typeof supervisorEventDescriptions, string> = {
+  LAUNCH: "task launched",
+  RESTORE: "task needed again",
+  ADOPT_PROMPTS: "prompts taken over",
+  TASK: "event for a task",
+  OUTBOX: "event for an outbox",
+  HOST: "report of OpenCode",
+  EFFECT: "effect of an actor",
+  REAP_TASK: "task at rest",
+  REAP_OUTBOX: "outbox idle",
+  CLOSE: "plugin disposed of",
+  "xstate.error.actor.*": "an actor threw",
+};
+
 /** Translates a host event for the task that runs in its session; undefined when it means nothing to it. */
 export const toTaskEvent = (event: HostEvent, at: number): TaskEvent | undefined => {
   switch (event.type) {

@@ -1,0 +1,250 @@
+import { type State, type Transition, withAllInside } from "./chart.ts";
+
+/** What pictures say for the events and effects of a chart. */
+export interface Words {
+  /** What each event means, in a sentence. */
+  meanings: Record<string, string>;
+  /** Each event in a few words. */
+  short: Record<string, string>;
+  /** What each effect asks for, in a sentence. */
+  effects: Record<string, string>;
+}
+
+/** A page that shows what is directly inside one state, and what each event does there. */
+export interface Sheet {
+  /** The name of its file, without the extension. */
+  file: string;
+  /** The states around it, the chart first, each with the sheet that shows its inside; the last one is its own. */
+  trail: { name: string; file: string }[];
+  description: string;
+  boxes: Box[];
+}
+
+/** A state on a sheet, or all that are on it, with what leads away from it. */
+export interface Box {
+  /** Undefined for the box that stands for any state of the sheet. */
+  path: string | undefined;
+  name: string;
+  description: string;
+  /** The sheet that shows its inside; undefined where there is nothing inside. */
+  file: string | undefined;
+  isInitial: boolean;
+  isFinal: boolean;
+  /** What is asked for when it is entered, in sentences. */
+  effects: string[];
+  rows: Row[];
+}
+
+/** What happens in a state, and where that leads to. */
+export interface Row {
+  /** Such as "prompt accepted"; several where they lead to the same under the same condition. */
+  words: string[];
+  /** Such as "if a slot is free". */
+  condition: string | undefined;
+  /** Undefined where the state stays: what happens is only noted, or has effects. */
+  target: Target | undefined;
+  /** What is asked for then, in sentences. */
+  effects: string[];
+  /** The transitions that it shows in full. None where it sums up what states inside do: their own sheets show that. */
+  transitions: Transition[];
+}
+
+export interface Target {
+  path: string;
+  /** The box on the sheet that it leads to; undefined where it leads to another sheet. */
+  box: string | undefined;
+  /** How it is named here. */
+  name: string;
+  /** The sheet that has its box. */
+  file: string;
+}
+
+const SEPARATOR = " › ";
+
+const fileOf = (chart: State, path: string): string => [chart.name, path].filter((part) => part !== "").join(".");
+
+const parentOf = (path: string): string => path.split(".").slice(0, -1).join(".");
+
+const isIn = (path: string, state: string): boolean => state === "" || path === state || path.startsWith(`${state}.`);
+
+/** The box on the sheet of `inside` in which a state is. */
+const boxOn = (inside: string, path: string): string | undefined => {
+  if (!isIn(path, inside) || path === inside) return undefined;
+  const depth = inside === "" ? 1 : inside.split(".").length + 1;
+  return path.split(".").slice(0, depth).join(".");
+};
+
+/** Names a state on the sheet of another one: by what both do not share. */
+const nameOn = (inside: string, path: string): string => {
+  const around = inside.split(".");
+  const parts = path.split(".");
+  const shared = around.findIndex((part, index) => part !== parts[index]);
+  const from = Math.min(shared === -1 ? around.length : shared, parts.length - 1);
+  return parts.slice(from).map(inWords).join(SEPARATOR);
+};
+
+const wordOf = ({ event }: Transition, { short }: Words): string =>
+  event === "" ? "at once" : (short[event] ?? event);
+
+/** Returns a name in the code's form, such as `awaitingTasks`, as words. */
+export const inWords = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+/** Rows with the same condition and target become one. */
+const merged = (rows: Row[]): Row[] =>
+  [
+    ...Map.groupBy(rows, ({ condition, target, effects }) =>
+      JSON.stringify([condition, target?.path, target ? [] : effects]),
+    ).values(),
+  ].flatMap((same) => {
+    const [first] = same;
+    if (!first) return [];
+    return [
+      {
+        ...first,
+        effects: [...new Set(same.flatMap(({ effects }) => effects))],
+        words: [...new Set(same.flatMap(({ words }) => words))],
+        transitions: same.flatMap(({ transitions }) => transitions),
+      },
+    ];
+  });
+
+/** Returns the sheets of a chart: one for the chart, and one for each state that has others inside. */
+export const sheetsOf = (chart: State, words: Words): Sheet[] => {
+  const all = withAllInside(chart);
+
+  const targetOn = (inside: string, path: string): Target => ({
+    path,
+    box: boxOn(inside, path),
+    name: nameOn(inside, path),
+    file: fileOf(chart, parentOf(path)),
+  });
+
+  /** A transition that leads to several states at once, one in each region, has a row for each. */
+  const rowsOn = (inside: string, transition: Transition, index: number, all: Transition[]): Row[] => {
+    const isLast = index > 0 && all[index - 1]?.event === transition.event && transition.condition === undefined;
+    const row = {
+      words: [wordOf(transition, words)],
+      condition: isLast ? "otherwise" : transition.condition,
+      effects: transition.effects.map((effect) => words.effects[effect] ?? effect),
+    };
+    const [first, ...others] = transition.targets.map((path) => targetOn(inside, path));
+    return [
+      { ...row, target: first, transitions: [transition] },
+      ...others.map((target) => ({ ...row, effects: [], target, transitions: [] })),
+    ];
+  };
+
+  /** What each event does in a state. Events that are only noted there have one row together. */
+  const rowsOf = (inside: string, { transitions }: State): Row[] => {
+    const rows = transitions.flatMap((transition, index) => rowsOn(inside, transition, index, transitions));
+    const isNoted = ({ target, effects }: Row) => target === undefined && effects.length === 0;
+    const noted = rows.filter(isNoted);
+    return [
+      ...merged(rows.filter((row) => !isNoted(row))),
+      ...merged(noted.map((row) => ({ ...row, condition: undefined }))),
+    ];
+  };
+
+  /** What leads out of a state with others inside: only the sheets of those say when. */
+  const summary = (inside: string, state: State): Row[] => {
+    // What states inside do says more than what all of them have in common, and comes first.
+    const leaving = withAllInside(state)
+      .toReversed()
+      .flatMap(({ transitions }) =>
+        transitions.flatMap((transition) =>
+          transition.targets.filter((path) => !isIn(path, state.path)).map((path) => ({ transition, path })),
+        ),
+      );
+    return merged(
+      leaving.map(({ transition, path }) => {
+        const box = boxOn(inside, path);
+        return {
+          words: [wordOf(transition, words)],
+          condition: undefined,
+          target: targetOn(inside, box ?? path),
+          effects: [],
+          transitions: [],
+        };
+      }),
+    );
+  };
+
+  const boxOf = (inside: State, state: State): Box => ({
+    path: state.path,
+    name: inWords(state.name),
+    description: state.description ?? "",
+    file: state.states.length > 0 ? fileOf(chart, state.path) : undefined,
+    isInitial: inside.initial === state.path,
+    isFinal: state.kind === "final",
+    effects: state.effects.map((effect) => words.effects[effect] ?? effect),
+    rows: state.states.length > 0 ? summary(inside.path, state) : rowsOf(inside.path, state),
+  });
+
+  const sheetOf = (state: State): Sheet => ({
+    file: fileOf(chart, state.path),
+    trail: ["", ...state.path.split(".").filter((part) => part !== "")].map((part, depth) => ({
+      name: inWords(part || chart.name),
+      file: fileOf(chart, state.path.split(".").slice(0, depth).join(".")),
+    })),
+    description: state.description ?? "",
+    boxes: [
+      ...(state.transitions.length > 0
+        ? [
+            {
+              ...{
+                path: undefined,
+                name: "in any of these states",
+                file: undefined,
+                isInitial: false,
+                isFinal: false,
+              },
+              description: "",
+              effects: state.effects.map((effect) => words.effects[effect] ?? effect),
+              rows: rowsOf(state.path, state),
+            },
+          ]
+        : []),
+      ...state.states.map((inner) => boxOf(state, inner)),
+    ],
+  });
+
+  return all.filter(({ states }) => states.length > 0).map(sheetOf);
+};
+
+/** The sheet that has the same in full. */
+const LIFE = "task.run";
+
+/** At most so many events are named for each way on the sheet of a life. */
+const MOST_WORDS = 3;
+
+/**
+ * Returns the sheet that one should see first: the states of a task's run, and what leads from each to the others, in a few words
+ * and without conditions.
+ */
+export const lifeSheet = (sheets: Sheet[]): Sheet => {
+  const sheet = sheets.find(({ file }) => file === LIFE);
+  if (!sheet) throw new Error(`there is no sheet ${LIFE}`);
+  const few = (row: Row): Row => ({
+    ...row,
+    words: row.words.length > MOST_WORDS ? [...row.words.slice(0, MOST_WORDS - 1), "…"] : row.words,
+    condition: undefined,
+    transitions: [],
+  });
+  return {
+    file: "life-of-a-task",
+    trail: [{ name: "Life of a task", file: "" }],
+    description:
+      "What can happen to a task from its launch to its end. A click on a state shows what is inside, and when each of these ways is taken.",
+    boxes: sheet.boxes.map((box) => ({
+      ...box,
+      file: box.file ?? LIFE,
+      effects: [],
+      rows: merged(box.rows.map((row) => ({ ...row, condition: undefined, transitions: [] })))
+        .filter(({ target }) => target?.box !== undefined && target.box !== box.path)
+        .map((row) => ({
+          ...few(row),
+          target: row.target && { ...row.target, name: row.target.name.split(SEPARATOR)[0] ?? "" },
+        })),
+    })),
+  };
+};

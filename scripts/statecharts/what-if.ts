@@ -1,0 +1,130 @@
+import { initialTransition, transition } from "xstate";
+import { statePaths } from "../../src/machines/chart.ts";
+import {
+  type TaskEffect,
+  type TaskEvent,
+  type TaskInput,
+  taskEffectDescriptions,
+} from "../../src/machines/task/events.ts";
+import { refusalReason, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
+import { type State, withAllInside } from "./chart.ts";
+import { table } from "./tables.ts";
+
+const AT = Date.UTC(2026, 0, 1);
+const LATER = AT + 3_600_000;
+
+const INPUT: TaskInput = {
+  facts: {
+    ...{
+      sessionID: "ses_1",
+      parentSessionID: "ses_parent",
+      parentMessageID: "msg_0",
+      parentAgent: "build",
+      author: "build",
+    },
+    ...{ directory: "/project", description: "find it", prompt: "Find it.", agent: "general", batchId: "batch" },
+    ...{ startedAt: new Date(AT).toISOString(), isForked: false, priority: 0 },
+    gate: { command: "npm test", tries: 1, timeout: 60_000 },
+  },
+  run: { index: 0, messageID: "msg_1", partID: "prt_1", prompt: "Find it.", startedAt: AT },
+};
+
+const error = { name: "APIError", kind: "provider", message: "Overloaded." } as const;
+const message = { messageID: "msg_2", partID: "prt_2", prompt: "Look there, too." };
+const answered: TaskEvent = { type: "CHECKED_ANSWERED", at: AT, checkId: 1, completedAt: AT, result: "Found." };
+const begun: TaskEvent[] = [
+  { type: "SLOT_GRANTED", at: AT },
+  { type: "PROMPT_ACCEPTED", at: AT },
+];
+const checked: TaskEvent[] = [...begun, { type: "HOST_IDLE", at: AT }];
+const gated: TaskEvent[] = [...checked, answered];
+const gateEnded = (exit: number): TaskEvent => ({
+  ...{ type: "GATE_ENDED", at: AT, gateRun: 1, ...message },
+  end: { exit, end: "exited", output: "1 failed" },
+});
+
+/** Where a task may be, and what leads there from its launch. */
+const PLACES: Record<string, TaskEvent[]> = {
+  "in the queue": [],
+  "at work": begun,
+  "waiting for you": [
+    ...begun,
+    { type: "REQUEST_ASKED", at: AT, request: { id: "per_1", kind: "permission", what: "edit", since: AT } },
+  ],
+  "refused for now": [...begun, { type: "HOST_RETRYING", at: AT, attempt: 1, message: "Overloaded.", until: LATER }],
+  "being checked": checked,
+  "at its gate": gated,
+  "being cancelled": [...begun, { type: "CANCEL", at: AT }],
+  completed: [...gated, gateEnded(0)],
+};
+
+/** What may happen to it. */
+const EVENTS: Record<string, TaskEvent> = {
+  "You cancel it": { type: "CANCEL", at: LATER },
+  "You give it an instruction": { type: "STEER", at: LATER, ...message },
+  "You answer what it asked": { type: "REQUEST_ANSWERED", at: LATER, id: "per_1" },
+  "You answer nothing": { type: "BECAME_STALE", at: LATER },
+  "It is resumed": { type: "RESUME", at: LATER, ...message },
+  "Its provider refuses for now": {
+    type: "HOST_RETRYING",
+    at: LATER,
+    attempt: 2,
+    message: "Overloaded.",
+    until: 2 * LATER,
+  },
+  "OpenCode reports an error in it": { type: "HOST_ERROR", at: LATER, error },
+  "Its gate fails": gateEnded(1),
+  "It is beyond a limit": { type: "LIMIT_EXCEEDED", at: LATER, error: { ...error, kind: "budget" } },
+  "OpenCode dies, and another one takes over": {
+    type: "ADOPTED",
+    at: LATER,
+    recovery: "continue",
+    isNoticePending: false,
+  },
+  "Its session is deleted": { type: "SESSION_DELETED", at: LATER },
+};
+
+const after = (events: TaskEvent[]): TaskSnapshot =>
+  events.reduce(
+    (snapshot, event) => transition(taskMachine, snapshot, event)[0],
+    initialTransition(taskMachine, INPUT)[0],
+  );
+
+/** The sentences of the states that the step has entered: of those inside each other, the innermost. */
+const entered = (states: State[], before: TaskSnapshot, now: TaskSnapshot): string[] => {
+  const [was, is] = [before, now].map(({ value }) => statePaths(value));
+  const isIn = (path: string, active: string[] | undefined) =>
+    active?.some((one) => one === path || one.startsWith(`${path}.`)) ?? false;
+  const paths = states
+    .map(({ path }) => path)
+    .filter((path) => isIn(path, is) && !isIn(path, was) && path !== "run.idle");
+  const innermost = paths.filter((path) => !paths.some((other) => other.startsWith(`${path}.`)));
+  return innermost.map((path) => states.find((state) => state.path === path)?.description ?? "");
+};
+
+const cellOf = (states: State[], place: TaskEvent[], event: TaskEvent): string => {
+  const before = after(place);
+  if (!before.can(event)) {
+    const isAsked = event.type === "CANCEL" || event.type === "STEER" || event.type === "RESUME";
+    return isAsked ? `Refused: ${refusalReason(before, event)}.` : "Nothing changes.";
+  }
+  const [now, actions] = transition(taskMachine, before, event);
+  const asked = (actions as readonly { type: string; params?: unknown }[]).flatMap(({ type, params }) =>
+    type === "emitEffect" ? taskEffectDescriptions[(params as TaskEffect).type] : [],
+  );
+  const said = entered(states, before, now);
+  if (said.length > 0) return said.join(" ");
+  return asked.length > 0 ? asked.join(" ") : "It is noted, and the task stays where it is.";
+};
+
+/** Returns a table of what follows from what may happen to a task, wherever it is: each cell by the chart itself. */
+export const whatIfTable = (chart: State): string => {
+  const states = withAllInside(chart).filter(({ path }) => path.includes("."));
+  return table(
+    ["what happens", ...Object.keys(PLACES)],
+    Object.entries(EVENTS).map(([words, event]) => [
+      `**${words}**`,
+      ...Object.values(PLACES).map((place) => cellOf(states, place, event)),
+    ]),
+  );
+};
