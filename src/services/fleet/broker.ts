@@ -126,13 +126,15 @@ export const heldLease = (broker: Broker, name: string, holder: string, place: n
     if (held.is === "held") seq = held.seq;
     return held.is;
   };
-  const renew = async (): Promise<"kept" | "lost" | "unknown"> => {
+  const renew = async (isWanted: () => Promise<boolean | undefined>): Promise<"kept" | "lost" | "unknown"> => {
     const renewed = await acquire(seq);
     if (renewed === "held") return "kept";
     if (renewed !== "conflict") return "unknown";
     const now = await broker.holder(name);
     if (now.is !== "read") return "unknown";
     if (now.lease && now.lease.holder !== holder) return "lost";
+    const isStillWanted = now.lease !== undefined || (await isWanted());
+    if (!isStillWanted) return isStillWanted === undefined ? "unknown" : "lost";
     // It has expired, or an answer was lost: it is acquired at its present place.
     const again = await acquire(now.lease?.seq ?? 0);
     return again === "held" ? "kept" : "unknown";
@@ -140,10 +142,14 @@ export const heldLease = (broker: Broker, name: string, holder: string, place: n
   return {
     name,
     holder,
-    /** Keeps it for another period. `lost`: somebody else has it, or it is released. `unknown`: the broker did not answer. */
-    renew: async (): Promise<"kept" | "lost" | "unknown"> => {
+    /**
+     * Keeps it for another period. `lost`: somebody else has it, or it is released. `unknown`: the broker did not answer.
+     * @param isWanted whether it is to be taken again where it has expired: somebody else may have had it, and be about to take it
+     * again as well. Undefined: that could not be found out. Default: it is
+     */
+    renew: async (isWanted: () => Promise<boolean | undefined> = async () => true) => {
       if (isReleased) return "lost";
-      const renewing = renew();
+      const renewing = renew(isWanted);
       const earlier = renewal;
       renewal = renewing.then(
         () => earlier,

@@ -105,9 +105,15 @@ export const monitorRun = async (
     engine.cancel(taskId);
   };
 
+  /** A server whose run another one has begun anew leaves the lease to that one, which may have been restarted. */
+  const isStillOurs = async (): Promise<boolean | undefined> => {
+    const found = await findLog(broker, name);
+    return found && !isSuperseded(found, claim);
+  };
+
   const renew = async () => {
     if (isOver) return;
-    const [held] = await Promise.all([lease.renew(), permit?.renew(), delivery?.renew()]);
+    const [held] = await Promise.all([lease.renew(isStillOurs), permit?.renew(), delivery?.renew()]);
     if (held === "lost") return lose("another server has it");
     await check(held === "kept");
   };

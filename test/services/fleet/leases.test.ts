@@ -39,3 +39,19 @@ test("a lease that is released is not taken again by a renewal that comes later"
   await releasing;
   expect(await holder()).toEqual({ is: "read", lease: undefined });
 });
+
+test.each([
+  ["its run is another server's", false, "lost", undefined],
+  ["that cannot be found out", undefined, "unknown", undefined],
+  ["it is still wanted", true, "kept", "srv_1"],
+] as const)(
+  "a lease that has expired is taken again by a renewal only if it is wanted: where %s",
+  async (_, isWanted, becomes, by) => {
+    const { clock, lease, holder } = await taken();
+    await clock.advance(LEASE + 1);
+    const renewing = lease.renew(async () => isWanted);
+    await clock.advance(100);
+    expect(await renewing).toBe(becomes);
+    expect(await holder()).toMatchObject({ is: "read", lease: by && { holder: by } });
+  },
+);
