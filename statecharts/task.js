@@ -1,4 +1,108 @@
-import { createMachine } from "xstate";
+// The chart `task` of opencode-taskchart, to be loaded and simulated by XState 5. `npm run statecharts` makes it.
+//
+//   import { createActor } from "xstate";
+//   import { plainRun, task } from "./task.js";
+//
+//   const actor = createActor(task).start();
+//   for (const event of plainRun) {
+//     actor.send(event);
+//     console.log(event.type, actor.getSnapshot().value);
+//   }
+//
+// States, transitions and the events that the regions raise for each other are those of the plugin, and so is what a guard
+// says of other states (`in #open`). What the plugin computes is not here: actions do nothing, the context does not
+// change, and payloads of events can be left out. So a guard answers, of these, the first that there is:
+//
+// 1. what the event says, as in `{ type: "SOME_EVENT", guards: { someGuard: false } }`
+// 2. what it answered to an event of this type in the plain run (`answers`: change it for events that regions raise)
+// 3. what it answered to any other event there, the last time; a guard that was not asked there holds if a state would not
+//    take an event without it, and does not if it only chooses between transitions: then the last one is taken (`otherwise`)
+//
+// The plain run is a real one of the plugin: an agent launches a task and ends its turn, the task is answered, its notice is
+// read, and OpenCode is closed.
+
+import { and, createMachine, not, or, raise, stateIn } from "xstate";
+
+export const answers = {
+  "RUN_BEGAN": {"isForFleet":false},
+  "PROMPT_ACCEPTED": {"isRefusedForNow":false,"idleHinted":false},
+  "CHECKED_ANSWERED": {"isCurrentCheck":true,"hasGate":false,"isMisfit":false,"isSteered":false},
+  "RUN_ENDED": {"waitedFor":false,"hasReceipt":false,"isCompleted":true},
+  "RECEIPT_WRITTEN": {"isReceiptOfRun":true},
+};
+
+const otherwise = {
+  "due": true,
+  "idleHinted": false,
+  "live": true,
+  "isCompleted": true,
+  "isFailed": false,
+  "retryable": false,
+  "wasSentSinceFault": true,
+  "sendAttemptsLeft": false,
+  "failedChecksLeft": true,
+  "notStopping": true,
+  "isBeyondLimit": false,
+  "stopAttemptsLeft": false,
+  "isCurrentCheck": true,
+  "goesOn": false,
+  "hasRetry": true,
+  "isRefusedForNow": false,
+  "isRefused": false,
+  "isToContinue": false,
+  "isAbort": true,
+  "isRefusedTooLong": true,
+  "isBlockedCall": true,
+  "blockedByTask": true,
+  "isMisfit": false,
+  "mayNotCheck": false,
+  "hasSchema": false,
+  "mayRepair": false,
+  "hasGate": false,
+  "isCurrentGate": true,
+  "hasPassed": false,
+  "mayTryGateAgain": false,
+  "isForFleet": false,
+  "isLaunch": false,
+  "isNewClaim": true,
+  "isNewestClaim": true,
+  "isRemotelyCompleted": false,
+  "isRemotelyFailed": false,
+  "mayEnqueueAgain": false,
+  "mayBeginAgain": false,
+  "hasReceipt": false,
+  "isReceiptOfRun": true,
+  "lacksReceipt": true,
+  "isReceiptIncomplete": true,
+  "waitedFor": false,
+  "isWaiter": true,
+  "isOnlyWaiter": true,
+  "mayContinue": false,
+  "mayBeInterrupted": false,
+  "noNoticePending": true,
+  "newRequest": true,
+  "isQuestion": false,
+  "isSteered": false,
+  "isOldestInstruction": true,
+  "moreInstructions": false,
+  "maySteerAgain": true,
+  "openRequest": true,
+  "onlyRequest": false,
+  "questionNext": false,
+};
+
+const answering = (name) => ({ event }) =>
+  event.guards?.[name] ?? answers[event.type]?.[name] ?? otherwise[name];
+
+export const plainRun = [
+  {"type":"SLOT_GRANTED"},
+  {"type":"PROMPT_ACCEPTED"},
+  {"type":"HOST_IDLE"},
+  {"type":"CHECKED_ANSWERED"},
+  {"type":"RECEIPT_WRITTEN"},
+  {"type":"NOTICE_COMPOSED"},
+  {"type":"NOTICE_ACKNOWLEDGED"},
+];
 
 export const task = createMachine({
   "id": "task",
@@ -16,16 +120,20 @@ export const task = createMachine({
               "RESUME": "only completed tasks can be resumed (this one is running)"
             }
           },
-          "entry": "raise RUN_BEGAN",
+          "entry": raise({"type":"RUN_BEGAN"}),
           "on": {
             "RUN_ENDED": [
               {
-                "guard": "isCompleted",
+                "guard": {
+                  "type": "isCompleted"
+                },
                 "target": "completed",
                 "description": "The run has ended. The region `run` raises this for the other regions."
               },
               {
-                "guard": "isFailed",
+                "guard": {
+                  "type": "isFailed"
+                },
                 "target": "error",
                 "description": "The run has ended. The region `run` raises this for the other regions."
               },
@@ -43,16 +151,20 @@ export const task = createMachine({
               "RESUME": "is currently being resumed"
             }
           },
-          "entry": "raise RUN_BEGAN",
+          "entry": raise({"type":"RUN_BEGAN"}),
           "on": {
             "RUN_ENDED": [
               {
-                "guard": "isCompleted",
+                "guard": {
+                  "type": "isCompleted"
+                },
                 "target": "completed",
                 "description": "The run has ended. The region `run` raises this for the other regions."
               },
               {
-                "guard": "isFailed",
+                "guard": {
+                  "type": "isFailed"
+                },
                 "target": "error",
                 "description": "The run has ended. The region `run` raises this for the other regions."
               },
@@ -73,13 +185,19 @@ export const task = createMachine({
           },
           "on": {
             "RESULT_READ": {
-              "actions": "assign resultRetrievedAt",
+              "actions": {
+                "type": "assign resultRetrievedAt"
+              },
               "description": "The result was read."
             },
             "RESUME": {
-              "guard": "in #nothingOwed and not waitedFor",
+              "guard": {
+                "type": "in #nothingOwed and not waitedFor"
+              },
               "target": "resumed",
-              "actions": "assign",
+              "actions": {
+                "type": "assign"
+              },
               "description": "A follow-up prompt begins the next run."
             }
           }
@@ -95,7 +213,9 @@ export const task = createMachine({
           },
           "on": {
             "RESULT_READ": {
-              "actions": "assign resultRetrievedAt",
+              "actions": {
+                "type": "assign resultRetrievedAt"
+              },
               "description": "The result was read."
             }
           }
@@ -111,7 +231,9 @@ export const task = createMachine({
           },
           "on": {
             "RESULT_READ": {
-              "actions": "assign resultRetrievedAt",
+              "actions": {
+                "type": "assign resultRetrievedAt"
+              },
               "description": "The result was read."
             }
           }
@@ -123,22 +245,32 @@ export const task = createMachine({
       "initial": "idle",
       "on": {
         "CANCEL": {
-          "guard": "live and notStopping",
+          "guard": {
+            "type": "live and notStopping"
+          },
           "target": ".stopping",
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and not in #queued and not noServerWorks or goesOn",
+          "guard": {
+            "type": "live and notStopping and (not in #queued and not noServerWorks or goesOn)"
+          },
           "target": ".stopping",
-          "actions": "recordLimit",
+          "actions": {
+            "type": "recordLimit"
+          },
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
         },
         "SESSION_DELETED": {
-          "guard": "live",
+          "guard": {
+            "type": "live"
+          },
           "target": "#idle",
           "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice. Its model keeps working until it is aborted.",
           "actions": [
-            "recordEnd",
+            {
+              "type": "recordEnd"
+            },
             {
               "type": "recordError",
               "params": {
@@ -150,75 +282,109 @@ export const task = createMachine({
             {
               "type": "emitEffect"
             },
-            "raise RUN_ENDED (error)"
+            raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
           ]
         },
         "SUPERVISION_FAILED": {
-          "guard": "live",
+          "guard": {
+            "type": "live"
+          },
           "target": "#idle",
           "description": "A fault in the plugin: the run can no longer be supervised. The run is given up, and whatever still works on it is stopped.",
           "actions": [
-            "recordEnd",
+            {
+              "type": "recordEnd"
+            },
             {
               "type": "recordError"
             },
             {
               "type": "emitEffect"
             },
-            "raise RUN_ENDED (error)"
+            raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
           ]
         },
         "STEERING_REFUSED": {
-          "guard": "isOldestInstruction and not maySteerAgain",
+          "guard": {
+            "type": "isOldestInstruction and not maySteerAgain"
+          },
           "target": "#idle",
           "description": "OpenCode did not take the instruction. The run is given up, and whatever still works on it is stopped.",
           "actions": [
-            "recordEnd",
+            {
+              "type": "recordEnd"
+            },
             {
               "type": "recordError"
             },
             {
               "type": "emitEffect"
             },
-            "raise RUN_ENDED (error)"
+            raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
           ]
         },
         "ADOPTED": [
           {
-            "guard": "live and in #gating or hasSchema and in #asking",
+            "guard": {
+              "type": "live and (in #gating or hasSchema and in #asking)"
+            },
             "target": "#recovering",
             "description": "The process that supervised the task has ended, and this one takes over. It ended while an answer was checked, which may be the cause.",
             "actions": [
-              "assign",
-              "assign endedInChecks"
+              {
+                "type": "assign"
+              },
+              {
+                "type": "assign endedInChecks"
+              }
             ]
           },
           {
-            "guard": "live",
+            "guard": {
+              "type": "live"
+            },
             "target": "#recovering",
-            "actions": "assign",
+            "actions": {
+              "type": "assign"
+            },
             "description": "The process that supervised the task has ended, and this one takes over."
           }
         ],
         "HOST_ANSWERING": {
-          "guard": "live and hasRetry",
+          "guard": {
+            "type": "live and hasRetry"
+          },
           "description": "OpenCode reports that the provider answers the agent's request. It did not refuse the request again.",
-          "actions": "forgetRetry"
+          "actions": {
+            "type": "forgetRetry"
+          }
         },
         "CALL_BLOCKED": {
-          "guard": "live",
-          "actions": "addBlockedCall",
+          "guard": {
+            "type": "live"
+          },
+          "actions": {
+            "type": "addBlockedCall"
+          },
           "description": "A tool call of the task's agent waits for tasks that the agent launched."
         },
         "CALL_RETURNED": {
-          "guard": "isBlockedCall",
-          "actions": "removeBlockedCall",
+          "guard": {
+            "type": "isBlockedCall"
+          },
+          "actions": {
+            "type": "removeBlockedCall"
+          },
           "description": "That tool call waits no longer."
         },
         "OWN_TASK_ENDED": {
-          "guard": "blockedByTask",
+          "guard": {
+            "type": "blockedByTask"
+          },
           "description": "A run of a task that the agent launched has ended. A tool call waited for it.",
-          "actions": "removeBlockingTask"
+          "actions": {
+            "type": "removeBlockingTask"
+          }
         }
       },
       "states": {
@@ -228,7 +394,9 @@ export const task = createMachine({
           "on": {
             "RUN_BEGAN": [
               {
-                "guard": "isForFleet",
+                "guard": {
+                  "type": "isForFleet"
+                },
                 "target": "fleet",
                 "description": "A run begins. The lifecycle raises this for the region `run`."
               },
@@ -239,7 +407,9 @@ export const task = createMachine({
             ],
             "RUN_ENDED": [
               {
-                "guard": "hasReceipt",
+                "guard": {
+                  "type": "hasReceipt"
+                },
                 "description": "The run has ended. The region `run` raises this for the other regions. The server that worked on the run has written it."
               },
               {
@@ -250,14 +420,22 @@ export const task = createMachine({
               }
             ],
             "RECEIPT_WRITTEN": {
-              "guard": "isReceiptOfRun",
-              "actions": "recordReceipt",
+              "guard": {
+                "type": "isReceiptOfRun"
+              },
+              "actions": {
+                "type": "recordReceipt"
+              },
               "description": "What was observed of the run is known."
             },
             "RECEIPT_INCOMPLETE": {
-              "guard": "lacksReceipt",
+              "guard": {
+                "type": "lacksReceipt"
+              },
               "actions": [
-                "assign isReceiptIncomplete",
+                {
+                  "type": "assign isReceiptIncomplete"
+                },
                 {
                   "type": "emitEffect"
                 }
@@ -265,7 +443,9 @@ export const task = createMachine({
               "description": "This process has not seen all of the run: OpenCode is asked what it has stored of it."
             },
             "ADOPTED": {
-              "guard": "isReceiptIncomplete",
+              "guard": {
+                "type": "isReceiptIncomplete"
+              },
               "description": "The process that supervised the task has ended, and this one takes over. The process that asked OpenCode has ended.",
               "actions": {
                 "type": "emitEffect"
@@ -280,8 +460,12 @@ export const task = createMachine({
             "waitsFor": "slot"
           },
           "entry": [
-            "beginWait",
-            "assign nextDeadline",
+            {
+              "type": "beginWait"
+            },
+            {
+              "type": "assign nextDeadline"
+            },
             {
               "type": "emitEffect"
             }
@@ -289,7 +473,9 @@ export const task = createMachine({
           "on": {
             "SLOT_GRANTED": {
               "target": "prompting",
-              "actions": "assign queuedUntil",
+              "actions": {
+                "type": "assign queuedUntil"
+              },
               "description": "The run has a slot: it may be worked on."
             },
             "ADOPTED": {
@@ -299,11 +485,15 @@ export const task = createMachine({
               }
             },
             "CANCEL": {
-              "guard": "not goesOn",
+              "guard": {
+                "type": "not goesOn"
+              },
               "target": "#idle",
               "actions": [
-                "recordEnd",
-                "raise RUN_ENDED (cancelled)"
+                {
+                  "type": "recordEnd"
+                },
+                raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
               ],
               "description": "The agent or a person cancels the task. Nothing was sent yet: there is nothing to stop."
             }
@@ -315,7 +505,9 @@ export const task = createMachine({
           "on": {
             "HOST_RETRYING": {
               "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again. This is noted: the prompt may have arrived.",
-              "actions": "recordRetry"
+              "actions": {
+                "type": "recordRetry"
+              }
             }
           },
           "states": {
@@ -326,8 +518,12 @@ export const task = createMachine({
                 "waitsFor": "acceptance"
               },
               "entry": [
-                "beginWait",
-                "assign sendAttempts, endedInChecks, hostError, idleHinted, missingSince, nextDeadline",
+                {
+                  "type": "beginWait"
+                },
+                {
+                  "type": "assign sendAttempts, endedInChecks, hostError, idleHinted, missingSince, nextDeadline"
+                },
                 {
                   "type": "emitEffect"
                 }
@@ -335,12 +531,16 @@ export const task = createMachine({
               "on": {
                 "PROMPT_ACCEPTED": [
                   {
-                    "guard": "idleHinted",
+                    "guard": {
+                      "type": "idleHinted"
+                    },
                     "target": "#verifying",
                     "description": "OpenCode accepted the prompt. It reported idle or an error before that."
                   },
                   {
-                    "guard": "isRefusedForNow",
+                    "guard": {
+                      "type": "isRefusedForNow"
+                    },
                     "target": "#retrying",
                     "description": "OpenCode accepted the prompt. The provider refuses for now."
                   },
@@ -351,7 +551,9 @@ export const task = createMachine({
                 ],
                 "PROMPT_REFUSED": [
                   {
-                    "guard": "retryable and sendAttemptsLeft",
+                    "guard": {
+                      "type": "retryable and sendAttemptsLeft"
+                    },
                     "target": "backingOff",
                     "description": "OpenCode refused the prompt."
                   },
@@ -359,29 +561,37 @@ export const task = createMachine({
                     "target": "#idle",
                     "description": "OpenCode refused the prompt. The run is given up, and whatever still works on it is stopped.",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
                       {
                         "type": "emitEffect"
                       },
-                      "raise RUN_ENDED (error)"
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ]
                   }
                 ],
                 "SESSION_NOT_FOUND": {
                   "target": "#missing",
-                  "actions": "recordNotFound",
+                  "actions": {
+                    "type": "recordNotFound"
+                  },
                   "description": "The prompt was sent, and OpenCode did not find the task's session."
                 },
                 "HOST_IDLE": {
                   "description": "OpenCode reports that the task's session is idle. OpenCode is asked once it has accepted the prompt.",
-                  "actions": "recordIdleHint"
+                  "actions": {
+                    "type": "recordIdleHint"
+                  }
                 },
                 "HOST_ERROR": {
                   "description": "OpenCode reports an error in the task's session. OpenCode is asked once it has accepted the prompt.",
-                  "actions": "recordIdleHint"
+                  "actions": {
+                    "type": "recordIdleHint"
+                  }
                 }
               }
             },
@@ -392,14 +602,18 @@ export const task = createMachine({
                 "waitsFor": "retry"
               },
               "entry": [
-                "beginWait",
+                {
+                  "type": "beginWait"
+                },
                 {
                   "type": "setDeadline"
                 }
               ],
               "on": {
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "sending",
                   "description": "Time has passed."
                 },
@@ -408,10 +622,14 @@ export const task = createMachine({
                   "description": "OpenCode reports that the task's session is idle."
                 },
                 "HOST_ERROR": {
-                  "guard": "wasSentSinceFault",
+                  "guard": {
+                    "type": "wasSentSinceFault"
+                  },
                   "target": "#verifying",
                   "description": "OpenCode reports an error in the task's session. Right after a fault of OpenCode, it is a consequence of that.",
-                  "actions": "recordIdleHint"
+                  "actions": {
+                    "type": "recordIdleHint"
+                  }
                 }
               }
             }
@@ -424,7 +642,9 @@ export const task = createMachine({
           "on": {
             "HOST_RETRYING": {
               "target": ".retrying",
-              "actions": "recordRetry",
+              "actions": {
+                "type": "recordRetry"
+              },
               "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again."
             },
             "HOST_IDLE": {
@@ -435,7 +655,9 @@ export const task = createMachine({
               "target": ".busy",
               "description": "OpenCode reports an error in the task's session. Idle should follow; if it does not, OpenCode is asked after a moment.",
               "actions": [
-                "recordIdleHint",
+                {
+                  "type": "recordIdleHint"
+                },
                 {
                   "type": "setDeadline",
                   "params": 1000
@@ -443,7 +665,9 @@ export const task = createMachine({
               ]
             },
             "TICK": {
-              "guard": "due",
+              "guard": {
+                "type": "due"
+              },
               "target": "#verifying",
               "description": "Time has passed."
             }
@@ -469,12 +693,16 @@ export const task = createMachine({
                   ]
                 },
                 "STEERING_STORED": {
-                  "guard": "isOldestInstruction",
+                  "guard": {
+                    "type": "isOldestInstruction"
+                  },
                   "target": "#verifying",
                   "description": "The instruction is in the agent's conversation. The agent may have ended its turn just before: OpenCode is asked."
                 },
                 "STEERING_REFUSED": {
-                  "guard": "isOldestInstruction and maySteerAgain",
+                  "guard": {
+                    "type": "isOldestInstruction and maySteerAgain"
+                  },
                   "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
                   "actions": {
                     "type": "setDeadline"
@@ -492,7 +720,9 @@ export const task = createMachine({
               "meta": {
                 "waitsFor": "provider"
               },
-              "entry": "assign nextDeadline",
+              "entry": {
+                "type": "assign nextDeadline"
+              },
               "on": {
                 "HOST_BUSY": {
                   "target": "busy",
@@ -500,7 +730,9 @@ export const task = createMachine({
                 },
                 "HOST_ANSWERING": {
                   "target": "busy",
-                  "actions": "forgetRetry",
+                  "actions": {
+                    "type": "forgetRetry"
+                  },
                   "description": "OpenCode reports that the provider answers the agent's request."
                 },
                 "STEPS_WITHOUT_END": {
@@ -516,13 +748,19 @@ export const task = createMachine({
                   ]
                 },
                 "TICK": {
-                  "guard": "due and isRefusedTooLong",
+                  "guard": {
+                    "type": "due and isRefusedTooLong"
+                  },
                   "target": "#changingModel",
                   "description": "Time has passed. Another model is asked.",
-                  "actions": "recordRefusal"
+                  "actions": {
+                    "type": "recordRefusal"
+                  }
                 },
                 "STEERING_REFUSED": {
-                  "guard": "isOldestInstruction and maySteerAgain",
+                  "guard": {
+                    "type": "isOldestInstruction and maySteerAgain"
+                  },
                   "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
                   "actions": {
                     "type": "setDeadline"
@@ -538,8 +776,12 @@ export const task = createMachine({
                 "waitsFor": "tasks"
               },
               "entry": [
-                "beginWait",
-                "assign nextDeadline"
+                {
+                  "type": "beginWait"
+                },
+                {
+                  "type": "assign nextDeadline"
+                }
               ],
               "on": {
                 "OWN_TASK_ENDED": {
@@ -547,13 +789,17 @@ export const task = createMachine({
                   "description": "A run of a task that the agent launched has ended. Its result is on the way to the agent."
                 },
                 "STEERING_STORED": {
-                  "guard": "isOldestInstruction",
+                  "guard": {
+                    "type": "isOldestInstruction"
+                  },
                   "target": "#verifying",
                   "description": "The instruction is in the agent's conversation. The agent has not seen it: OpenCode is asked, and then the agent is woken."
                 },
                 "STEERING_REFUSED": {
                   "target": "busy",
-                  "guard": "isOldestInstruction and maySteerAgain",
+                  "guard": {
+                    "type": "isOldestInstruction and maySteerAgain"
+                  },
                   "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
                   "actions": {
                     "type": "setDeadline"
@@ -575,38 +821,52 @@ export const task = createMachine({
           },
           "initial": "ending",
           "entry": [
-            "beginWait",
-            "assign retry, failedChecks"
+            {
+              "type": "beginWait"
+            },
+            {
+              "type": "assign retry, failedChecks"
+            }
           ],
           "states": {
             "ending": {
               "description": "The turn is being aborted.",
-              "entry": "enqueueActions",
+              "entry": {
+                "type": "enqueueActions"
+              },
               "on": {
                 "MODEL_CHANGED": {
                   "target": "settling",
-                  "actions": "assign model, hostError, sendAttempts, failedChecks",
+                  "actions": {
+                    "type": "assign model, hostError, sendAttempts, failedChecks"
+                  },
                   "description": "The turn of the model that is refused has ended: the run goes on with this one."
                 },
                 "NOT_STOPPED": [
                   {
-                    "guard": "failedChecksLeft",
+                    "guard": {
+                      "type": "failedChecksLeft"
+                    },
                     "target": "pausing",
-                    "actions": "assign failedChecks",
+                    "actions": {
+                      "type": "assign failedChecks"
+                    },
                     "description": "The task's session has not stopped."
                   },
                   {
                     "target": "#idle",
                     "description": "The task's session has not stopped. The run is given up, and whatever still works on it is stopped.",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
                       {
                         "type": "emitEffect"
                       },
-                      "raise RUN_ENDED (error)"
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ]
                   }
                 ]
@@ -620,7 +880,9 @@ export const task = createMachine({
               },
               "on": {
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "ending",
                   "description": "Time has passed."
                 }
@@ -629,7 +891,9 @@ export const task = createMachine({
             "settling": {
               "description": "OpenCode may still report the end of that turn. After a moment the run asks for a slot.",
               "entry": [
-                "assign modelLeftAt",
+                {
+                  "type": "assign modelLeftAt"
+                },
                 {
                   "type": "setDeadline",
                   "params": 1000
@@ -637,15 +901,21 @@ export const task = createMachine({
               ],
               "on": {
                 "HOST_ERROR": {
-                  "guard": "isAbort",
+                  "guard": {
+                    "type": "isAbort"
+                  },
                   "target": "#aborted",
                   "description": "OpenCode reports an error in the task's session. That turn was over: a person stopped what came after it."
                 },
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "#queued",
                   "description": "Time has passed. The next model has limits of its own. Of those that wait, the oldest come first.",
-                  "actions": "assign modelLeftAt"
+                  "actions": {
+                    "type": "assign modelLeftAt"
+                  }
                 }
               }
             }
@@ -657,7 +927,9 @@ export const task = createMachine({
           "on": {
             "HOST_RETRYING": {
               "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again. This is noted: the answer shows where the run is.",
-              "actions": "recordRetry"
+              "actions": {
+                "type": "recordRetry"
+              }
             }
           },
           "states": {
@@ -668,37 +940,53 @@ export const task = createMachine({
               "on": {
                 "CHECKED_BUSY": [
                   {
-                    "guard": "isCurrentCheck and isRefusedForNow",
+                    "guard": {
+                      "type": "isCurrentCheck and isRefusedForNow"
+                    },
                     "target": "#retrying",
                     "description": "The check shows that the agent is at work. The provider refuses for now.",
-                    "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                    "actions": {
+                      "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                    }
                   },
                   {
-                    "guard": "isCurrentCheck",
+                    "guard": {
+                      "type": "isCurrentCheck"
+                    },
                     "target": "#working",
-                    "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
+                    "actions": {
+                      "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                    },
                     "description": "The check shows that the agent is at work."
                   }
                 ],
                 "CHECKED_AWAITING_TASKS": {
-                  "guard": "isCurrentCheck",
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
                   "target": "#awaitingTasks",
-                  "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
+                  "actions": {
+                    "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                  },
                   "description": "The check shows that the agent's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
                 },
                 "CHECK_FAILED": {
-                  "guard": "isCurrentCheck",
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
                   "target": "#idle",
                   "description": "OpenCode was asked, and did not answer. The run is given up, and whatever still works on it is stopped.",
                   "actions": [
-                    "recordEnd",
+                    {
+                      "type": "recordEnd"
+                    },
                     {
                       "type": "recordError"
                     },
                     {
                       "type": "emitEffect"
                     },
-                    "raise RUN_ENDED (error)"
+                    raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                   ]
                 }
               },
@@ -710,8 +998,12 @@ export const task = createMachine({
                     "waitsFor": "check"
                   },
                   "entry": [
-                    "beginWait",
-                    "enqueueActions"
+                    {
+                      "type": "beginWait"
+                    },
+                    {
+                      "type": "enqueueActions"
+                    }
                   ],
                   "on": {
                     "HOST_IDLE": {
@@ -723,168 +1015,246 @@ export const task = createMachine({
                       "target": "verifying",
                       "reenter": true,
                       "description": "OpenCode reports an error in the task's session. OpenCode is asked anew.",
-                      "actions": "recordIdleHint"
+                      "actions": {
+                        "type": "recordIdleHint"
+                      }
                     },
                     "STEERING_STORED": {
-                      "guard": "isOldestInstruction",
+                      "guard": {
+                        "type": "isOldestInstruction"
+                      },
                       "target": "verifying",
                       "reenter": true,
                       "description": "The instruction is in the agent's conversation. OpenCode is asked anew."
                     },
                     "CHECKED_ANSWERED": [
                       {
-                        "guard": "isCurrentCheck and isSteered",
+                        "guard": {
+                          "type": "isCurrentCheck and isSteered"
+                        },
                         "target": "#working",
                         "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
-                        "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                        "actions": {
+                          "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                        }
                       },
                       {
-                        "guard": "isCurrentCheck and isMisfit and mayRepair",
+                        "guard": {
+                          "type": "isCurrentCheck and isMisfit and mayRepair"
+                        },
                         "target": "#sending",
                         "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
                         "actions": [
-                          "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
-                          "assign"
+                          {
+                            "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                          },
+                          {
+                            "type": "assign"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck and isMisfit",
+                        "guard": {
+                          "type": "isCurrentCheck and isMisfit"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
                         "actions": [
-                          "recordEnd",
-                          "assign",
-                          "recordAnswer",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "recordEnd"
+                          },
+                          {
+                            "type": "assign"
+                          },
+                          {
+                            "type": "recordAnswer"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck and hasGate",
+                        "guard": {
+                          "type": "isCurrentCheck and hasGate"
+                        },
                         "target": "#gating",
                         "description": "The check shows that the run is answered. The answer must pass the gate."
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "actions": [
-                          "recordEnd",
-                          "recordAnswer",
-                          "raise RUN_ENDED (completed)"
+                          {
+                            "type": "recordEnd"
+                          },
+                          {
+                            "type": "recordAnswer"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
                         ],
                         "description": "The check shows that the run is answered."
                       }
                     ],
                     "CHECKED_FAILED": [
                       {
-                        "guard": "isCurrentCheck and isRefused",
+                        "guard": {
+                          "type": "isCurrentCheck and isRefused"
+                        },
                         "target": "#changingModel",
                         "description": "The check shows that the run failed. Another model is asked.",
-                        "actions": "recordRefusal"
+                        "actions": {
+                          "type": "recordRefusal"
+                        }
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "actions": [
-                          "recordLastRefusal",
-                          "recordSaid",
-                          "recordEnd",
+                          {
+                            "type": "recordLastRefusal"
+                          },
+                          {
+                            "type": "recordSaid"
+                          },
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ],
                         "description": "The check shows that the run failed."
                       }
                     ],
                     "CHECKED_HOST_FAULT": [
                       {
-                        "guard": "isCurrentCheck and mayBeInterrupted",
+                        "guard": {
+                          "type": "isCurrentCheck and mayBeInterrupted"
+                        },
                         "target": "#backingOff",
                         "description": "The check shows that a fault of OpenCode itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
                         "actions": [
-                          "countInterruption",
-                          "assign sendAttempts, abortedAt"
+                          {
+                            "type": "countInterruption"
+                          },
+                          {
+                            "type": "assign sendAttempts, abortedAt"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that a fault of OpenCode itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
                           {
                             "type": "emitEffect"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECKED_ABORTED": {
-                      "guard": "isCurrentCheck",
+                      "guard": {
+                        "type": "isCurrentCheck"
+                      },
                       "target": "#aborted",
                       "description": "The check shows that the run was aborted."
                     },
                     "CHECKED_NOT_FOUND": {
-                      "guard": "isCurrentCheck",
+                      "guard": {
+                        "type": "isCurrentCheck"
+                      },
                       "target": "#missing",
-                      "actions": "recordNotFound",
+                      "actions": {
+                        "type": "recordNotFound"
+                      },
                       "description": "OpenCode was asked, and did not find the task's session."
                     },
                     "CHECKED_UNANSWERED": [
                       {
-                        "guard": "isCurrentCheck and sendAttemptsLeft",
+                        "guard": {
+                          "type": "isCurrentCheck and sendAttemptsLeft"
+                        },
                         "target": "#backingOff",
                         "description": "The check shows that the run has no answer, and that no model works on it. The prompt is sent again.",
-                        "actions": "assign failedChecks"
+                        "actions": {
+                          "type": "assign failedChecks"
+                        }
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run has no answer, and that no model works on it. The run is given up, and whatever still works on it is stopped.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
                           {
                             "type": "emitEffect"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECKED_UNSEEN": [
                       {
-                        "guard": "isCurrentCheck and sendAttemptsLeft",
+                        "guard": {
+                          "type": "isCurrentCheck and sendAttemptsLeft"
+                        },
                         "target": "#sending",
                         "description": "The check shows that the run was answered before its model saw the newest instruction. The instruction is sent again, which wakes the agent.",
-                        "actions": "assign failedChecks"
+                        "actions": {
+                          "type": "assign failedChecks"
+                        }
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run was answered before its model saw the newest instruction. The run is given up, and whatever still works on it is stopped.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
                           {
                             "type": "emitEffect"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECK_FAILED": {
-                      "guard": "isCurrentCheck and failedChecksLeft",
+                      "guard": {
+                        "type": "isCurrentCheck and failedChecksLeft"
+                      },
                       "target": "#working",
                       "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
                       "actions": [
-                        "assign failedChecks",
+                        {
+                          "type": "assign failedChecks"
+                        },
                         {
                           "type": "setDeadline",
                           "params": 5000
@@ -899,134 +1269,202 @@ export const task = createMachine({
                   "meta": {
                     "waitsFor": "recovery"
                   },
-                  "entry": "enqueueActions",
+                  "entry": {
+                    "type": "enqueueActions"
+                  },
                   "on": {
                     "TICK": {
-                      "guard": "due",
+                      "guard": {
+                        "type": "due"
+                      },
                       "target": "recovering",
                       "reenter": true,
                       "description": "Time has passed."
                     },
                     "CHECKED_ANSWERED": [
                       {
-                        "guard": "isCurrentCheck and mayNotCheck and not isSteered",
+                        "guard": {
+                          "type": "isCurrentCheck and mayNotCheck and not isSteered"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run is answered. OpenCode ended three times while the answer was checked, which is not begun again. The answer is kept.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "recordAnswer",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "recordAnswer"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck and isSteered",
+                        "guard": {
+                          "type": "isCurrentCheck and isSteered"
+                        },
                         "target": "#working",
                         "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
-                        "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                        "actions": {
+                          "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                        }
                       },
                       {
-                        "guard": "isCurrentCheck and isMisfit and mayRepair",
+                        "guard": {
+                          "type": "isCurrentCheck and isMisfit and mayRepair"
+                        },
                         "target": "#sending",
                         "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
                         "actions": [
-                          "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
-                          "assign"
+                          {
+                            "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                          },
+                          {
+                            "type": "assign"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck and isMisfit",
+                        "guard": {
+                          "type": "isCurrentCheck and isMisfit"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
                         "actions": [
-                          "recordEnd",
-                          "assign",
-                          "recordAnswer",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "recordEnd"
+                          },
+                          {
+                            "type": "assign"
+                          },
+                          {
+                            "type": "recordAnswer"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck and hasGate",
+                        "guard": {
+                          "type": "isCurrentCheck and hasGate"
+                        },
                         "target": "#gating",
                         "description": "The check shows that the run is answered. The answer must pass the gate."
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "actions": [
-                          "recordEnd",
-                          "recordAnswer",
-                          "raise RUN_ENDED (completed)"
+                          {
+                            "type": "recordEnd"
+                          },
+                          {
+                            "type": "recordAnswer"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
                         ],
                         "description": "The check shows that the run is answered."
                       }
                     ],
                     "CHECKED_FAILED": [
                       {
-                        "guard": "isCurrentCheck and isRefused and isToContinue",
+                        "guard": {
+                          "type": "isCurrentCheck and isRefused and isToContinue"
+                        },
                         "target": "#changingModel",
                         "description": "The check shows that the run failed. Another model is asked, however often the run was interrupted: this is not what interrupted it.",
-                        "actions": "recordRefusal"
+                        "actions": {
+                          "type": "recordRefusal"
+                        }
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "actions": [
-                          "recordLastRefusal",
-                          "recordSaid",
-                          "recordEnd",
+                          {
+                            "type": "recordLastRefusal"
+                          },
+                          {
+                            "type": "recordSaid"
+                          },
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ],
                         "description": "The check shows that the run failed."
                       }
                     ],
                     "CHECKED_HOST_FAULT": [
                       {
-                        "guard": "isCurrentCheck and mayContinue",
+                        "guard": {
+                          "type": "isCurrentCheck and mayContinue"
+                        },
                         "target": "#backingOff",
                         "description": "The check shows that a fault of OpenCode itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
                         "actions": [
-                          "countInterruption",
-                          "assign sendAttempts, abortedAt"
+                          {
+                            "type": "countInterruption"
+                          },
+                          {
+                            "type": "assign sendAttempts, abortedAt"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that a fault of OpenCode itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
                           {
                             "type": "emitEffect"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECKED_ABORTED": [
                       {
-                        "guard": "isCurrentCheck and mayContinue",
+                        "guard": {
+                          "type": "isCurrentCheck and mayContinue"
+                        },
                         "target": "#sending",
                         "description": "The check shows that the run was aborted. It was interrupted, and continues after the last step that was finished.",
                         "actions": [
-                          "countInterruption",
-                          "assign sendAttempts, interruptedAt, abortedAt"
+                          {
+                            "type": "countInterruption"
+                          },
+                          {
+                            "type": "assign sendAttempts, interruptedAt, abortedAt"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run was aborted. It was interrupted, and is not continued.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError",
                             "params": {
@@ -1038,26 +1476,36 @@ export const task = createMachine({
                           {
                             "type": "emitEffect"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECKED_UNANSWERED": [
                       {
-                        "guard": "isCurrentCheck and mayContinue",
+                        "guard": {
+                          "type": "isCurrentCheck and mayContinue"
+                        },
                         "target": "#sending",
                         "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and continues after the last step that was finished.",
                         "actions": [
-                          "countInterruption",
-                          "assign sendAttempts, interruptedAt, abortedAt"
+                          {
+                            "type": "countInterruption"
+                          },
+                          {
+                            "type": "assign sendAttempts, interruptedAt, abortedAt"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and is not continued.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError",
                             "params": {
@@ -1069,26 +1517,36 @@ export const task = createMachine({
                           {
                             "type": "emitEffect"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECKED_UNSEEN": [
                       {
-                        "guard": "isCurrentCheck and mayContinue",
+                        "guard": {
+                          "type": "isCurrentCheck and mayContinue"
+                        },
                         "target": "#sending",
                         "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and continues after the last step that was finished.",
                         "actions": [
-                          "countInterruption",
-                          "assign sendAttempts, interruptedAt, abortedAt"
+                          {
+                            "type": "countInterruption"
+                          },
+                          {
+                            "type": "assign sendAttempts, interruptedAt, abortedAt"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and is not continued.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError",
                             "params": {
@@ -1100,15 +1558,19 @@ export const task = createMachine({
                           {
                             "type": "emitEffect"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECKED_NOT_FOUND": {
-                      "guard": "isCurrentCheck",
+                      "guard": {
+                        "type": "isCurrentCheck"
+                      },
                       "description": "OpenCode was asked, and did not find the task's session. It is asked again after a pause.",
                       "actions": [
-                        "recordNotFound",
+                        {
+                          "type": "recordNotFound"
+                        },
                         {
                           "type": "setDeadline",
                           "params": 5000
@@ -1116,10 +1578,14 @@ export const task = createMachine({
                       ]
                     },
                     "CHECK_FAILED": {
-                      "guard": "isCurrentCheck and failedChecksLeft",
+                      "guard": {
+                        "type": "isCurrentCheck and failedChecksLeft"
+                      },
                       "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
                       "actions": [
-                        "assign failedChecks",
+                        {
+                          "type": "assign failedChecks"
+                        },
                         {
                           "type": "setDeadline",
                           "params": 5000
@@ -1142,13 +1608,17 @@ export const task = createMachine({
               },
               "on": {
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "asking",
                   "description": "Time has passed."
                 },
                 "HOST_ERROR": {
                   "description": "OpenCode reports an error in the task's session. OpenCode is asked after the pause.",
-                  "actions": "recordIdleHint"
+                  "actions": {
+                    "type": "recordIdleHint"
+                  }
                 }
               }
             },
@@ -1162,7 +1632,9 @@ export const task = createMachine({
                 }
               },
               "entry": [
-                "assign abortedAt",
+                {
+                  "type": "assign abortedAt"
+                },
                 {
                   "type": "setDeadline",
                   "params": 500
@@ -1170,13 +1642,19 @@ export const task = createMachine({
               ],
               "on": {
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "#idle",
                   "description": "Time has passed. OpenCode has not ended: a person stopped the run.",
                   "actions": [
-                    "recordEnd",
-                    "assign completedAt",
-                    "raise RUN_ENDED (cancelled)"
+                    {
+                      "type": "recordEnd"
+                    },
+                    {
+                      "type": "assign completedAt"
+                    },
+                    raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                   ]
                 }
               }
@@ -1188,9 +1666,15 @@ export const task = createMachine({
                 "waitsFor": "gate"
               },
               "entry": [
-                "beginWait",
-                "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate",
-                "enqueueActions"
+                {
+                  "type": "beginWait"
+                },
+                {
+                  "type": "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate"
+                },
+                {
+                  "type": "enqueueActions"
+                }
               ],
               "exit": {
                 "type": "emitEffect"
@@ -1198,53 +1682,85 @@ export const task = createMachine({
               "on": {
                 "GATE_ENDED": [
                   {
-                    "guard": "isCurrentGate and isSteered",
+                    "guard": {
+                      "type": "isCurrentGate and isSteered"
+                    },
                     "target": "#working",
                     "description": "The gate's command has ended. An instruction is on its way: the run goes on with it.",
                     "actions": [
-                      "assign gate",
-                      "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                      {
+                        "type": "assign gate"
+                      },
+                      {
+                        "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                      }
                     ]
                   },
                   {
-                    "guard": "isCurrentGate and hasPassed",
+                    "guard": {
+                      "type": "isCurrentGate and hasPassed"
+                    },
                     "target": "#idle",
                     "description": "The gate's command has ended. The answer counts.",
                     "actions": [
-                      "assign gate",
-                      "recordEnd",
-                      "assign",
-                      "raise RUN_ENDED (completed)"
+                      {
+                        "type": "assign gate"
+                      },
+                      {
+                        "type": "recordEnd"
+                      },
+                      {
+                        "type": "assign"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
                     ]
                   },
                   {
-                    "guard": "isCurrentGate and mayTryGateAgain",
+                    "guard": {
+                      "type": "isCurrentGate and mayTryGateAgain"
+                    },
                     "target": "#sending",
                     "description": "The gate's command has ended. The agent is given what the command said, and goes on.",
                     "actions": [
-                      "assign gate",
-                      "assign sendAttempts, failedChecks, storedInstruction"
+                      {
+                        "type": "assign gate"
+                      },
+                      {
+                        "type": "assign sendAttempts, failedChecks, storedInstruction"
+                      }
                     ]
                   },
                   {
-                    "guard": "isCurrentGate",
+                    "guard": {
+                      "type": "isCurrentGate"
+                    },
                     "target": "#idle",
                     "description": "The gate's command has ended. It failed as often as it may be tried. The answer is kept.",
                     "actions": [
-                      "assign",
-                      "assign gate",
-                      "recordEnd",
-                      "raise RUN_ENDED (error)"
+                      {
+                        "type": "assign"
+                      },
+                      {
+                        "type": "assign gate"
+                      },
+                      {
+                        "type": "recordEnd"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ]
                   }
                 ],
                 "STEERING_STORED": {
-                  "guard": "isOldestInstruction",
+                  "guard": {
+                    "type": "isOldestInstruction"
+                  },
                   "target": "#verifying",
                   "description": "The instruction is in the agent's conversation. The agent has not seen it: OpenCode is asked, and then the agent is woken."
                 },
                 "STEERING_REFUSED": {
-                  "guard": "isOldestInstruction and maySteerAgain",
+                  "guard": {
+                    "type": "isOldestInstruction and maySteerAgain"
+                  },
                   "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
                   "actions": {
                     "type": "setDeadline"
@@ -1269,7 +1785,9 @@ export const task = createMachine({
               "target": "#idle",
               "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice. The server that has it is asked to stop.",
               "actions": [
-                "recordEnd",
+                {
+                  "type": "recordEnd"
+                },
                 {
                   "type": "recordError",
                   "params": {
@@ -1281,21 +1799,23 @@ export const task = createMachine({
                 {
                   "type": "emitEffect"
                 },
-                "raise RUN_ENDED (error)"
+                raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
               ]
             },
             "SUPERVISION_FAILED": {
               "target": "#idle",
               "description": "A fault in the plugin: the run can no longer be supervised. The server that has it is asked to stop.",
               "actions": [
-                "recordEnd",
+                {
+                  "type": "recordEnd"
+                },
                 {
                   "type": "recordError"
                 },
                 {
                   "type": "emitEffect"
                 },
-                "raise RUN_ENDED (error)"
+                raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
               ]
             },
             "ADOPTED": {
@@ -1306,61 +1826,91 @@ export const task = createMachine({
             },
             "REMOTE_ENDED": [
               {
-                "guard": "isNewestClaim and isBeyondLimit",
+                "guard": {
+                  "type": "isNewestClaim and isBeyondLimit"
+                },
                 "target": "#idle",
                 "actions": [
-                  "recordEnd",
-                  "assign",
+                  {
+                    "type": "recordEnd"
+                  },
+                  {
+                    "type": "assign"
+                  },
                   {
                     "type": "recordError"
                   },
-                  "raise RUN_ENDED (error)"
+                  raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                 ],
                 "description": "The server that has the run reports how it ended. The run was stopped at a limit, which is its error."
               },
               {
-                "guard": "isNewestClaim and isRemotelyCompleted",
+                "guard": {
+                  "type": "isNewestClaim and isRemotelyCompleted"
+                },
                 "target": "#idle",
                 "actions": [
-                  "recordEnd",
-                  "assign",
-                  "raise RUN_ENDED (completed)"
+                  {
+                    "type": "recordEnd"
+                  },
+                  {
+                    "type": "assign"
+                  },
+                  raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
                 ],
                 "description": "The server that has the run reports how it ended."
               },
               {
-                "guard": "isNewestClaim and isRemotelyFailed",
+                "guard": {
+                  "type": "isNewestClaim and isRemotelyFailed"
+                },
                 "target": "#idle",
                 "actions": [
-                  "recordEnd",
-                  "assign",
-                  "raise RUN_ENDED (error)"
+                  {
+                    "type": "recordEnd"
+                  },
+                  {
+                    "type": "assign"
+                  },
+                  raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                 ],
                 "description": "The server that has the run reports how it ended."
               },
               {
-                "guard": "isNewestClaim",
+                "guard": {
+                  "type": "isNewestClaim"
+                },
                 "target": "#idle",
                 "actions": [
-                  "recordEnd",
-                  "assign",
-                  "raise RUN_ENDED (cancelled)"
+                  {
+                    "type": "recordEnd"
+                  },
+                  {
+                    "type": "assign"
+                  },
+                  raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                 ],
                 "description": "The server that has the run reports how it ended."
               }
             ],
             "CLOSED": [
               {
-                "guard": "isLaunch",
+                "guard": {
+                  "type": "isLaunch"
+                },
                 "target": "#queued",
                 "description": "The run is closed in the fleet: no report of a server counts any more. It runs here.",
-                "actions": "assign sendAttempts, remote, queuedUntil"
+                "actions": {
+                  "type": "assign sendAttempts, remote, queuedUntil"
+                }
               },
               {
                 "target": "#idle",
                 "description": "The run is closed in the fleet: no report of a server counts any more. Only the server that has its conversation could go on with it.",
                 "actions": [
-                  "recordEnd",
+                  {
+                    "type": "recordEnd"
+                  },
                   {
                     "type": "recordError",
                     "params": {
@@ -1369,7 +1919,7 @@ export const task = createMachine({
                       "message": "The server that has the conversation of the task did not go on with it in time."
                     }
                   },
-                  "raise RUN_ENDED (error)"
+                  raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                 ]
               }
             ]
@@ -1380,13 +1930,19 @@ export const task = createMachine({
               "initial": "enqueuing",
               "on": {
                 "REMOTE_CLAIMED": {
-                  "guard": "isNewClaim",
+                  "guard": {
+                    "type": "isNewClaim"
+                  },
                   "target": "claimed",
-                  "actions": "assign",
+                  "actions": {
+                    "type": "assign"
+                  },
                   "description": "A server of the fleet claims the run."
                 },
                 "REMOTE_HELD": {
-                  "guard": "isNewestClaim",
+                  "guard": {
+                    "type": "isNewestClaim"
+                  },
                   "target": "claimed",
                   "description": "The server that claimed the run last still holds its lease: it stood still, and goes on. It is not begun anew."
                 },
@@ -1403,8 +1959,12 @@ export const task = createMachine({
                     "waitsFor": "fleet"
                   },
                   "entry": [
-                    "beginWait",
-                    "assign sendAttempts, nextDeadline",
+                    {
+                      "type": "beginWait"
+                    },
+                    {
+                      "type": "assign sendAttempts, nextDeadline"
+                    },
                     {
                       "type": "emitEffect"
                     }
@@ -1416,28 +1976,36 @@ export const task = createMachine({
                     },
                     "JOB_REFUSED": [
                       {
-                        "guard": "mayEnqueueAgain and sendAttemptsLeft",
+                        "guard": {
+                          "type": "mayEnqueueAgain and sendAttemptsLeft"
+                        },
                         "target": "pausing",
                         "description": "The broker of the fleet did not take the job."
                       },
                       {
-                        "guard": "isLaunch",
+                        "guard": {
+                          "type": "isLaunch"
+                        },
                         "target": "#queued",
                         "description": "The broker of the fleet did not take the job. It runs here.",
-                        "actions": "assign sendAttempts, remote, queuedUntil"
+                        "actions": {
+                          "type": "assign sendAttempts, remote, queuedUntil"
+                        }
                       },
                       {
                         "target": "#idle",
                         "description": "The broker of the fleet did not take the job. Only the server that has its conversation could go on with it. The job may be queued all the same.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
                           {
                             "type": "emitEffect"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
@@ -1445,7 +2013,9 @@ export const task = createMachine({
                       "target": "enqueuing",
                       "reenter": true,
                       "description": "The process that supervised the task has ended, and this one takes over. It is sent again. A job that is queued already stays the same.",
-                      "actions": "assign sendAttempts"
+                      "actions": {
+                        "type": "assign sendAttempts"
+                      }
                     }
                   }
                 },
@@ -1455,14 +2025,18 @@ export const task = createMachine({
                     "waitsFor": "fleet"
                   },
                   "entry": [
-                    "beginWait",
+                    {
+                      "type": "beginWait"
+                    },
                     {
                       "type": "setDeadline"
                     }
                   ],
                   "on": {
                     "TICK": {
-                      "guard": "due",
+                      "guard": {
+                        "type": "due"
+                      },
                       "target": "enqueuing",
                       "description": "Time has passed."
                     }
@@ -1474,7 +2048,9 @@ export const task = createMachine({
                     "waitsFor": "server"
                   },
                   "entry": [
-                    "beginWait",
+                    {
+                      "type": "beginWait"
+                    },
                     {
                       "type": "setDeadline"
                     }
@@ -1483,10 +2059,14 @@ export const task = createMachine({
                     "REMOTE_LOST": {
                       "target": "enqueuing",
                       "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. The broker has lost it.",
-                      "actions": "assign sendAttempts"
+                      "actions": {
+                        "type": "assign sendAttempts"
+                      }
                     },
                     "TICK": {
-                      "guard": "due",
+                      "guard": {
+                        "type": "due"
+                      },
                       "target": "withdrawing",
                       "description": "Time has passed."
                     }
@@ -1498,7 +2078,9 @@ export const task = createMachine({
                     "waitsFor": "fleet"
                   },
                   "entry": [
-                    "beginWait",
+                    {
+                      "type": "beginWait"
+                    },
                     {
                       "type": "emitEffect"
                     },
@@ -1509,7 +2091,9 @@ export const task = createMachine({
                   ],
                   "on": {
                     "TICK": {
-                      "guard": "due",
+                      "guard": {
+                        "type": "due"
+                      },
                       "target": "withdrawing",
                       "reenter": true,
                       "description": "Time has passed."
@@ -1524,26 +2108,38 @@ export const task = createMachine({
               "meta": {
                 "waitsFor": "agent"
               },
-              "entry": "assign nextDeadline",
+              "entry": {
+                "type": "assign nextDeadline"
+              },
               "on": {
                 "REMOTE_CLAIMED": {
-                  "guard": "isNewClaim",
+                  "guard": {
+                    "type": "isNewClaim"
+                  },
                   "target": "claimed",
-                  "actions": "assign",
+                  "actions": {
+                    "type": "assign"
+                  },
                   "description": "A server of the fleet claims the run. Another server has begun it anew."
                 },
                 "REMOTE_LOST": [
                   {
-                    "guard": "mayBeginAgain",
+                    "guard": {
+                      "type": "mayBeginAgain"
+                    },
                     "target": "#enqueuing",
                     "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. It is begun anew by the next server.",
-                    "actions": "assign sendAttempts"
+                    "actions": {
+                      "type": "assign sendAttempts"
+                    }
                   },
                   {
                     "target": "#idle",
                     "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. It was begun as often as it may.",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError",
                         "params": {
@@ -1555,13 +2151,15 @@ export const task = createMachine({
                       {
                         "type": "emitEffect"
                       },
-                      "raise RUN_ENDED (error)"
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ]
                   }
                 ],
                 "LIMIT_EXCEEDED": {
                   "target": "stopping",
-                  "actions": "recordLimit",
+                  "actions": {
+                    "type": "recordLimit"
+                  },
                   "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
                 },
                 "CANCEL": {
@@ -1583,17 +2181,21 @@ export const task = createMachine({
               "on": {
                 "SESSION_DELETED": [
                   {
-                    "guard": "isBeyondLimit",
+                    "guard": {
+                      "type": "isBeyondLimit"
+                    },
                     "target": "#idle",
                     "actions": [
                       {
                         "type": "emitEffect"
                       },
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
-                      "raise RUN_ENDED (error)"
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ],
                     "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice. The run was stopped at a limit, which is its error."
                   },
@@ -1603,38 +2205,50 @@ export const task = createMachine({
                       {
                         "type": "emitEffect"
                       },
-                      "recordEnd",
-                      "raise RUN_ENDED (cancelled)"
+                      {
+                        "type": "recordEnd"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                     ],
                     "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice."
                   }
                 ],
                 "CLOSED": [
                   {
-                    "guard": "isBeyondLimit",
+                    "guard": {
+                      "type": "isBeyondLimit"
+                    },
                     "target": "#idle",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
-                      "raise RUN_ENDED (error)"
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ],
                     "description": "The run is closed in the fleet: no report of a server counts any more. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
                     "actions": [
-                      "recordEnd",
-                      "raise RUN_ENDED (cancelled)"
+                      {
+                        "type": "recordEnd"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                     ],
                     "description": "The run is closed in the fleet: no report of a server counts any more."
                   }
                 ],
                 "REMOTE_CLAIMED": {
-                  "guard": "isNewClaim",
+                  "guard": {
+                    "type": "isNewClaim"
+                  },
                   "target": ".requesting",
-                  "actions": "assign",
+                  "actions": {
+                    "type": "assign"
+                  },
                   "description": "A server of the fleet claims the run. The server that has claimed it is asked to stop."
                 }
               },
@@ -1642,8 +2256,12 @@ export const task = createMachine({
                 "requesting": {
                   "description": "The server that works on the run is asked to stop.",
                   "entry": [
-                    "beginWait",
-                    "assign stopAttempts",
+                    {
+                      "type": "beginWait"
+                    },
+                    {
+                      "type": "assign stopAttempts"
+                    },
                     {
                       "type": "emitEffect"
                     },
@@ -1658,7 +2276,9 @@ export const task = createMachine({
                       "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end."
                     },
                     "TICK": {
-                      "guard": "due",
+                      "guard": {
+                        "type": "due"
+                      },
                       "target": "closing",
                       "description": "Time has passed. It has not confirmed that it stopped."
                     }
@@ -1668,8 +2288,12 @@ export const task = createMachine({
                   "id": "closing",
                   "description": "The run is closed in the fleet, so that nobody begins it, and no report of a server counts.",
                   "entry": [
-                    "beginWait",
-                    "assign stopAttempts",
+                    {
+                      "type": "beginWait"
+                    },
+                    {
+                      "type": "assign stopAttempts"
+                    },
                     {
                       "type": "emitEffect"
                     },
@@ -1681,29 +2305,39 @@ export const task = createMachine({
                   "on": {
                     "TICK": [
                       {
-                        "guard": "due and stopAttemptsLeft",
+                        "guard": {
+                          "type": "due and stopAttemptsLeft"
+                        },
                         "target": "closing",
                         "reenter": true,
                         "description": "Time has passed."
                       },
                       {
-                        "guard": "due and isBeyondLimit",
+                        "guard": {
+                          "type": "due and isBeyondLimit"
+                        },
                         "target": "#idle",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ],
                         "description": "Time has passed. The run was stopped at a limit, which is its error."
                       },
                       {
-                        "guard": "due",
+                        "guard": {
+                          "type": "due"
+                        },
                         "target": "#idle",
                         "description": "Time has passed. It was tried often enough; the task says so.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError",
                             "params": {
@@ -1712,7 +2346,7 @@ export const task = createMachine({
                               "message": "The fleet could not be reached to stop the task. A server that has it may work on until it reaches the fleet."
                             }
                           },
-                          "raise RUN_ENDED (cancelled)"
+                          raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                         ]
                       }
                     ]
@@ -1734,28 +2368,38 @@ export const task = createMachine({
           },
           "initial": "aborting",
           "entry": [
-            "beginWait",
-            "forgetRetry"
+            {
+              "type": "beginWait"
+            },
+            {
+              "type": "forgetRetry"
+            }
           ],
           "on": {
             "SESSION_DELETED": [
               {
-                "guard": "isBeyondLimit",
+                "guard": {
+                  "type": "isBeyondLimit"
+                },
                 "target": "#idle",
                 "actions": [
-                  "recordEnd",
+                  {
+                    "type": "recordEnd"
+                  },
                   {
                     "type": "recordError"
                   },
-                  "raise RUN_ENDED (error)"
+                  raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                 ],
                 "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice. The run was stopped at a limit, which is its error."
               },
               {
                 "target": "#idle",
                 "actions": [
-                  "recordEnd",
-                  "raise RUN_ENDED (cancelled)"
+                  {
+                    "type": "recordEnd"
+                  },
+                  raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                 ],
                 "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice."
               }
@@ -1769,7 +2413,9 @@ export const task = createMachine({
             "aborting": {
               "description": "The abort is on its way.",
               "entry": [
-                "assign stopAttempts, nextDeadline",
+                {
+                  "type": "assign stopAttempts, nextDeadline"
+                },
                 {
                   "type": "emitEffect"
                 }
@@ -1777,41 +2423,53 @@ export const task = createMachine({
               "on": {
                 "STOPPED": [
                   {
-                    "guard": "isBeyondLimit",
+                    "guard": {
+                      "type": "isBeyondLimit"
+                    },
                     "target": "#idle",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
-                      "raise RUN_ENDED (error)"
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ],
                     "description": "The task's session and its descendants have stopped. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
                     "actions": [
-                      "recordEnd",
-                      "raise RUN_ENDED (cancelled)"
+                      {
+                        "type": "recordEnd"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                     ],
                     "description": "The task's session and its descendants have stopped."
                   }
                 ],
                 "NOT_STOPPED": [
                   {
-                    "guard": "stopAttemptsLeft",
+                    "guard": {
+                      "type": "stopAttemptsLeft"
+                    },
                     "target": "pausing",
                     "description": "The task's session has not stopped."
                   },
                   {
-                    "guard": "isBeyondLimit",
+                    "guard": {
+                      "type": "isBeyondLimit"
+                    },
                     "target": "#idle",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
-                      "raise RUN_ENDED (error)"
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ],
                     "description": "The task's session has not stopped. The run was stopped at a limit, which is its error."
                   },
@@ -1819,11 +2477,13 @@ export const task = createMachine({
                     "target": "#idle",
                     "description": "The task's session has not stopped. It was tried often enough; the task says why.",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
-                      "raise RUN_ENDED (cancelled)"
+                      raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                     ]
                   }
                 ]
@@ -1837,7 +2497,9 @@ export const task = createMachine({
               },
               "on": {
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "aborting",
                   "description": "Time has passed."
                 }
@@ -1852,17 +2514,27 @@ export const task = createMachine({
       "initial": "none",
       "on": {
         "WAIT_BEGAN": {
-          "actions": "addWaiter",
+          "actions": {
+            "type": "addWaiter"
+          },
           "description": "A tool call starts to wait for the run, in order to return its result."
         },
         "WAIT_ABANDONED": {
-          "guard": "isWaiter",
-          "actions": "removeWaiter",
+          "guard": {
+            "type": "isWaiter"
+          },
+          "actions": {
+            "type": "removeWaiter"
+          },
           "description": "A tool call no longer waits, and has returned nothing."
         },
         "WAIT_DELIVERED": {
-          "guard": "isWaiter",
-          "actions": "removeWaiter",
+          "guard": {
+            "type": "isWaiter"
+          },
+          "actions": {
+            "type": "removeWaiter"
+          },
           "description": "A tool call delivered the run's result to the parent."
         }
       },
@@ -1873,22 +2545,32 @@ export const task = createMachine({
           "on": {
             "RUN_ENDED": [
               {
-                "guard": "waitedFor",
+                "guard": {
+                  "type": "waitedFor"
+                },
                 "target": "held",
                 "description": "The run has ended. The region `run` raises this for the other regions. A tool call waits for its result.",
                 "actions": [
-                  "recordRunResult",
+                  {
+                    "type": "recordRunResult"
+                  },
                   {
                     "type": "emitEffect"
                   },
-                  "enqueueActions"
+                  {
+                    "type": "enqueueActions"
+                  }
                 ]
               },
               {
                 "target": "due",
                 "actions": [
-                  "recordRunResult",
-                  "enqueueActions"
+                  {
+                    "type": "recordRunResult"
+                  },
+                  {
+                    "type": "enqueueActions"
+                  }
                 ],
                 "description": "The run has ended. The region `run` raises this for the other regions."
               }
@@ -1904,16 +2586,24 @@ export const task = createMachine({
           "description": "The run has ended, and a tool call that waits for it is to deliver the result.",
           "on": {
             "WAIT_DELIVERED": {
-              "guard": "isWaiter",
+              "guard": {
+                "type": "isWaiter"
+              },
               "target": "none",
-              "actions": "removeWaiter",
+              "actions": {
+                "type": "removeWaiter"
+              },
               "description": "A tool call delivered the run's result to the parent."
             },
             "WAIT_ABANDONED": {
-              "guard": "isWaiter and isOnlyWaiter",
+              "guard": {
+                "type": "isWaiter and isOnlyWaiter"
+              },
               "target": "due",
               "description": "A tool call no longer waits, and has returned nothing. It was the last one that waited.",
-              "actions": "removeWaiter"
+              "actions": {
+                "type": "removeWaiter"
+              }
             }
           }
         },
@@ -1924,7 +2614,9 @@ export const task = createMachine({
             }
           },
           "description": "The parent is owed the notice.",
-          "entry": "enqueueActions",
+          "entry": {
+            "type": "enqueueActions"
+          },
           "on": {
             "NOTICE_COMPOSED": {
               "target": "sending",
@@ -1943,7 +2635,9 @@ export const task = createMachine({
               "target": "held",
               "description": "A tool call starts to wait for the run, in order to return its result. The notice is not composed yet, and is withdrawn.",
               "actions": [
-                "addWaiter",
+                {
+                  "type": "addWaiter"
+                },
                 {
                   "type": "emitEffect"
                 }
@@ -1968,7 +2662,9 @@ export const task = createMachine({
               "description": "The notice cannot be delivered: the parent is gone, or OpenCode keeps refusing it."
             },
             "ADOPTED": {
-              "guard": "noNoticePending",
+              "guard": {
+                "type": "noNoticePending"
+              },
               "target": "due",
               "description": "The process that supervised the task has ended, and this one takes over. The prompt was lost with the process that has ended."
             }
@@ -1982,35 +2678,53 @@ export const task = createMachine({
       "on": {
         "RUN_ENDED": {
           "target": ".none",
-          "actions": "assign userRequests, lostRequests, redoesStep",
+          "actions": {
+            "type": "assign userRequests, lostRequests, redoesStep"
+          },
           "description": "The run has ended. The region `run` raises this for the other regions."
         },
         "REMOTE_CLAIMED": {
-          "guard": "in #fleet and isNewClaim",
+          "guard": {
+            "type": "in #fleet and isNewClaim"
+          },
           "target": ".none",
           "description": "A server of the fleet claims the run. The server before does not wait for an answer any more.",
-          "actions": "assign userRequests, lostRequests, redoesStep"
+          "actions": {
+            "type": "assign userRequests, lostRequests, redoesStep"
+          }
         },
         "REMOTE_LOST": {
-          "guard": "in #claimed",
+          "guard": {
+            "type": "in #claimed"
+          },
           "target": ".none",
           "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. The server does not wait for an answer any more.",
-          "actions": "assign userRequests, lostRequests, redoesStep"
+          "actions": {
+            "type": "assign userRequests, lostRequests, redoesStep"
+          }
         },
         "CLOSED": {
-          "guard": "in #claimed",
+          "guard": {
+            "type": "in #claimed"
+          },
           "target": ".none",
           "description": "The run is closed in the fleet: no report of a server counts any more. The server does not wait for an answer any more.",
-          "actions": "assign userRequests, lostRequests, redoesStep"
+          "actions": {
+            "type": "assign userRequests, lostRequests, redoesStep"
+          }
         },
         "ADOPTED": {
           "target": ".none",
           "description": "The process that supervised the task has ended, and this one takes over. The open requests were lost with the process that has ended: the step that asked is done again.",
-          "actions": "assign"
+          "actions": {
+            "type": "assign"
+          }
         },
         "PROMPT_ACCEPTED": {
           "description": "OpenCode accepted the prompt. That step is taken back. The steps that follow it waited for nobody.",
-          "actions": "assign redoesStep"
+          "actions": {
+            "type": "assign redoesStep"
+          }
         }
       },
       "states": {
@@ -2019,20 +2733,30 @@ export const task = createMachine({
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "live and newRequest and not noServerWorks and isQuestion",
+                "guard": {
+                  "type": "live and newRequest and not noServerWorks and isQuestion"
+                },
                 "target": "#awaitingUser.question",
-                "actions": "addUserRequest",
+                "actions": {
+                  "type": "addUserRequest"
+                },
                 "description": "The agent asks for a permission, or asks a question."
               },
               {
-                "guard": "live and newRequest and not noServerWorks",
+                "guard": {
+                  "type": "live and newRequest and not noServerWorks"
+                },
                 "target": "#awaitingUser.permission",
-                "actions": "addUserRequest",
+                "actions": {
+                  "type": "addUserRequest"
+                },
                 "description": "The agent asks for a permission, or asks a question."
               }
             ],
             "BECAME_STALE": {
-              "guard": "live and not in #queued and not noServerWorks and not isRefusedForNow",
+              "guard": {
+                "type": "live and not in #queued and not noServerWorks and not isRefusedForNow"
+              },
               "target": "stale",
               "description": "OpenCode has reported nothing of the agent for `timeouts.stale` milliseconds."
             }
@@ -2040,20 +2764,32 @@ export const task = createMachine({
         },
         "stale": {
           "description": "OpenCode has reported nothing of the agent for a while.",
-          "entry": "assign staleSince",
-          "exit": "assign staleSince",
+          "entry": {
+            "type": "assign staleSince"
+          },
+          "exit": {
+            "type": "assign staleSince"
+          },
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "live and newRequest and not noServerWorks and isQuestion",
+                "guard": {
+                  "type": "live and newRequest and not noServerWorks and isQuestion"
+                },
                 "target": "#awaitingUser.question",
-                "actions": "addUserRequest",
+                "actions": {
+                  "type": "addUserRequest"
+                },
                 "description": "The agent asks for a permission, or asks a question."
               },
               {
-                "guard": "live and newRequest and not noServerWorks",
+                "guard": {
+                  "type": "live and newRequest and not noServerWorks"
+                },
                 "target": "#awaitingUser.permission",
-                "actions": "addUserRequest",
+                "actions": {
+                  "type": "addUserRequest"
+                },
                 "description": "The agent asks for a permission, or asks a question."
               }
             ],
@@ -2069,28 +2805,44 @@ export const task = createMachine({
           "initial": "permission",
           "on": {
             "REQUEST_ASKED": {
-              "guard": "live and newRequest and not noServerWorks",
+              "guard": {
+                "type": "live and newRequest and not noServerWorks"
+              },
               "description": "The agent asks for a permission, or asks a question. It is shown after the older ones.",
-              "actions": "addUserRequest"
+              "actions": {
+                "type": "addUserRequest"
+              }
             },
             "REQUEST_ANSWERED": [
               {
-                "guard": "onlyRequest",
+                "guard": {
+                  "type": "onlyRequest"
+                },
                 "target": "none",
                 "description": "A permission or question was answered, or withdrawn. It was the only one.",
-                "actions": "removeUserRequest"
+                "actions": {
+                  "type": "removeUserRequest"
+                }
               },
               {
-                "guard": "openRequest and questionNext",
+                "guard": {
+                  "type": "openRequest and questionNext"
+                },
                 "target": ".question",
                 "description": "A permission or question was answered, or withdrawn. The next request is a question.",
-                "actions": "removeUserRequest"
+                "actions": {
+                  "type": "removeUserRequest"
+                }
               },
               {
-                "guard": "openRequest and not questionNext",
+                "guard": {
+                  "type": "openRequest and not questionNext"
+                },
                 "target": ".permission",
                 "description": "A permission or question was answered, or withdrawn. The next request is a permission.",
-                "actions": "removeUserRequest"
+                "actions": {
+                  "type": "removeUserRequest"
+                }
               }
             ]
           },
@@ -2110,20 +2862,30 @@ export const task = createMachine({
       "initial": "none",
       "on": {
         "CANCEL": {
-          "guard": "live and notStopping",
+          "guard": {
+            "type": "live and notStopping"
+          },
           "target": ".none",
-          "actions": "dropInstructions",
+          "actions": {
+            "type": "dropInstructions"
+          },
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and not in #queued and not noServerWorks or goesOn",
+          "guard": {
+            "type": "live and notStopping and (not in #queued and not noServerWorks or goesOn)"
+          },
           "target": ".none",
-          "actions": "dropInstructions",
+          "actions": {
+            "type": "dropInstructions"
+          },
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
         },
         "RUN_ENDED": {
           "target": ".none",
-          "actions": "dropInstructions",
+          "actions": {
+            "type": "dropInstructions"
+          },
           "description": "The run has ended. The region `run` raises this for the other regions."
         }
       },
@@ -2133,16 +2895,24 @@ export const task = createMachine({
           "on": {
             "STEER": [
               {
-                "guard": "in #working or in #gating",
+                "guard": {
+                  "type": "in #working or in #gating"
+                },
                 "target": "sending",
-                "actions": "addInstruction",
+                "actions": {
+                  "type": "addInstruction"
+                },
                 "description": "The agent or a person gives the running task a further instruction."
               },
               {
-                "guard": "live and notStopping and not in #aborted and not in #fleet",
+                "guard": {
+                  "type": "live and notStopping and not in #aborted and not in #fleet"
+                },
                 "target": "waiting",
                 "description": "The agent or a person gives the running task a further instruction. It is sent when the run's prompt is known to be there.",
-                "actions": "addInstruction"
+                "actions": {
+                  "type": "addInstruction"
+                }
               }
             ]
           }
@@ -2151,8 +2921,12 @@ export const task = createMachine({
           "description": "Instructions wait until OpenCode is known to have the run's prompt.",
           "on": {
             "STEER": {
-              "guard": "live and notStopping and not in #aborted and not in #fleet",
-              "actions": "addInstruction",
+              "guard": {
+                "type": "live and notStopping and not in #aborted and not in #fleet"
+              },
+              "actions": {
+                "type": "addInstruction"
+              },
               "description": "The agent or a person gives the running task a further instruction."
             },
             "PROMPT_ACCEPTED": {
@@ -2160,17 +2934,23 @@ export const task = createMachine({
               "description": "OpenCode accepted the prompt."
             },
             "CHECKED_BUSY": {
-              "guard": "isCurrentCheck",
+              "guard": {
+                "type": "isCurrentCheck"
+              },
               "target": "sending",
               "description": "The check shows that the agent is at work."
             },
             "CHECKED_AWAITING_TASKS": {
-              "guard": "isCurrentCheck",
+              "guard": {
+                "type": "isCurrentCheck"
+              },
               "target": "sending",
               "description": "The check shows that the agent's turn has ended, and that tasks which it launched run."
             },
             "CHECKED_ANSWERED": {
-              "guard": "isCurrentCheck",
+              "guard": {
+                "type": "isCurrentCheck"
+              },
               "target": "sending",
               "description": "The check shows that the run is answered."
             }
@@ -2178,33 +2958,51 @@ export const task = createMachine({
         },
         "sending": {
           "description": "The oldest instruction is on its way to OpenCode. The others follow one by one.",
-          "entry": "enqueueActions",
+          "entry": {
+            "type": "enqueueActions"
+          },
           "on": {
             "STEER": {
-              "guard": "live and notStopping and not in #aborted and not in #fleet",
+              "guard": {
+                "type": "live and notStopping and not in #aborted and not in #fleet"
+              },
               "description": "The agent or a person gives the running task a further instruction. It is sent after the older ones.",
-              "actions": "addInstruction"
+              "actions": {
+                "type": "addInstruction"
+              }
             },
             "STEERING_STORED": [
               {
-                "guard": "isOldestInstruction and moreInstructions",
+                "guard": {
+                  "type": "isOldestInstruction and moreInstructions"
+                },
                 "target": "sending",
                 "reenter": true,
                 "description": "The instruction is in the agent's conversation. The next one follows.",
-                "actions": "recordStored"
+                "actions": {
+                  "type": "recordStored"
+                }
               },
               {
-                "guard": "isOldestInstruction",
+                "guard": {
+                  "type": "isOldestInstruction"
+                },
                 "target": "none",
-                "actions": "recordStored",
+                "actions": {
+                  "type": "recordStored"
+                },
                 "description": "The instruction is in the agent's conversation."
               }
             ],
             "STEERING_REFUSED": {
-              "guard": "isOldestInstruction and maySteerAgain",
+              "guard": {
+                "type": "isOldestInstruction and maySteerAgain"
+              },
               "target": "waiting",
               "description": "OpenCode did not take the instruction. It is sent again once OpenCode answers.",
-              "actions": "assign steerAttempts"
+              "actions": {
+                "type": "assign steerAttempts"
+              }
             },
             "ADOPTED": {
               "target": "waiting",
@@ -2215,4 +3013,109 @@ export const task = createMachine({
       }
     }
   }
+}).provide({
+  guards: {
+    ...Object.fromEntries(Object.keys(otherwise).map((name) => [name, answering(name)])),
+    "noServerWorks": and([stateIn("#fleet"), not(stateIn("#claimed"))]),
+    "in #nothingOwed and not waitedFor": and([stateIn("#nothingOwed"), not("waitedFor")]),
+    "live and notStopping": and(["live", "notStopping"]),
+    "live and notStopping and (not in #queued and not noServerWorks or goesOn)": and(["live", "notStopping", or([and([not(stateIn("#queued")), not("noServerWorks")]), "goesOn"])]),
+    "isOldestInstruction and not maySteerAgain": and(["isOldestInstruction", not("maySteerAgain")]),
+    "live and (in #gating or hasSchema and in #asking)": and(["live", or([stateIn("#gating"), and(["hasSchema", stateIn("#asking")])])]),
+    "live and hasRetry": and(["live", "hasRetry"]),
+    "not goesOn": not("goesOn"),
+    "retryable and sendAttemptsLeft": and(["retryable", "sendAttemptsLeft"]),
+    "isOldestInstruction and maySteerAgain": and(["isOldestInstruction", "maySteerAgain"]),
+    "due and isRefusedTooLong": and(["due", "isRefusedTooLong"]),
+    "isCurrentCheck and isRefusedForNow": and(["isCurrentCheck", "isRefusedForNow"]),
+    "isCurrentCheck and isSteered": and(["isCurrentCheck", "isSteered"]),
+    "isCurrentCheck and isMisfit and mayRepair": and(["isCurrentCheck", "isMisfit", "mayRepair"]),
+    "isCurrentCheck and isMisfit": and(["isCurrentCheck", "isMisfit"]),
+    "isCurrentCheck and hasGate": and(["isCurrentCheck", "hasGate"]),
+    "isCurrentCheck and isRefused": and(["isCurrentCheck", "isRefused"]),
+    "isCurrentCheck and mayBeInterrupted": and(["isCurrentCheck", "mayBeInterrupted"]),
+    "isCurrentCheck and sendAttemptsLeft": and(["isCurrentCheck", "sendAttemptsLeft"]),
+    "isCurrentCheck and failedChecksLeft": and(["isCurrentCheck", "failedChecksLeft"]),
+    "isCurrentCheck and mayNotCheck and not isSteered": and(["isCurrentCheck", "mayNotCheck", not("isSteered")]),
+    "isCurrentCheck and isRefused and isToContinue": and(["isCurrentCheck", "isRefused", "isToContinue"]),
+    "isCurrentCheck and mayContinue": and(["isCurrentCheck", "mayContinue"]),
+    "isCurrentGate and isSteered": and(["isCurrentGate", "isSteered"]),
+    "isCurrentGate and hasPassed": and(["isCurrentGate", "hasPassed"]),
+    "isCurrentGate and mayTryGateAgain": and(["isCurrentGate", "mayTryGateAgain"]),
+    "isNewestClaim and isBeyondLimit": and(["isNewestClaim", "isBeyondLimit"]),
+    "isNewestClaim and isRemotelyCompleted": and(["isNewestClaim", "isRemotelyCompleted"]),
+    "isNewestClaim and isRemotelyFailed": and(["isNewestClaim", "isRemotelyFailed"]),
+    "mayEnqueueAgain and sendAttemptsLeft": and(["mayEnqueueAgain", "sendAttemptsLeft"]),
+    "due and stopAttemptsLeft": and(["due", "stopAttemptsLeft"]),
+    "due and isBeyondLimit": and(["due", "isBeyondLimit"]),
+    "isWaiter and isOnlyWaiter": and(["isWaiter", "isOnlyWaiter"]),
+    "in #fleet and isNewClaim": and([stateIn("#fleet"), "isNewClaim"]),
+    "in #claimed": stateIn("#claimed"),
+    "live and newRequest and not noServerWorks and isQuestion": and([and(["live", "newRequest", not("noServerWorks")]), "isQuestion"]),
+    "live and newRequest and not noServerWorks": and(["live", "newRequest", not("noServerWorks")]),
+    "live and not in #queued and not noServerWorks and not isRefusedForNow": and(["live", not(stateIn("#queued")), not("noServerWorks"), not("isRefusedForNow")]),
+    "openRequest and questionNext": and(["openRequest", "questionNext"]),
+    "openRequest and not questionNext": and(["openRequest", not("questionNext")]),
+    "in #working or in #gating": or([stateIn("#working"), stateIn("#gating")]),
+    "live and notStopping and not in #aborted and not in #fleet": and(["live", "notStopping", not(stateIn("#aborted")), not(stateIn("#fleet"))]),
+    "isOldestInstruction and moreInstructions": and(["isOldestInstruction", "moreInstructions"]),
+  },
+  actions: {
+    "addBlockedCall": () => {},
+    "addInstruction": () => {},
+    "addUserRequest": () => {},
+    "addWaiter": () => {},
+    "assign": () => {},
+    "assign abortedAt": () => {},
+    "assign completedAt": () => {},
+    "assign endedInChecks": () => {},
+    "assign failedChecks": () => {},
+    "assign gate": () => {},
+    "assign isReceiptIncomplete": () => {},
+    "assign model, hostError, sendAttempts, failedChecks": () => {},
+    "assign modelLeftAt": () => {},
+    "assign nextDeadline": () => {},
+    "assign queuedUntil": () => {},
+    "assign redoesStep": () => {},
+    "assign resultRetrievedAt": () => {},
+    "assign retry, failedChecks": () => {},
+    "assign sendAttempts": () => {},
+    "assign sendAttempts, abortedAt": () => {},
+    "assign sendAttempts, endedInChecks, hostError, idleHinted, missingSince, nextDeadline": () => {},
+    "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep": () => {},
+    "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate": () => {},
+    "assign sendAttempts, failedChecks, storedInstruction": () => {},
+    "assign sendAttempts, interruptedAt, abortedAt": () => {},
+    "assign sendAttempts, nextDeadline": () => {},
+    "assign sendAttempts, remote, queuedUntil": () => {},
+    "assign staleSince": () => {},
+    "assign steerAttempts": () => {},
+    "assign stopAttempts": () => {},
+    "assign stopAttempts, nextDeadline": () => {},
+    "assign userRequests, lostRequests, redoesStep": () => {},
+    "beginWait": () => {},
+    "countInterruption": () => {},
+    "dropInstructions": () => {},
+    "emitEffect": () => {},
+    "enqueueActions": () => {},
+    "forgetRetry": () => {},
+    "recordAnswer": () => {},
+    "recordEnd": () => {},
+    "recordError": () => {},
+    "recordIdleHint": () => {},
+    "recordLastRefusal": () => {},
+    "recordLimit": () => {},
+    "recordNotFound": () => {},
+    "recordReceipt": () => {},
+    "recordRefusal": () => {},
+    "recordRetry": () => {},
+    "recordRunResult": () => {},
+    "recordSaid": () => {},
+    "recordStored": () => {},
+    "removeBlockedCall": () => {},
+    "removeBlockingTask": () => {},
+    "removeUserRequest": () => {},
+    "removeWaiter": () => {},
+    "setDeadline": () => {},
+  },
 });

@@ -1,3 +1,4 @@
+import manifest from "../../package.json" with { type: "json" };
 import { type State, withAllInside } from "./chart.ts";
 import { mermaidOf } from "./mermaid.ts";
 import { eventsTable, refusalsTable, statesTable, transitionsTable } from "./tables.ts";
@@ -20,20 +21,47 @@ const READING = `In the pictures a dot leads to the initial state. An arrow has 
 must hold, and after a slash the event that it raises for the other regions. An arrow that begins at a state's border from within leads away from every state inside. A state's box
 lists the events that it takes without being left. Dashed boxes are regions, all active at the same time. Click a picture to see it in full size.`;
 
-const STUDIO = `## In Stately Studio
+const { xstate, xstate6, "@xstate/machine-extractor": reader } = manifest.devDependencies;
 
-Open [Stately Studio](https://stately.ai/editor), choose **Import** in its Code panel, and paste the whole of \`task.js\`, \`outbox.js\` or \`supervisor.js\`: each is the
-chart as a \`createMachine(…)\` call, with guards and actions by their names. It opens as a picture that can be simulated, with a description at each state and each
-arrow. The \`.json\` files are the same without the call, for other tools that read statecharts:
+/** Says what can be done with the files of the charts. The first one is the example. */
+const otherTools = ([{ chart: first }, ...others]: [Explained, ...Explained[]]): string => {
+  const codes = [first, ...others.map(({ chart }) => chart)].map(({ name }) => `\`${name}.js\``).join(", ");
+  return `## In Stately Studio and XState
+
+Each chart is there as code and as data. Tests show what is said of them here; only Stately Studio itself, which is on the
+internet, has not been tried.
+
+**As code** (${codes}): for XState 5, tried with ${xstate}. The file needs nothing else. The chart starts, and can be simulated:
 
 \`\`\`js
-import { createMachine } from "xstate";
-import task from "./task.json" with { type: "json" };
+import { createActor } from "xstate";
+import { plainRun, ${first.name} } from "./${first.name}.js";
 
-const machine = createMachine(task);
+const actor = createActor(${first.name}).start();
+for (const event of plainRun) {
+  actor.send(event);
+  console.log(event.type, actor.getSnapshot().value);
+}
 \`\`\`
 
-A running plugin serves the same JSON at \`GET /v1/machines\`.`;
+\`plainRun\` has the events of a real run of the plugin, and leads through the same states. Regions follow each other, because
+events are really raised, and guards that ask for a state (\`in #open\`) are really asked. What the plugin computes is not there: actions
+do nothing, and the context does not change. The head of each file says what the other guards answer. To take another way, let an event say it, as in
+\`{ type: "CHECKED_ANSWERED", guards: { hasGate: true } }\`; for an event that is raised, change \`answers\` in the file.
+
+To see it in [Stately Studio](https://stately.ai/editor), choose **Import** in its Code panel and paste the whole file. It is written for the
+reader of Stately's published tools (\`@xstate/machine-extractor\` ${reader}), which finds every state, transition and guard in it, every
+event that is raised, and the descriptions.
+
+**As data** (\`.json\`, and \`GET /v1/machines\` of a running plugin): the same chart as JSON. Each guard and each action is an object with its
+name as \`type\`; a guard that is composed of others has one name that says how, and an event that is raised is
+\`{ "type": "@xstate.raise", "event": … }\`.
+
+- \`createMachineFromConfig(json, { guards, actions })\` of XState 6 (tried with ${xstate6.replace("npm:xstate@", "")}) makes a machine that runs and raises its events, with the guards
+  that it is given.
+- \`createMachine(json)\` of XState 5 makes a machine with all states and transitions, for pictures and lists. It raises no events, so its regions do
+  not follow each other: to simulate, take the code.`;
+};
 
 const overview = (charts: Explained[]): string =>
   [
@@ -87,5 +115,5 @@ const section = ({ chart, meanings }: Explained): string[] => [
 ];
 
 /** Writes the page that shows and explains the charts. */
-export const readmeOf = (charts: Explained[]): string =>
-  `${[INTRODUCTION, overview(charts), READING, ...charts.flatMap(section), STUDIO].join("\n\n")}\n`;
+export const readmeOf = (charts: [Explained, ...Explained[]]): string =>
+  `${[INTRODUCTION, overview(charts), READING, ...charts.flatMap(section), otherTools(charts)].join("\n\n")}\n`;
