@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Hooks, PluginInput, ToolDefinition } from "@opencode-ai/plugin";
+import type { Hooks, PluginInput } from "@opencode-ai/plugin";
 import manifest from "../package.json" with { type: "json" };
 import { type Options, optionsError, readOptions } from "./options.ts";
 import type { EngineOptions } from "./services/engine/context.ts";
@@ -27,7 +27,7 @@ import { thisProcess } from "./services/store/ownership.ts";
 import { WORKED_ON_ELSEWHERE } from "./services/text/reminder-text.ts";
 import { shellCommand } from "./services/text/request-text.ts";
 import { worktreesFolder } from "./services/worktrees/folders.ts";
-import { afterReady, type CallContext, inDirectory, type Tool } from "./tools/define-tool.ts";
+import { afterReady, inDirectory } from "./tools/define-tool.ts";
 import { answersInJson, createPluginTools, readingTools, toolNames } from "./tools/plugin-tools.ts";
 
 const SERVICE = "opencode-taskchart";
@@ -100,7 +100,7 @@ export const createProxyTools = ({ given, project, plugin, configuredAgents }: P
   const deps = { engine, clock, prefix: options.prefix, permission: options.permission, isHeadless: isOpencodeRun() };
   // What is wrong with the configuration is logged in the project directory, which has the same one.
   const tools = createPluginTools(options, deps, configuredAgents, noLog)();
-  return toOpencodeTools(inDirectory(project, afterReady(ready, tools)));
+  return inDirectory(project, afterReady(ready, tools));
 };
 
 /**
@@ -212,7 +212,7 @@ export const startPlugin = ({
     engine,
     ready: statusApi.ready,
     get tool() {
-      return toOpencodeTools(afterReady(statusApi.ready, tools()));
+      return afterReady(statusApi.ready, tools());
     },
     event: guarded(
       "an event could not be handled",
@@ -327,15 +327,3 @@ const showingErrors = (log: Log, showError: (message: string) => void): Log => (
     showError(message);
   },
 });
-
-/**
- * Turns tools into those of OpenCode 1. Its types lack two things that it passes to a call (seen in 1.18.33): the id of the
- * call, and whether the user named an agent in the prompt.
- */
-export const toOpencodeTools = (tools: Record<string, Tool>): Record<string, ToolDefinition> =>
-  Object.fromEntries(
-    Object.entries(tools).map(([name, { description, args, execute }]) => [
-      name,
-      { description, args, execute: (sent, context) => execute(sent, context as CallContext) } satisfies ToolDefinition,
-    ]),
-  );

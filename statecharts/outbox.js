@@ -1,4 +1,68 @@
-import { createMachine } from "xstate";
+// The chart `outbox` of opencode-taskchart, to be loaded and simulated by XState 5. `npm run statecharts` makes it.
+//
+//   import { createActor } from "xstate";
+//   import { plainRun, outbox } from "./outbox.js";
+//
+//   const actor = createActor(outbox).start();
+//   for (const event of plainRun) {
+//     actor.send(event);
+//     console.log(event.type, actor.getSnapshot().value);
+//   }
+//
+// States, transitions and the events that the regions raise for each other are those of the plugin, and so is what a guard
+// says of other states (`in #open`). What the plugin computes is not here: actions do nothing, the context does not
+// change, and payloads of events can be left out. So a guard answers, of these, the first that there is:
+//
+// 1. what the event says, as in `{ type: "SOME_EVENT", guards: { someGuard: false } }`
+// 2. what it answered to an event of this type in the plain run (`answers`: change it for events that regions raise)
+// 3. what it answered to any other event there, the last time; a guard that was not asked there holds if a state would not
+//    take an event without it, and does not if it only chooses between transitions: then the last one is taken (`otherwise`)
+//
+// The plain run is a real one of the plugin: an agent launches a task and ends its turn, the task is answered, its notice is
+// read, and OpenCode is closed.
+
+import { and, createMachine, not, stateIn } from "xstate";
+
+export const answers = {
+  "xstate.init": {"hasQueued":false,"wakesParent":false,"hasAdopted":false},
+  "NOTICE_DUE": {"wakesParent":true,"hasQueued":true,"hasAdopted":false,"isNew":true},
+  "PARENT_READ": {"wakesParent":true,"lacksRoom":false,"moreMayEnd":false,"hasAdopted":false,"hasPrompt":false,"isSetAside":false},
+  "PARENT_STORED": {"isCurrentPrompt":true},
+  "PARENT_ANSWERED": {"hasQueued":false,"wakesParent":false,"hasAdopted":false,"answersPrompt":true},
+};
+
+const otherwise = {
+  "hasQueued": false,
+  "isNew": true,
+  "wakesParent": false,
+  "wakesSinceStop": false,
+  "lacksRoom": false,
+  "isSetAside": false,
+  "stopped": false,
+  "hasAdopted": false,
+  "due": true,
+  "parentReady": true,
+  "hasPrompt": false,
+  "moreMayEnd": false,
+  "answersPrompt": true,
+  "isCurrentPrompt": true,
+  "answered": false,
+  "pending": false,
+  "retryable": false,
+  "refused": false,
+  "refusalsLeft": false,
+};
+
+const answering = (name) => ({ event }) =>
+  event.guards?.[name] ?? answers[event.type]?.[name] ?? otherwise[name];
+
+export const plainRun = [
+  {"type":"NOTICE_DUE"},
+  {"type":"PARENT_READ"},
+  {"type":"COMPOSED"},
+  {"type":"PARENT_STORED"},
+  {"type":"PARENT_ANSWERED"},
+];
 
 export const outbox = createMachine({
   "id": "outbox",
@@ -6,21 +70,33 @@ export const outbox = createMachine({
   "type": "parallel",
   "on": {
     "NOTICE_DUE": {
-      "guard": "isNew",
-      "actions": "enqueue",
+      "guard": {
+        "type": "isNew"
+      },
+      "actions": {
+        "type": "enqueue"
+      },
       "description": "The parent is owed the notice of a run."
     },
     "ADOPTED": {
-      "actions": "adoptPrompts",
+      "actions": {
+        "type": "adoptPrompts"
+      },
       "description": "A process with prompts to this parent under way has ended: this outbox takes them over."
     },
     "PARENT_STORED": {
-      "guard": "isCurrentPrompt",
-      "actions": "assign storedAt",
+      "guard": {
+        "type": "isCurrentPrompt"
+      },
+      "actions": {
+        "type": "assign storedAt"
+      },
       "description": "OpenCode has stored a user message in the parent."
     },
     "WITHDRAW": {
-      "actions": "withdraw",
+      "actions": {
+        "type": "withdraw"
+      },
       "description": "The parent gets the result of a run in another way, or its task is gone."
     },
     "PARENT_CLOSED": {
@@ -37,14 +113,24 @@ export const outbox = createMachine({
       "initial": "idle",
       "on": {
         "PARENT_ANSWERED": {
-          "guard": "answersPrompt",
+          "guard": {
+            "type": "answersPrompt"
+          },
           "description": "The parent's model begins to answer a message. It has read the prompt.",
           "target": "#idle",
           "actions": [
-            "showToasts",
-            "assign prompt",
-            "noticeAcknowledged",
-            "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt"
+            {
+              "type": "showToasts"
+            },
+            {
+              "type": "assign prompt"
+            },
+            {
+              "type": "noticeAcknowledged"
+            },
+            {
+              "type": "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt"
+            }
           ]
         }
       },
@@ -54,18 +140,26 @@ export const outbox = createMachine({
           "description": "Nothing is owed, and nothing is under way.",
           "always": [
             {
-              "guard": "hasAdopted",
+              "guard": {
+                "type": "hasAdopted"
+              },
               "target": "#checking",
               "description": "A prompt was taken over. It may have been sent and answered already: OpenCode is asked first.",
-              "actions": "takeAdoptedPrompt"
+              "actions": {
+                "type": "takeAdoptedPrompt"
+              }
             },
             {
-              "guard": "wakesParent",
+              "guard": {
+                "type": "wakesParent"
+              },
               "target": "#gathering",
               "description": "The parent is to be notified."
             },
             {
-              "guard": "hasQueued",
+              "guard": {
+                "type": "hasQueued"
+              },
               "target": "#holding",
               "description": "A notice is owed."
             }
@@ -85,52 +179,76 @@ export const outbox = createMachine({
               "id": "holding",
               "description": "Notices are owed that do not wake the parent while other tasks of their batch run.",
               "entry": [
-                "checkBatches",
+                {
+                  "type": "checkBatches"
+                },
                 {
                   "type": "setDeadline",
                   "params": 15000
                 }
               ],
-              "exit": "clearDeadline",
+              "exit": {
+                "type": "clearDeadline"
+              },
               "always": [
                 {
-                  "guard": "hasAdopted",
+                  "guard": {
+                    "type": "hasAdopted"
+                  },
                   "target": "#checking",
                   "description": "A prompt was taken over. It may have been sent and answered already: OpenCode is asked first.",
-                  "actions": "takeAdoptedPrompt"
+                  "actions": {
+                    "type": "takeAdoptedPrompt"
+                  }
                 },
                 {
-                  "guard": "wakesParent",
+                  "guard": {
+                    "type": "wakesParent"
+                  },
                   "target": "#gathering",
                   "description": "The parent is to be notified."
                 },
                 {
-                  "guard": "not hasQueued",
+                  "guard": {
+                    "type": "not hasQueued"
+                  },
                   "target": "#idle",
                   "description": "Nothing is owed any more.",
-                  "actions": "startAfresh"
+                  "actions": {
+                    "type": "startAfresh"
+                  }
                 }
               ],
               "on": {
                 "NOTICE_DUE": {
-                  "guard": "isNew",
+                  "guard": {
+                    "type": "isNew"
+                  },
                   "target": "holding",
                   "reenter": true,
-                  "actions": "enqueue",
+                  "actions": {
+                    "type": "enqueue"
+                  },
                   "description": "The parent is owed the notice of a run."
                 },
                 "WITHDRAW": {
                   "target": "holding",
                   "reenter": true,
-                  "actions": "withdraw",
+                  "actions": {
+                    "type": "withdraw"
+                  },
                   "description": "The parent gets the result of a run in another way, or its task is gone."
                 },
                 "BATCHES_CHECKED": {
-                  "actions": "markEnded",
+                  "actions": {
+                    "type": "markEnded"
+                  },
                   "description": "It is known which batches have no running task any more."
                 },
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "holding",
                   "reenter": true,
                   "description": "Time has passed. The batches are checked again."
@@ -142,24 +260,36 @@ export const outbox = createMachine({
               "description": "Notices are owed. They wait until the parent can be sent a prompt.",
               "always": [
                 {
-                  "guard": "hasAdopted",
+                  "guard": {
+                    "type": "hasAdopted"
+                  },
                   "target": "#checking",
                   "description": "A prompt was taken over. It may have been sent and answered already: OpenCode is asked first.",
-                  "actions": "takeAdoptedPrompt"
+                  "actions": {
+                    "type": "takeAdoptedPrompt"
+                  }
                 },
                 {
-                  "guard": "not hasQueued",
+                  "guard": {
+                    "type": "not hasQueued"
+                  },
                   "target": "#idle",
                   "description": "Nothing is owed any more.",
-                  "actions": "startAfresh"
+                  "actions": {
+                    "type": "startAfresh"
+                  }
                 },
                 {
-                  "guard": "not wakesParent",
+                  "guard": {
+                    "type": "not wakesParent"
+                  },
                   "target": "holding",
                   "description": "What was to wake the parent is not owed any more."
                 },
                 {
-                  "guard": "isOpen",
+                  "guard": {
+                    "type": "isOpen"
+                  },
                   "target": "#reading",
                   "description": "The parent can be sent a prompt."
                 }
@@ -181,8 +311,12 @@ export const outbox = createMachine({
               "id": "reading",
               "description": "The parent's agent and model are read. Runs that end meanwhile go into the same prompt.",
               "entry": [
-                "assign queuedBefore",
-                "readParent"
+                {
+                  "type": "assign queuedBefore"
+                },
+                {
+                  "type": "readParent"
+                }
               ],
               "on": {
                 "PARENT_NOT_FOUND": {
@@ -191,45 +325,69 @@ export const outbox = createMachine({
                 },
                 "PARENT_READ": [
                   {
-                    "guard": "isSetAside",
+                    "guard": {
+                      "type": "isSetAside"
+                    },
                     "target": "#setAside",
                     "description": "The parent's agent and model are known. A person has taken back messages of it, or archived it.",
-                    "actions": "reportSetAside"
+                    "actions": {
+                      "type": "reportSetAside"
+                    }
                   },
                   {
-                    "guard": "hasPrompt and isOpen",
+                    "guard": {
+                      "type": "hasPrompt and isOpen"
+                    },
                     "target": "#sending",
                     "description": "The parent's agent and model are known. The prompt is composed already.",
-                    "actions": "assign room, sender"
+                    "actions": {
+                      "type": "assign room, sender"
+                    }
                   },
                   {
-                    "guard": "hasPrompt",
+                    "guard": {
+                      "type": "hasPrompt"
+                    },
                     "target": "#resending",
                     "description": "The parent's agent and model are known. It can no longer be sent a prompt."
                   },
                   {
-                    "guard": "hasAdopted",
+                    "guard": {
+                      "type": "hasAdopted"
+                    },
                     "target": "#checking",
                     "description": "The parent's agent and model are known. A prompt was taken over. It may have been sent and answered already: OpenCode is asked first.",
-                    "actions": "takeAdoptedPrompt"
+                    "actions": {
+                      "type": "takeAdoptedPrompt"
+                    }
                   },
                   {
-                    "guard": "moreMayEnd",
+                    "guard": {
+                      "type": "moreMayEnd"
+                    },
                     "target": "reading",
                     "reenter": true,
                     "description": "The parent's agent and model are known. Runs ended meanwhile, and others have not yet: they may be about to.",
-                    "actions": "assign readsAgain"
+                    "actions": {
+                      "type": "assign readsAgain"
+                    }
                   },
                   {
-                    "guard": "lacksRoom",
+                    "guard": {
+                      "type": "lacksRoom"
+                    },
                     "target": "reading",
                     "reenter": true,
                     "description": "The parent's agent and model are known. More came to be owed meanwhile: it is to be known how much its model has room for."
                   },
                   {
-                    "guard": "wakesParent and isOpen",
+                    "guard": {
+                      "type": "wakesParent and isOpen"
+                    },
                     "target": "composing",
-                    "actions": "assign room, sender",
+                    "actions": {
+                      "type": "assign room, sender"
+                    },
                     "description": "The parent's agent and model are known."
                   },
                   {
@@ -239,25 +397,35 @@ export const outbox = createMachine({
                 ],
                 "READ_FAILED": {
                   "target": "#backingOff",
-                  "actions": "assign attempts",
+                  "actions": {
+                    "type": "assign attempts"
+                  },
                   "description": "The parent's agent and model could not be read."
                 }
               }
             },
             "composing": {
               "description": "The prompt is written for all notices that are owed: its text, counts and ids.",
-              "entry": "composeNotice",
+              "entry": {
+                "type": "composeNotice"
+              },
               "on": {
                 "COMPOSE_FAILED": {
                   "target": "#backingOff",
-                  "actions": "assign attempts",
+                  "actions": {
+                    "type": "assign attempts"
+                  },
                   "description": "The prompt could not be composed."
                 },
                 "COMPOSED": {
                   "target": "#sending",
                   "actions": [
-                    "noticeComposed",
-                    "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt, queue"
+                    {
+                      "type": "noticeComposed"
+                    },
+                    {
+                      "type": "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt, queue"
+                    }
                   ],
                   "description": "The prompt has its text and ids."
                 }
@@ -279,50 +447,82 @@ export const outbox = createMachine({
               "id": "sending",
               "description": "The prompt is on its way to the parent.",
               "entry": [
-                "assign attempts",
-                "assign refusal",
-                "sendNotice"
+                {
+                  "type": "assign attempts"
+                },
+                {
+                  "type": "assign refusal"
+                },
+                {
+                  "type": "sendNotice"
+                }
               ],
               "on": {
                 "PARENT_ERROR": {
                   "description": "OpenCode reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
-                  "actions": "assign refusal"
+                  "actions": {
+                    "type": "assign refusal"
+                  }
                 },
                 "PARENT_NOT_FOUND": {
                   "target": "#missing",
-                  "actions": "assign refusal",
+                  "actions": {
+                    "type": "assign refusal"
+                  },
                   "description": "OpenCode did not find the parent session."
                 },
                 "SENT": {
-                  "guard": "isCurrentPrompt",
+                  "guard": {
+                    "type": "isCurrentPrompt"
+                  },
                   "target": "awaiting",
                   "actions": [
-                    "showToasts",
-                    "assign prompt",
-                    "assign notFoundCount, sentAt"
+                    {
+                      "type": "showToasts"
+                    },
+                    {
+                      "type": "assign prompt"
+                    },
+                    {
+                      "type": "assign notFoundCount, sentAt"
+                    }
                   ],
                   "description": "OpenCode accepted the prompt."
                 },
                 "SEND_REFUSED": [
                   {
-                    "guard": "isCurrentPrompt and retryable",
+                    "guard": {
+                      "type": "isCurrentPrompt and retryable"
+                    },
                     "target": "backingOff",
                     "description": "OpenCode refused the prompt."
                   },
                   {
-                    "guard": "isCurrentPrompt and refusalsLeft",
+                    "guard": {
+                      "type": "isCurrentPrompt and refusalsLeft"
+                    },
                     "target": "backingOff",
                     "description": "OpenCode refused the prompt. It is refused for good, perhaps because its agent no longer exists.",
-                    "actions": "assign refusals"
+                    "actions": {
+                      "type": "assign refusals"
+                    }
                   },
                   {
-                    "guard": "isCurrentPrompt",
+                    "guard": {
+                      "type": "isCurrentPrompt"
+                    },
                     "target": "#idle",
                     "description": "OpenCode refused the prompt. It was refused too often: the person is notified.",
                     "actions": [
-                      "noticeRejected",
-                      "noticeDropped",
-                      "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt"
+                      {
+                        "type": "noticeRejected"
+                      },
+                      {
+                        "type": "noticeDropped"
+                      },
+                      {
+                        "type": "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt"
+                      }
                     ]
                   }
                 ]
@@ -333,11 +533,15 @@ export const outbox = createMachine({
               "entry": {
                 "type": "setDeadline"
               },
-              "exit": "clearDeadline",
+              "exit": {
+                "type": "clearDeadline"
+              },
               "on": {
                 "PARENT_ERROR": {
                   "description": "OpenCode reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
-                  "actions": "assign refusal"
+                  "actions": {
+                    "type": "assign refusal"
+                  }
                 },
                 "PARENT_IDLE": {
                   "description": "OpenCode reports that the parent is idle. It should have begun to answer: OpenCode is asked after a moment.",
@@ -347,7 +551,9 @@ export const outbox = createMachine({
                   }
                 },
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "checking",
                   "description": "Time has passed."
                 }
@@ -356,96 +562,158 @@ export const outbox = createMachine({
             "checking": {
               "id": "checking",
               "description": "OpenCode is asked whether the parent has begun to answer the prompt.",
-              "entry": "checkNotice",
+              "entry": {
+                "type": "checkNotice"
+              },
               "on": {
                 "PARENT_ERROR": {
                   "description": "OpenCode reports that the parent's own work failed or was aborted. The prompt may be the cause: the error counts if the prompt stays unanswered.",
-                  "actions": "assign refusal"
+                  "actions": {
+                    "type": "assign refusal"
+                  }
                 },
                 "CHECKED": [
                   {
-                    "guard": "isCurrentPrompt and answered",
+                    "guard": {
+                      "type": "isCurrentPrompt and answered"
+                    },
                     "description": "OpenCode says whether the parent has begun to answer the prompt. It has begun.",
                     "target": "#idle",
                     "actions": [
-                      "showToasts",
-                      "assign prompt",
-                      "noticeAcknowledged",
-                      "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt"
+                      {
+                        "type": "showToasts"
+                      },
+                      {
+                        "type": "assign prompt"
+                      },
+                      {
+                        "type": "noticeAcknowledged"
+                      },
+                      {
+                        "type": "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt"
+                      }
                     ]
                   },
                   {
-                    "guard": "isCurrentPrompt and pending",
+                    "guard": {
+                      "type": "isCurrentPrompt and pending"
+                    },
                     "target": "awaiting",
                     "description": "OpenCode says whether the parent has begun to answer the prompt. It is about to begin.",
                     "actions": [
-                      "assign attempts",
-                      "assign storedAt"
+                      {
+                        "type": "assign attempts"
+                      },
+                      {
+                        "type": "assign storedAt"
+                      }
                     ]
                   },
                   {
-                    "guard": "isCurrentPrompt and stopped",
+                    "guard": {
+                      "type": "isCurrentPrompt and stopped"
+                    },
                     "target": "stopped",
                     "description": "OpenCode says whether the parent has begun to answer the prompt. A person stopped the turn that was to.",
                     "actions": [
-                      "assign storedAt",
-                      "assign stoppedAt"
+                      {
+                        "type": "assign storedAt"
+                      },
+                      {
+                        "type": "assign stoppedAt"
+                      }
                     ]
                   },
                   {
-                    "guard": "isCurrentPrompt and refused and refusalsLeft",
+                    "guard": {
+                      "type": "isCurrentPrompt and refused and refusalsLeft"
+                    },
                     "target": "resending",
                     "description": "OpenCode says whether the parent has begun to answer the prompt. It has not, and an error was reported: the prompt is sent again, perhaps without the agent.",
-                    "actions": "assign refusals"
+                    "actions": {
+                      "type": "assign refusals"
+                    }
                   },
                   {
-                    "guard": "isCurrentPrompt and refused",
+                    "guard": {
+                      "type": "isCurrentPrompt and refused"
+                    },
                     "target": "#idle",
                     "description": "OpenCode says whether the parent has begun to answer the prompt. It was refused too often: the person is notified.",
                     "actions": [
-                      "noticeRejected",
-                      "noticeDropped",
-                      "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt"
+                      {
+                        "type": "noticeRejected"
+                      },
+                      {
+                        "type": "noticeDropped"
+                      },
+                      {
+                        "type": "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt"
+                      }
                     ]
                   },
                   {
-                    "guard": "isCurrentPrompt",
+                    "guard": {
+                      "type": "isCurrentPrompt"
+                    },
                     "target": "resending",
                     "description": "OpenCode says whether the parent has begun to answer the prompt. It has not: the prompt is sent again.",
-                    "actions": "assign refusals"
+                    "actions": {
+                      "type": "assign refusals"
+                    }
                   }
                 ],
                 "CHECK_FAILED": {
-                  "guard": "isCurrentPrompt",
+                  "guard": {
+                    "type": "isCurrentPrompt"
+                  },
                   "target": "awaiting",
                   "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
-                  "actions": "assign attempts"
+                  "actions": {
+                    "type": "assign attempts"
+                  }
                 }
               }
             },
             "stopped": {
               "description": "A person stopped the parent's turn before its model had read the prompt. The prompt is in the conversation: it is read in the next turn, and starts none.",
               "entry": [
-                "assign looks, nextDeadline",
-                "checkBatches"
+                {
+                  "type": "assign looks, nextDeadline"
+                },
+                {
+                  "type": "checkBatches"
+                }
               ],
-              "exit": "clearDeadline",
+              "exit": {
+                "type": "clearDeadline"
+              },
               "always": {
-                "guard": "wakesSinceStop",
+                "guard": {
+                  "type": "wakesSinceStop"
+                },
                 "target": "resending",
                 "description": "A later notice wakes the parent."
               },
               "on": {
                 "NOTICE_DUE": {
-                  "guard": "isNew",
+                  "guard": {
+                    "type": "isNew"
+                  },
                   "actions": [
-                    "enqueue",
-                    "checkBatches"
+                    {
+                      "type": "enqueue"
+                    },
+                    {
+                      "type": "checkBatches"
+                    }
                   ],
                   "description": "The parent is owed the notice of a run."
                 },
                 "BATCHES_CHECKED": {
-                  "actions": "markEnded",
+                  "actions": {
+                    "type": "markEnded"
+                  },
                   "description": "It is known which batches have no running task any more."
                 },
                 "PARENT_BUSY": {
@@ -453,7 +721,9 @@ export const outbox = createMachine({
                   "description": "OpenCode reports that the parent is at work. A turn begins, in which the prompt is read."
                 },
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "checking",
                   "description": "Time has passed. It is looked at again."
                 }
@@ -463,7 +733,9 @@ export const outbox = createMachine({
               "id": "resending",
               "description": "The prompt is to be sent again. It waits until the parent can be sent one.",
               "always": {
-                "guard": "isOpen",
+                "guard": {
+                  "type": "isOpen"
+                },
                 "target": "#reading",
                 "description": "The parent can be sent the prompt."
               }
@@ -474,10 +746,14 @@ export const outbox = createMachine({
               "entry": {
                 "type": "setDeadline"
               },
-              "exit": "clearDeadline",
+              "exit": {
+                "type": "clearDeadline"
+              },
               "on": {
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "#reading",
                   "description": "Time has passed."
                 }
@@ -491,7 +767,9 @@ export const outbox = createMachine({
           "on": {
             "PARENT_PRESENT": [
               {
-                "guard": "hasPrompt",
+                "guard": {
+                  "type": "hasPrompt"
+                },
                 "target": "#checking",
                 "description": "The parent launches a task: it exists, whatever closed its outbox. The prompt may have arrived already."
               },
@@ -506,15 +784,21 @@ export const outbox = createMachine({
               "id": "missing",
               "description": "OpenCode does not find the parent. This may pass: nothing is sent, and nothing is removed.",
               "entry": [
-                "assign notFoundCount",
+                {
+                  "type": "assign notFoundCount"
+                },
                 {
                   "type": "setDeadline"
                 }
               ],
-              "exit": "clearDeadline",
+              "exit": {
+                "type": "clearDeadline"
+              },
               "on": {
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "searching",
                   "description": "Time has passed."
                 }
@@ -522,11 +806,15 @@ export const outbox = createMachine({
             },
             "searching": {
               "description": "OpenCode is asked for the parent again, and for all its sessions. A parent found in neither is gone.",
-              "entry": "findParent",
+              "entry": {
+                "type": "findParent"
+              },
               "on": {
                 "PARENT_FOUND": [
                   {
-                    "guard": "hasPrompt",
+                    "guard": {
+                      "type": "hasPrompt"
+                    },
                     "target": "#checking",
                     "description": "The search found the parent session. The prompt may have arrived already."
                   },
@@ -546,13 +834,21 @@ export const outbox = createMachine({
         "setAside": {
           "id": "setAside",
           "description": "A person has taken back messages of the parent, which any prompt would delete for good, or has archived it. Nothing is sent until a person uses it again.",
-          "entry": "assign looks, nextDeadline",
-          "exit": "clearDeadline",
+          "entry": {
+            "type": "assign looks, nextDeadline"
+          },
+          "exit": {
+            "type": "clearDeadline"
+          },
           "always": {
-            "guard": "not hasPrompt and not hasQueued",
+            "guard": {
+              "type": "not hasPrompt and not hasQueued"
+            },
             "target": "#idle",
             "description": "Nothing is owed any more.",
-            "actions": "startAfresh"
+            "actions": {
+              "type": "startAfresh"
+            }
           },
           "on": {
             "PARENT_NOT_FOUND": {
@@ -564,12 +860,16 @@ export const outbox = createMachine({
               "description": "OpenCode reports that the parent has changed: it may be in use again. A person may be using it again."
             },
             "PARENT_STORED": {
-              "guard": "not isCurrentPrompt",
+              "guard": {
+                "type": "not isCurrentPrompt"
+              },
               "target": "#reading",
               "description": "OpenCode has stored a user message in the parent. A person writes to it."
             },
             "TICK": {
-              "guard": "due",
+              "guard": {
+                "type": "due"
+              },
               "target": "#reading",
               "description": "Time has passed. It is looked at again."
             }
@@ -578,24 +878,40 @@ export const outbox = createMachine({
         "closed": {
           "description": "The parent session was deleted, or stopped for good. Notices can no longer be delivered.",
           "entry": [
-            "noticeDropped",
-            "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, queue, prompt, adoptedPrompts"
+            {
+              "type": "noticeDropped"
+            },
+            {
+              "type": "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, queue, prompt, adoptedPrompts"
+            }
           ],
           "on": {
             "NOTICE_DUE": {
               "description": "The parent is owed the notice of a run. It cannot be delivered.",
               "actions": [
-                "enqueue",
-                "noticeDropped",
-                "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, queue, prompt, adoptedPrompts"
+                {
+                  "type": "enqueue"
+                },
+                {
+                  "type": "noticeDropped"
+                },
+                {
+                  "type": "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, queue, prompt, adoptedPrompts"
+                }
               ]
             },
             "ADOPTED": {
               "description": "A process with prompts to this parent under way has ended: this outbox takes them over. They cannot be delivered.",
               "actions": [
-                "adoptPrompts",
-                "noticeDropped",
-                "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, queue, prompt, adoptedPrompts"
+                {
+                  "type": "adoptPrompts"
+                },
+                {
+                  "type": "noticeDropped"
+                },
+                {
+                  "type": "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, queue, prompt, adoptedPrompts"
+                }
               ]
             },
             "PARENT_PRESENT": {
@@ -622,8 +938,12 @@ export const outbox = createMachine({
         },
         "coolingDown": {
           "description": "The parent's work just failed or was aborted. A prompt sent now could get lost.",
-          "entry": "assign parentReadyAt",
-          "exit": "assign parentReadyAt",
+          "entry": {
+            "type": "assign parentReadyAt"
+          },
+          "exit": {
+            "type": "assign parentReadyAt"
+          },
           "on": {
             "PARENT_ERROR": {
               "target": "coolingDown",
@@ -640,7 +960,9 @@ export const outbox = createMachine({
               "description": "OpenCode reports that the parent is at work."
             },
             "TICK": {
-              "guard": "parentReady",
+              "guard": {
+                "type": "parentReady"
+              },
               "target": "open",
               "description": "Time has passed."
             }
@@ -649,4 +971,60 @@ export const outbox = createMachine({
       }
     }
   }
+}).provide({
+  guards: {
+    ...Object.fromEntries(Object.keys(otherwise).map((name) => [name, answering(name)])),
+    "isOpen": stateIn("#open"),
+    "not hasQueued": not("hasQueued"),
+    "not wakesParent": not("wakesParent"),
+    "hasPrompt and isOpen": and(["hasPrompt", "isOpen"]),
+    "wakesParent and isOpen": and(["wakesParent", "isOpen"]),
+    "isCurrentPrompt and retryable": and(["isCurrentPrompt", "retryable"]),
+    "isCurrentPrompt and refusalsLeft": and(["isCurrentPrompt", "refusalsLeft"]),
+    "isCurrentPrompt and answered": and(["isCurrentPrompt", "answered"]),
+    "isCurrentPrompt and pending": and(["isCurrentPrompt", "pending"]),
+    "isCurrentPrompt and stopped": and(["isCurrentPrompt", "stopped"]),
+    "isCurrentPrompt and refused and refusalsLeft": and(["isCurrentPrompt", "refused", "refusalsLeft"]),
+    "isCurrentPrompt and refused": and(["isCurrentPrompt", "refused"]),
+    "not hasPrompt and not hasQueued": and([not("hasPrompt"), not("hasQueued")]),
+    "not isCurrentPrompt": not("isCurrentPrompt"),
+  },
+  actions: {
+    "adoptPrompts": () => {},
+    "assign attempts": () => {},
+    "assign looks, nextDeadline": () => {},
+    "assign notFoundCount": () => {},
+    "assign notFoundCount, sentAt": () => {},
+    "assign parentReadyAt": () => {},
+    "assign prompt": () => {},
+    "assign queuedBefore": () => {},
+    "assign readsAgain": () => {},
+    "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt": () => {},
+    "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt, queue": () => {},
+    "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, queue, prompt, adoptedPrompts": () => {},
+    "assign refusal": () => {},
+    "assign refusals": () => {},
+    "assign room, sender": () => {},
+    "assign stoppedAt": () => {},
+    "assign storedAt": () => {},
+    "checkBatches": () => {},
+    "checkNotice": () => {},
+    "clearDeadline": () => {},
+    "composeNotice": () => {},
+    "enqueue": () => {},
+    "findParent": () => {},
+    "markEnded": () => {},
+    "noticeAcknowledged": () => {},
+    "noticeComposed": () => {},
+    "noticeDropped": () => {},
+    "noticeRejected": () => {},
+    "readParent": () => {},
+    "reportSetAside": () => {},
+    "sendNotice": () => {},
+    "setDeadline": () => {},
+    "showToasts": () => {},
+    "startAfresh": () => {},
+    "takeAdoptedPrompt": () => {},
+    "withdraw": () => {},
+  },
 });

@@ -1,4 +1,108 @@
-import { createMachine } from "xstate";
+// The chart `task` of opencode-taskchart, to be loaded and simulated by XState 5. `npm run statecharts` makes it.
+//
+//   import { createActor } from "xstate";
+//   import { plainRun, task } from "./task.js";
+//
+//   const actor = createActor(task).start();
+//   for (const event of plainRun) {
+//     actor.send(event);
+//     console.log(event.type, actor.getSnapshot().value);
+//   }
+//
+// States, transitions and the events that the regions raise for each other are those of the plugin, and so is what a guard
+// says of other states (`in #open`). What the plugin computes is not here: actions do nothing, the context does not
+// change, and payloads of events can be left out. So a guard answers, of these, the first that there is:
+//
+// 1. what the event says, as in `{ type: "SOME_EVENT", guards: { someGuard: false } }`
+// 2. what it answered to an event of this type in the plain run (`answers`: change it for events that regions raise)
+// 3. what it answered to any other event there, the last time; a guard that was not asked there holds if a state would not
+//    take an event without it, and does not if it only chooses between transitions: then the last one is taken (`otherwise`)
+//
+// The plain run is a real one of the plugin: an agent launches a task and ends its turn, the task is answered, its notice is
+// read, and OpenCode is closed.
+
+import { and, createMachine, not, or, raise, stateIn } from "xstate";
+
+export const answers = {
+  "RUN_BEGAN": {"isForFleet":false},
+  "PROMPT_ACCEPTED": {"isRefusedForNow":false,"idleHinted":false},
+  "CHECKED_ANSWERED": {"isCurrentCheck":true,"hasGate":false,"isMisfit":false,"isSteered":false},
+  "RUN_ENDED": {"waitedFor":false,"hasReceipt":false,"isCompleted":true},
+  "RECEIPT_WRITTEN": {"isReceiptOfRun":true},
+};
+
+const otherwise = {
+  "due": true,
+  "idleHinted": false,
+  "live": true,
+  "isCompleted": true,
+  "isFailed": false,
+  "retryable": false,
+  "wasSentSinceFault": true,
+  "sendAttemptsLeft": false,
+  "failedChecksLeft": true,
+  "notStopping": true,
+  "isBeyondLimit": false,
+  "stopAttemptsLeft": false,
+  "isCurrentCheck": true,
+  "goesOn": true,
+  "hasRetry": true,
+  "isRefusedForNow": false,
+  "isRefused": false,
+  "isToContinue": false,
+  "isAbort": true,
+  "isRefusedTooLong": true,
+  "isBlockedCall": true,
+  "blockedByTask": true,
+  "isMisfit": false,
+  "mayNotCheck": false,
+  "hasSchema": false,
+  "mayRepair": false,
+  "hasGate": false,
+  "isCurrentGate": true,
+  "hasPassed": false,
+  "mayTryGateAgain": false,
+  "isForFleet": false,
+  "isLaunch": false,
+  "isNewClaim": true,
+  "isNewestClaim": true,
+  "isRemotelyCompleted": false,
+  "isRemotelyFailed": false,
+  "mayEnqueueAgain": false,
+  "mayBeginAgain": false,
+  "hasReceipt": false,
+  "isReceiptOfRun": true,
+  "lacksReceipt": true,
+  "isReceiptIncomplete": true,
+  "waitedFor": false,
+  "isWaiter": true,
+  "isOnlyWaiter": true,
+  "mayContinue": false,
+  "mayBeInterrupted": false,
+  "noNoticePending": true,
+  "newRequest": true,
+  "isQuestion": false,
+  "isSteered": false,
+  "isOldestInstruction": true,
+  "moreInstructions": false,
+  "maySteerAgain": true,
+  "openRequest": true,
+  "onlyRequest": false,
+  "questionNext": false,
+};
+
+const answering = (name) => ({ event }) =>
+  event.guards?.[name] ?? answers[event.type]?.[name] ?? otherwise[name];
+
+export const plainRun = [
+  {"type":"SLOT_GRANTED"},
+  {"type":"PROMPT_ACCEPTED"},
+  {"type":"HOST_IDLE"},
+  {"type":"CHECKED_ANSWERED"},
+  {"type":"RECEIPT_WRITTEN"},
+  {"type":"NOTICE_COMPOSED"},
+  {"type":"NOTICE_ACKNOWLEDGED"},
+];
 
 export const task = createMachine({
   "id": "task",
@@ -16,16 +120,20 @@ export const task = createMachine({
               "RESUME": "only completed tasks can be resumed (this one is running)"
             }
           },
-          "entry": "raise RUN_BEGAN",
+          "entry": raise({"type":"RUN_BEGAN"}),
           "on": {
             "RUN_ENDED": [
               {
-                "guard": "isCompleted",
+                "guard": {
+                  "type": "isCompleted"
+                },
                 "target": "completed",
                 "description": "The run has ended. The region `run` raises this for the other regions."
               },
               {
-                "guard": "isFailed",
+                "guard": {
+                  "type": "isFailed"
+                },
                 "target": "error",
                 "description": "The run has ended. The region `run` raises this for the other regions."
               },
@@ -43,16 +151,20 @@ export const task = createMachine({
               "RESUME": "is currently being resumed"
             }
           },
-          "entry": "raise RUN_BEGAN",
+          "entry": raise({"type":"RUN_BEGAN"}),
           "on": {
             "RUN_ENDED": [
               {
-                "guard": "isCompleted",
+                "guard": {
+                  "type": "isCompleted"
+                },
                 "target": "completed",
                 "description": "The run has ended. The region `run` raises this for the other regions."
               },
               {
-                "guard": "isFailed",
+                "guard": {
+                  "type": "isFailed"
+                },
                 "target": "error",
                 "description": "The run has ended. The region `run` raises this for the other regions."
               },
@@ -73,13 +185,19 @@ export const task = createMachine({
           },
           "on": {
             "RESULT_READ": {
-              "actions": "assign resultRetrievedAt",
+              "actions": {
+                "type": "assign resultRetrievedAt"
+              },
               "description": "The result was read."
             },
             "RESUME": {
-              "guard": "isNothingOwed and not waitedFor",
+              "guard": {
+                "type": "isNothingOwed and not waitedFor"
+              },
               "target": "resumed",
-              "actions": "assign",
+              "actions": {
+                "type": "assign"
+              },
               "description": "A follow-up prompt begins the next run."
             }
           }
@@ -95,7 +213,9 @@ export const task = createMachine({
           },
           "on": {
             "RESULT_READ": {
-              "actions": "assign resultRetrievedAt",
+              "actions": {
+                "type": "assign resultRetrievedAt"
+              },
               "description": "The result was read."
             }
           }
@@ -111,7 +231,9 @@ export const task = createMachine({
           },
           "on": {
             "RESULT_READ": {
-              "actions": "assign resultRetrievedAt",
+              "actions": {
+                "type": "assign resultRetrievedAt"
+              },
               "description": "The result was read."
             }
           }
@@ -123,22 +245,32 @@ export const task = createMachine({
       "initial": "idle",
       "on": {
         "CANCEL": {
-          "guard": "live and notStopping",
+          "guard": {
+            "type": "live and notStopping"
+          },
           "target": ".stopping",
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and wasSent",
+          "guard": {
+            "type": "live and notStopping and wasSent"
+          },
           "target": ".stopping",
-          "actions": "recordLimit",
+          "actions": {
+            "type": "recordLimit"
+          },
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
         },
         "SESSION_DELETED": {
-          "guard": "live",
+          "guard": {
+            "type": "live"
+          },
           "target": "#idle",
           "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice. Its model keeps working until it is aborted.",
           "actions": [
-            "recordEnd",
+            {
+              "type": "recordEnd"
+            },
             {
               "type": "recordError",
               "params": {
@@ -147,72 +279,112 @@ export const task = createMachine({
                 "message": "The task's session was deleted before it answered."
               }
             },
-            "stopSession",
-            "raise RUN_ENDED (error)"
+            {
+              "type": "stopSession"
+            },
+            raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
           ]
         },
         "SUPERVISION_FAILED": {
-          "guard": "live",
+          "guard": {
+            "type": "live"
+          },
           "target": "#idle",
           "description": "A fault in the plugin: the run can no longer be supervised. The run is given up, and whatever still works on it is stopped.",
           "actions": [
-            "recordEnd",
+            {
+              "type": "recordEnd"
+            },
             {
               "type": "recordError"
             },
-            "stopSession",
-            "raise RUN_ENDED (error)"
+            {
+              "type": "stopSession"
+            },
+            raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
           ]
         },
         "STEERING_REFUSED": {
-          "guard": "isOldestInstruction and not maySteerAgain",
+          "guard": {
+            "type": "isOldestInstruction and not maySteerAgain"
+          },
           "target": "#idle",
           "description": "OpenCode did not take the instruction. The run is given up, and whatever still works on it is stopped.",
           "actions": [
-            "recordEnd",
+            {
+              "type": "recordEnd"
+            },
             {
               "type": "recordError"
             },
-            "stopSession",
-            "raise RUN_ENDED (error)"
+            {
+              "type": "stopSession"
+            },
+            raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
           ]
         },
         "ADOPTED": [
           {
-            "guard": "live and isAnswerChecked",
+            "guard": {
+              "type": "live and isAnswerChecked"
+            },
             "target": "#recovering",
             "description": "The process that supervised the task has ended, and this one takes over. It ended while an answer was checked, which may be the cause.",
             "actions": [
-              "assign",
-              "assign endedInChecks"
+              {
+                "type": "assign"
+              },
+              {
+                "type": "assign endedInChecks"
+              }
             ]
           },
           {
-            "guard": "live",
+            "guard": {
+              "type": "live"
+            },
             "target": "#recovering",
-            "actions": "assign",
+            "actions": {
+              "type": "assign"
+            },
             "description": "The process that supervised the task has ended, and this one takes over."
           }
         ],
         "HOST_ANSWERING": {
-          "guard": "live and hasRetry",
+          "guard": {
+            "type": "live and hasRetry"
+          },
           "description": "OpenCode reports that the provider answers the agent's request. It did not refuse the request again.",
-          "actions": "forgetRetry"
+          "actions": {
+            "type": "forgetRetry"
+          }
         },
         "CALL_BLOCKED": {
-          "guard": "live",
-          "actions": "addBlockedCall",
+          "guard": {
+            "type": "live"
+          },
+          "actions": {
+            "type": "addBlockedCall"
+          },
           "description": "A tool call of the task's agent waits for tasks that the agent launched."
         },
         "CALL_RETURNED": {
-          "guard": "isBlockedCall",
-          "actions": "removeBlockedCall",
+          "guard": {
+            "type": "isBlockedCall"
+          },
+          "actions": {
+            "type": "removeBlockedCall"
+          },
           "description": "That tool call waits no longer."
         },
         "OWN_TASK_ENDED": {
-          "guard": "blockedByTask",
+          "guard": {
+            "type": "blockedByTask"
+          },
           "description": "A run of a task that the agent launched has ended. A tool call waited for it.",
-          "actions": "removeBlockingTask"
+          "actions": {
+            "type": "removeBlockingTask"
+          }
         }
       },
       "states": {
@@ -222,7 +394,9 @@ export const task = createMachine({
           "on": {
             "RUN_BEGAN": [
               {
-                "guard": "isForFleet",
+                "guard": {
+                  "type": "isForFleet"
+                },
                 "target": "fleet",
                 "description": "A run begins. The lifecycle raises this for the region `run`."
               },
@@ -233,31 +407,49 @@ export const task = createMachine({
             ],
             "RUN_ENDED": [
               {
-                "guard": "hasReceipt",
+                "guard": {
+                  "type": "hasReceipt"
+                },
                 "description": "The run has ended. The region `run` raises this for the other regions. The server that worked on the run has written it."
               },
               {
-                "actions": "writeReceipt",
+                "actions": {
+                  "type": "writeReceipt"
+                },
                 "description": "The run has ended. The region `run` raises this for the other regions."
               }
             ],
             "RECEIPT_WRITTEN": {
-              "guard": "isReceiptOfRun",
-              "actions": "recordReceipt",
+              "guard": {
+                "type": "isReceiptOfRun"
+              },
+              "actions": {
+                "type": "recordReceipt"
+              },
               "description": "What was observed of the run is known."
             },
             "RECEIPT_INCOMPLETE": {
-              "guard": "lacksReceipt",
+              "guard": {
+                "type": "lacksReceipt"
+              },
               "actions": [
-                "assign isReceiptIncomplete",
-                "completeReceipt"
+                {
+                  "type": "assign isReceiptIncomplete"
+                },
+                {
+                  "type": "completeReceipt"
+                }
               ],
               "description": "This process has not seen all of the run: OpenCode is asked what it has stored of it."
             },
             "ADOPTED": {
-              "guard": "isReceiptIncomplete",
+              "guard": {
+                "type": "isReceiptIncomplete"
+              },
               "description": "The process that supervised the task has ended, and this one takes over. The process that asked OpenCode has ended.",
-              "actions": "completeReceipt"
+              "actions": {
+                "type": "completeReceipt"
+              }
             }
           }
         },
@@ -268,26 +460,40 @@ export const task = createMachine({
             "waitsFor": "slot"
           },
           "entry": [
-            "beginWait",
-            "assign nextDeadline",
-            "requestSlot"
+            {
+              "type": "beginWait"
+            },
+            {
+              "type": "assign nextDeadline"
+            },
+            {
+              "type": "requestSlot"
+            }
           ],
           "on": {
             "SLOT_GRANTED": {
               "target": "prompting",
-              "actions": "assign queuedUntil",
+              "actions": {
+                "type": "assign queuedUntil"
+              },
               "description": "The run has a slot: it may be worked on."
             },
             "ADOPTED": {
               "description": "The process that supervised the task has ended, and this one takes over. Nothing is under way: the run asks for a slot here.",
-              "actions": "requestSlot"
+              "actions": {
+                "type": "requestSlot"
+              }
             },
             "CANCEL": {
-              "guard": "not goesOn",
+              "guard": {
+                "type": "not goesOn"
+              },
               "target": "#idle",
               "actions": [
-                "recordEnd",
-                "raise RUN_ENDED (cancelled)"
+                {
+                  "type": "recordEnd"
+                },
+                raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
               ],
               "description": "The agent or a person cancels the task. Nothing was sent yet: there is nothing to stop."
             }
@@ -299,7 +505,9 @@ export const task = createMachine({
           "on": {
             "HOST_RETRYING": {
               "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again. This is noted: the prompt may have arrived.",
-              "actions": "recordRetry"
+              "actions": {
+                "type": "recordRetry"
+              }
             }
           },
           "states": {
@@ -310,19 +518,29 @@ export const task = createMachine({
                 "waitsFor": "acceptance"
               },
               "entry": [
-                "beginWait",
-                "assign sendAttempts, endedInChecks, hostError, idleHinted, missingSince, nextDeadline",
-                "sendPrompt"
+                {
+                  "type": "beginWait"
+                },
+                {
+                  "type": "assign sendAttempts, endedInChecks, hostError, idleHinted, missingSince, nextDeadline"
+                },
+                {
+                  "type": "sendPrompt"
+                }
               ],
               "on": {
                 "PROMPT_ACCEPTED": [
                   {
-                    "guard": "idleHinted",
+                    "guard": {
+                      "type": "idleHinted"
+                    },
                     "target": "#verifying",
                     "description": "OpenCode accepted the prompt. It reported idle or an error before that."
                   },
                   {
-                    "guard": "isRefusedForNow",
+                    "guard": {
+                      "type": "isRefusedForNow"
+                    },
                     "target": "#retrying",
                     "description": "OpenCode accepted the prompt. The provider refuses for now."
                   },
@@ -333,7 +551,9 @@ export const task = createMachine({
                 ],
                 "PROMPT_REFUSED": [
                   {
-                    "guard": "retryable and sendAttemptsLeft",
+                    "guard": {
+                      "type": "retryable and sendAttemptsLeft"
+                    },
                     "target": "backingOff",
                     "description": "OpenCode refused the prompt."
                   },
@@ -341,27 +561,37 @@ export const task = createMachine({
                     "target": "#idle",
                     "description": "OpenCode refused the prompt. The run is given up, and whatever still works on it is stopped.",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
-                      "stopSession",
-                      "raise RUN_ENDED (error)"
+                      {
+                        "type": "stopSession"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ]
                   }
                 ],
                 "SESSION_NOT_FOUND": {
                   "target": "#missing",
-                  "actions": "recordNotFound",
+                  "actions": {
+                    "type": "recordNotFound"
+                  },
                   "description": "The prompt was sent, and OpenCode did not find the task's session."
                 },
                 "HOST_IDLE": {
                   "description": "OpenCode reports that the task's session is idle. OpenCode is asked once it has accepted the prompt.",
-                  "actions": "recordIdleHint"
+                  "actions": {
+                    "type": "recordIdleHint"
+                  }
                 },
                 "HOST_ERROR": {
                   "description": "OpenCode reports an error in the task's session. OpenCode is asked once it has accepted the prompt.",
-                  "actions": "recordIdleHint"
+                  "actions": {
+                    "type": "recordIdleHint"
+                  }
                 }
               }
             },
@@ -372,14 +602,18 @@ export const task = createMachine({
                 "waitsFor": "retry"
               },
               "entry": [
-                "beginWait",
+                {
+                  "type": "beginWait"
+                },
                 {
                   "type": "setDeadline"
                 }
               ],
               "on": {
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "sending",
                   "description": "Time has passed."
                 },
@@ -388,10 +622,14 @@ export const task = createMachine({
                   "description": "OpenCode reports that the task's session is idle."
                 },
                 "HOST_ERROR": {
-                  "guard": "wasSentSinceFault",
+                  "guard": {
+                    "type": "wasSentSinceFault"
+                  },
                   "target": "#verifying",
                   "description": "OpenCode reports an error in the task's session. Right after a fault of OpenCode, it is a consequence of that.",
-                  "actions": "recordIdleHint"
+                  "actions": {
+                    "type": "recordIdleHint"
+                  }
                 }
               }
             }
@@ -404,7 +642,9 @@ export const task = createMachine({
           "on": {
             "HOST_RETRYING": {
               "target": ".retrying",
-              "actions": "recordRetry",
+              "actions": {
+                "type": "recordRetry"
+              },
               "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again."
             },
             "HOST_IDLE": {
@@ -415,7 +655,9 @@ export const task = createMachine({
               "target": ".busy",
               "description": "OpenCode reports an error in the task's session. Idle should follow; if it does not, OpenCode is asked after a moment.",
               "actions": [
-                "recordIdleHint",
+                {
+                  "type": "recordIdleHint"
+                },
                 {
                   "type": "setDeadline",
                   "params": 1000
@@ -423,7 +665,9 @@ export const task = createMachine({
               ]
             },
             "TICK": {
-              "guard": "due",
+              "guard": {
+                "type": "due"
+              },
               "target": "#verifying",
               "description": "Time has passed."
             }
@@ -443,16 +687,22 @@ export const task = createMachine({
                       "type": "setDeadline",
                       "params": 1000
                     },
-                    "endTurn"
+                    {
+                      "type": "endTurn"
+                    }
                   ]
                 },
                 "STEERING_STORED": {
-                  "guard": "isOldestInstruction",
+                  "guard": {
+                    "type": "isOldestInstruction"
+                  },
                   "target": "#verifying",
                   "description": "The instruction is in the agent's conversation. The agent may have ended its turn just before: OpenCode is asked."
                 },
                 "STEERING_REFUSED": {
-                  "guard": "isOldestInstruction and maySteerAgain",
+                  "guard": {
+                    "type": "isOldestInstruction and maySteerAgain"
+                  },
                   "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
                   "actions": {
                     "type": "setDeadline"
@@ -470,7 +720,9 @@ export const task = createMachine({
               "meta": {
                 "waitsFor": "provider"
               },
-              "entry": "assign nextDeadline",
+              "entry": {
+                "type": "assign nextDeadline"
+              },
               "on": {
                 "HOST_BUSY": {
                   "target": "busy",
@@ -478,7 +730,9 @@ export const task = createMachine({
                 },
                 "HOST_ANSWERING": {
                   "target": "busy",
-                  "actions": "forgetRetry",
+                  "actions": {
+                    "type": "forgetRetry"
+                  },
                   "description": "OpenCode reports that the provider answers the agent's request."
                 },
                 "STEPS_WITHOUT_END": {
@@ -488,17 +742,25 @@ export const task = createMachine({
                       "type": "setDeadline",
                       "params": 1000
                     },
-                    "endTurn"
+                    {
+                      "type": "endTurn"
+                    }
                   ]
                 },
                 "TICK": {
-                  "guard": "due and isRefusedTooLong",
+                  "guard": {
+                    "type": "due and isRefusedTooLong"
+                  },
                   "target": "#changingModel",
                   "description": "Time has passed. Another model is asked.",
-                  "actions": "recordRefusal"
+                  "actions": {
+                    "type": "recordRefusal"
+                  }
                 },
                 "STEERING_REFUSED": {
-                  "guard": "isOldestInstruction and maySteerAgain",
+                  "guard": {
+                    "type": "isOldestInstruction and maySteerAgain"
+                  },
                   "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
                   "actions": {
                     "type": "setDeadline"
@@ -514,8 +776,12 @@ export const task = createMachine({
                 "waitsFor": "tasks"
               },
               "entry": [
-                "beginWait",
-                "assign nextDeadline"
+                {
+                  "type": "beginWait"
+                },
+                {
+                  "type": "assign nextDeadline"
+                }
               ],
               "on": {
                 "OWN_TASK_ENDED": {
@@ -523,13 +789,17 @@ export const task = createMachine({
                   "description": "A run of a task that the agent launched has ended. Its result is on the way to the agent."
                 },
                 "STEERING_STORED": {
-                  "guard": "isOldestInstruction",
+                  "guard": {
+                    "type": "isOldestInstruction"
+                  },
                   "target": "#verifying",
                   "description": "The instruction is in the agent's conversation. The agent has not seen it: OpenCode is asked, and then the agent is woken."
                 },
                 "STEERING_REFUSED": {
                   "target": "busy",
-                  "guard": "isOldestInstruction and maySteerAgain",
+                  "guard": {
+                    "type": "isOldestInstruction and maySteerAgain"
+                  },
                   "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
                   "actions": {
                     "type": "setDeadline"
@@ -551,39 +821,57 @@ export const task = createMachine({
           },
           "initial": "ending",
           "entry": [
-            "beginWait",
-            "assign retry, failedChecks"
+            {
+              "type": "beginWait"
+            },
+            {
+              "type": "assign retry, failedChecks"
+            }
           ],
           "states": {
             "ending": {
               "description": "The turn is being aborted.",
               "entry": [
-                "assign nextDeadline",
-                "changeModel"
+                {
+                  "type": "assign nextDeadline"
+                },
+                {
+                  "type": "changeModel"
+                }
               ],
               "on": {
                 "MODEL_CHANGED": {
                   "target": "settling",
-                  "actions": "assign model, hostError, sendAttempts, failedChecks",
+                  "actions": {
+                    "type": "assign model, hostError, sendAttempts, failedChecks"
+                  },
                   "description": "The turn of the model that is refused has ended: the run goes on with this one."
                 },
                 "NOT_STOPPED": [
                   {
-                    "guard": "failedChecksLeft",
+                    "guard": {
+                      "type": "failedChecksLeft"
+                    },
                     "target": "pausing",
-                    "actions": "assign failedChecks",
+                    "actions": {
+                      "type": "assign failedChecks"
+                    },
                     "description": "The task's session has not stopped."
                   },
                   {
                     "target": "#idle",
                     "description": "The task's session has not stopped. The run is given up, and whatever still works on it is stopped.",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
-                      "stopSession",
-                      "raise RUN_ENDED (error)"
+                      {
+                        "type": "stopSession"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ]
                   }
                 ]
@@ -597,7 +885,9 @@ export const task = createMachine({
               },
               "on": {
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "ending",
                   "description": "Time has passed."
                 }
@@ -606,7 +896,9 @@ export const task = createMachine({
             "settling": {
               "description": "OpenCode may still report the end of that turn. After a moment the run asks for a slot.",
               "entry": [
-                "assign modelLeftAt",
+                {
+                  "type": "assign modelLeftAt"
+                },
                 {
                   "type": "setDeadline",
                   "params": 1000
@@ -614,15 +906,21 @@ export const task = createMachine({
               ],
               "on": {
                 "HOST_ERROR": {
-                  "guard": "isAbort",
+                  "guard": {
+                    "type": "isAbort"
+                  },
                   "target": "#aborted",
                   "description": "OpenCode reports an error in the task's session. That turn was over: a person stopped what came after it."
                 },
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "#queued",
                   "description": "Time has passed. The next model has limits of its own. Of those that wait, the oldest come first.",
-                  "actions": "assign modelLeftAt"
+                  "actions": {
+                    "type": "assign modelLeftAt"
+                  }
                 }
               }
             }
@@ -634,7 +932,9 @@ export const task = createMachine({
           "on": {
             "HOST_RETRYING": {
               "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again. This is noted: the answer shows where the run is.",
-              "actions": "recordRetry"
+              "actions": {
+                "type": "recordRetry"
+              }
             }
           },
           "states": {
@@ -645,35 +945,53 @@ export const task = createMachine({
               "on": {
                 "CHECKED_BUSY": [
                   {
-                    "guard": "isCurrentCheck and isRefusedForNow",
+                    "guard": {
+                      "type": "isCurrentCheck and isRefusedForNow"
+                    },
                     "target": "#retrying",
                     "description": "The check shows that the agent is at work. The provider refuses for now.",
-                    "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                    "actions": {
+                      "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                    }
                   },
                   {
-                    "guard": "isCurrentCheck",
+                    "guard": {
+                      "type": "isCurrentCheck"
+                    },
                     "target": "#working",
-                    "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
+                    "actions": {
+                      "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                    },
                     "description": "The check shows that the agent is at work."
                   }
                 ],
                 "CHECKED_AWAITING_TASKS": {
-                  "guard": "isCurrentCheck",
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
                   "target": "#awaitingTasks",
-                  "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
+                  "actions": {
+                    "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                  },
                   "description": "The check shows that the agent's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
                 },
                 "CHECK_FAILED": {
-                  "guard": "isCurrentCheck",
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
                   "target": "#idle",
                   "description": "OpenCode was asked, and did not answer. The run is given up, and whatever still works on it is stopped.",
                   "actions": [
-                    "recordEnd",
+                    {
+                      "type": "recordEnd"
+                    },
                     {
                       "type": "recordError"
                     },
-                    "stopSession",
-                    "raise RUN_ENDED (error)"
+                    {
+                      "type": "stopSession"
+                    },
+                    raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                   ]
                 }
               },
@@ -685,9 +1003,15 @@ export const task = createMachine({
                     "waitsFor": "check"
                   },
                   "entry": [
-                    "beginWait",
-                    "assign checkId, nextDeadline",
-                    "checkRun"
+                    {
+                      "type": "beginWait"
+                    },
+                    {
+                      "type": "assign checkId, nextDeadline"
+                    },
+                    {
+                      "type": "checkRun"
+                    }
                   ],
                   "on": {
                     "HOST_IDLE": {
@@ -699,162 +1023,246 @@ export const task = createMachine({
                       "target": "verifying",
                       "reenter": true,
                       "description": "OpenCode reports an error in the task's session. OpenCode is asked anew.",
-                      "actions": "recordIdleHint"
+                      "actions": {
+                        "type": "recordIdleHint"
+                      }
                     },
                     "STEERING_STORED": {
-                      "guard": "isOldestInstruction",
+                      "guard": {
+                        "type": "isOldestInstruction"
+                      },
                       "target": "verifying",
                       "reenter": true,
                       "description": "The instruction is in the agent's conversation. OpenCode is asked anew."
                     },
                     "CHECKED_ANSWERED": [
                       {
-                        "guard": "isCurrentCheck and isSteered",
+                        "guard": {
+                          "type": "isCurrentCheck and isSteered"
+                        },
                         "target": "#working",
                         "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
-                        "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                        "actions": {
+                          "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                        }
                       },
                       {
-                        "guard": "isCurrentCheck and isMisfit and mayRepair",
+                        "guard": {
+                          "type": "isCurrentCheck and isMisfit and mayRepair"
+                        },
                         "target": "#sending",
                         "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
                         "actions": [
-                          "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
-                          "assign"
+                          {
+                            "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                          },
+                          {
+                            "type": "assign"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck and isMisfit",
+                        "guard": {
+                          "type": "isCurrentCheck and isMisfit"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
                         "actions": [
-                          "recordEnd",
-                          "assign",
-                          "recordAnswer",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "recordEnd"
+                          },
+                          {
+                            "type": "assign"
+                          },
+                          {
+                            "type": "recordAnswer"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck and hasGate",
+                        "guard": {
+                          "type": "isCurrentCheck and hasGate"
+                        },
                         "target": "#gating",
                         "description": "The check shows that the run is answered. The answer must pass the gate."
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "actions": [
-                          "recordEnd",
-                          "recordAnswer",
-                          "raise RUN_ENDED (completed)"
+                          {
+                            "type": "recordEnd"
+                          },
+                          {
+                            "type": "recordAnswer"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
                         ],
                         "description": "The check shows that the run is answered."
                       }
                     ],
                     "CHECKED_FAILED": [
                       {
-                        "guard": "isCurrentCheck and isRefused",
+                        "guard": {
+                          "type": "isCurrentCheck and isRefused"
+                        },
                         "target": "#changingModel",
                         "description": "The check shows that the run failed. Another model is asked.",
-                        "actions": "recordRefusal"
+                        "actions": {
+                          "type": "recordRefusal"
+                        }
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "actions": [
-                          "recordLastRefusal",
-                          "recordSaid",
-                          "recordEnd",
+                          {
+                            "type": "recordLastRefusal"
+                          },
+                          {
+                            "type": "recordSaid"
+                          },
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ],
                         "description": "The check shows that the run failed."
                       }
                     ],
                     "CHECKED_HOST_FAULT": [
                       {
-                        "guard": "isCurrentCheck and mayBeInterrupted",
+                        "guard": {
+                          "type": "isCurrentCheck and mayBeInterrupted"
+                        },
                         "target": "#backingOff",
                         "description": "The check shows that a fault of OpenCode itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
                         "actions": [
-                          "countInterruption",
-                          "assign sendAttempts, abortedAt"
+                          {
+                            "type": "countInterruption"
+                          },
+                          {
+                            "type": "assign sendAttempts, abortedAt"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that a fault of OpenCode itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "stopSession",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "stopSession"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECKED_ABORTED": {
-                      "guard": "isCurrentCheck",
+                      "guard": {
+                        "type": "isCurrentCheck"
+                      },
                       "target": "#aborted",
                       "description": "The check shows that the run was aborted."
                     },
                     "CHECKED_NOT_FOUND": {
-                      "guard": "isCurrentCheck",
+                      "guard": {
+                        "type": "isCurrentCheck"
+                      },
                       "target": "#missing",
-                      "actions": "recordNotFound",
+                      "actions": {
+                        "type": "recordNotFound"
+                      },
                       "description": "OpenCode was asked, and did not find the task's session."
                     },
                     "CHECKED_UNANSWERED": [
                       {
-                        "guard": "isCurrentCheck and sendAttemptsLeft",
+                        "guard": {
+                          "type": "isCurrentCheck and sendAttemptsLeft"
+                        },
                         "target": "#backingOff",
                         "description": "The check shows that the run has no answer, and that no model works on it. The prompt is sent again.",
-                        "actions": "assign failedChecks"
+                        "actions": {
+                          "type": "assign failedChecks"
+                        }
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run has no answer, and that no model works on it. The run is given up, and whatever still works on it is stopped.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "stopSession",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "stopSession"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECKED_UNSEEN": [
                       {
-                        "guard": "isCurrentCheck and sendAttemptsLeft",
+                        "guard": {
+                          "type": "isCurrentCheck and sendAttemptsLeft"
+                        },
                         "target": "#sending",
                         "description": "The check shows that the run was answered before its model saw the newest instruction. The instruction is sent again, which wakes the agent.",
-                        "actions": "assign failedChecks"
+                        "actions": {
+                          "type": "assign failedChecks"
+                        }
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run was answered before its model saw the newest instruction. The run is given up, and whatever still works on it is stopped.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "stopSession",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "stopSession"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECK_FAILED": {
-                      "guard": "isCurrentCheck and failedChecksLeft",
+                      "guard": {
+                        "type": "isCurrentCheck and failedChecksLeft"
+                      },
                       "target": "#working",
                       "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
                       "actions": [
-                        "assign failedChecks",
+                        {
+                          "type": "assign failedChecks"
+                        },
                         {
                           "type": "setDeadline",
                           "params": 5000
@@ -870,134 +1278,206 @@ export const task = createMachine({
                     "waitsFor": "recovery"
                   },
                   "entry": [
-                    "assign checkId, nextDeadline",
-                    "checkRun"
+                    {
+                      "type": "assign checkId, nextDeadline"
+                    },
+                    {
+                      "type": "checkRun"
+                    }
                   ],
                   "on": {
                     "TICK": {
-                      "guard": "due",
+                      "guard": {
+                        "type": "due"
+                      },
                       "target": "recovering",
                       "reenter": true,
                       "description": "Time has passed."
                     },
                     "CHECKED_ANSWERED": [
                       {
-                        "guard": "isCurrentCheck and mayNotCheck and not isSteered",
+                        "guard": {
+                          "type": "isCurrentCheck and mayNotCheck and not isSteered"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run is answered. OpenCode ended three times while the answer was checked, which is not begun again. The answer is kept.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "recordAnswer",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "recordAnswer"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck and isSteered",
+                        "guard": {
+                          "type": "isCurrentCheck and isSteered"
+                        },
                         "target": "#working",
                         "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
-                        "actions": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                        "actions": {
+                          "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                        }
                       },
                       {
-                        "guard": "isCurrentCheck and isMisfit and mayRepair",
+                        "guard": {
+                          "type": "isCurrentCheck and isMisfit and mayRepair"
+                        },
                         "target": "#sending",
                         "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
                         "actions": [
-                          "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep",
-                          "assign"
+                          {
+                            "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                          },
+                          {
+                            "type": "assign"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck and isMisfit",
+                        "guard": {
+                          "type": "isCurrentCheck and isMisfit"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
                         "actions": [
-                          "recordEnd",
-                          "assign",
-                          "recordAnswer",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "recordEnd"
+                          },
+                          {
+                            "type": "assign"
+                          },
+                          {
+                            "type": "recordAnswer"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck and hasGate",
+                        "guard": {
+                          "type": "isCurrentCheck and hasGate"
+                        },
                         "target": "#gating",
                         "description": "The check shows that the run is answered. The answer must pass the gate."
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "actions": [
-                          "recordEnd",
-                          "recordAnswer",
-                          "raise RUN_ENDED (completed)"
+                          {
+                            "type": "recordEnd"
+                          },
+                          {
+                            "type": "recordAnswer"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
                         ],
                         "description": "The check shows that the run is answered."
                       }
                     ],
                     "CHECKED_FAILED": [
                       {
-                        "guard": "isCurrentCheck and isRefused and isToContinue",
+                        "guard": {
+                          "type": "isCurrentCheck and isRefused and isToContinue"
+                        },
                         "target": "#changingModel",
                         "description": "The check shows that the run failed. Another model is asked, however often the run was interrupted: this is not what interrupted it.",
-                        "actions": "recordRefusal"
+                        "actions": {
+                          "type": "recordRefusal"
+                        }
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "actions": [
-                          "recordLastRefusal",
-                          "recordSaid",
-                          "recordEnd",
+                          {
+                            "type": "recordLastRefusal"
+                          },
+                          {
+                            "type": "recordSaid"
+                          },
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ],
                         "description": "The check shows that the run failed."
                       }
                     ],
                     "CHECKED_HOST_FAULT": [
                       {
-                        "guard": "isCurrentCheck and mayContinue",
+                        "guard": {
+                          "type": "isCurrentCheck and mayContinue"
+                        },
                         "target": "#backingOff",
                         "description": "The check shows that a fault of OpenCode itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
                         "actions": [
-                          "countInterruption",
-                          "assign sendAttempts, abortedAt"
+                          {
+                            "type": "countInterruption"
+                          },
+                          {
+                            "type": "assign sendAttempts, abortedAt"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that a fault of OpenCode itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "stopSession",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "stopSession"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECKED_ABORTED": [
                       {
-                        "guard": "isCurrentCheck and mayContinue",
+                        "guard": {
+                          "type": "isCurrentCheck and mayContinue"
+                        },
                         "target": "#sending",
                         "description": "The check shows that the run was aborted. It was interrupted, and continues after the last step that was finished.",
                         "actions": [
-                          "countInterruption",
-                          "assign sendAttempts, interruptedAt, abortedAt"
+                          {
+                            "type": "countInterruption"
+                          },
+                          {
+                            "type": "assign sendAttempts, interruptedAt, abortedAt"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run was aborted. It was interrupted, and is not continued.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError",
                             "params": {
@@ -1006,27 +1486,39 @@ export const task = createMachine({
                               "message": "OpenCode ended while the task ran, and the task was not continued."
                             }
                           },
-                          "stopSession",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "stopSession"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECKED_UNANSWERED": [
                       {
-                        "guard": "isCurrentCheck and mayContinue",
+                        "guard": {
+                          "type": "isCurrentCheck and mayContinue"
+                        },
                         "target": "#sending",
                         "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and continues after the last step that was finished.",
                         "actions": [
-                          "countInterruption",
-                          "assign sendAttempts, interruptedAt, abortedAt"
+                          {
+                            "type": "countInterruption"
+                          },
+                          {
+                            "type": "assign sendAttempts, interruptedAt, abortedAt"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and is not continued.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError",
                             "params": {
@@ -1035,27 +1527,39 @@ export const task = createMachine({
                               "message": "OpenCode ended while the task ran, and the task was not continued."
                             }
                           },
-                          "stopSession",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "stopSession"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECKED_UNSEEN": [
                       {
-                        "guard": "isCurrentCheck and mayContinue",
+                        "guard": {
+                          "type": "isCurrentCheck and mayContinue"
+                        },
                         "target": "#sending",
                         "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and continues after the last step that was finished.",
                         "actions": [
-                          "countInterruption",
-                          "assign sendAttempts, interruptedAt, abortedAt"
+                          {
+                            "type": "countInterruption"
+                          },
+                          {
+                            "type": "assign sendAttempts, interruptedAt, abortedAt"
+                          }
                         ]
                       },
                       {
-                        "guard": "isCurrentCheck",
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
                         "target": "#idle",
                         "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and is not continued.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError",
                             "params": {
@@ -1064,16 +1568,22 @@ export const task = createMachine({
                               "message": "OpenCode ended while the task ran, and the task was not continued."
                             }
                           },
-                          "stopSession",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "stopSession"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
                     "CHECKED_NOT_FOUND": {
-                      "guard": "isCurrentCheck",
+                      "guard": {
+                        "type": "isCurrentCheck"
+                      },
                       "description": "OpenCode was asked, and did not find the task's session. It is asked again after a pause.",
                       "actions": [
-                        "recordNotFound",
+                        {
+                          "type": "recordNotFound"
+                        },
                         {
                           "type": "setDeadline",
                           "params": 5000
@@ -1081,10 +1591,14 @@ export const task = createMachine({
                       ]
                     },
                     "CHECK_FAILED": {
-                      "guard": "isCurrentCheck and failedChecksLeft",
+                      "guard": {
+                        "type": "isCurrentCheck and failedChecksLeft"
+                      },
                       "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
                       "actions": [
-                        "assign failedChecks",
+                        {
+                          "type": "assign failedChecks"
+                        },
                         {
                           "type": "setDeadline",
                           "params": 5000
@@ -1107,13 +1621,17 @@ export const task = createMachine({
               },
               "on": {
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "asking",
                   "description": "Time has passed."
                 },
                 "HOST_ERROR": {
                   "description": "OpenCode reports an error in the task's session. OpenCode is asked after the pause.",
-                  "actions": "recordIdleHint"
+                  "actions": {
+                    "type": "recordIdleHint"
+                  }
                 }
               }
             },
@@ -1127,7 +1645,9 @@ export const task = createMachine({
                 }
               },
               "entry": [
-                "assign abortedAt",
+                {
+                  "type": "assign abortedAt"
+                },
                 {
                   "type": "setDeadline",
                   "params": 500
@@ -1135,13 +1655,19 @@ export const task = createMachine({
               ],
               "on": {
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "#idle",
                   "description": "Time has passed. OpenCode has not ended: a person stopped the run.",
                   "actions": [
-                    "recordEnd",
-                    "assign completedAt",
-                    "raise RUN_ENDED (cancelled)"
+                    {
+                      "type": "recordEnd"
+                    },
+                    {
+                      "type": "assign completedAt"
+                    },
+                    raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                   ]
                 }
               }
@@ -1153,61 +1679,101 @@ export const task = createMachine({
                 "waitsFor": "gate"
               },
               "entry": [
-                "beginWait",
-                "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate",
-                "runGate"
+                {
+                  "type": "beginWait"
+                },
+                {
+                  "type": "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate"
+                },
+                {
+                  "type": "runGate"
+                }
               ],
-              "exit": "stopGate",
+              "exit": {
+                "type": "stopGate"
+              },
               "on": {
                 "GATE_ENDED": [
                   {
-                    "guard": "isCurrentGate and isSteered",
+                    "guard": {
+                      "type": "isCurrentGate and isSteered"
+                    },
                     "target": "#working",
                     "description": "The gate's command has ended. An instruction is on its way: the run goes on with it.",
                     "actions": [
-                      "assign gate",
-                      "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                      {
+                        "type": "assign gate"
+                      },
+                      {
+                        "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                      }
                     ]
                   },
                   {
-                    "guard": "isCurrentGate and hasPassed",
+                    "guard": {
+                      "type": "isCurrentGate and hasPassed"
+                    },
                     "target": "#idle",
                     "description": "The gate's command has ended. The answer counts.",
                     "actions": [
-                      "assign gate",
-                      "recordEnd",
-                      "assign",
-                      "raise RUN_ENDED (completed)"
+                      {
+                        "type": "assign gate"
+                      },
+                      {
+                        "type": "recordEnd"
+                      },
+                      {
+                        "type": "assign"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
                     ]
                   },
                   {
-                    "guard": "isCurrentGate and mayTryGateAgain",
+                    "guard": {
+                      "type": "isCurrentGate and mayTryGateAgain"
+                    },
                     "target": "#sending",
                     "description": "The gate's command has ended. The agent is given what the command said, and goes on.",
                     "actions": [
-                      "assign gate",
-                      "assign sendAttempts, failedChecks, storedInstruction"
+                      {
+                        "type": "assign gate"
+                      },
+                      {
+                        "type": "assign sendAttempts, failedChecks, storedInstruction"
+                      }
                     ]
                   },
                   {
-                    "guard": "isCurrentGate",
+                    "guard": {
+                      "type": "isCurrentGate"
+                    },
                     "target": "#idle",
                     "description": "The gate's command has ended. It failed as often as it may be tried. The answer is kept.",
                     "actions": [
-                      "assign",
-                      "assign gate",
-                      "recordEnd",
-                      "raise RUN_ENDED (error)"
+                      {
+                        "type": "assign"
+                      },
+                      {
+                        "type": "assign gate"
+                      },
+                      {
+                        "type": "recordEnd"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ]
                   }
                 ],
                 "STEERING_STORED": {
-                  "guard": "isOldestInstruction",
+                  "guard": {
+                    "type": "isOldestInstruction"
+                  },
                   "target": "#verifying",
                   "description": "The instruction is in the agent's conversation. The agent has not seen it: OpenCode is asked, and then the agent is woken."
                 },
                 "STEERING_REFUSED": {
-                  "guard": "isOldestInstruction and maySteerAgain",
+                  "guard": {
+                    "type": "isOldestInstruction and maySteerAgain"
+                  },
                   "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
                   "actions": {
                     "type": "setDeadline"
@@ -1232,7 +1798,9 @@ export const task = createMachine({
               "target": "#idle",
               "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice. The server that has it is asked to stop.",
               "actions": [
-                "recordEnd",
+                {
+                  "type": "recordEnd"
+                },
                 {
                   "type": "recordError",
                   "params": {
@@ -1241,83 +1809,121 @@ export const task = createMachine({
                     "message": "The task's session was deleted before it answered."
                   }
                 },
-                "closeRun",
-                "raise RUN_ENDED (error)"
+                {
+                  "type": "closeRun"
+                },
+                raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
               ]
             },
             "SUPERVISION_FAILED": {
               "target": "#idle",
               "description": "A fault in the plugin: the run can no longer be supervised. The server that has it is asked to stop.",
               "actions": [
-                "recordEnd",
+                {
+                  "type": "recordEnd"
+                },
                 {
                   "type": "recordError"
                 },
-                "closeRun",
-                "raise RUN_ENDED (error)"
+                {
+                  "type": "closeRun"
+                },
+                raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
               ]
             },
             "ADOPTED": {
               "description": "The process that supervised the task has ended, and this one takes over. The log says what became of the run.",
-              "actions": "readRun"
+              "actions": {
+                "type": "readRun"
+              }
             },
             "REMOTE_ENDED": [
               {
-                "guard": "isNewestClaim and isBeyondLimit",
+                "guard": {
+                  "type": "isNewestClaim and isBeyondLimit"
+                },
                 "target": "#idle",
                 "actions": [
-                  "recordEnd",
-                  "assign",
+                  {
+                    "type": "recordEnd"
+                  },
+                  {
+                    "type": "assign"
+                  },
                   {
                     "type": "recordError"
                   },
-                  "raise RUN_ENDED (error)"
+                  raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                 ],
                 "description": "The server that has the run reports how it ended. The run was stopped at a limit, which is its error."
               },
               {
-                "guard": "isNewestClaim and isRemotelyCompleted",
+                "guard": {
+                  "type": "isNewestClaim and isRemotelyCompleted"
+                },
                 "target": "#idle",
                 "actions": [
-                  "recordEnd",
-                  "assign",
-                  "raise RUN_ENDED (completed)"
+                  {
+                    "type": "recordEnd"
+                  },
+                  {
+                    "type": "assign"
+                  },
+                  raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
                 ],
                 "description": "The server that has the run reports how it ended."
               },
               {
-                "guard": "isNewestClaim and isRemotelyFailed",
+                "guard": {
+                  "type": "isNewestClaim and isRemotelyFailed"
+                },
                 "target": "#idle",
                 "actions": [
-                  "recordEnd",
-                  "assign",
-                  "raise RUN_ENDED (error)"
+                  {
+                    "type": "recordEnd"
+                  },
+                  {
+                    "type": "assign"
+                  },
+                  raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                 ],
                 "description": "The server that has the run reports how it ended."
               },
               {
-                "guard": "isNewestClaim",
+                "guard": {
+                  "type": "isNewestClaim"
+                },
                 "target": "#idle",
                 "actions": [
-                  "recordEnd",
-                  "assign",
-                  "raise RUN_ENDED (cancelled)"
+                  {
+                    "type": "recordEnd"
+                  },
+                  {
+                    "type": "assign"
+                  },
+                  raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                 ],
                 "description": "The server that has the run reports how it ended."
               }
             ],
             "CLOSED": [
               {
-                "guard": "isLaunch",
+                "guard": {
+                  "type": "isLaunch"
+                },
                 "target": "#queued",
                 "description": "The run is closed in the fleet: no report of a server counts any more. It runs here.",
-                "actions": "assign sendAttempts, remote, queuedUntil"
+                "actions": {
+                  "type": "assign sendAttempts, remote, queuedUntil"
+                }
               },
               {
                 "target": "#idle",
                 "description": "The run is closed in the fleet: no report of a server counts any more. Only the server that has its conversation could go on with it.",
                 "actions": [
-                  "recordEnd",
+                  {
+                    "type": "recordEnd"
+                  },
                   {
                     "type": "recordError",
                     "params": {
@@ -1326,7 +1932,7 @@ export const task = createMachine({
                       "message": "The server that has the conversation of the task did not go on with it in time."
                     }
                   },
-                  "raise RUN_ENDED (error)"
+                  raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                 ]
               }
             ]
@@ -1337,13 +1943,19 @@ export const task = createMachine({
               "initial": "enqueuing",
               "on": {
                 "REMOTE_CLAIMED": {
-                  "guard": "isNewClaim",
+                  "guard": {
+                    "type": "isNewClaim"
+                  },
                   "target": "claimed",
-                  "actions": "assign",
+                  "actions": {
+                    "type": "assign"
+                  },
                   "description": "A server of the fleet claims the run."
                 },
                 "REMOTE_HELD": {
-                  "guard": "isNewestClaim",
+                  "guard": {
+                    "type": "isNewestClaim"
+                  },
                   "target": "claimed",
                   "description": "The server that claimed the run last still holds its lease: it stood still, and goes on. It is not begun anew."
                 },
@@ -1360,9 +1972,15 @@ export const task = createMachine({
                     "waitsFor": "fleet"
                   },
                   "entry": [
-                    "beginWait",
-                    "assign sendAttempts, nextDeadline",
-                    "enqueueJob"
+                    {
+                      "type": "beginWait"
+                    },
+                    {
+                      "type": "assign sendAttempts, nextDeadline"
+                    },
+                    {
+                      "type": "enqueueJob"
+                    }
                   ],
                   "on": {
                     "JOB_ENQUEUED": {
@@ -1371,26 +1989,36 @@ export const task = createMachine({
                     },
                     "JOB_REFUSED": [
                       {
-                        "guard": "mayEnqueueAgain and sendAttemptsLeft",
+                        "guard": {
+                          "type": "mayEnqueueAgain and sendAttemptsLeft"
+                        },
                         "target": "pausing",
                         "description": "The broker of the fleet did not take the job."
                       },
                       {
-                        "guard": "isLaunch",
+                        "guard": {
+                          "type": "isLaunch"
+                        },
                         "target": "#queued",
                         "description": "The broker of the fleet did not take the job. It runs here.",
-                        "actions": "assign sendAttempts, remote, queuedUntil"
+                        "actions": {
+                          "type": "assign sendAttempts, remote, queuedUntil"
+                        }
                       },
                       {
                         "target": "#idle",
                         "description": "The broker of the fleet did not take the job. Only the server that has its conversation could go on with it. The job may be queued all the same.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "closeRun",
-                          "raise RUN_ENDED (error)"
+                          {
+                            "type": "closeRun"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
                       }
                     ],
@@ -1398,7 +2026,9 @@ export const task = createMachine({
                       "target": "enqueuing",
                       "reenter": true,
                       "description": "The process that supervised the task has ended, and this one takes over. It is sent again. A job that is queued already stays the same.",
-                      "actions": "assign sendAttempts"
+                      "actions": {
+                        "type": "assign sendAttempts"
+                      }
                     }
                   }
                 },
@@ -1408,14 +2038,18 @@ export const task = createMachine({
                     "waitsFor": "fleet"
                   },
                   "entry": [
-                    "beginWait",
+                    {
+                      "type": "beginWait"
+                    },
                     {
                       "type": "setDeadline"
                     }
                   ],
                   "on": {
                     "TICK": {
-                      "guard": "due",
+                      "guard": {
+                        "type": "due"
+                      },
                       "target": "enqueuing",
                       "description": "Time has passed."
                     }
@@ -1427,7 +2061,9 @@ export const task = createMachine({
                     "waitsFor": "server"
                   },
                   "entry": [
-                    "beginWait",
+                    {
+                      "type": "beginWait"
+                    },
                     {
                       "type": "setDeadline"
                     }
@@ -1436,10 +2072,14 @@ export const task = createMachine({
                     "REMOTE_LOST": {
                       "target": "enqueuing",
                       "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. The broker has lost it.",
-                      "actions": "assign sendAttempts"
+                      "actions": {
+                        "type": "assign sendAttempts"
+                      }
                     },
                     "TICK": {
-                      "guard": "due",
+                      "guard": {
+                        "type": "due"
+                      },
                       "target": "withdrawing",
                       "description": "Time has passed."
                     }
@@ -1451,8 +2091,12 @@ export const task = createMachine({
                     "waitsFor": "fleet"
                   },
                   "entry": [
-                    "beginWait",
-                    "closeRun",
+                    {
+                      "type": "beginWait"
+                    },
+                    {
+                      "type": "closeRun"
+                    },
                     {
                       "type": "setDeadline",
                       "params": 5000
@@ -1460,7 +2104,9 @@ export const task = createMachine({
                   ],
                   "on": {
                     "TICK": {
-                      "guard": "due",
+                      "guard": {
+                        "type": "due"
+                      },
                       "target": "withdrawing",
                       "reenter": true,
                       "description": "Time has passed."
@@ -1475,26 +2121,38 @@ export const task = createMachine({
               "meta": {
                 "waitsFor": "agent"
               },
-              "entry": "assign nextDeadline",
+              "entry": {
+                "type": "assign nextDeadline"
+              },
               "on": {
                 "REMOTE_CLAIMED": {
-                  "guard": "isNewClaim",
+                  "guard": {
+                    "type": "isNewClaim"
+                  },
                   "target": "claimed",
-                  "actions": "assign",
+                  "actions": {
+                    "type": "assign"
+                  },
                   "description": "A server of the fleet claims the run. Another server has begun it anew."
                 },
                 "REMOTE_LOST": [
                   {
-                    "guard": "mayBeginAgain",
+                    "guard": {
+                      "type": "mayBeginAgain"
+                    },
                     "target": "#enqueuing",
                     "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. It is begun anew by the next server.",
-                    "actions": "assign sendAttempts"
+                    "actions": {
+                      "type": "assign sendAttempts"
+                    }
                   },
                   {
                     "target": "#idle",
                     "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. It was begun as often as it may.",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError",
                         "params": {
@@ -1503,14 +2161,18 @@ export const task = createMachine({
                           "message": "The servers that worked on the task are gone, and it may not be begun on another one."
                         }
                       },
-                      "closeRun",
-                      "raise RUN_ENDED (error)"
+                      {
+                        "type": "closeRun"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ]
                   }
                 ],
                 "LIMIT_EXCEEDED": {
                   "target": "stopping",
-                  "actions": "recordLimit",
+                  "actions": {
+                    "type": "recordLimit"
+                  },
                   "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
                 },
                 "CANCEL": {
@@ -1532,54 +2194,74 @@ export const task = createMachine({
               "on": {
                 "SESSION_DELETED": [
                   {
-                    "guard": "isBeyondLimit",
+                    "guard": {
+                      "type": "isBeyondLimit"
+                    },
                     "target": "#idle",
                     "actions": [
-                      "closeRun",
-                      "recordEnd",
+                      {
+                        "type": "closeRun"
+                      },
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
-                      "raise RUN_ENDED (error)"
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ],
                     "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
                     "actions": [
-                      "closeRun",
-                      "recordEnd",
-                      "raise RUN_ENDED (cancelled)"
+                      {
+                        "type": "closeRun"
+                      },
+                      {
+                        "type": "recordEnd"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                     ],
                     "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice."
                   }
                 ],
                 "CLOSED": [
                   {
-                    "guard": "isBeyondLimit",
+                    "guard": {
+                      "type": "isBeyondLimit"
+                    },
                     "target": "#idle",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
-                      "raise RUN_ENDED (error)"
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ],
                     "description": "The run is closed in the fleet: no report of a server counts any more. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
                     "actions": [
-                      "recordEnd",
-                      "raise RUN_ENDED (cancelled)"
+                      {
+                        "type": "recordEnd"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                     ],
                     "description": "The run is closed in the fleet: no report of a server counts any more."
                   }
                 ],
                 "REMOTE_CLAIMED": {
-                  "guard": "isNewClaim",
+                  "guard": {
+                    "type": "isNewClaim"
+                  },
                   "target": ".requesting",
-                  "actions": "assign",
+                  "actions": {
+                    "type": "assign"
+                  },
                   "description": "A server of the fleet claims the run. The server that has claimed it is asked to stop."
                 }
               },
@@ -1587,9 +2269,15 @@ export const task = createMachine({
                 "requesting": {
                   "description": "The server that works on the run is asked to stop.",
                   "entry": [
-                    "beginWait",
-                    "assign stopAttempts",
-                    "requestRemoteStop",
+                    {
+                      "type": "beginWait"
+                    },
+                    {
+                      "type": "assign stopAttempts"
+                    },
+                    {
+                      "type": "requestRemoteStop"
+                    },
                     {
                       "type": "setDeadline",
                       "params": 70000
@@ -1601,7 +2289,9 @@ export const task = createMachine({
                       "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end."
                     },
                     "TICK": {
-                      "guard": "due",
+                      "guard": {
+                        "type": "due"
+                      },
                       "target": "closing",
                       "description": "Time has passed. It has not confirmed that it stopped."
                     }
@@ -1611,9 +2301,15 @@ export const task = createMachine({
                   "id": "closing",
                   "description": "The run is closed in the fleet, so that nobody begins it, and no report of a server counts.",
                   "entry": [
-                    "beginWait",
-                    "assign stopAttempts",
-                    "closeRun",
+                    {
+                      "type": "beginWait"
+                    },
+                    {
+                      "type": "assign stopAttempts"
+                    },
+                    {
+                      "type": "closeRun"
+                    },
                     {
                       "type": "setDeadline",
                       "params": 5000
@@ -1622,29 +2318,39 @@ export const task = createMachine({
                   "on": {
                     "TICK": [
                       {
-                        "guard": "due and stopAttemptsLeft",
+                        "guard": {
+                          "type": "due and stopAttemptsLeft"
+                        },
                         "target": "closing",
                         "reenter": true,
                         "description": "Time has passed."
                       },
                       {
-                        "guard": "due and isBeyondLimit",
+                        "guard": {
+                          "type": "due and isBeyondLimit"
+                        },
                         "target": "#idle",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError"
                           },
-                          "raise RUN_ENDED (error)"
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ],
                         "description": "Time has passed. The run was stopped at a limit, which is its error."
                       },
                       {
-                        "guard": "due",
+                        "guard": {
+                          "type": "due"
+                        },
                         "target": "#idle",
                         "description": "Time has passed. It was tried often enough; the task says so.",
                         "actions": [
-                          "recordEnd",
+                          {
+                            "type": "recordEnd"
+                          },
                           {
                             "type": "recordError",
                             "params": {
@@ -1653,7 +2359,7 @@ export const task = createMachine({
                               "message": "The fleet could not be reached to stop the task. A server that has it may work on until it reaches the fleet."
                             }
                           },
-                          "raise RUN_ENDED (cancelled)"
+                          raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                         ]
                       }
                     ]
@@ -1675,28 +2381,38 @@ export const task = createMachine({
           },
           "initial": "aborting",
           "entry": [
-            "beginWait",
-            "forgetRetry"
+            {
+              "type": "beginWait"
+            },
+            {
+              "type": "forgetRetry"
+            }
           ],
           "on": {
             "SESSION_DELETED": [
               {
-                "guard": "isBeyondLimit",
+                "guard": {
+                  "type": "isBeyondLimit"
+                },
                 "target": "#idle",
                 "actions": [
-                  "recordEnd",
+                  {
+                    "type": "recordEnd"
+                  },
                   {
                     "type": "recordError"
                   },
-                  "raise RUN_ENDED (error)"
+                  raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                 ],
                 "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice. The run was stopped at a limit, which is its error."
               },
               {
                 "target": "#idle",
                 "actions": [
-                  "recordEnd",
-                  "raise RUN_ENDED (cancelled)"
+                  {
+                    "type": "recordEnd"
+                  },
+                  raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                 ],
                 "description": "The task's session was deleted: OpenCode reports it, or did not find it when asked twice."
               }
@@ -1710,47 +2426,63 @@ export const task = createMachine({
             "aborting": {
               "description": "The abort is on its way.",
               "entry": [
-                "assign stopAttempts, nextDeadline",
-                "stopSession"
+                {
+                  "type": "assign stopAttempts, nextDeadline"
+                },
+                {
+                  "type": "stopSession"
+                }
               ],
               "on": {
                 "STOPPED": [
                   {
-                    "guard": "isBeyondLimit",
+                    "guard": {
+                      "type": "isBeyondLimit"
+                    },
                     "target": "#idle",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
-                      "raise RUN_ENDED (error)"
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ],
                     "description": "The task's session and its descendants have stopped. The run was stopped at a limit, which is its error."
                   },
                   {
                     "target": "#idle",
                     "actions": [
-                      "recordEnd",
-                      "raise RUN_ENDED (cancelled)"
+                      {
+                        "type": "recordEnd"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                     ],
                     "description": "The task's session and its descendants have stopped."
                   }
                 ],
                 "NOT_STOPPED": [
                   {
-                    "guard": "stopAttemptsLeft",
+                    "guard": {
+                      "type": "stopAttemptsLeft"
+                    },
                     "target": "pausing",
                     "description": "The task's session has not stopped."
                   },
                   {
-                    "guard": "isBeyondLimit",
+                    "guard": {
+                      "type": "isBeyondLimit"
+                    },
                     "target": "#idle",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
-                      "raise RUN_ENDED (error)"
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                     ],
                     "description": "The task's session has not stopped. The run was stopped at a limit, which is its error."
                   },
@@ -1758,11 +2490,13 @@ export const task = createMachine({
                     "target": "#idle",
                     "description": "The task's session has not stopped. It was tried often enough; the task says why.",
                     "actions": [
-                      "recordEnd",
+                      {
+                        "type": "recordEnd"
+                      },
                       {
                         "type": "recordError"
                       },
-                      "raise RUN_ENDED (cancelled)"
+                      raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                     ]
                   }
                 ]
@@ -1776,7 +2510,9 @@ export const task = createMachine({
               },
               "on": {
                 "TICK": {
-                  "guard": "due",
+                  "guard": {
+                    "type": "due"
+                  },
                   "target": "aborting",
                   "description": "Time has passed."
                 }
@@ -1791,17 +2527,27 @@ export const task = createMachine({
       "initial": "none",
       "on": {
         "WAIT_BEGAN": {
-          "actions": "addWaiter",
+          "actions": {
+            "type": "addWaiter"
+          },
           "description": "A tool call starts to wait for the run, in order to return its result."
         },
         "WAIT_ABANDONED": {
-          "guard": "isWaiter",
-          "actions": "removeWaiter",
+          "guard": {
+            "type": "isWaiter"
+          },
+          "actions": {
+            "type": "removeWaiter"
+          },
           "description": "A tool call no longer waits, and has returned nothing."
         },
         "WAIT_DELIVERED": {
-          "guard": "isWaiter",
-          "actions": "removeWaiter",
+          "guard": {
+            "type": "isWaiter"
+          },
+          "actions": {
+            "type": "removeWaiter"
+          },
           "description": "A tool call delivered the run's result to the parent."
         }
       },
@@ -1812,20 +2558,32 @@ export const task = createMachine({
           "on": {
             "RUN_ENDED": [
               {
-                "guard": "waitedFor",
+                "guard": {
+                  "type": "waitedFor"
+                },
                 "target": "held",
                 "description": "The run has ended. The region `run` raises this for the other regions. A tool call waits for its result.",
                 "actions": [
-                  "recordRunResult",
-                  "withdrawNotice",
-                  "reportEnd"
+                  {
+                    "type": "recordRunResult"
+                  },
+                  {
+                    "type": "withdrawNotice"
+                  },
+                  {
+                    "type": "reportEnd"
+                  }
                 ]
               },
               {
                 "target": "due",
                 "actions": [
-                  "recordRunResult",
-                  "reportEnd"
+                  {
+                    "type": "recordRunResult"
+                  },
+                  {
+                    "type": "reportEnd"
+                  }
                 ],
                 "description": "The run has ended. The region `run` raises this for the other regions."
               }
@@ -1841,16 +2599,24 @@ export const task = createMachine({
           "description": "The run has ended, and a tool call that waits for it is to deliver the result.",
           "on": {
             "WAIT_DELIVERED": {
-              "guard": "isWaiter",
+              "guard": {
+                "type": "isWaiter"
+              },
               "target": "none",
-              "actions": "removeWaiter",
+              "actions": {
+                "type": "removeWaiter"
+              },
               "description": "A tool call delivered the run's result to the parent."
             },
             "WAIT_ABANDONED": {
-              "guard": "isWaiter and isOnlyWaiter",
+              "guard": {
+                "type": "isWaiter and isOnlyWaiter"
+              },
               "target": "due",
               "description": "A tool call no longer waits, and has returned nothing. It was the last one that waited.",
-              "actions": "removeWaiter"
+              "actions": {
+                "type": "removeWaiter"
+              }
             }
           }
         },
@@ -1861,7 +2627,9 @@ export const task = createMachine({
             }
           },
           "description": "The parent is owed the notice.",
-          "entry": "queueNotice",
+          "entry": {
+            "type": "queueNotice"
+          },
           "on": {
             "NOTICE_COMPOSED": {
               "target": "sending",
@@ -1880,8 +2648,12 @@ export const task = createMachine({
               "target": "held",
               "description": "A tool call starts to wait for the run, in order to return its result. The notice is not composed yet, and is withdrawn.",
               "actions": [
-                "addWaiter",
-                "withdrawNotice"
+                {
+                  "type": "addWaiter"
+                },
+                {
+                  "type": "withdrawNotice"
+                }
               ]
             }
           }
@@ -1903,7 +2675,9 @@ export const task = createMachine({
               "description": "The notice cannot be delivered: the parent is gone, or OpenCode keeps refusing it."
             },
             "ADOPTED": {
-              "guard": "noNoticePending",
+              "guard": {
+                "type": "noNoticePending"
+              },
               "target": "due",
               "description": "The process that supervised the task has ended, and this one takes over. The prompt was lost with the process that has ended."
             }
@@ -1917,35 +2691,53 @@ export const task = createMachine({
       "on": {
         "RUN_ENDED": {
           "target": ".none",
-          "actions": "assign userRequests, lostRequests, redoesStep",
+          "actions": {
+            "type": "assign userRequests, lostRequests, redoesStep"
+          },
           "description": "The run has ended. The region `run` raises this for the other regions."
         },
         "REMOTE_CLAIMED": {
-          "guard": "isInFleet and isNewClaim",
+          "guard": {
+            "type": "isInFleet and isNewClaim"
+          },
           "target": ".none",
           "description": "A server of the fleet claims the run. The server before does not wait for an answer any more.",
-          "actions": "assign userRequests, lostRequests, redoesStep"
+          "actions": {
+            "type": "assign userRequests, lostRequests, redoesStep"
+          }
         },
         "REMOTE_LOST": {
-          "guard": "isClaimed",
+          "guard": {
+            "type": "isClaimed"
+          },
           "target": ".none",
           "description": "The run is lost in the fleet: no job is queued, no server works on it, and none has reported its end. The server does not wait for an answer any more.",
-          "actions": "assign userRequests, lostRequests, redoesStep"
+          "actions": {
+            "type": "assign userRequests, lostRequests, redoesStep"
+          }
         },
         "CLOSED": {
-          "guard": "isClaimed",
+          "guard": {
+            "type": "isClaimed"
+          },
           "target": ".none",
           "description": "The run is closed in the fleet: no report of a server counts any more. The server does not wait for an answer any more.",
-          "actions": "assign userRequests, lostRequests, redoesStep"
+          "actions": {
+            "type": "assign userRequests, lostRequests, redoesStep"
+          }
         },
         "ADOPTED": {
           "target": ".none",
           "description": "The process that supervised the task has ended, and this one takes over. The open requests were lost with the process that has ended: the step that asked is done again.",
-          "actions": "assign"
+          "actions": {
+            "type": "assign"
+          }
         },
         "PROMPT_ACCEPTED": {
           "description": "OpenCode accepted the prompt. That step is taken back. The steps that follow it waited for nobody.",
-          "actions": "assign redoesStep"
+          "actions": {
+            "type": "assign redoesStep"
+          }
         }
       },
       "states": {
@@ -1954,20 +2746,30 @@ export const task = createMachine({
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "mayAsk and isQuestion",
+                "guard": {
+                  "type": "mayAsk and isQuestion"
+                },
                 "target": "#awaitingUser.question",
-                "actions": "addUserRequest",
+                "actions": {
+                  "type": "addUserRequest"
+                },
                 "description": "The agent asks for a permission, or asks a question."
               },
               {
-                "guard": "mayAsk",
+                "guard": {
+                  "type": "mayAsk"
+                },
                 "target": "#awaitingUser.permission",
-                "actions": "addUserRequest",
+                "actions": {
+                  "type": "addUserRequest"
+                },
                 "description": "The agent asks for a permission, or asks a question."
               }
             ],
             "BECAME_STALE": {
-              "guard": "live and not isQueued and not noServerWorks and not isRefusedForNow",
+              "guard": {
+                "type": "live and not isQueued and not noServerWorks and not isRefusedForNow"
+              },
               "target": "stale",
               "description": "OpenCode has reported nothing of the agent for `timeouts.stale` milliseconds."
             }
@@ -1975,20 +2777,32 @@ export const task = createMachine({
         },
         "stale": {
           "description": "OpenCode has reported nothing of the agent for a while.",
-          "entry": "assign staleSince",
-          "exit": "assign staleSince",
+          "entry": {
+            "type": "assign staleSince"
+          },
+          "exit": {
+            "type": "assign staleSince"
+          },
           "on": {
             "REQUEST_ASKED": [
               {
-                "guard": "mayAsk and isQuestion",
+                "guard": {
+                  "type": "mayAsk and isQuestion"
+                },
                 "target": "#awaitingUser.question",
-                "actions": "addUserRequest",
+                "actions": {
+                  "type": "addUserRequest"
+                },
                 "description": "The agent asks for a permission, or asks a question."
               },
               {
-                "guard": "mayAsk",
+                "guard": {
+                  "type": "mayAsk"
+                },
                 "target": "#awaitingUser.permission",
-                "actions": "addUserRequest",
+                "actions": {
+                  "type": "addUserRequest"
+                },
                 "description": "The agent asks for a permission, or asks a question."
               }
             ],
@@ -2004,28 +2818,44 @@ export const task = createMachine({
           "initial": "permission",
           "on": {
             "REQUEST_ASKED": {
-              "guard": "mayAsk",
+              "guard": {
+                "type": "mayAsk"
+              },
               "description": "The agent asks for a permission, or asks a question. It is shown after the older ones.",
-              "actions": "addUserRequest"
+              "actions": {
+                "type": "addUserRequest"
+              }
             },
             "REQUEST_ANSWERED": [
               {
-                "guard": "onlyRequest",
+                "guard": {
+                  "type": "onlyRequest"
+                },
                 "target": "none",
                 "description": "A permission or question was answered, or withdrawn. It was the only one.",
-                "actions": "removeUserRequest"
+                "actions": {
+                  "type": "removeUserRequest"
+                }
               },
               {
-                "guard": "openRequest and questionNext",
+                "guard": {
+                  "type": "openRequest and questionNext"
+                },
                 "target": ".question",
                 "description": "A permission or question was answered, or withdrawn. The next request is a question.",
-                "actions": "removeUserRequest"
+                "actions": {
+                  "type": "removeUserRequest"
+                }
               },
               {
-                "guard": "openRequest and not questionNext",
+                "guard": {
+                  "type": "openRequest and not questionNext"
+                },
                 "target": ".permission",
                 "description": "A permission or question was answered, or withdrawn. The next request is a permission.",
-                "actions": "removeUserRequest"
+                "actions": {
+                  "type": "removeUserRequest"
+                }
               }
             ]
           },
@@ -2045,20 +2875,30 @@ export const task = createMachine({
       "initial": "none",
       "on": {
         "CANCEL": {
-          "guard": "live and notStopping",
+          "guard": {
+            "type": "live and notStopping"
+          },
           "target": ".none",
-          "actions": "dropInstructions",
+          "actions": {
+            "type": "dropInstructions"
+          },
           "description": "The agent or a person cancels the task."
         },
         "LIMIT_EXCEEDED": {
-          "guard": "live and notStopping and wasSent",
+          "guard": {
+            "type": "live and notStopping and wasSent"
+          },
           "target": ".none",
-          "actions": "dropInstructions",
+          "actions": {
+            "type": "dropInstructions"
+          },
           "description": "The run is beyond a limit of the options: a budget, repeated calls, or its time."
         },
         "RUN_ENDED": {
           "target": ".none",
-          "actions": "dropInstructions",
+          "actions": {
+            "type": "dropInstructions"
+          },
           "description": "The run has ended. The region `run` raises this for the other regions."
         }
       },
@@ -2068,16 +2908,24 @@ export const task = createMachine({
           "on": {
             "STEER": [
               {
-                "guard": "hasPrompt",
+                "guard": {
+                  "type": "hasPrompt"
+                },
                 "target": "sending",
-                "actions": "addInstruction",
+                "actions": {
+                  "type": "addInstruction"
+                },
                 "description": "The agent or a person gives the running task a further instruction."
               },
               {
-                "guard": "takesInstructions",
+                "guard": {
+                  "type": "takesInstructions"
+                },
                 "target": "waiting",
                 "description": "The agent or a person gives the running task a further instruction. It is sent when the run's prompt is known to be there.",
-                "actions": "addInstruction"
+                "actions": {
+                  "type": "addInstruction"
+                }
               }
             ]
           }
@@ -2086,8 +2934,12 @@ export const task = createMachine({
           "description": "Instructions wait until OpenCode is known to have the run's prompt.",
           "on": {
             "STEER": {
-              "guard": "takesInstructions",
-              "actions": "addInstruction",
+              "guard": {
+                "type": "takesInstructions"
+              },
+              "actions": {
+                "type": "addInstruction"
+              },
               "description": "The agent or a person gives the running task a further instruction."
             },
             "PROMPT_ACCEPTED": {
@@ -2095,17 +2947,23 @@ export const task = createMachine({
               "description": "OpenCode accepted the prompt."
             },
             "CHECKED_BUSY": {
-              "guard": "isCurrentCheck",
+              "guard": {
+                "type": "isCurrentCheck"
+              },
               "target": "sending",
               "description": "The check shows that the agent is at work."
             },
             "CHECKED_AWAITING_TASKS": {
-              "guard": "isCurrentCheck",
+              "guard": {
+                "type": "isCurrentCheck"
+              },
               "target": "sending",
               "description": "The check shows that the agent's turn has ended, and that tasks which it launched run."
             },
             "CHECKED_ANSWERED": {
-              "guard": "isCurrentCheck",
+              "guard": {
+                "type": "isCurrentCheck"
+              },
               "target": "sending",
               "description": "The check shows that the run is answered."
             }
@@ -2113,33 +2971,51 @@ export const task = createMachine({
         },
         "sending": {
           "description": "The oldest instruction is on its way to OpenCode. The others follow one by one.",
-          "entry": "sendSteering",
+          "entry": {
+            "type": "sendSteering"
+          },
           "on": {
             "STEER": {
-              "guard": "takesInstructions",
+              "guard": {
+                "type": "takesInstructions"
+              },
               "description": "The agent or a person gives the running task a further instruction. It is sent after the older ones.",
-              "actions": "addInstruction"
+              "actions": {
+                "type": "addInstruction"
+              }
             },
             "STEERING_STORED": [
               {
-                "guard": "isOldestInstruction and moreInstructions",
+                "guard": {
+                  "type": "isOldestInstruction and moreInstructions"
+                },
                 "target": "sending",
                 "reenter": true,
                 "description": "The instruction is in the agent's conversation. The next one follows.",
-                "actions": "recordStored"
+                "actions": {
+                  "type": "recordStored"
+                }
               },
               {
-                "guard": "isOldestInstruction",
+                "guard": {
+                  "type": "isOldestInstruction"
+                },
                 "target": "none",
-                "actions": "recordStored",
+                "actions": {
+                  "type": "recordStored"
+                },
                 "description": "The instruction is in the agent's conversation."
               }
             ],
             "STEERING_REFUSED": {
-              "guard": "isOldestInstruction and maySteerAgain",
+              "guard": {
+                "type": "isOldestInstruction and maySteerAgain"
+              },
               "target": "waiting",
               "description": "OpenCode did not take the instruction. It is sent again once OpenCode answers.",
-              "actions": "assign steerAttempts"
+              "actions": {
+                "type": "assign steerAttempts"
+              }
             },
             "ADOPTED": {
               "target": "waiting",
@@ -2150,4 +3026,131 @@ export const task = createMachine({
       }
     }
   }
+}).provide({
+  guards: {
+    ...Object.fromEntries(Object.keys(otherwise).map((name) => [name, answering(name)])),
+    "noServerWorks": and(["isInFleet", not("isClaimed")]),
+    "isQueued": stateIn("#queued"),
+    "isInFleet": stateIn("#fleet"),
+    "isClaimed": stateIn("#claimed"),
+    "isAnswerChecked": or([stateIn("#gating"), and(["hasSchema", stateIn("#asking")])]),
+    "wasSent": or([and([not("isQueued"), not("noServerWorks")]), "goesOn"]),
+    "hasPrompt": or([stateIn("#working"), stateIn("#gating")]),
+    "takesInstructions": and(["live", "notStopping", not(stateIn("#aborted")), not("isInFleet")]),
+    "mayAsk": and(["live", "newRequest", not("noServerWorks")]),
+    "isNothingOwed": stateIn("#nothingOwed"),
+    "isNothingOwed and not waitedFor": and(["isNothingOwed", not("waitedFor")]),
+    "live and notStopping": and(["live", "notStopping"]),
+    "live and notStopping and wasSent": and(["live", "notStopping", "wasSent"]),
+    "isOldestInstruction and not maySteerAgain": and(["isOldestInstruction", not("maySteerAgain")]),
+    "live and isAnswerChecked": and(["live", "isAnswerChecked"]),
+    "live and hasRetry": and(["live", "hasRetry"]),
+    "not goesOn": not("goesOn"),
+    "retryable and sendAttemptsLeft": and(["retryable", "sendAttemptsLeft"]),
+    "isOldestInstruction and maySteerAgain": and(["isOldestInstruction", "maySteerAgain"]),
+    "due and isRefusedTooLong": and(["due", "isRefusedTooLong"]),
+    "isCurrentCheck and isRefusedForNow": and(["isCurrentCheck", "isRefusedForNow"]),
+    "isCurrentCheck and isSteered": and(["isCurrentCheck", "isSteered"]),
+    "isCurrentCheck and isMisfit and mayRepair": and(["isCurrentCheck", "isMisfit", "mayRepair"]),
+    "isCurrentCheck and isMisfit": and(["isCurrentCheck", "isMisfit"]),
+    "isCurrentCheck and hasGate": and(["isCurrentCheck", "hasGate"]),
+    "isCurrentCheck and isRefused": and(["isCurrentCheck", "isRefused"]),
+    "isCurrentCheck and mayBeInterrupted": and(["isCurrentCheck", "mayBeInterrupted"]),
+    "isCurrentCheck and sendAttemptsLeft": and(["isCurrentCheck", "sendAttemptsLeft"]),
+    "isCurrentCheck and failedChecksLeft": and(["isCurrentCheck", "failedChecksLeft"]),
+    "isCurrentCheck and mayNotCheck and not isSteered": and(["isCurrentCheck", "mayNotCheck", not("isSteered")]),
+    "isCurrentCheck and isRefused and isToContinue": and(["isCurrentCheck", "isRefused", "isToContinue"]),
+    "isCurrentCheck and mayContinue": and(["isCurrentCheck", "mayContinue"]),
+    "isCurrentGate and isSteered": and(["isCurrentGate", "isSteered"]),
+    "isCurrentGate and hasPassed": and(["isCurrentGate", "hasPassed"]),
+    "isCurrentGate and mayTryGateAgain": and(["isCurrentGate", "mayTryGateAgain"]),
+    "isNewestClaim and isBeyondLimit": and(["isNewestClaim", "isBeyondLimit"]),
+    "isNewestClaim and isRemotelyCompleted": and(["isNewestClaim", "isRemotelyCompleted"]),
+    "isNewestClaim and isRemotelyFailed": and(["isNewestClaim", "isRemotelyFailed"]),
+    "mayEnqueueAgain and sendAttemptsLeft": and(["mayEnqueueAgain", "sendAttemptsLeft"]),
+    "due and stopAttemptsLeft": and(["due", "stopAttemptsLeft"]),
+    "due and isBeyondLimit": and(["due", "isBeyondLimit"]),
+    "isWaiter and isOnlyWaiter": and(["isWaiter", "isOnlyWaiter"]),
+    "isInFleet and isNewClaim": and(["isInFleet", "isNewClaim"]),
+    "mayAsk and isQuestion": and(["mayAsk", "isQuestion"]),
+    "live and not isQueued and not noServerWorks and not isRefusedForNow": and(["live", not("isQueued"), not("noServerWorks"), not("isRefusedForNow")]),
+    "openRequest and questionNext": and(["openRequest", "questionNext"]),
+    "openRequest and not questionNext": and(["openRequest", not("questionNext")]),
+    "isOldestInstruction and moreInstructions": and(["isOldestInstruction", "moreInstructions"]),
+  },
+  actions: {
+    "addBlockedCall": () => {},
+    "addInstruction": () => {},
+    "addUserRequest": () => {},
+    "addWaiter": () => {},
+    "assign": () => {},
+    "assign abortedAt": () => {},
+    "assign checkId, nextDeadline": () => {},
+    "assign completedAt": () => {},
+    "assign endedInChecks": () => {},
+    "assign failedChecks": () => {},
+    "assign gate": () => {},
+    "assign isReceiptIncomplete": () => {},
+    "assign model, hostError, sendAttempts, failedChecks": () => {},
+    "assign modelLeftAt": () => {},
+    "assign nextDeadline": () => {},
+    "assign queuedUntil": () => {},
+    "assign redoesStep": () => {},
+    "assign resultRetrievedAt": () => {},
+    "assign retry, failedChecks": () => {},
+    "assign sendAttempts": () => {},
+    "assign sendAttempts, abortedAt": () => {},
+    "assign sendAttempts, endedInChecks, hostError, idleHinted, missingSince, nextDeadline": () => {},
+    "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep": () => {},
+    "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate": () => {},
+    "assign sendAttempts, failedChecks, storedInstruction": () => {},
+    "assign sendAttempts, interruptedAt, abortedAt": () => {},
+    "assign sendAttempts, nextDeadline": () => {},
+    "assign sendAttempts, remote, queuedUntil": () => {},
+    "assign staleSince": () => {},
+    "assign steerAttempts": () => {},
+    "assign stopAttempts": () => {},
+    "assign stopAttempts, nextDeadline": () => {},
+    "assign userRequests, lostRequests, redoesStep": () => {},
+    "beginWait": () => {},
+    "changeModel": () => {},
+    "checkRun": () => {},
+    "closeRun": () => {},
+    "completeReceipt": () => {},
+    "countInterruption": () => {},
+    "dropInstructions": () => {},
+    "endTurn": () => {},
+    "enqueueJob": () => {},
+    "forgetRetry": () => {},
+    "queueNotice": () => {},
+    "readRun": () => {},
+    "recordAnswer": () => {},
+    "recordEnd": () => {},
+    "recordError": () => {},
+    "recordIdleHint": () => {},
+    "recordLastRefusal": () => {},
+    "recordLimit": () => {},
+    "recordNotFound": () => {},
+    "recordReceipt": () => {},
+    "recordRefusal": () => {},
+    "recordRetry": () => {},
+    "recordRunResult": () => {},
+    "recordSaid": () => {},
+    "recordStored": () => {},
+    "removeBlockedCall": () => {},
+    "removeBlockingTask": () => {},
+    "removeUserRequest": () => {},
+    "removeWaiter": () => {},
+    "reportEnd": () => {},
+    "requestRemoteStop": () => {},
+    "requestSlot": () => {},
+    "runGate": () => {},
+    "sendPrompt": () => {},
+    "sendSteering": () => {},
+    "setDeadline": () => {},
+    "stopGate": () => {},
+    "stopSession": () => {},
+    "withdrawNotice": () => {},
+    "writeReceipt": () => {},
+  },
 });

@@ -1,5 +1,6 @@
 import type { AnyStateMachine, AnyStateNode } from "xstate";
-import { actionName, guardName, guardPhrase } from "../../src/machines/chart-json.ts";
+import { actionName, guardName } from "../../src/machines/chart-json.ts";
+import { guardPhrase } from "./guard-phrase.ts";
 
 /** A state of a chart, or the chart itself. */
 export interface State {
@@ -50,7 +51,7 @@ const kindOf = ({ type, id }: AnyStateNode): State["kind"] => {
 
 /** Describes a guard. States that it names by their ids are named by their paths. */
 const guardOf = (guard: unknown, { machine }: AnyStateNode): string =>
-  guardName(guard).replaceAll(/#(\S+)/g, (_, id: string) => pathOf(machine.getStateNodeById(id)));
+  guardName(guard).replaceAll(/#([^\s)]+)/g, (_, id: string) => pathOf(machine.getStateNodeById(id)));
 
 /** Returns the events that the actions raise. */
 const raisedBy = (actions: readonly unknown[]): string[] =>

@@ -1,52 +1,50 @@
-import { chartsAsJson } from "../../src/machines/chart-json.ts";
+import { chartsAsJson, machines } from "../../src/machines/chart-json.ts";
 import {
   outboxEffectDescriptions,
   outboxEventDescriptions,
   outboxEventWords,
 } from "../../src/machines/outbox/events.ts";
-import { outboxMachine } from "../../src/machines/outbox/machine.ts";
 import { supervisorEventDescriptions, supervisorEventWords } from "../../src/machines/supervisor/events.ts";
-import { supervisorMachine } from "../../src/machines/supervisor/machine.ts";
 import { taskEffectDescriptions, taskEventDescriptions, taskEventWords } from "../../src/machines/task/events.ts";
-import { taskMachine } from "../../src/machines/task/machine.ts";
 import { chartOf } from "./chart.ts";
+import { codeOf } from "./chart-code.ts";
+import { plainAnswersOf } from "./guard-answers.ts";
 import { mermaidOf } from "./mermaid.ts";
+import { playPlainRun } from "./plain-run.ts";
 import { type Explained, readmeOf } from "./readme.ts";
 import { sheetSvg } from "./sheet-svg.ts";
 import { lifeSheet, sheetsOf } from "./sheets.ts";
 import { svgOf } from "./svg.ts";
 
 /** The charts that are shown, with the meanings of their events. */
-export const shown: Explained[] = [
+export const shown: [Explained, ...Explained[]] = [
   {
-    chart: chartOf(taskMachine),
+    chart: chartOf(machines.task),
     words: { meanings: taskEventDescriptions, short: taskEventWords, effects: taskEffectDescriptions },
   },
   {
-    chart: chartOf(outboxMachine),
+    chart: chartOf(machines.outbox),
     words: { meanings: outboxEventDescriptions, short: outboxEventWords, effects: outboxEffectDescriptions },
   },
   {
-    chart: chartOf(supervisorMachine),
+    chart: chartOf(machines.supervisor),
     words: { meanings: supervisorEventDescriptions, short: supervisorEventWords, effects: {} },
   },
 ];
 
-/** Returns a chart as a module that can be pasted into Stately Studio's import. */
-const moduleOf = (name: string, json: string): string =>
-  `import { createMachine } from "xstate";\n\nexport const ${name} = createMachine(${json});\n`;
-
 /** Makes the files of `statecharts/` from the machines, by name. */
 export const statechartFiles = async (): Promise<Record<string, string>> => {
   const configs = chartsAsJson();
+  const run = await playPlainRun();
   const sheets = new Map(shown.map(({ chart, words }) => [chart.name, sheetsOf(chart, words)]));
   const life = lifeSheet(sheets.get("task") ?? []);
   const files: Record<string, string> = { "README.md": readmeOf(shown, life, sheets) };
   for (const sheet of [life, ...[...sheets.values()].flat()]) files[`sheets/${sheet.file}.svg`] = sheetSvg(sheet);
+  for (const [name, machine] of Object.entries(machines)) {
+    files[`${name}.json`] = `${JSON.stringify(configs[name], null, 2)}\n`;
+    files[`${name}.js`] = codeOf(machine, configs[name], plainAnswersOf(machine, run[name] ?? []));
+  }
   for (const { chart } of shown) {
-    const json = JSON.stringify(configs[chart.name], null, 2);
-    files[`${chart.name}.json`] = `${json}\n`;
-    files[`${chart.name}.js`] = moduleOf(chart.name, json);
     files[`${chart.name}.mmd`] = mermaidOf(chart);
     files[`${chart.name}.svg`] = await svgOf(chart);
   }

@@ -1,3 +1,4 @@
+import manifest from "../../package.json" with { type: "json" };
 import { type State, withAllInside } from "./chart.ts";
 import { mermaidOf } from "./mermaid.ts";
 import type { Sheet, Words } from "./sheets.ts";
@@ -29,20 +30,47 @@ const WHAT_IF = `## What happens if
 
 Each cell is what the chart itself does: the state that the task is in then.`;
 
-const STUDIO = `## In Stately Studio
+const { xstate, xstate6, "@xstate/machine-extractor": reader } = manifest.devDependencies;
 
-Open [Stately Studio](https://stately.ai/editor), choose **Import** in its Code panel, and paste the whole of \`task.js\`, \`outbox.js\` or \`supervisor.js\`: each is the
-chart as a \`createMachine(…)\` call, with guards and actions by their names. It opens as a picture that can be simulated, with a description at each state and each
-arrow. The \`.json\` files are the same without the call, for other tools that read statecharts:
+/** Says what can be done with the files of the charts. The first one is the example. */
+const otherTools = ([{ chart: first }, ...others]: [Explained, ...Explained[]]): string => {
+  const codes = [first, ...others.map(({ chart }) => chart)].map(({ name }) => `\`${name}.js\``).join(", ");
+  return `## In Stately Studio and XState
+
+Each chart is there as code and as data. Tests show what is said of them here; only Stately Studio itself, which is on the
+internet, has not been tried.
+
+**As code** (${codes}): for XState 5, tried with ${xstate}. The file needs nothing else. The chart starts, and can be simulated:
 
 \`\`\`js
-import { createMachine } from "xstate";
-import task from "./task.json" with { type: "json" };
+import { createActor } from "xstate";
+import { plainRun, ${first.name} } from "./${first.name}.js";
 
-const machine = createMachine(task);
+const actor = createActor(${first.name}).start();
+for (const event of plainRun) {
+  actor.send(event);
+  console.log(event.type, actor.getSnapshot().value);
+}
 \`\`\`
 
-A running plugin serves the same JSON at \`GET /v1/machines\`.`;
+\`plainRun\` has the events of a real run of the plugin, and leads through the same states. Regions follow each other, because
+events are really raised, and guards that ask for a state (\`in #open\`) are really asked. What the plugin computes is not there: actions
+do nothing, and the context does not change. The head of each file says what the other guards answer. To take another way, let an event say it, as in
+\`{ type: "CHECKED_ANSWERED", guards: { hasGate: true } }\`; for an event that is raised, change \`answers\` in the file.
+
+To see it in [Stately Studio](https://stately.ai/editor), choose **Import** in its Code panel and paste the whole file. It is written for the
+reader of Stately's published tools (\`@xstate/machine-extractor\` ${reader}), which finds every state, transition and guard in it, every
+event that is raised, and the descriptions.
+
+**As data** (\`.json\`, and \`GET /v1/machines\` of a running plugin): the same chart as JSON. Each guard and each action is an object with its
+name as \`type\`; a guard that is composed of others has one name that says how, and an event that is raised is
+\`{ "type": "@xstate.raise", "event": … }\`.
+
+- \`createMachineFromConfig(json, { guards, actions })\` of XState 6 (tried with ${xstate6.replace("npm:xstate@", "")}) makes a machine that runs and raises its events, with the guards
+  that it is given.
+- \`createMachine(json)\` of XState 5 makes a machine with all states and transitions, for pictures and lists. It raises no events, so its regions do
+  not follow each other: to simulate, take the code.`;
+};
 
 const overview = (charts: Explained[]): string =>
   [
@@ -110,13 +138,17 @@ const section = ({ chart, words }: Explained): string[] => [
 ];
 
 /** Writes the page that shows and explains the charts. `sheets` are those of each chart, by its name. */
-export const readmeOf = (charts: Explained[], life: Sheet, sheets: ReadonlyMap<string, Sheet[]>): string => {
+export const readmeOf = (
+  charts: [Explained, ...Explained[]],
+  life: Sheet,
+  sheets: ReadonlyMap<string, Sheet[]>,
+): string => {
   const [task] = charts;
   return `${[
     ...[INTRODUCTION, overview(charts), READING, picture(life), SHEETS],
     contents([...sheets.values()].flat()),
-    ...(task ? [WHAT_IF, whatIfTable(task.chart)] : []),
+    ...[WHAT_IF, whatIfTable(task.chart)],
     ...charts.flatMap(section),
-    STUDIO,
+    otherTools(charts),
   ].join("\n\n")}\n`;
 };

@@ -1,8 +1,18 @@
-import { type AnyStateMachine, and, not, or } from "xstate";
-import type { Phrased } from "./chart.ts";
+// Functions cannot be written down: in JSON, guards and actions have names. What is composed or raised stays as it is, as far as
+// JSON can say it (docs/decisions/293-exported-charts-can-be-simulated.md).
+import { and, not, or } from "xstate";
 import { outboxMachine } from "./outbox/machine.ts";
 import { supervisorMachine } from "./supervisor/machine.ts";
 import { taskMachine } from "./task/machine.ts";
+
+/** All charts, by their names: these are exported, by the API and as files. */
+export const machines = { task: taskMachine, outbox: outboxMachine, supervisor: supervisorMachine };
+
+/** An event without what is known only while a chart runs. */
+export interface PlainEvent {
+  type: string;
+  outcome?: string;
+}
 
 /** The fields of a guard or an action that XState builds as a function. */
 interface Builtin {
@@ -11,103 +21,101 @@ interface Builtin {
   check?: unknown;
   guards?: unknown[];
   /** In `stateIn`. */
-  stateValue?: string;
+  stateValue?: unknown;
   /** In `assign`. */
   assignment?: object;
   /** In an action that requests an effect: the effect's name. */
   effect?: string;
-  /** In `raise`. */
-  event?: (args: { event: { at: number }; context: { run: { startedAt: number } } }) => {
-    type: string;
-    outcome?: string;
-  };
+  /** In `raise`; an event in a chart that was JSON. */
+  event?: PlainEvent | ((args: unknown) => unknown);
 }
 
 const checkOf = (guard: unknown) => (guard as Builtin).check;
-const COMBINED = new Map([
-  [checkOf(and([])), " and "],
-  [checkOf(or([])), " or "],
-]);
+const AND = checkOf(and([]));
+const OR = checkOf(or([]));
 const NOT = checkOf(not("nothing"));
 
-/** Returns a guard's name, or describes a composed one, such as `in #nothingOwed and not waitedFor`. */
+/** What a guard is made of. `named`: a function of the chart, or a guard that is composed under that name. */
+export type GuardParts =
+  | { kind: "named"; name: string }
+  | { kind: "stateIn"; state: unknown }
+  | { kind: "and" | "or" | "not"; guards: unknown[] };
+
+/** Takes a guard apart, by one level. */
+export const guardParts = (guard: unknown): GuardParts => {
+  if (typeof guard === "string") return { kind: "named", name: guard };
+  const { type = "", check, guards = [], stateValue } = guard as Builtin;
+  if (stateValue !== undefined) return { kind: "stateIn", state: stateValue };
+  if (check === AND) return { kind: "and", guards };
+  if (check === OR) return { kind: "or", guards };
+  if (check === NOT) return { kind: "not", guards };
+  return { kind: "named", name: type };
+};
+
+/**
+ * Returns a guard's name, or describes a composed one, such as `in #nothingOwed and not waitedFor`. As in code, `and` binds
+ * its parts before `or` does.
+ */
 export const guardName = (guard: unknown): string => {
-  if (typeof guard === "string") return guard;
-  const { type, check, guards = [], stateValue } = guard as Builtin;
-  if (stateValue !== undefined) return `in ${stateValue}`;
-  const names = guards.map(guardName);
-  return check === NOT ? `not ${names[0]}` : (type ?? names.join(COMBINED.get(check)));
+  const parts = guardParts(guard);
+  if (parts.kind === "named") return parts.name;
+  if (parts.kind === "stateIn") return `in ${parts.state}`;
+  const names = parts.guards.map((inner) => {
+    const { kind } = guardParts(inner);
+    const isLooser = parts.kind === "not" ? kind === "and" || kind === "or" : parts.kind === "and" && kind === "or";
+    return isLooser ? `(${guardName(inner)})` : guardName(inner);
+  });
+  return parts.kind === "not" ? `not ${names[0]}` : names.join(` ${parts.kind} `);
 };
 
-/** Guards that only leave out what comes too late: after the run, or as an answer to an older question or prompt. */
-const NOT_LATE = new Set(["live", "isCurrentCheck", "isCurrentGate", "isCurrentPrompt", "isOldestInstruction"]);
+/** Stands for what is known only while a chart runs, whatever is read of it. JSON leaves it out. */
+export const UNKNOWN: unknown = new Proxy(() => undefined, { get: () => UNKNOWN });
 
-const joined = (phrases: string[], word: string): string =>
-  phrases.length < 3 ? phrases.join(` ${word} `) : `${phrases.slice(0, -1).join(", ")} ${word} ${phrases.at(-1)}`;
+/** XState 6 reads a raise in JSON under this name. In XState 5 it is an action like any other. */
+export const RAISE_IN_JSON = "@xstate.raise";
 
-/** The parts of a guard that have a phrase, and whether each must hold, or must not. */
-const conditionsOf = (guard: unknown, phraseOf: (name: string) => string): { phrase: string; holds: boolean }[] => {
-  const { check, guards = [] } = guard as Builtin;
-  if (check === undefined) {
-    const name = typeof guard === "string" ? guard : ((guard as Builtin).type ?? "");
-    return NOT_LATE.has(name) ? [] : [{ phrase: phraseOf(name), holds: true }];
-  }
-  const parts = guards.flatMap((part) => conditionsOf(part, phraseOf));
-  if (check === NOT) return parts.map(({ phrase, holds }) => ({ phrase, holds: !holds }));
-  return COMBINED.get(check) === " or "
-    ? [
-        {
-          phrase: joined(
-            parts.map(({ phrase }) => phrase),
-            "or",
-          ),
-          holds: true,
-        },
-      ]
-    : parts;
+/** Returns the event that an action raises, such as `{ type: "RUN_ENDED", outcome: "completed" }`; undefined for another action. */
+export const raisedEvent = (action: unknown): PlainEvent | undefined => {
+  const { type, event } = action as Builtin;
+  if (type !== "xstate.raise" && type !== RAISE_IN_JSON) return undefined;
+  const raised = typeof event === "function" ? event({ event: UNKNOWN, context: UNKNOWN }) : event;
+  return JSON.parse(JSON.stringify(raised));
 };
-
-/** Returns a guard as people read it, such as "if a slot is free, unless a tool call waits"; undefined where it only leaves out what comes too late. */
-export const guardPhrase = (guard: unknown, { implementations }: AnyStateMachine): string | undefined => {
-  const guards = implementations.guards as Record<string, Partial<Phrased> | undefined>;
-  const conditions = conditionsOf(guard, (name) => guards[name]?.phrase ?? name);
-  const [must, mustNot] = [true, false].map((isWanted) =>
-    conditions.flatMap(({ phrase, holds }) => (holds === isWanted ? phrase : [])),
-  );
-  const parts = [
-    ...(must?.length ? [`if ${joined(must, "and")}`] : []),
-    ...(mustNot?.length ? [`unless ${joined(mustNot, "or")}`] : []),
-  ];
-  return parts.length > 0 ? parts.join(", ") : undefined;
-};
-
-/** Enough for the expressions of `raise` in the charts to be evaluated. */
-const NO_EVENT = { event: { at: 0 }, context: { run: { startedAt: 0 } } };
 
 /** Returns an action's name, or says what one without a name does, such as `assign result` or `raise RUN_ENDED (completed)`. */
 export const actionName = (action: unknown): string => {
   if (typeof action === "string") return action;
-  const { type = "", assignment = {}, event, effect } = action as Builtin;
+  const raised = raisedEvent(action);
+  if (raised) return `raise ${raised.type}${raised.outcome === undefined ? "" : ` (${raised.outcome})`}`;
+  const { type = "", assignment = {}, effect } = action as Builtin;
   if (effect !== undefined) return effect;
   const kind = type.replace("xstate.", "");
-  if (kind === "assign") return ["assign", Object.keys(assignment).join(", ")].join(" ").trim();
-  if (kind !== "raise" || !event) return kind;
-  const { type: raised, outcome } = event(NO_EVENT);
-  return outcome === undefined ? `raise ${raised}` : `raise ${raised} (${outcome})`;
+  return kind === "assign" ? ["assign", Object.keys(assignment).join(", ")].join(" ").trim() : kind;
 };
 
-const named = (key: string, value: unknown): unknown => {
-  if (key === "guard") return guardName(value);
-  // The other functions compute something while a chart runs: the first context, the parameters of an action.
-  return typeof value === "function" ? ("type" in value ? actionName(value) : undefined) : value;
+const actionJSON = (action: unknown): object => {
+  const event = raisedEvent(action);
+  if (event) return { type: RAISE_IN_JSON, event };
+  // Parameters stay, unless a function computes them.
+  return typeof action === "object" ? { ...action } : { type: actionName(action) };
 };
 
-/** Returns a chart as JSON that `createMachine` accepts, with guards and actions by their names. */
-const toJSON = ({ config }: { config: unknown }): unknown => JSON.parse(JSON.stringify(config, named));
+const guardJSON = (guard: unknown): object => (typeof guard === "object" ? { ...guard } : { type: guardName(guard) });
+
+const ACTIONS = new Set(["entry", "exit", "actions"]);
+
+const toData = (key: string, value: unknown): unknown => {
+  if (key === "guard") return guardJSON(value);
+  if (ACTIONS.has(key)) return Array.isArray(value) ? value.map(actionJSON) : actionJSON(value);
+  return value;
+};
+
+/**
+ * Returns a chart as JSON that `createMachine` accepts. Each guard and each action is an object with its name as `type`. What
+ * functions compute while a chart runs is left out: the first context, the parameters of an action.
+ */
+export const chartAsJson = ({ config }: { config: unknown }): unknown => JSON.parse(JSON.stringify(config, toData));
 
 /** Returns the JSON of each chart, by the chart's name. */
-export const chartsAsJson = (): Record<string, unknown> => ({
-  task: toJSON(taskMachine),
-  outbox: toJSON(outboxMachine),
-  supervisor: toJSON(supervisorMachine),
-});
+export const chartsAsJson = (): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(machines).map(([name, machine]) => [name, chartAsJson(machine)]));

@@ -1,5 +1,6 @@
 // Arguments are read once, by the schema that the model is shown: docs/decisions/089-arguments-are-read-by-their-schema.md
-import { z } from "zod";
+import { tool } from "@opencode-ai/plugin";
+import type { z } from "zod";
 import { truncateLine } from "../services/platform/plain-text.ts";
 import { fail, type Outcome } from "../services/platform/result.ts";
 
@@ -29,7 +30,7 @@ const RULES: Record<string, string> = {
 /** A whole number of at least `least`. The rule is checked in code: in the schema it would cost bytes in every model request. */
 export const wholeNumber = (least: number) => {
   const rule = `be a whole number of at least ${least}`;
-  return z.number(rule).refine((count) => Number.isInteger(count) && count >= least, rule);
+  return tool.schema.number(rule).refine((count) => Number.isInteger(count) && count >= least, rule);
 };
 
 /** Writes a value for an error: as JSON on one line, cut if it is long. */
@@ -108,7 +109,7 @@ export interface ReadingRules {
 const schemas = new WeakMap<Shape, z.ZodObject>();
 
 const schemaOf = (shape: Shape): z.ZodObject => {
-  const known = schemas.get(shape) ?? z.object(shape);
+  const known = schemas.get(shape) ?? tool.schema.object(shape);
   schemas.set(shape, known);
   return known;
 };

@@ -1,3 +1,4 @@
+import { type ToolContext, type ToolDefinition, type ToolResult, tool } from "@opencode-ai/plugin";
 import type { Engine } from "../services/engine/engine.ts";
 import type { Launched, LaunchRequest } from "../services/engine/requests.ts";
 import type { Clock } from "../services/platform/clock.ts";
@@ -19,38 +20,17 @@ export interface ToolDeps {
   isHeadless: boolean;
 }
 
-/** What the host passes to a call of a tool. */
-export interface CallContext {
-  sessionID: string;
-  /** The message of the agent that calls. */
-  messageID: string;
-  agent: string;
-  /** The directory that the session works in. */
-  directory: string;
-  /** Aborted when the turn of the calling agent is. */
-  abort: AbortSignal;
-  /** Unique within the session; undefined when the host does not give one. */
+/** What OpenCode passes to a call of a tool, with two things that its types lack (seen in 1.18.33). */
+export interface CallContext
+  extends Pick<ToolContext, "sessionID" | "messageID" | "agent" | "directory" | "abort" | "ask"> {
+  /** Unique within the session; undefined when OpenCode does not give one. */
   callID?: string;
   /** `bypassAgentCheck`: true if the user named an agent in the prompt. */
   extra?: { bypassAgentCheck?: boolean };
-  /** Asks the person for a permission, where the rules want it. Rejects with the reason if it is not given. */
-  ask(request: {
-    permission: string;
-    patterns: string[];
-    always: string[];
-    metadata: Record<string, unknown>;
-  }): Promise<void>;
 }
 
-/** What a call returns: what the model reads, and what the host's interface shows with it. */
-type ToolResult = string | { title?: string; output: string; metadata?: Record<string, unknown> };
-
-/** A tool, whatever host it is for. `src/plugin.ts` hands it to OpenCode. */
-export interface Tool {
-  description: string;
-  /** The schema of each argument, which the model is shown. */
-  args: Shape;
-  /** Performs a call, with arguments of any shape. */
+/** A tool as OpenCode takes it. OpenCode passes on whatever the model sent: arguments of any shape. */
+export interface Tool extends ToolDefinition {
   execute(sent: unknown, context: CallContext): Promise<ToolResult>;
 }
 
@@ -76,19 +56,20 @@ const throwReason = (reason: string): never => {
 export const defineTool = <S extends Shape>(
   engine: Pick<ToolDeps["engine"], "onCallReturned">,
   { description, args, refuse = throwReason, refusesBlank, ignoresUnknown, execute }: ToolSpec<S>,
-): Tool => ({
-  description,
-  args,
-  execute: async (sent, context) => {
-    const read = readArguments(args, sent, { refusesBlank, ignoresUnknown });
-    if (!read.ok) return refuse(read.reason);
-    // An error of the call is an output like any other.
-    const [output] = await Promise.allSettled([execute(read.value, context)]);
-    if (!engine.onCallReturned(context)) throw elsewhereError();
-    if (output.status === "rejected") throw output.reason;
-    return output.value;
-  },
-});
+): Tool =>
+  tool<Shape>({
+    description,
+    args,
+    execute: async (sent, context: CallContext) => {
+      const read = readArguments(args, sent, { refusesBlank, ignoresUnknown });
+      if (!read.ok) return refuse(read.reason);
+      // An error of the call is an output like any other.
+      const [output] = await Promise.allSettled([execute(read.value, context)]);
+      if (!engine.onCallReturned(context)) throw elsewhereError();
+      if (output.status === "rejected") throw output.reason;
+      return output.value;
+    },
+  });
 
 /** Returns the tools with each call made by another function. */
 const wrapped = (tools: Record<string, Tool>, wrap: (tool: Tool) => Tool["execute"]): Record<string, Tool> =>

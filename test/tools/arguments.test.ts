@@ -1,5 +1,6 @@
 import { tool } from "@opencode-ai/plugin";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { readArguments } from "../../src/tools/arguments.ts";
 
 const { string, boolean, number, array, union, enum: oneOf } = tool.schema;
@@ -90,4 +91,8 @@ test("a tool may refuse blanks: null and an empty text are then no way to leave 
     reason: "note is null, but must be a string.",
   });
   expect(read({ id: "a", note: "" }, { refusesBlank: true })).toEqual({ ok: true, value: { id: "a", note: "" } });
+});
+
+test("the schemas of tools are made with the zod that everything else is: a second one would be loaded with each start", () => {
+  expect(tool.schema).toBe(z);
 });

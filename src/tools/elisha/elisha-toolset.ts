@@ -1,3 +1,4 @@
+import { tool } from "@opencode-ai/plugin";
 import { z } from "zod";
 import { errorMessage } from "../../services/platform/log.ts";
 import { fail } from "../../services/platform/result.ts";
@@ -174,11 +175,11 @@ const taskTool = (deps: ToolDeps): Tool =>
   defineTool(deps.engine, {
     description: `Create a task for an agent and wait for its result; with async it runs in the background, and you are notified when it ends.${deps.isHeadless ? COLLECT_FIRST : ""}`,
     args: {
-      title: z.string().describe("Short description of the task"),
-      agent: z.string().describe("Agent name to use"),
-      prompt: z.string().describe("All the agent needs to know"),
-      schema: z.looseObject({}).optional().describe("JSON Schema for the result"),
-      async: z.boolean().optional().describe("Run in background (default: false)"),
+      title: tool.schema.string().describe("Short description of the task"),
+      agent: tool.schema.string().describe("Agent name to use"),
+      prompt: tool.schema.string().describe("All the agent needs to know"),
+      schema: tool.schema.looseObject({}).optional().describe("JSON Schema for the result"),
+      async: tool.schema.boolean().optional().describe("Run in background (default: false)"),
     },
     refuse: refusal,
     ignoresUnknown: true,
@@ -201,9 +202,9 @@ const outputTool = (deps: ToolDeps): Tool =>
   defineTool(deps.engine, {
     description: "Get the status and result of a task.",
     args: {
-      task_id: z.string().trim().describe("The session ID of the task"),
-      wait: z.boolean().optional().describe("Wait for completion (default: false)"),
-      timeout: z.number().optional().describe("Max wait time in ms (only if wait=true); default: no limit"),
+      task_id: tool.schema.string().trim().describe("The session ID of the task"),
+      wait: tool.schema.boolean().optional().describe("Wait for completion (default: false)"),
+      timeout: tool.schema.number().optional().describe("Max wait time in ms (only if wait=true); default: no limit"),
       offset: wholeNumber(0).optional().describe("Characters of the result to skip"),
     },
     refuse: refusal,
@@ -225,7 +226,7 @@ const outputTool = (deps: ToolDeps): Tool =>
 const cancelTool = ({ engine }: ToolDeps): Tool =>
   defineTool(engine, {
     description: "Cancel a running task.",
-    args: { task_id: z.string().trim().describe("The session ID to cancel") },
+    args: { task_id: tool.schema.string().trim().describe("The session ID to cancel") },
     refuse: refusal,
     execute: async ({ task_id }, { sessionID, callID, abort }) => {
       const found = engine.find(sessionID, task_id);

@@ -1,3 +1,4 @@
+import { tool } from "@opencode-ai/plugin";
 import { z } from "zod";
 import type { ToolNames } from "../../services/text/notice-text.ts";
 import { own, quoteLine } from "../../services/text/own-text.ts";
@@ -163,14 +164,17 @@ const subtaskTool = (deps: ToolDeps, { name, description }: Subagent, onParentCa
   defineTool(deps.engine, {
     description: own`Have agent ${quoteLine(name)} do a subtask; returns when it has ended.${description ? own` ${quoteLine(description, AGENT_DESCRIPTION_CHARS)}` : ""}`,
     args: {
-      title: z.string(),
-      intent: z.string().optional().describe("The prompt; default: the title"),
-      artifactRefs: z
-        .array(z.union([z.string(), z.looseObject({})], A_REFERENCE))
+      title: tool.schema.string(),
+      intent: tool.schema.string().optional().describe("The prompt; default: the title"),
+      artifactRefs: tool.schema
+        .array(tool.schema.union([tool.schema.string(), tool.schema.looseObject({})], A_REFERENCE))
         .optional()
         .describe("Paths, URLs or ids; or objects with a path or uri"),
-      priority: z
-        .union([z.number().refine(Number.isSafeInteger, A_PRIORITY), z.enum(PRIORITY_WORDS)], A_PRIORITY)
+      priority: tool.schema
+        .union(
+          [tool.schema.number().refine(Number.isSafeInteger, A_PRIORITY), tool.schema.enum(PRIORITY_WORDS)],
+          A_PRIORITY,
+        )
         .optional()
         .describe("The higher, the sooner it gets a slot"),
     },
@@ -204,7 +208,7 @@ const readTool = ({ engine }: ToolDeps): Tool =>
   defineTool(engine, {
     description: "Read more of a subtask's truncated answer.",
     args: {
-      taskId: z.string().trim(),
+      taskId: tool.schema.string().trim(),
       offset: wholeNumber(0).optional().describe("Characters to skip"),
     },
     execute: async ({ taskId, offset }, { sessionID }) => {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { tool } from "@opencode-ai/plugin";
 import { TASK_STATUSES, WAKES } from "../../field-values.ts";
 import { duration } from "../../services/text/amounts.ts";
 import { runsHere } from "../../services/text/model-and-server.ts";
@@ -44,7 +44,7 @@ const selectTasks = (
 const listTool = ({ engine, clock, prefix }: ToolDeps): Tool =>
   defineTool(engine, {
     description: "List this session's background tasks.",
-    args: { status: z.enum(TASK_STATUSES).optional() },
+    args: { status: tool.schema.enum(TASK_STATUSES).optional() },
     execute: async ({ status }, { sessionID }) => {
       const tasks = engine.list({ parentSessionID: sessionID });
       const list = formatTaskList(tasks, {
@@ -73,18 +73,18 @@ const outputTool = ({ engine, clock }: ToolDeps): Tool =>
     description:
       "Status, progress and result of a background task, or a line for each task of a batch. Does not wait unless block is true.",
     args: {
-      task_id: z.string().trim().optional(),
-      batch_id: z.string().trim().optional(),
-      block: z.boolean().optional().describe("Wait for the end (default false)"),
-      timeout: z
+      task_id: tool.schema.string().trim().optional(),
+      batch_id: tool.schema.string().trim().optional(),
+      block: tool.schema.boolean().optional().describe("Wait for the end (default false)"),
+      timeout: tool.schema
         .number(TIMEOUT_RULE)
         .refine((ms) => ms >= 0 && ms <= MAX_TIMEOUT_MS, TIMEOUT_RULE)
         .optional()
         .describe("ms to wait; default 60000, max 600000"),
-      full_session: z.boolean().optional().describe("The task's conversation instead of its result"),
+      full_session: tool.schema.boolean().optional().describe("The task's conversation instead of its result"),
       message_limit: wholeNumber(1).optional().describe("With full_session; default 50"),
-      since_message_id: z.string().trim().optional(),
-      include_tool_results: z.boolean().optional(),
+      since_message_id: tool.schema.string().trim().optional(),
+      include_tool_results: tool.schema.boolean().optional(),
     },
     execute: async (args, context) => {
       const { task_id: taskId, batch_id: batchId, block = false, full_session = false } = args;
@@ -156,16 +156,16 @@ const taskTool = (deps: ToolDeps): Tool =>
     description:
       "Run a subagent in the background. Returns a task id at once; a notice with the result comes when the task ends. Keep working meanwhile: do not poll. Call several times in one message for parallel tasks. To follow up on a completed task, give resume and prompt only.",
     args: {
-      description: z.string().optional().describe("3-5 words; required for a new task"),
-      prompt: z.string().describe("All the agent needs to know"),
-      agent: z.string().trim().optional().describe("Agent name, e.g. general; required for a new task"),
-      batch_id: z.string().trim().optional().describe("Join this batch; default: one per turn"),
-      wake: z.enum(WAKES).optional().describe("all: once per batch"),
-      resume: z.string().trim().optional().describe("Id of a completed task to continue"),
-      model: z.string().trim().optional().describe("provider/model or provider/model#variant"),
-      steer: z.string().trim().optional().describe("Id of a running task to instruct"),
-      fork: z.boolean().optional().describe("Let the agent see this conversation"),
-      worktree: z.boolean().optional().describe("In its own git worktree"),
+      description: tool.schema.string().optional().describe("3-5 words; required for a new task"),
+      prompt: tool.schema.string().describe("All the agent needs to know"),
+      agent: tool.schema.string().trim().optional().describe("Agent name, e.g. general; required for a new task"),
+      batch_id: tool.schema.string().trim().optional().describe("Join this batch; default: one per turn"),
+      wake: tool.schema.enum(WAKES).optional().describe("all: once per batch"),
+      resume: tool.schema.string().trim().optional().describe("Id of a completed task to continue"),
+      model: tool.schema.string().trim().optional().describe("provider/model or provider/model#variant"),
+      steer: tool.schema.string().trim().optional().describe("Id of a running task to instruct"),
+      fork: tool.schema.boolean().optional().describe("Let the agent see this conversation"),
+      worktree: tool.schema.boolean().optional().describe("In its own git worktree"),
     },
     ignoresUnknown: true,
     execute: async (
@@ -223,9 +223,9 @@ const cancelTool = ({ engine }: ToolDeps): Tool =>
   defineTool(engine, {
     description: "Cancel running background tasks. Give exactly one argument.",
     args: {
-      task_id: z.string().trim().optional(),
-      batch_id: z.string().trim().optional(),
-      all: z.boolean().optional(),
+      task_id: tool.schema.string().trim().optional(),
+      batch_id: tool.schema.string().trim().optional(),
+      all: tool.schema.boolean().optional(),
     },
     execute: async ({ task_id, batch_id, all }, { sessionID }) => {
       const choices = [task_id, batch_id, all || undefined].filter((choice) => choice !== undefined);
@@ -255,7 +255,7 @@ const cancelTool = ({ engine }: ToolDeps): Tool =>
 const NOT_EMPTY = "not be empty: leave both out to remove all of this session's tasks";
 
 const id = () =>
-  z
+  tool.schema
     .string()
     .trim()
     .refine((text) => text !== "", NOT_EMPTY);

@@ -84,7 +84,7 @@ describe("what a task changed on another server", () => {
     const tree = treeOf(worker, there);
     /** The agent ends a run with this text in the file, and its origin receives that. */
     const end = async (text: string, run: number) => {
-      await until(() => expect(worker.task(there).state).toMatch(/\.working$/));
+      await until(() => expect(worker.task(there).state).toMatch(/\.working\.busy$/));
       writeFileSync(join(tree, "a.txt"), text);
       worker.host.finish(there, `Run ${run}.`);
       await until(() => expect(texts(origin)).toHaveLength(run));

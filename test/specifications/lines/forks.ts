@@ -64,8 +64,8 @@ const inheritance: Entry[] = [
         ),
         planted(
           TOOLS,
-          'fork: z.boolean().optional().describe("Let the agent see this conversation"),',
-          'fork: z.boolean().describe("Let the agent see this conversation"),',
+          'fork: tool.schema.boolean().optional().describe("Let the agent see this conversation"),',
+          'fork: tool.schema.boolean().describe("Let the agent see this conversation"),',
           "Background Task Creation › Launch background task",
         ),
       ],

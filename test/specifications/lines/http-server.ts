@@ -68,8 +68,8 @@ const server: Entry[] = [
     ],
     "the server is ready to accept HTTP requests before any tool calls are processed": planted(
       PLUGIN,
-      "return toOpencodeTools(afterReady(statusApi.ready, tools()));",
-      "return toOpencodeTools(tools());",
+      "return afterReady(statusApi.ready, tools());",
+      "return tools();",
     ),
   }),
   ...lines(API, SERVER_API, "Server retries next port on collision", {
@@ -111,8 +111,8 @@ const server: Entry[] = [
     ),
     "all other plugin functionality remains unaffected": planted(
       PLUGIN,
-      "return toOpencodeTools(afterReady(statusApi.ready, tools()));",
-      'return process.env.ASYNCAGENTS_API_ENABLED === "false" ? {} : toOpencodeTools(afterReady(statusApi.ready, tools()));',
+      "return afterReady(statusApi.ready, tools());",
+      'return process.env.ASYNCAGENTS_API_ENABLED === "false" ? {} : afterReady(statusApi.ready, tools());',
     ),
   }),
 ];

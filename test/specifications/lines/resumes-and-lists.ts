@@ -22,8 +22,8 @@ const resumption: Entry[] = [
     "The system SHALL support resuming conversations with completed background tasks via the `{prefix}_task(resume: taskId, prompt: message)` interface.":
       planted(
         TOOLS,
-        'resume: z.string().trim().optional().describe("Id of a completed task to continue"),',
-        'resumed: z.string().trim().optional().describe("Id of a completed task to continue"),',
+        'resume: tool.schema.string().trim().optional().describe("Id of a completed task to continue"),',
+        'resumed: tool.schema.string().trim().optional().describe("Id of a completed task to continue"),',
         "Resume completed task with follow-up prompt",
       ),
   }),

@@ -207,8 +207,12 @@ export const TaskJournal = z
 export const Logs = z.array(z.unknown()).describe("The messages of a session, as OpenCode returns them.");
 export type Logs = z.infer<typeof Logs>;
 
-export const Machines = z.record(z.string(), z.unknown()).describe("The statecharts by name, each as XState takes it.");
-export const Machine = z.unknown().describe("A statechart, as XState takes it.");
+export const Machines = z
+  .record(z.string(), z.unknown())
+  .describe("The statecharts by name, each as JSON for XState: guards and actions have their names as `type`.");
+export const Machine = z
+  .unknown()
+  .describe("A statechart as JSON for XState: guards and actions have their names as `type`.");
 
 /** The data of a `snapshot` event. */
 export const FeedSnapshot = z.object({
