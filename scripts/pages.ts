@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, extname } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { apiDocument } from "./api-document.ts";
@@ -41,7 +41,17 @@ const drawn = (file: string): string => {
     .trim();
 };
 
-/** Where a file is put in: `{{task.svg}}`, and in a style or a script as a comment. `{{nonce}}` names no file. */
+/** The sheets of a chart, each in a template by its name. */
+const sheetsOf = (chart: string): string =>
+  readdirSync(`${root}/statecharts/sheets`)
+    .filter((name) => name.startsWith(`${chart}.`))
+    .map(
+      (name) =>
+        `<template data-sheet="${basename(name, ".svg")}">${drawn(`${root}/statecharts/sheets/${name}`)}</template>`,
+    )
+    .join("\n");
+
+/** Where a file is put in: `{{task.svg}}`, `{{task.sheets}}`, and in a style or a script as a comment. `{{nonce}}` names no file. */
 const PLACE = /\/\* \{\{([\w-]+\.\w+)\}\} \*\/|\{\{([\w-]+\.\w+)\}\}/g;
 
 /**
@@ -52,7 +62,7 @@ export const buildPage = (page: PageName, account?: () => string): string => {
   const path = `${root}/${DOCUMENTS[page]}`;
   const fileOf = (name: string): string => {
     const own = `${dirname(path)}/${name}`;
-    return existsSync(own) ? own : `${root}/inspection/chart/${name}`;
+    return [own, `${root}/scripts/statecharts/${name}`].find(existsSync) ?? `${root}/inspection/chart/${name}`;
   };
   const contentOf = (name: string): string => {
     switch (extname(name)) {
@@ -61,6 +71,8 @@ export const buildPage = (page: PageName, account?: () => string): string => {
         return bundleForBrowser(fileOf(name), account?.());
       case ".svg":
         return drawn(`${root}/statecharts/${name}`);
+      case ".sheets":
+        return sheetsOf(basename(name, ".sheets"));
       default:
         return readFileSync(fileOf(name), "utf8");
     }

@@ -1,65 +1,117 @@
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { type ChartMap, createChartMap } from "../../inspection/chart/chart-map.ts";
-import { drawing, highlight, type Picture } from "../../inspection/chart/picture.ts";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { WholeChart } from "./whole-chart.tsx";
 
-/** The chart of a task, with the states that it is in lit up. */
+/** True for a state, and for those around it. */
+const isIn = (state: string, path: string): boolean => path !== "" && (state === path || state.startsWith(`${path}.`));
+
+/** The sheets of the chart, by their files' names. */
+const sheet = (file: string): SVGSVGElement | undefined =>
+  document.querySelector<HTMLTemplateElement>(`template[data-sheet="${file}"]`)?.content.querySelector("svg") ??
+  undefined;
+
+const sheetAround = (state: string): string => `task.${state.slice(0, state.lastIndexOf("."))}`;
+
+/**
+ * Where to look for what matters of a task now: at what it asks; at its run; once that has ended, at the notice of its end, or at
+ * how it ended.
+ */
+const placeOf = (states: string[]): string => {
+  const find = (region: string, except: string) => states.find((state) => isIn(state, region) && state !== except);
+  if (states.some((state) => isIn(state, "attention.awaitingUser"))) return "task.attention";
+  const place = find("run", "run.idle") ?? find("notice", "notice.none") ?? find("lifecycle", "");
+  return place === undefined ? "task.run" : sheetAround(place);
+};
+
+/** Lights up the states that the task is in. Returns their boxes. */
+const light = (drawing: SVGSVGElement, states: string[]): SVGGElement[] =>
+  [...drawing.querySelectorAll<SVGGElement>(".box")].filter((box) => {
+    const isLit = states.some((state) => isIn(state, box.dataset.state ?? ""));
+    box.classList.toggle("lit", isLit);
+    return isLit;
+  });
+
+/** What a box says, for those who do not see it: what the state is, and what may follow. */
+const inWords = (box: SVGGElement): string[] => {
+  const texts = (parent: Element, selector: string) =>
+    [...parent.querySelectorAll(selector)].map(({ textContent }) => textContent).join(" ");
+  const rows = [...box.querySelectorAll(":scope > g")].map((row) => texts(row, "text"));
+  return [`${texts(box, ":scope > a > .name, :scope > .name")}. ${texts(box, ":scope > .is")}`, ...rows];
+};
+
+/** The part of a task's chart in which it is now, with its states lit up; each state leads to what is inside. */
 export const Chart = ({ states }: { states: string[] }) => {
   const place = useRef<HTMLDivElement>(null);
-  const shown = useRef<{ map: ChartMap; pictures: Picture[] }>(undefined);
-  const before = useRef<string[]>([]);
+  /** What a person looks at; undefined while the view follows the task. */
+  const [chosen, choose] = useState<string>();
+  const [isWhole, setWhole] = useState(false);
+  const [words, say] = useState<string[][]>([]);
+  const now = placeOf(states);
+  const shown = chosen ?? now;
+  const key = states.join(" ");
 
   useLayoutEffect(() => {
-    if (!place.current) return;
-    const map = createChartMap(place.current);
-    const [large, small] = [drawing("task"), drawing("task")];
-    map.show(large, small);
-    shown.current = { map, pictures: [large, small] };
-  }, []);
+    const drawing = sheet(shown)?.cloneNode(true) as SVGSVGElement | undefined;
+    if (!place.current || !drawing) return;
+    // As an image it could hold no links.
+    drawing.setAttribute("role", "group");
+    place.current.replaceChildren(drawing);
+    const lit = light(drawing, key.split(" "));
+    say(lit.map(inWords));
+    const [first] = lit;
+    if (!first) return;
+    const [box, window] = [first.getBoundingClientRect(), place.current.getBoundingClientRect()];
+    place.current.scrollBy({ left: box.left - window.left - 16, top: box.top - window.top - 60, behavior: "instant" });
+  }, [shown, key, isWhole]);
 
-  const key = states.join(" ");
-  useEffect(() => {
-    const { map, pictures } = shown.current ?? {};
-    const [large] = pictures ?? [];
-    if (!map || !large) return;
-    const now = key.split(" ");
-    const entered = now.filter((state) => !before.current.includes(state));
-    const left = before.current.filter((state) => !now.includes(state));
-    for (const picture of pictures ?? []) highlight(picture, now, { event: "", entered, left });
-    before.current = now;
-    const run = now.find((state) => state.startsWith("run.") && state !== "run.idle") ?? now[0];
-    const part = run === undefined ? undefined : large.states.get(run);
-    if (part) map.follow([part]);
-  }, [key]);
+  const follow = (event: MouseEvent) => {
+    const link = (event.target as Element).closest("a")?.getAttribute("href");
+    if (!link) return;
+    event.preventDefault();
+    choose(link.replace(/\.svg$/, ""));
+  };
 
   return (
     <>
       <ul class="states" aria-label="States it is in">
         {states.map((state) => (
           <li key={state} data-state={state}>
-            <span>{state.slice(0, state.indexOf("."))}</span> {state.slice(state.indexOf(".") + 1)}
+            <button type="button" title="Show this part of the chart" onClick={() => choose(sheetAround(state))}>
+              <span>{state.slice(0, state.indexOf("."))}</span> {state.slice(state.indexOf(".") + 1)}
+            </button>
           </li>
         ))}
       </ul>
-      <div class="map" ref={place}>
-        <section class="picture" aria-label="Chart; the arrow keys move it" />
-        <div class="overview" aria-hidden="true">
-          <div class="frame" />
-        </div>
-        <div class="tools">
-          <label>
-            <input type="checkbox" defaultChecked /> Follow
-          </label>
-          <button type="button" data-zoom="out" aria-label="Smaller">
-            −
+      <p class="chart-tools">
+        {chosen !== undefined && chosen !== now && (
+          <button type="button" onClick={() => choose(undefined)}>
+            Back to where it is
           </button>
-          <button type="button" data-zoom="in" aria-label="Larger">
-            +
-          </button>
-          <button type="button" data-zoom="fit">
-            Fit
-          </button>
-        </div>
-      </div>
+        )}
+        <button type="button" aria-pressed={isWhole} onClick={() => setWhole(!isWhole)}>
+          Whole chart
+        </button>
+      </p>
+      {isWhole ? (
+        <WholeChart states={states} />
+      ) : (
+        <>
+          {/* biome-ignore lint/a11y/noStaticElementInteractions: the links inside are what is clicked */}
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard clicks links */}
+          <div class="sheet-view" ref={place} onClick={follow} />
+          <div class="visually-hidden">
+            {words.map(([state, ...rows]) => (
+              <section key={state} aria-label="Where it is, and what may follow">
+                <p>{state}</p>
+                <ul>
+                  {rows.map((row) => (
+                    <li key={row}>{row}</li>
+                  ))}
+                </ul>
+              </section>
+            ))}
+          </div>
+        </>
+      )}
     </>
   );
 };

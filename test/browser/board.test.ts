@@ -225,10 +225,22 @@ describeInChromium("the board", () => {
 
     await page.getByRole("tab", { name: "Chart" }).click();
     const lit = () =>
-      page.locator(".picture .lit").evaluateAll((all) => all.map((one) => one.querySelector("text")?.textContent));
-    await until(lit).toEqual(expect.arrayContaining(["busy"]));
+      page.locator(".sheet-view .lit").evaluateAll((all) => all.map((one) => one.getAttribute("data-state")));
+    await until(lit).toEqual(["run.working.busy"]);
+    expect(await page.locator(".view .visually-hidden").textContent()).toContain("busy. The agent is at work.");
+    // A state around it, and another region, are a click away; then it follows the task again.
+    await page.locator('.sheet-view .title a[href="task.run.svg"]').click();
+    await until(lit).toEqual(["run.working"]);
+    await page.locator(".states button", { hasText: "steering" }).click();
+    await until(lit).toEqual(["steering.none"]);
+    await page.getByRole("button", { name: "Back to where it is" }).click();
+    await until(lit).toEqual(["run.working.busy"]);
     source.end(sessionID);
-    await until(lit).toEqual(expect.arrayContaining(["completed", "idle"]));
+    await until(lit).toEqual(["lifecycle.completed"]);
+    await page.getByRole("button", { name: "Whole chart" }).click();
+    const inWhole = () =>
+      page.locator(".picture .lit").evaluateAll((all) => all.map((one) => one.querySelector("text")?.textContent));
+    await until(inWhole).toEqual(expect.arrayContaining(["completed", "idle"]));
 
     await page.getByRole("tab", { name: "Overview" }).click();
     await until(() => page.locator("#view").textContent()).toContain("There are 12.");
