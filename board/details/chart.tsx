@@ -1,8 +1,6 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { isInState, placeOf } from "../../src/machines/task/place.ts";
 import { WholeChart } from "./whole-chart.tsx";
-
-/** True for a state, and for those around it. */
-const isIn = (state: string, path: string): boolean => path !== "" && (state === path || state.startsWith(`${path}.`));
 
 /** The sheets of the chart, by their files' names. */
 const sheet = (file: string): SVGSVGElement | undefined =>
@@ -11,21 +9,10 @@ const sheet = (file: string): SVGSVGElement | undefined =>
 
 const sheetAround = (state: string): string => `task.${state.slice(0, state.lastIndexOf("."))}`;
 
-/**
- * Where to look for what matters of a task now: at what it asks; at its run; once that has ended, at the notice of its end, or at
- * how it ended.
- */
-const placeOf = (states: string[]): string => {
-  const find = (region: string, except: string) => states.find((state) => isIn(state, region) && state !== except);
-  if (states.some((state) => isIn(state, "attention.awaitingUser"))) return "task.attention";
-  const place = find("run", "run.idle") ?? find("notice", "notice.none") ?? find("lifecycle", "");
-  return place === undefined ? "task.run" : sheetAround(place);
-};
-
 /** Lights up the states that the task is in. Returns their boxes. */
 const light = (drawing: SVGSVGElement, states: string[]): SVGGElement[] =>
   [...drawing.querySelectorAll<SVGGElement>(".box")].filter((box) => {
-    const isLit = states.some((state) => isIn(state, box.dataset.state ?? ""));
+    const isLit = states.some((state) => isInState(state, box.dataset.state ?? ""));
     box.classList.toggle("lit", isLit);
     return isLit;
   });
@@ -45,7 +32,7 @@ export const Chart = ({ states }: { states: string[] }) => {
   const [chosen, choose] = useState<string>();
   const [isWhole, setWhole] = useState(false);
   const [words, say] = useState<string[][]>([]);
-  const now = placeOf(states);
+  const now = `task.${placeOf(states)}`;
   const shown = chosen ?? now;
   const key = states.join(" ");
 

@@ -1,4 +1,4 @@
-import { type State, type Transition, withAllInside } from "./chart.ts";
+import { type State, type Transition, withAllInside } from "../../src/machines/plain-chart.ts";
 
 /** All transitions from one state to another: a picture draws them as one arrow. */
 export interface Arrow {

@@ -1,35 +1,19 @@
 import { chartsAsJson, machines } from "../../src/machines/chart-json.ts";
-import {
-  outboxEffectDescriptions,
-  outboxEventDescriptions,
-  outboxEventWords,
-} from "../../src/machines/outbox/events.ts";
-import { supervisorEventDescriptions, supervisorEventWords } from "../../src/machines/supervisor/events.ts";
-import { taskEffectDescriptions, taskEventDescriptions, taskEventWords } from "../../src/machines/task/events.ts";
-import { chartOf } from "./chart.ts";
+import { chartOf } from "../../src/machines/plain-chart.ts";
+import { chartWords, lifeSheet, sheetsOf } from "../../src/machines/sheets.ts";
 import { codeOf } from "./chart-code.ts";
 import { plainAnswersOf } from "./guard-answers.ts";
 import { mermaidOf } from "./mermaid.ts";
 import { playPlainRun } from "./plain-run.ts";
 import { type Explained, readmeOf } from "./readme.ts";
 import { sheetSvg } from "./sheet-svg.ts";
-import { lifeSheet, sheetsOf } from "./sheets.ts";
 import { svgOf } from "./svg.ts";
 
-/** The charts that are shown, with the meanings of their events. */
+/** The charts that are shown, with what is said of their events and effects. */
 export const shown: [Explained, ...Explained[]] = [
-  {
-    chart: chartOf(machines.task),
-    words: { meanings: taskEventDescriptions, short: taskEventWords, effects: taskEffectDescriptions },
-  },
-  {
-    chart: chartOf(machines.outbox),
-    words: { meanings: outboxEventDescriptions, short: outboxEventWords, effects: outboxEffectDescriptions },
-  },
-  {
-    chart: chartOf(machines.supervisor),
-    words: { meanings: supervisorEventDescriptions, short: supervisorEventWords, effects: {} },
-  },
+  { chart: chartOf(machines.task), words: chartWords.task },
+  { chart: chartOf(machines.outbox), words: chartWords.outbox },
+  { chart: chartOf(machines.supervisor), words: chartWords.supervisor },
 ];
 
 /** Makes the files of `statecharts/` from the machines, by name. */

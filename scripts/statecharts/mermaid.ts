@@ -1,5 +1,5 @@
+import { type State, withAllInside } from "../../src/machines/plain-chart.ts";
 import { type Arrow, arrowsOf, innerLabels, type Label, leadsInside } from "./arrows.ts";
-import { type State, withAllInside } from "./chart.ts";
 
 /** Returns a state's id in Mermaid, where an id must have no dots. */
 export const mermaidId = (path: string): string => path.replaceAll(".", "_");

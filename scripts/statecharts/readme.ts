@@ -1,7 +1,7 @@
 import manifest from "../../package.json" with { type: "json" };
-import { type State, withAllInside } from "./chart.ts";
+import { type State, withAllInside } from "../../src/machines/plain-chart.ts";
+import type { Sheet, Words } from "../../src/machines/sheets.ts";
 import { mermaidOf } from "./mermaid.ts";
-import type { Sheet, Words } from "./sheets.ts";
 import { eventsTable, refusalsTable, statesTable, transitionsTable } from "./tables.ts";
 import { whatIfTable } from "./what-if.ts";
 

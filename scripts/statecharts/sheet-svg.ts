@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Box, Row, Sheet } from "./sheets.ts";
+import type { Box, Row, Sheet } from "../../src/machines/sheets.ts";
 import { type Font, linesOf, widthOf } from "./text-width.ts";
 
 /** The most that a sheet may measure: a window in which it is read without scrolling. */

@@ -1,6 +1,6 @@
 import { type IActionType, type IRenderOptions, type IState, render } from "state-machine-cat";
+import { type State, withAllInside } from "../../src/machines/plain-chart.ts";
 import { arrowsOf, innerLabels, type Label } from "./arrows.ts";
-import { type State, withAllInside } from "./chart.ts";
 
 /** Neighbours differ, and each is legible on white. */
 const COLORS = ["#0b5cad", "#a33c00", "#1a7431", "#8a1c7c", "#7a5900", "#005f73", "#b3123d", "#4b3fb0", "#5a5a5a"];

@@ -1,4 +1,4 @@
-import { type State, type Transition, withAllInside } from "./chart.ts";
+import { type State, type Transition, withAllInside } from "../../src/machines/plain-chart.ts";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 

@@ -1,5 +1,6 @@
 import { initialTransition, transition } from "xstate";
 import { statePaths } from "../../src/machines/chart.ts";
+import { type State, withAllInside } from "../../src/machines/plain-chart.ts";
 import {
   type TaskEffect,
   type TaskEvent,
@@ -7,7 +8,6 @@ import {
   taskEffectDescriptions,
 } from "../../src/machines/task/events.ts";
 import { refusalReason, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
-import { type State, withAllInside } from "./chart.ts";
 import { table } from "./tables.ts";
 
 const AT = Date.UTC(2026, 0, 1);

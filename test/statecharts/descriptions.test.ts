@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { withAllInside } from "../../scripts/statecharts/chart.ts";
 import { shown } from "../../scripts/statecharts/files.ts";
+import { withAllInside } from "../../src/machines/plain-chart.ts";
 
 const SENTENCES = /^[A-Z`].*\.$/s;
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { type AnyStateMachine, createMachine } from "xstate";
-import { chartOf } from "../../scripts/statecharts/chart.ts";
 import { shown } from "../../scripts/statecharts/files.ts";
+import { chartOf } from "../../src/machines/plain-chart.ts";
 
 const fileUrl = (name: string): URL => new URL(`../../statecharts/${name}`, import.meta.url);
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { arrowsOf } from "../../scripts/statecharts/arrows.ts";
-import { withAllInside } from "../../scripts/statecharts/chart.ts";
 import { shown, statechartFiles } from "../../scripts/statecharts/files.ts";
 import { mermaidId } from "../../scripts/statecharts/mermaid.ts";
+import { withAllInside } from "../../src/machines/plain-chart.ts";
 
 const files = await statechartFiles();
 

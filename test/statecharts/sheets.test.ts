@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { withAllInside } from "../../scripts/statecharts/chart.ts";
 import { shown, statechartFiles } from "../../scripts/statecharts/files.ts";
 import { MOST } from "../../scripts/statecharts/sheet-svg.ts";
-import { type Sheet, sheetsOf } from "../../scripts/statecharts/sheets.ts";
+import { withAllInside } from "../../src/machines/plain-chart.ts";
+import { type Sheet, sheetsOf } from "../../src/machines/sheets.ts";
 
 const files = await statechartFiles();
 const svgOf = ({ file }: Sheet): string => files[`sheets/${file}.svg`] ?? "";

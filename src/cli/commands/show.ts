@@ -195,13 +195,19 @@ const whyLine = (task: ApiTask, now: number): string => {
 const answerLines = ({ attention }: ApiTask): string[] =>
   (attention?.requests ?? []).map((request) => answerLine(CALLED_AS, request));
 
-const printReasons = (tasks: readonly ApiTask[], terminal: Terminal) => {
+/** `draw` draws where in its chart a task is. */
+const printReasons = (
+  tasks: readonly ApiTask[],
+  terminal: Terminal,
+  draw?: (states: readonly string[], terminal: Terminal) => string[],
+) => {
   const now = Date.now();
   for (const task of tasks.toSorted(byUrgency)) {
     terminal.print(
       terminal.style("bold", named(task)),
       ...wrap(whyLine(task, now), terminal.columns - 2).map((line) => `  ${line}`),
       ...answerLines(task).map((line) => `  ${terminal.style("dim", "answer with:")} ${line}`),
+      ...(draw ? ["", ...draw(task.states, terminal), ""] : []),
     );
   }
 };
@@ -209,11 +215,15 @@ const printReasons = (tasks: readonly ApiTask[], terminal: Terminal) => {
 export const whyCommand = ({ terminal }: CommandContext) =>
   command("why", "say what a task waits for, since when, and what will move it")
     .argument("[task-id]", `${TASK_ID}; without it, all tasks that have not ended`)
-    .addHelpText("after", `\nOpenCode must be running.\n${examples(["why", "all tasks"], ["why 4f5c9a", "one task"])}`)
-    .action(async (id, { json, data }) => {
+    .option("--chart", "draw where in its chart each is, and what leads away from there")
+    .addHelpText(
+      "after",
+      `\nOpenCode must be running.\n${examples(["why", "all tasks"], ["why 4f5c9a", "one task"], ["why 4f5c9a --chart", "and what may happen to it"])}`,
+    )
+    .action(async (id, { json, data, chart }) => {
       const client = openClient(data);
       const tasks = id === undefined ? await liveTasks(client) : [received(await client.task(taskIdOf(id)))];
       if (json) return printJson(terminal, tasks.map(reasonOf));
       if (tasks.length === 0) return terminal.print("No task is under way.");
-      printReasons(tasks, terminal);
+      printReasons(tasks, terminal, chart ? (await import("../draw-sheet.ts")).drawSheet : undefined);
     });

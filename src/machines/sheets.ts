@@ -1,4 +1,7 @@
-import { type State, type Transition, withAllInside } from "./chart.ts";
+import { outboxEffectDescriptions, outboxEventDescriptions, outboxEventWords } from "./outbox/events.ts";
+import { type State, type Transition, withAllInside } from "./plain-chart.ts";
+import { supervisorEventDescriptions, supervisorEventWords } from "./supervisor/events.ts";
+import { taskEffectDescriptions, taskEventDescriptions, taskEventWords } from "./task/events.ts";
 
 /** What pictures say for the events and effects of a chart. */
 export interface Words {
@@ -9,6 +12,13 @@ export interface Words {
   /** What each effect asks for, in a sentence. */
   effects: Record<string, string>;
 }
+
+/** What is said of each chart. */
+export const chartWords = {
+  task: { meanings: taskEventDescriptions, short: taskEventWords, effects: taskEffectDescriptions },
+  outbox: { meanings: outboxEventDescriptions, short: outboxEventWords, effects: outboxEffectDescriptions },
+  supervisor: { meanings: supervisorEventDescriptions, short: supervisorEventWords, effects: {} },
+} satisfies Record<string, Words>;
 
 /** A page that shows what is directly inside one state, and what each event does there. */
 export interface Sheet {

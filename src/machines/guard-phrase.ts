@@ -1,6 +1,6 @@
 import type { AnyStateMachine } from "xstate";
-import type { Phrased } from "../../src/machines/chart.ts";
-import { guardParts } from "../../src/machines/chart-json.ts";
+import type { Phrased } from "./chart.ts";
+import { guardParts } from "./chart-json.ts";
 
 /** Guards that only leave out what comes too late: after the run, or as an answer to an older question or prompt. */
 const NOT_LATE = new Set(["live", "isCurrentCheck", "isCurrentGate", "isCurrentPrompt", "isOldestInstruction"]);

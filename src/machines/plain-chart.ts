@@ -1,5 +1,5 @@
 import type { AnyStateMachine, AnyStateNode } from "xstate";
-import { actionName, guardName } from "../../src/machines/chart-json.ts";
+import { actionName, guardName } from "./chart-json.ts";
 import { guardPhrase } from "./guard-phrase.ts";
 
 /** A state of a chart, or the chart itself. */
