@@ -1,4 +1,5 @@
 import type { Prompt } from "../../src/machines/task/events.ts";
+import { STEADY_MS } from "../../src/services/store/ownership.ts";
 import type { Store } from "../../src/services/store/store.ts";
 import type { Clocks } from "./clocks.ts";
 import type { FileSituation } from "./file-situations.ts";
@@ -48,7 +49,9 @@ export const createOwnershipWatch = (
   /** True for an owner that was silent for a lease; be it by the clock that it shares with who looks, and that was set meanwhile. */
   const isFree = (owner: StoredOwner, at: number): boolean => {
     const silent = now() - beatAt(owner);
-    return silent > LEASE || (!areElsewhere && silent > 2 * HEARTBEAT && at - owner.heartbeatAt > LEASE);
+    // A clock that is set by less than shows as a gap between two heartbeats counts as time that passed.
+    const unnoticed = clocks.setAt() > beatAt(owner) ? STEADY_MS - HEARTBEAT : 0;
+    return silent > LEASE - unnoticed || (!areElsewhere && silent > 2 * HEARTBEAT && at - owner.heartbeatAt > LEASE);
   };
 
   const freeSince = (owner: StoredOwner): number => {
