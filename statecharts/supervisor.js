@@ -2,16 +2,21 @@ import { createMachine } from "xstate";
 
 export const supervisor = createMachine({
   "id": "supervisor",
-  "description": "Spawns and reaps the actors of tasks and outboxes, and routes events and effects between them and the services.",
+  "description": "Spawns and reaps the actors of launches, tasks and outboxes, and routes events and effects between them and the services.",
   "context": {
     "tasks": [],
-    "outboxes": []
+    "outboxes": [],
+    "launches": []
   },
   "initial": "open",
   "states": {
     "open": {
       "description": "Tasks are launched and supervised.",
       "on": {
+        "PREPARE": {
+          "actions": "enqueueActions",
+          "description": "A task is to be launched, or a launch has left something: its launch gets an actor."
+        },
         "LAUNCH": {
           "guard": "notLive",
           "actions": "enqueueActions",
@@ -34,13 +39,17 @@ export const supervisor = createMachine({
           "actions": "enqueueActions",
           "description": "An event for an outbox is passed on to its actor."
         },
+        "PREPARATION": {
+          "actions": "enqueueActions",
+          "description": "An event for a launch is passed on to its actor."
+        },
         "HOST": {
           "actions": "enqueueActions",
           "description": "What OpenCode reports of a session goes to the task that runs in it, and to its outbox."
         },
         "EFFECT": {
           "actions": "enqueueActions",
-          "description": "Effects that tasks and outboxes have on each other are routed between them; the others go to the services."
+          "description": "Effects that actors have on each other are routed between them; the others go to the services."
         },
         "REAP_TASK": {
           "actions": "enqueueActions",
@@ -49,6 +58,10 @@ export const supervisor = createMachine({
         "REAP_OUTBOX": {
           "actions": "enqueueActions",
           "description": "An outbox has nothing to do: its actor is stopped."
+        },
+        "xstate.done.actor.*": {
+          "actions": "enqueueActions",
+          "description": "A launch is over: its task has begun, or nothing is left of it."
         },
         "xstate.error.actor.*": {
           "actions": "enqueueActions",

@@ -1,4 +1,6 @@
 import { chartsAsJson } from "../../src/machines/chart-json.ts";
+import { launchEventDescriptions } from "../../src/machines/launch/events.ts";
+import { launchMachine } from "../../src/machines/launch/machine.ts";
 import { outboxEventDescriptions } from "../../src/machines/outbox/events.ts";
 import { outboxMachine } from "../../src/machines/outbox/machine.ts";
 import { supervisorEventDescriptions } from "../../src/machines/supervisor/events.ts";
@@ -12,6 +14,7 @@ import { svgOf } from "./svg.ts";
 
 /** The charts that are shown, with the meanings of their events. */
 export const shown: Explained[] = [
+  { chart: chartOf(launchMachine), meanings: launchEventDescriptions },
   { chart: chartOf(taskMachine), meanings: taskEventDescriptions },
   { chart: chartOf(outboxMachine), meanings: outboxEventDescriptions },
   { chart: chartOf(supervisorMachine), meanings: supervisorEventDescriptions },

@@ -13,7 +13,7 @@ const folded = (summary: string, content: string): string =>
 
 const INTRODUCTION = `# Statecharts
 
-Three charts: one runs for each task, one for each parent session that is owed notices, one for the process. These pictures show everything that can happen and
+Four charts: one runs for each launch, until its task begins, one for each task, one for each parent session that is owed notices, one for the process. These pictures show everything that can happen and
 what follows from it. \`npm run statecharts\` makes them from [the code that runs](../src/machines), and a test fails when they differ from it.`;
 
 const READING = `In the pictures a dot leads to the initial state. An arrow has the colour of the state that it leaves; its label names the event, in brackets the guard that
@@ -22,7 +22,7 @@ lists the events that it takes without being left. Dashed boxes are regions, all
 
 const STUDIO = `## In Stately Studio
 
-Open [Stately Studio](https://stately.ai/editor), choose **Import** in its Code panel, and paste the whole of \`task.js\`, \`outbox.js\` or \`supervisor.js\`: each is the
+Open [Stately Studio](https://stately.ai/editor), choose **Import** in its Code panel, and paste the whole of \`launch.js\`, \`task.js\`, \`outbox.js\` or \`supervisor.js\`: each is the
 chart as a \`createMachine(…)\` call, with guards and actions by their names. It opens as a picture that can be simulated, with a description at each state and each
 arrow. The \`.json\` files are the same without the call, for other tools that read statecharts:
 

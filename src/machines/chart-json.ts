@@ -1,4 +1,5 @@
 import { and, not, or } from "xstate";
+import { launchMachine } from "./launch/machine.ts";
 import { outboxMachine } from "./outbox/machine.ts";
 import { supervisorMachine } from "./supervisor/machine.ts";
 import { taskMachine } from "./task/machine.ts";
@@ -61,6 +62,7 @@ const toJSON = ({ config }: { config: unknown }): unknown => JSON.parse(JSON.str
 
 /** Returns the JSON of each chart, by the chart's name. */
 export const chartsAsJson = (): Record<string, unknown> => ({
+  launch: toJSON(launchMachine),
   task: toJSON(taskMachine),
   outbox: toJSON(outboxMachine),
   supervisor: toJSON(supervisorMachine),

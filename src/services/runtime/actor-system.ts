@@ -9,11 +9,16 @@ import {
   sendTo,
   stopChild,
 } from "xstate";
+import type { LaunchContext, LaunchEffect, LaunchEvent } from "../../machines/launch/events.ts";
+import { type LaunchSnapshot, launchMachine } from "../../machines/launch/machine.ts";
 import type { OutboxContext, OutboxEffect, OutboxEvent } from "../../machines/outbox/events.ts";
 import { isIdle, type OutboxSnapshot, outboxMachine } from "../../machines/outbox/machine.ts";
-import type { Effect, FailedActor, SupervisorEvent } from "../../machines/supervisor/events.ts";
+import type { ActorEffect, Effect, FailedActor, SupervisorEvent } from "../../machines/supervisor/events.ts";
 import {
   hasId,
+  type LaunchActorInput,
+  launchActorId,
+  launchOfActor,
   outboxId,
   parentOfOutbox,
   supervisorMachine,
@@ -80,7 +85,8 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
   const live = createTaskIndex();
   const tasks = live.snapshots;
   const outboxes = new Map<string, OutboxSnapshot>();
-  const deadlines = { tasks: createDeadlines(), outboxes: createDeadlines() };
+  const launches = new Map<string, LaunchSnapshot>();
+  const deadlines = { tasks: createDeadlines(), outboxes: createDeadlines(), launches: createDeadlines() };
   let transitions = noTransitions();
   let effects: Effect[] = [];
 
@@ -105,6 +111,18 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     deadlines.outboxes.set(parentSessionID, undefined);
   };
 
+  const recordLaunch = (snapshot: LaunchSnapshot) => {
+    const { id, nextDeadline } = snapshot.context;
+    if (snapshot.status !== "active") return forgetLaunch(id);
+    launches.set(id, snapshot);
+    deadlines.launches.set(id, nextDeadline);
+  };
+
+  const forgetLaunch = (launchId: string) => {
+    launches.delete(launchId);
+    deadlines.launches.set(launchId, undefined);
+  };
+
   const start = () => {
     const created = createSupervisor({
       onEffect: (effect) => effects.push(effect),
@@ -118,7 +136,12 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
         transitions.outboxes.set(parentSessionID, snapshot);
         if (isIdle(snapshot)) transitions.idleOutboxes.push(parentSessionID);
       },
-      onFailure: (failed) => transitions.failed.push(failed),
+      onLaunchStep: recordLaunch,
+      onFailure: (failed) => {
+        const launchId = launchOfActor(failed.id);
+        if (launchId !== undefined) forgetLaunch(launchId);
+        transitions.failed.push(failed);
+      },
       inspect: inspect && guarded(inspect, log),
     });
     // Without this, XState would throw the actor's error as an uncaught error of the process.
@@ -151,6 +174,11 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     for (const parentSessionID of outboxes.keys()) forgetOutbox(parentSessionID);
     supervisor = start();
     for (const { value, context } of snapshots) supervisor.ref.send({ type: "RESTORE", snapshot: { value, context } });
+    for (const { value, context } of launches.values()) {
+      const { id, parentSessionID, needsWorktree, asksFleet } = context;
+      const launch = { id, parentSessionID, needsWorktree, asksFleet, isFork: false };
+      supervisor.ref.send({ type: "PREPARE", launch, snapshot: { value, context } });
+    }
     queueNoticesAgain(snapshots);
   };
 
@@ -190,7 +218,9 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     live,
     /** The snapshots of outboxes that have taken a step, by parent session id. */
     outboxes,
-    /** The deadlines of live tasks by id, and of outboxes by parent session id. */
+    /** The launches that are under way, or have left something, by id. */
+    launches,
+    /** The deadlines of live tasks and of launches by id, and of outboxes by parent session id. */
     deadlines,
     /** True for the session of a live task and for a parent that has an outbox. */
     supervises: (sessionID: string): boolean =>
@@ -229,6 +259,8 @@ interface SupervisorObserver {
   /** A task or an outbox took a step. A refused event is no step; nor is the stop of the actor, which is XState's own. */
   onTaskStep(snapshot: TaskSnapshot, event: TaskEvent): void;
   onOutboxStep(snapshot: OutboxSnapshot): void;
+  /** A launch began, or took a step. Its last one ends its actor. */
+  onLaunchStep(snapshot: LaunchSnapshot): void;
   /** An actor threw, and was removed. */
   onFailure(failed: FailedActor): void;
   inspect?: Inspect | undefined;
@@ -251,7 +283,7 @@ const reportingSteps = <Machine, Snapshot extends { status: string }, Event, Sco
   const take = machine.transition.bind(machine);
   machine.transition = (before, event, scope) => {
     const after = take(before, event, scope);
-    if (after !== before && after.status === "active") onStep(after, event);
+    if (after !== before && after.status !== "stopped") onStep(after, event);
     return after;
   };
   return machine;
@@ -261,7 +293,7 @@ const reportingSteps = <Machine, Snapshot extends { status: string }, Event, Sco
 const sendEffect = <
   Context extends MachineContext,
   Event extends EventObject & { at: number },
-  AnyEffect extends TaskEffect | OutboxEffect,
+  AnyEffect extends ActorEffect,
 >() =>
   sendParent<Context, Event, AnyEffect, SupervisorEvent, Event>(({ event: { at } }, effect) => ({
     ...{ type: "EFFECT", at, effect },
@@ -274,7 +306,14 @@ const sendEffect = <
  * supervisor ends once for each child, which took 6.7 s with 1,000 of them (measured). So they do not end with it, but are let
  * go: having no timers, promises or subscriptions, they act only on the supervisor's events.
  */
-export const createSupervisor = ({ onEffect, onTaskStep, onOutboxStep, onFailure, inspect }: SupervisorObserver) => {
+export const createSupervisor = ({
+  onEffect,
+  onTaskStep,
+  onOutboxStep,
+  onLaunchStep,
+  onFailure,
+  inspect,
+}: SupervisorObserver) => {
   const task = onceNeeded(() =>
     reportingSteps(
       taskMachine.provide({ actions: { emitEffect: sendEffect<TaskContext, TaskEvent, TaskEffect>() } }),
@@ -287,7 +326,13 @@ export const createSupervisor = ({ onEffect, onTaskStep, onOutboxStep, onFailure
       onOutboxStep,
     ),
   );
-  /** By id: a task's id, or `outboxId` of a parent. */
+  const launch = onceNeeded(() =>
+    reportingSteps(
+      launchMachine.provide({ actions: { emitEffect: sendEffect<LaunchContext, LaunchEvent, LaunchEffect>() } }),
+      onLaunchStep,
+    ),
+  );
+  /** By id: a task's id, `outboxId` of a parent, or `launchActorId` of a launch. */
   const actors = new Map<string, AnyActorRef>();
 
   const actorOf = (id: string): AnyActorRef => {
@@ -315,6 +360,17 @@ export const createSupervisor = ({ onEffect, onTaskStep, onOutboxStep, onFailure
         const actor = createActor(outbox(), { parent: self, id, src: "outbox", input });
         actors.set(id, actor);
         enqueue(() => void actor.start());
+      }),
+      startLaunch: enqueueActions(({ self, enqueue }, input: LaunchActorInput) => {
+        const id = launchActorId(input.id);
+        const { value, context } = input;
+        const restored = value && context ? { snapshot: launch().resolveState({ value, context }) } : {};
+        const actor = createActor(launch(), { parent: self, id, src: "launch", input, ...restored });
+        actors.set(id, actor);
+        enqueue(() => {
+          actor.start();
+          onLaunchStep(actor.getSnapshot());
+        });
       }),
       tell: sendTo(
         (_, { id }) => actorOf(id),

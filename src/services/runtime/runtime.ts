@@ -1,7 +1,9 @@
 import type { HostEvent } from "../../machines/host-events.ts";
+import { isCopying } from "../../machines/launch/machine.ts";
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import { isIdle, type OutboxSnapshot, pendingPrompts, watchesParent } from "../../machines/outbox/machine.ts";
 import type { Effect, FailedActor, SupervisorEvent } from "../../machines/supervisor/events.ts";
+import { launchOfActor } from "../../machines/supervisor/machine.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import {
   initialSnapshot,
@@ -153,6 +155,11 @@ export const createRuntime = ({
   /** A chart threw, which is a fault of ours: its task ends with an error, from the snapshot that is stored. */
   const restartActor = ({ id, message: reason }: FailedActor) => {
     log.error("a fault in a chart", { id, reason });
+    const launchId = launchOfActor(id);
+    if (launchId !== undefined) {
+      // What is stored of its session stays for the next process.
+      return performEffect({ type: "answerCall", launchId, answer: { is: "refused", why: "fault", reason } });
+    }
     if (actors.replaceOutbox(id) || !tasks.has(id)) return;
     actors.reapTask(id);
     // If the task throws on this event too, the event is refused and the task released: nothing brings it back to throw again.
@@ -336,6 +343,18 @@ export const createRuntime = ({
     },
     /** Returns the snapshot of a live task; undefined when it is at rest or unknown. */
     snapshotOf: (taskId: string): TaskSnapshot | undefined => tasks.get(taskId),
+    /** True while a launch is under way, or removes what it has left. */
+    isLaunching: (launchId: string): boolean => actors.launches.has(launchId),
+    /** True while a copy of this session's conversation may exist that is not marked as ours yet. */
+    isCopying: (parentSessionID: string): boolean =>
+      [...actors.launches.values()].some(
+        (launch) => launch.context.parentSessionID === parentSessionID && isCopying(launch),
+      ),
+    /** Ends all launches: the host can be asked nothing any more, and what is stored of them is left to the next process. */
+    closeLaunches: () => {
+      for (const id of actors.launches.keys())
+        dispatch({ type: "PREPARATION", id, event: { type: "CLOSE", at: clock.now() } });
+    },
     liveTasks: (): TaskSnapshot[] => [...tasks.values()],
     /** Returns the live tasks that do more than wait for a slot: few, however many wait. */
     activeTasks: live.active,

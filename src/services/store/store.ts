@@ -1,3 +1,4 @@
+import type { PendingLaunch } from "../../machines/launch/events.ts";
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
@@ -29,16 +30,6 @@ export interface Change {
   journal: JournalEntry[];
   /** Each list replaces the stored one of its parent. */
   prompts: PendingPrompts[];
-}
-
-/** A launch whose session is being created. After a crash, the session is found by this and deleted. */
-export interface PendingLaunch {
-  /** The launch key: the id of the task's first prompt, also kept in the session's metadata. */
-  messageID: string;
-  parentSessionID: string;
-  /** Epoch milliseconds. */
-  at: number;
-  fork: boolean;
 }
 
 /** Work of processes that have ended or died, for another process to take over. */

@@ -7,7 +7,7 @@ const RESULT = "src/tools/subtasks/subtasks-toolset.ts";
 const VIEW = "src/machines/task/view.ts";
 const SETUP = "src/machines/task/setup.ts";
 const WAIT = "src/services/engine/operations/wait.ts";
-const LAUNCH = "src/services/engine/launch/launch.ts";
+const LAUNCH = "src/services/engine/launch/start-task.ts";
 const EFFECTS = "src/services/engine/effects/task-effects.ts";
 
 const of = (requirement: string, texts: Record<string, Planted | Unplanted | readonly Planted[]>) =>
