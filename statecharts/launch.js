@@ -232,6 +232,7 @@ export const launch = createMachine({
                   "entry": {
                     "type": "setDeadline"
                   },
+                  "exit": "clearDeadline",
                   "on": {
                     "TICK": {
                       "guard": "due",
@@ -318,6 +319,7 @@ export const launch = createMachine({
                   "entry": {
                     "type": "setDeadline"
                   },
+                  "exit": "clearDeadline",
                   "on": {
                     "TICK": {
                       "guard": "due",
@@ -584,6 +586,7 @@ export const launch = createMachine({
         "pausing": {
           "id": "pausing",
           "description": "Some time passes until the next attempt, more each time.",
+          "exit": "clearDeadline",
           "on": {
             "TICK": {
               "guard": "due",

@@ -100,6 +100,7 @@ const leftBehind = launchSetup.createStateConfig({
     pausing: {
       id: "pausing",
       description: "Some time passes until the next attempt, more each time.",
+      exit: "clearDeadline",
       on: {
         TICK: { guard: "due", target: "removing" },
       },

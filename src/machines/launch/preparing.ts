@@ -72,6 +72,7 @@ const creating = launchSetup.createStateConfig({
         pausing: {
           description: "It may appear a moment later.",
           entry: { type: "setDeadline", params: ({ context }) => backoff(context.tries, SEARCH_BACKOFF) },
+          exit: "clearDeadline",
           on: {
             TICK: { guard: "due", target: "looking" },
             CANCEL: { target: "#removingSession", description: "Nothing is under way.", actions: "recordStopped" },
@@ -122,6 +123,7 @@ const creating = launchSetup.createStateConfig({
         pausing: {
           description: "It is stored again, with the same ids, after a pause.",
           entry: { type: "setDeadline", params: ({ context }) => backoff(context.tries, PREAMBLE_BACKOFF) },
+          exit: "clearDeadline",
           on: {
             TICK: { guard: "due", target: "storing" },
             CANCEL: { target: "#removingSession", description: "Nothing is under way.", actions: "recordStopped" },

@@ -42,7 +42,8 @@ export const launchSetup = setup({
     emitEffect: (_, _effect: LaunchEffect) => undefined,
     setDeadline: assign({ nextDeadline: ({ event }, delay: number) => event.at + delay }),
     startCounting: assign({ tries: 0 }),
-    countTry: assign({ tries: ({ context }) => context.tries + 1, nextDeadline: undefined }),
+    clearDeadline: assign({ nextDeadline: undefined }),
+    countTry: assign({ tries: ({ context }) => context.tries + 1 }),
     /** The next attempt to remove what is left comes after a pause that grows. */
     postponeRemoval: assign(({ context, event }) => ({
       tries: context.tries + 1,

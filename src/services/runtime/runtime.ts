@@ -345,10 +345,10 @@ export const createRuntime = ({
     snapshotOf: (taskId: string): TaskSnapshot | undefined => tasks.get(taskId),
     /** True while a launch is under way, or removes what it has left. */
     isLaunching: (launchId: string): boolean => actors.launches.has(launchId),
-    /** True while a copy of this session's conversation may exist that is not marked as ours yet. */
-    isCopying: (parentSessionID: string): boolean =>
-      [...actors.launches.values()].some(
-        (launch) => launch.context.parentSessionID === parentSessionID && isCopying(launch),
+    /** True while a copy of this session's conversation may exist for another launch that is not marked as ours yet. */
+    isCopyingFor: (parentSessionID: string, otherThan: string): boolean =>
+      [...actors.launches].some(
+        ([id, launch]) => id !== otherThan && launch.context.parentSessionID === parentSessionID && isCopying(launch),
       ),
     /** Ends all launches: the host can be asked nothing any more, and what is stored of them is left to the next process. */
     closeLaunches: () => {

@@ -67,8 +67,8 @@ const sessionsOf = async (
   effect: EffectOf<"removeSessions">,
 ): Promise<readonly string[] | undefined> => {
   const { host, log, runtime } = ctx;
-  const { pending } = effect;
-  const isCopying = () => runtime.isCopying(pending.parentSessionID);
+  const { launchId, pending } = effect;
+  const isCopying = () => runtime.isCopyingFor(pending.parentSessionID, launchId);
   // Checked before and after the call: a fork for another launch of the same parent may have no metadata yet.
   const wasCopying = pending.fork && isCopying();
   const listed = await host.sessionsSince(pending.at);
