@@ -36,9 +36,9 @@ describePlays({
     await launchFork(agent);
     await agent.work();
   },
-  "a copy can be neither cut nor deleted at first, and a task gets the conversation as text": async (agent) => {
+  "a copy can be neither cut nor at once deleted, and a task gets the conversation as text": async (agent) => {
     agent.stage.host.failNext("forkedMessages", refused);
-    agent.stage.host.failNext("deleteSession", unavailable, 2);
+    agent.stage.host.failNext("deleteSession", unavailable);
     await launchFork(agent);
     await agent.work();
     // Longer than the pauses before it is tried again.
