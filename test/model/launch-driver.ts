@@ -134,7 +134,7 @@ export const createLaunchDriver = async ({ input, steps }: LaunchPath): Promise<
   fake.converse(PARENT);
   const endStep = fake.beginStep(PARENT, "msg_turn");
   await clock.advance(1);
-  const args = { fork: input.isFork, ...(input.needsWorktree ? { worktree: true } : {}) };
+  const args = { fork: input.isFork === true, ...(input.needsWorktree ? { worktree: true } : {}) };
   const launched = watched(stage.launch(args, { abort: turn.signal }));
   await settled();
 

@@ -1,3 +1,4 @@
+import { replayLaunch } from "../../machines/launch/replay.ts";
 import { statusOf } from "../../machines/task/machine.ts";
 import { type Journal, walk } from "../../machines/task/replay.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
@@ -14,7 +15,7 @@ import {
   TASK_ID,
   taskIdOf,
 } from "../command.ts";
-import { compareReplay, formatSteps } from "../format-replay.ts";
+import { compareReplay, formatLaunch, formatSteps } from "../format-replay.ts";
 import { journalOf, originLine, readExported, withJournals } from "../task-database.ts";
 import { resumedText, type Terminal } from "../terminal.ts";
 
@@ -64,6 +65,7 @@ const show = async (
     return showPosition(walked, journal, until, context, json);
   }
   const lines = compare();
+  const launch = origin.launch && replayLaunch(origin.launch, origin.run.messageID, origin.facts.parentSessionID);
   if (json) {
     const found = snapshotDifferences(replayed.snapshot, snapshot);
     return printJson(terminal, {
@@ -71,9 +73,11 @@ const show = async (
       isComplete: true,
       isSame: found.length === 0 && steps.every(({ refused }) => refused === undefined),
       differences: found,
+      ...(launch ? { launch } : {}),
       steps,
     });
   }
+  if (launch) terminal.print(...formatLaunch(launch, terminal), "");
   terminal.print(...formatSteps(steps, terminal), "", ...lines);
 };
 

@@ -29,14 +29,14 @@ export interface LaunchInput {
   /** The id of the first prompt, chosen before anything else. It names the launch. */
   id: string;
   parentSessionID: string;
-  /** True to begin with a copy of the caller's conversation. */
-  isFork: boolean;
+  /** True to begin with a copy of the caller's conversation. Default: false. */
+  isFork?: boolean;
   /** The worktree that the caller works in, and the task too; absent where it works in none. */
   worktree?: Worktree;
-  /** True for a worktree of its own, which is to be made. */
-  needsWorktree: boolean;
-  /** True where this server is in a fleet, which may be offered the task. */
-  asksFleet: boolean;
+  /** True for a worktree of its own, which is to be made. Default: false. */
+  needsWorktree?: boolean;
+  /** True where this server is in a fleet, which may be offered the task. Default: false. */
+  asksFleet?: boolean;
   /** There where nothing is launched: what another launch has left is removed. */
   left?: LeftBehind;
 }
@@ -200,7 +200,8 @@ export const launchEventDescriptions: Record<LaunchEvent["type"], string> = {
 };
 
 /** What a launch remembers: plain JSON. */
-export interface LaunchContext extends Pick<LaunchInput, "id" | "parentSessionID" | "needsWorktree" | "asksFleet"> {
+export interface LaunchContext
+  extends Required<Pick<LaunchInput, "id" | "parentSessionID" | "needsWorktree" | "asksFleet">> {
   /** True where nothing is launched: what another launch has left is removed. */
   isLeft: boolean;
   worktree: Worktree | undefined;

@@ -125,7 +125,9 @@ export const launchMachine = launchSetup.createMachine(
     id: "launch",
     description:
       "One launch: it makes what the task needs, and ends when the task begins, or when everything half made is removed.",
-    context: ({ input: { id, parentSessionID, needsWorktree, asksFleet, isFork, worktree, left } }) => ({
+    context: ({
+      input: { id, parentSessionID, needsWorktree = false, asksFleet = false, isFork, worktree, left },
+    }) => ({
       ...{ id, parentSessionID, needsWorktree, asksFleet, worktree },
       source: isFork ? "copy" : "empty",
       isLeft: left !== undefined,
@@ -187,7 +189,7 @@ export const launchMachine = launchSetup.createMachine(
 export const leftLaunch = (left: LeftBehind): LaunchInput => ({
   id: `${left.pending.messageID}/left`,
   parentSessionID: left.pending.parentSessionID,
-  ...{ isFork: false, needsWorktree: false, asksFleet: false, left },
+  left,
 });
 
 /** The snapshot of a launch's chart. */

@@ -11,6 +11,7 @@ import {
 } from "xstate";
 import type { LaunchContext, LaunchEffect, LaunchEvent } from "../../machines/launch/events.ts";
 import { type LaunchSnapshot, launchMachine } from "../../machines/launch/machine.ts";
+import type { LaunchJournal } from "../../machines/launch/replay.ts";
 import type { OutboxContext, OutboxEffect, OutboxEvent } from "../../machines/outbox/events.ts";
 import { isIdle, type OutboxSnapshot, outboxMachine } from "../../machines/outbox/machine.ts";
 import type { ActorEffect, Effect, FailedActor, SupervisorEvent } from "../../machines/supervisor/events.ts";
@@ -34,6 +35,8 @@ import { createDeadlines, createTaskIndex } from "./chart-index.ts";
 export interface Transitions {
   /** The tasks that were launched, as they began: that is no step of theirs. */
   launched: TaskSnapshot[];
+  /** How they were launched, by task id. */
+  launchJournals: Map<string, LaunchJournal>;
   /** Each event that a task accepted, with the snapshot that followed. */
   steps: { taskId: string; event: TaskEvent; snapshot: TaskSnapshot }[];
   /** The outboxes that took a step, by parent, with their newest snapshots. */
@@ -74,6 +77,7 @@ const earlier = (one = Number.POSITIVE_INFINITY, other = Number.POSITIVE_INFINIT
 
 const noTransitions = (): Transitions => ({
   launched: [],
+  launchJournals: new Map(),
   steps: [],
   outboxes: new Map(),
   idleOutboxes: [],
@@ -86,6 +90,7 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
   const tasks = live.snapshots;
   const outboxes = new Map<string, OutboxSnapshot>();
   const launches = new Map<string, LaunchSnapshot>();
+  const launchJournals = new Map<string, LaunchJournal>();
   const deadlines = { tasks: createDeadlines(), outboxes: createDeadlines(), launches: createDeadlines() };
   let transitions = noTransitions();
   let effects: Effect[] = [];
@@ -111,15 +116,28 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     deadlines.outboxes.set(parentSessionID, undefined);
   };
 
-  const recordLaunch = (snapshot: LaunchSnapshot) => {
-    const { id, nextDeadline } = snapshot.context;
+  const recordLaunch = (snapshot: LaunchSnapshot, event?: LaunchEvent) => {
+    const { id, nextDeadline, sessionID } = snapshot.context;
+    const journal = launchJournals.get(id);
+    if (event) journal?.events.push(event);
+    if (snapshot.value === "started" && journal && sessionID !== undefined) {
+      transitions.launchJournals.set(sessionID, journal);
+    }
     if (snapshot.status !== "active") return forgetLaunch(id);
     launches.set(id, snapshot);
     deadlines.launches.set(id, nextDeadline);
   };
 
+  /** Begins the journal of a launch; of one that goes on where it stood, its first events are not known. */
+  const beginLaunch = (input: LaunchActorInput, snapshot: LaunchSnapshot) => {
+    const { id, parentSessionID: _, value, context: __, left, ...begin } = input;
+    if (!value && !left) launchJournals.set(id, { input: begin, events: [] });
+    recordLaunch(snapshot);
+  };
+
   const forgetLaunch = (launchId: string) => {
     launches.delete(launchId);
+    launchJournals.delete(launchId);
     deadlines.launches.set(launchId, undefined);
   };
 
@@ -136,6 +154,7 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
         transitions.outboxes.set(parentSessionID, snapshot);
         if (isIdle(snapshot)) transitions.idleOutboxes.push(parentSessionID);
       },
+      onLaunchBegun: beginLaunch,
       onLaunchStep: recordLaunch,
       onFailure: (failed) => {
         const launchId = launchOfActor(failed.id);
@@ -175,8 +194,8 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     supervisor = start();
     for (const { value, context } of snapshots) supervisor.ref.send({ type: "RESTORE", snapshot: { value, context } });
     for (const { value, context } of launches.values()) {
-      const { id, parentSessionID, needsWorktree, asksFleet } = context;
-      const launch = { id, parentSessionID, needsWorktree, asksFleet, isFork: false };
+      const { id, parentSessionID } = context;
+      const launch = { id, parentSessionID };
       supervisor.ref.send({ type: "PREPARE", launch, snapshot: { value, context } });
     }
     queueNoticesAgain(snapshots);
@@ -259,8 +278,10 @@ interface SupervisorObserver {
   /** A task or an outbox took a step. A refused event is no step; nor is the stop of the actor, which is XState's own. */
   onTaskStep(snapshot: TaskSnapshot, event: TaskEvent): void;
   onOutboxStep(snapshot: OutboxSnapshot): void;
-  /** A launch began, or took a step. Its last one ends its actor. */
-  onLaunchStep(snapshot: LaunchSnapshot): void;
+  /** A launch has an actor: this is where it stands. */
+  onLaunchBegun(input: LaunchActorInput, snapshot: LaunchSnapshot): void;
+  /** A launch took a step. Its last one ends its actor. */
+  onLaunchStep(snapshot: LaunchSnapshot, event: LaunchEvent): void;
   /** An actor threw, and was removed. */
   onFailure(failed: FailedActor): void;
   inspect?: Inspect | undefined;
@@ -310,6 +331,7 @@ export const createSupervisor = ({
   onEffect,
   onTaskStep,
   onOutboxStep,
+  onLaunchBegun,
   onLaunchStep,
   onFailure,
   inspect,
@@ -369,7 +391,7 @@ export const createSupervisor = ({
         actors.set(id, actor);
         enqueue(() => {
           actor.start();
-          onLaunchStep(actor.getSnapshot());
+          onLaunchBegun(input, actor.getSnapshot());
         });
       }),
       tell: sendTo(

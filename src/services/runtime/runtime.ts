@@ -85,9 +85,10 @@ export const createRuntime = ({
   /** Stores the steps. Returns the tasks as they are now, and the ids of those that another process owns. */
   const commit = ({
     launched,
+    launchJournals,
     steps,
     outboxes,
-  }: Pick<Transitions, "launched" | "steps" | "outboxes">): { changed: Task[]; lost: string[] } => {
+  }: Pick<Transitions, "launched" | "launchJournals" | "steps" | "outboxes">): { changed: Task[]; lost: string[] } => {
     const snapshots = [...launched, ...steps.map(({ snapshot }) => snapshot)];
     const newest = new Map(snapshots.map((snapshot) => [snapshot.context.facts.sessionID, snapshot]));
     const changed: Task[] = [];
@@ -100,7 +101,7 @@ export const createRuntime = ({
       const journal = steps.map(({ taskId, event }) => ({ taskId, event }));
       const prompts = changedPrompts(outboxes);
       const isChange = records.length > 0 || prompts.length > 0;
-      const refused = isChange ? store.commit({ records, journal, prompts }) : [];
+      const refused = isChange ? store.commit({ records, journal, prompts, launches: launchJournals }) : [];
       for (const { parentSessionID } of prompts) keepStored(parentSessionID, refused);
       // A process that took one task may have taken others; without this heartbeat a batch could look finished.
       return { changed, lost: refused.length > 0 ? [...refused, ...store.heartbeat(clock.now())] : [] };

@@ -25,6 +25,7 @@ const supervise = () => {
     onEffect: (effect) => effects.push(effect),
     onTaskStep: () => undefined,
     onOutboxStep: () => undefined,
+    onLaunchBegun: () => undefined,
     onLaunchStep: () => undefined,
     onFailure: (one) => failed.push(one),
   });

@@ -15,8 +15,8 @@ const placeFor = (
   if (job) return { ok: true, value: { needsWorktree: true } };
   const worktree = worktrees.around(callerDirectory);
   if (worktree && isWanted) return fail("This session works in a worktree, and its tasks do too: leave worktree out.");
-  if (worktree) return { ok: true, value: { worktree, needsWorktree: false } };
-  return { ok: true, value: { needsWorktree: isWanted === true || worktrees.isFor(agent) } };
+  if (worktree) return { ok: true, value: { worktree } };
+  return { ok: true, value: isWanted || worktrees.isFor(agent) ? { needsWorktree: true } : {} };
 };
 
 /** Has the chart of a launch carry it out. */
@@ -27,7 +27,7 @@ const carryOut = async (
   cancelled: AbortSignal,
 ): Promise<Outcome<Launched>> => {
   const { runtime, clock, ids, launches, fleet } = ctx;
-  const { parentSessionID, fork: isFork } = request;
+  const { parentSessionID, fork } = request;
   if (request.signal.aborted) return fail("The turn was aborted; nothing was launched.");
   const place = placeFor(ctx, request, plan);
   if (!place.ok) return place;
@@ -37,7 +37,11 @@ const carryOut = async (
   const answered = launches.begin(id, { request, plan, signal });
   const cancel = () => runtime.dispatch({ type: "PREPARATION", id, event: { type: "CANCEL", at: clock.now() } });
   signal.addEventListener("abort", cancel, { once: true });
-  const launch = { id, parentSessionID, isFork, asksFleet: fleet !== undefined, ...place.value };
+  const launch = {
+    ...{ id, parentSessionID, ...place.value },
+    ...(fork ? { isFork: true } : {}),
+    ...(fleet ? { asksFleet: true } : {}),
+  };
   runtime.dispatch({ type: "PREPARE", launch });
   return answered;
 };
