@@ -158,8 +158,8 @@ export const formatLaunch = (steps: readonly LaunchStep[], screen: Terminal): st
   return [
     screen.style("bold", "The launch"),
     ...steps.map(({ event, to }) => {
-      const line = `${clockTime(event.at)}  ${event.type.padEnd(widest)}  ${to}`;
-      return toSingleLine(truncate(line, screen.columns));
+      const line = `${clockTime(event.at)}  ${toSingleLine(event.type).padEnd(widest)}  ${to}`;
+      return truncate(line, screen.columns);
     }),
   ];
 };

@@ -1,4 +1,5 @@
-import { replayLaunch } from "../../machines/launch/replay.ts";
+import type { LaunchStep } from "../../machines/launch/replay.ts";
+import type { TaskInput } from "../../machines/task/events.ts";
 import { statusOf } from "../../machines/task/machine.ts";
 import { type Journal, walk } from "../../machines/task/replay.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
@@ -28,6 +29,13 @@ const headerLines = ({ taskId, snapshot }: Journal, terminal: Terminal): string[
 const costLines = (usage: Usage | undefined): string[] => {
   const cost = usage && formatUsage(usage);
   return cost === undefined ? [] : [`Cost, with its subtasks: ${cost}.`];
+};
+
+/** Returns the steps of a task's launch, where they are known. */
+const launchOf = async ({ launch, run, facts }: TaskInput): Promise<LaunchStep[] | undefined> => {
+  if (!launch) return undefined;
+  const { replayLaunch } = await import("../../machines/launch/replay.ts");
+  return replayLaunch(launch, run.messageID, facts.parentSessionID);
 };
 
 /** Prints the steps of the journal and the comparison with the stored snapshot, or what else is wanted of it. */
@@ -65,7 +73,7 @@ const show = async (
     return showPosition(walked, journal, until, context, json);
   }
   const lines = compare();
-  const launch = origin.launch && replayLaunch(origin.launch, origin.run.messageID, origin.facts.parentSessionID);
+  const launch = await launchOf(origin);
   if (json) {
     const found = snapshotDifferences(replayed.snapshot, snapshot);
     return printJson(terminal, {

@@ -108,7 +108,7 @@ export const ofSubtasks: readonly Entry[] = [
     ),
     "C->>ES: append TaskStarted/...": planted(
       "src/services/runtime/runtime.ts",
-      "store.commit({ records, journal, prompts })",
+      "store.commit({ records, journal, prompts, launches: launchJournals })",
       'store.commit({ records, journal: journal.filter(({ event }) => event.type !== "PROMPT_ACCEPTED"), prompts })',
       "Primary Invariants › one live actor per task id, whatever is called twice",
     ),
@@ -150,7 +150,7 @@ export const ofSubtasks: readonly Entry[] = [
     ),
     "Child UIP events are written to the child task stream.": planted(
       "src/services/runtime/runtime.ts",
-      "store.commit({ records, journal, prompts })",
+      "store.commit({ records, journal, prompts, launches: launchJournals })",
       'store.commit({ records, journal: journal.filter(({ event }) => event.type !== "REQUEST_ASKED"), prompts })',
       OF_CHILD,
     ),
