@@ -35,8 +35,17 @@ const answering = (name) => ({ event }) =>
   event.guards?.[name] ?? answers[event.type]?.[name] ?? otherwise[name];
 
 export const plainRun = [
+  {"type":"PREPARE"},
+  {"type":"EFFECT"},
+  {"type":"PREPARATION"},
+  {"type":"EFFECT"},
+  {"type":"PREPARATION"},
+  {"type":"EFFECT"},
   {"type":"LAUNCH"},
   {"type":"EFFECT"},
+  {"type":"PREPARATION"},
+  {"type":"EFFECT"},
+  {"type":"xstate.done.actor.one"},
   {"type":"TASK"},
   {"type":"EFFECT"},
   {"type":"TASK"},
@@ -65,16 +74,23 @@ export const plainRun = [
 
 export const supervisor = createMachine({
   "id": "supervisor",
-  "description": "Spawns and reaps the actors of tasks and outboxes, and routes events and effects between them and the services.",
+  "description": "Spawns and reaps the actors of launches, tasks and outboxes, and routes events and effects between them and the services.",
   "context": {
     "tasks": [],
-    "outboxes": []
+    "outboxes": [],
+    "launches": []
   },
   "initial": "open",
   "states": {
     "open": {
       "description": "Tasks are launched and supervised.",
       "on": {
+        "PREPARE": {
+          "actions": {
+            "type": "enqueueActions"
+          },
+          "description": "A task is to be launched, or a launch has left something: its launch gets an actor."
+        },
         "LAUNCH": {
           "guard": {
             "type": "notLive"
@@ -111,6 +127,12 @@ export const supervisor = createMachine({
           },
           "description": "An event for an outbox is passed on to its actor."
         },
+        "PREPARATION": {
+          "actions": {
+            "type": "enqueueActions"
+          },
+          "description": "An event for a launch is passed on to its actor."
+        },
         "HOST": {
           "actions": {
             "type": "enqueueActions"
@@ -121,7 +143,7 @@ export const supervisor = createMachine({
           "actions": {
             "type": "enqueueActions"
           },
-          "description": "Effects that tasks and outboxes have on each other are routed between them; the others go to the services."
+          "description": "Effects that actors have on each other are routed between them; the others go to the services."
         },
         "REAP_TASK": {
           "actions": {
@@ -134,6 +156,12 @@ export const supervisor = createMachine({
             "type": "enqueueActions"
           },
           "description": "An outbox has nothing to do: its actor is stopped."
+        },
+        "xstate.done.actor.*": {
+          "actions": {
+            "type": "enqueueActions"
+          },
+          "description": "A launch is over: its task has begun, or nothing is left of it."
         },
         "xstate.error.actor.*": {
           "actions": {

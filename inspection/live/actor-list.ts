@@ -8,8 +8,12 @@ const stateSummary = ({ states }: InspectedActor): string =>
     .map((path) => (path.startsWith("lifecycle.") ? regionOf(path).state : stateName(path)))
     .join(", ");
 
+/** A launch that is over says itself how it ended. */
+const endOf = ({ kind, gone }: InspectedActor): string => (gone && kind !== "launch" ? ", at rest" : "");
+
 const GROUPS = [
   ["task", "Tasks"],
+  ["launch", "Launches"],
   ["outbox", "Outboxes"],
   ["supervisor", "Supervisor"],
 ] as const;
@@ -32,7 +36,7 @@ export const createActorList = (place: HTMLElement, onSelect: (key: string) => v
       make("i", `dot ${toneOf(actor)}`),
       make("span", "name", label),
       ...directory,
-      make("small", "state", `${id}${stateSummary(actor)}${actor.gone ? ", at rest" : ""}`),
+      make("small", "state", `${id}${stateSummary(actor)}${endOf(actor)}`),
     );
     button.type = "button";
     button.title = actor.id || actor.directory;

@@ -8,7 +8,7 @@ const LANE = { max: 24, min: 12, all: 216 } as const;
 
 const laneWidth = (lanes: number): number => Math.min(LANE.max, Math.max(LANE.min, LANE.all / lanes));
 
-const KINDS = ["supervisor", "task", "outbox"] as const;
+const KINDS = ["supervisor", "launch", "task", "outbox"] as const;
 
 /** Returns the keys of the lanes: the outside first, as an empty key, then the actors of these steps by kind. */
 const lanesOf = ({ actors }: Model, steps: InspectorStep[]): string[] => {

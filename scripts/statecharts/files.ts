@@ -12,6 +12,7 @@ import { svgOf } from "./svg.ts";
 /** The charts that are shown, with what is said of their events and effects. */
 export const shown: [Explained, ...Explained[]] = [
   { chart: chartOf(machines.task), words: chartWords.task },
+  { chart: chartOf(machines.launch), words: chartWords.launch },
   { chart: chartOf(machines.outbox), words: chartWords.outbox },
   { chart: chartOf(machines.supervisor), words: chartWords.supervisor },
 ];

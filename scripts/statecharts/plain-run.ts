@@ -20,7 +20,10 @@ export const createStepRecorder = () => {
     steps,
     inspect: (observation: InspectionEvent): void => {
       if (observation.type !== "@xstate.snapshot") return;
-      const { event, actorRef } = observation;
+      const { actorRef } = observation;
+      // The id of an actor that is over differs from run to run.
+      const type = observation.event.type.replace(/^(xstate\.(?:done|error)\.actor)\..*/, "$1.one");
+      const event = { ...observation.event, type };
       const after = observation.snapshot as AnyMachineSnapshot;
       const { id: chart } = after.machine as AnyStateMachine;
       actors[chart] ??= actorRef.sessionId;

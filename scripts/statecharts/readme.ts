@@ -16,7 +16,7 @@ const folded = (summary: string, content: string): string =>
 
 const INTRODUCTION = `# Statecharts
 
-Three charts: one runs for each task, one for each parent session that is owed notices, one for the process. These pictures show everything that can happen and
+Four charts: one runs for each launch, until its task begins, one for each task, one for each parent session that is owed notices, and one for the process. These pictures show everything that can happen and
 what follows from it. \`npm run statecharts\` makes them from [the code that runs](../src/machines), and a test fails when they differ from it.`;
 
 const READING = `Begin with this one. A click opens it as a page of its own, on which each box is a link to what is inside.`;

@@ -1,4 +1,5 @@
 import { statePath } from "../machines/chart.ts";
+import type { LaunchStep } from "../machines/launch/replay.ts";
 import type { TaskEffect, TaskEvent } from "../machines/task/events.ts";
 import type { StoredSnapshot } from "../machines/task/machine.ts";
 import type { Replay, ReplayStep } from "../machines/task/replay.ts";
@@ -149,6 +150,18 @@ export const formatSteps = (steps: readonly ReplayStep[], screen: Terminal, from
       ...(step.event.type === "RESUME" && step.refused === undefined ? [""] : []),
       ...linesOf(step, from + place),
     ]);
+};
+
+/** Formats the launch of a task, which its own journal does not have: a line for each event, with the state that it led to. */
+export const formatLaunch = (steps: readonly LaunchStep[], screen: Terminal): string[] => {
+  const widest = Math.max(...steps.map(({ event }) => event.type.length), 0);
+  return [
+    screen.style("bold", "The launch"),
+    ...steps.map(({ event, to }) => {
+      const line = `${clockTime(event.at)}  ${toSingleLine(event.type).padEnd(widest)}  ${to}`;
+      return truncate(line, screen.columns);
+    }),
+  ];
 };
 
 /** Characters of each value that are shown. */

@@ -1,12 +1,18 @@
 // Functions cannot be written down: in JSON, guards and actions have names. What is composed or raised stays as it is, as far as
 // JSON can say it (docs/decisions/293-exported-charts-can-be-simulated.md).
 import { and, not, or } from "xstate";
+import { launchMachine } from "./launch/machine.ts";
 import { outboxMachine } from "./outbox/machine.ts";
 import { supervisorMachine } from "./supervisor/machine.ts";
 import { taskMachine } from "./task/machine.ts";
 
 /** All charts, by their names: these are exported, by the API and as files. */
-export const machines = { task: taskMachine, outbox: outboxMachine, supervisor: supervisorMachine };
+export const machines = {
+  launch: launchMachine,
+  task: taskMachine,
+  outbox: outboxMachine,
+  supervisor: supervisorMachine,
+};
 
 /** An event without what is known only while a chart runs. */
 export interface PlainEvent {

@@ -1,5 +1,5 @@
 // What all charts have in common, and what is said of any of them.
-import { assertEvent, type EventObject } from "xstate";
+import { assertEvent, type EventObject, enqueueActions, type MachineContext } from "xstate";
 
 type Transition = string | { target?: string; description?: string };
 
@@ -79,10 +79,34 @@ export const phrasing =
   ): Guard & Phrased =>
     Object.assign(guard, { phrase });
 
-/** An action that requests an effect, with the effect's name: pictures and tables show it. */
-export interface Requesting {
-  effect: string;
-}
+/**
+ * Returns what makes the actions of a chart that request effects. Each has the effect's name, which pictures and tables show, and
+ * builds its other fields when it is carried out; undefined requests nothing.
+ */
+export const requesting =
+  <Context extends MachineContext, Event extends EventObject, Effect extends { type: string }>() =>
+  <Type extends Effect["type"]>(
+    type: Type,
+    build: (args: { context: Context; event: Event }) => Omit<Extract<Effect, { type: Type }>, "type"> | undefined,
+  ) =>
+    Object.assign(
+      enqueueActions<
+        Context,
+        Event,
+        undefined,
+        Event,
+        never,
+        { type: "emitEffect"; params: Effect },
+        never,
+        never,
+        never
+      >(({ context, event, enqueue }) => {
+        const fields = build({ context, event });
+        // The compiler cannot tell that these are an effect of that type.
+        if (fields) enqueue({ type: "emitEffect", params: { type, ...fields } } as never);
+      }),
+      { effect: type },
+    );
 
 /**
  * Returns what a chart wraps functions of its actions and guards in that read an event of one type, or of a few: they are

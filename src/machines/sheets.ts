@@ -1,3 +1,4 @@
+import { launchEffectDescriptions, launchEventDescriptions, launchEventWords } from "./launch/events.ts";
 import { outboxEffectDescriptions, outboxEventDescriptions, outboxEventWords } from "./outbox/events.ts";
 import { type State, type Transition, withAllInside } from "./plain-chart.ts";
 import { supervisorEventDescriptions, supervisorEventWords } from "./supervisor/events.ts";
@@ -16,6 +17,7 @@ export interface Words {
 /** What is said of each chart. */
 export const chartWords = {
   task: { meanings: taskEventDescriptions, short: taskEventWords, effects: taskEffectDescriptions },
+  launch: { meanings: launchEventDescriptions, short: launchEventWords, effects: launchEffectDescriptions },
   outbox: { meanings: outboxEventDescriptions, short: outboxEventWords, effects: outboxEffectDescriptions },
   supervisor: { meanings: supervisorEventDescriptions, short: supervisorEventWords, effects: {} },
 } satisfies Record<string, Words>;

@@ -85,11 +85,24 @@ describeInChromium("the live page", () => {
     const id = await stage.launch();
     await until(() => rows(opened)).toEqual([
       "outside → supervisor: xstate.init",
+      "outside → supervisor: PREPARE",
+      expect.stringMatching(/^supervisor → launch \S+: xstate\.init$/),
+      expect.stringMatching(/^launch \S+ → supervisor: EFFECT takeTurn$/),
+      "outside → supervisor: PREPARATION TURN_TAKEN",
+      expect.stringMatching(/^supervisor → launch \S+: TURN_TAKEN$/),
+      expect.stringMatching(/^launch \S+ → supervisor: EFFECT createSession$/),
+      "outside → supervisor: PREPARATION SESSION_CREATED",
+      expect.stringMatching(/^supervisor → launch \S+: SESSION_CREATED$/),
+      expect.stringMatching(/^launch \S+ → supervisor: EFFECT startTask$/),
       "outside → supervisor: LAUNCH",
       "supervisor → outbox …parent: xstate.init",
       `supervisor → task ${id}: xstate.init`,
       `task ${id} → supervisor: EFFECT requestSlot`,
       "supervisor → outbox …parent: PARENT_PRESENT (ignored)",
+      "outside → supervisor: PREPARATION TASK_STARTED",
+      expect.stringMatching(/^supervisor → launch \S+: TASK_STARTED$/),
+      expect.stringMatching(/^launch \S+ → supervisor: EFFECT answerCall$/),
+      expect.stringMatching(/^launch \S+ → supervisor: xstate\.done\.actor\./),
       "outside → supervisor: TASK SLOT_GRANTED",
       `supervisor → task ${id}: SLOT_GRANTED`,
       `task ${id} → supervisor: EFFECT sendPrompt`,
@@ -100,7 +113,7 @@ describeInChromium("the live page", () => {
       const box = await opened.page.locator(".events .arrow").nth(row).boundingBox();
       return { left: box?.x ?? 0, width: box?.width ?? 0 };
     };
-    const [toTask, back] = [await shown(7), await shown(8)];
+    const [toTask, back] = [await shown(20), await shown(21)];
     expect(toTask).toEqual(back);
     expect(toTask.width).toBeGreaterThan(0);
 
@@ -150,8 +163,8 @@ describeInChromium("the live page", () => {
     expect(await page.locator(".past").textContent()).toContain("As it was at");
     expect(await lit(opened)).toContain("sending");
 
-    // Up to the beginning of the task, past its request of a slot and what the others did meanwhile.
-    for (let step = 0; step < 4; step += 1) await page.locator(".events").press("ArrowUp");
+    // Up to the beginning of the task, past the end of its launch, its request of a slot and what the others did meanwhile.
+    for (let step = 0; step < 8; step += 1) await page.locator(".events").press("ArrowUp");
     await until(() => states(opened)).toContain("run.queued");
     stage.host.emit({ type: "idle", sessionID: id });
     await until(async () => (await rows(opened)).some((row) => row?.endsWith("HOST_IDLE"))).toBe(true);

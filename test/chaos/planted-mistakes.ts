@@ -35,7 +35,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "prompts to parents are not stored",
     file: "src/services/runtime/runtime.ts",
-    code: "store.commit({ records, journal, prompts })",
+    code: "store.commit({ records, journal, prompts, launches: launchJournals })",
     mistake: "store.commit({ records, journal, prompts: [] })",
   },
   {

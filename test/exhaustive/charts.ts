@@ -199,6 +199,7 @@ export const createCharts = (
       const context = {
         tasks: taskIds.filter((_, index) => running[index] !== NONE).toSorted(),
         outboxes: outboxNow === NONE ? [] : [PARENT],
+        launches: [],
       };
       const supervisor = supervisorMachine.resolveState({ value: "open", context });
       const [, actions] = transition(supervisorMachine, supervisor, event);

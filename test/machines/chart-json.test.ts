@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type ActionArgs, type AnyStateNode, and, assign, createMachine, emit, not, or, raise, stateIn } from "xstate";
 import { actionName, chartAsJson, chartsAsJson, guardName } from "../../src/machines/chart-json.ts";
+import { launchMachine } from "../../src/machines/launch/machine.ts";
 import { outboxMachine } from "../../src/machines/outbox/machine.ts";
 import { supervisorMachine } from "../../src/machines/supervisor/machine.ts";
 import { taskMachine } from "../../src/machines/task/machine.ts";
@@ -50,7 +51,7 @@ test("an action has its own name, or says what it does", () => {
 });
 
 test("the charts are JSON by their names, with all states of theirs, guards and actions by name, and events that are raised", () => {
-  const machines = { task: taskMachine, outbox: outboxMachine, supervisor: supervisorMachine };
+  const machines = { launch: launchMachine, task: taskMachine, outbox: outboxMachine, supervisor: supervisorMachine };
   const charts = chartsAsJson();
   expect(Object.keys(charts)).toEqual(Object.keys(machines));
   for (const [name, machine] of Object.entries(machines)) {

@@ -1,17 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
 import type { HostEvent } from "../../src/machines/host-events.ts";
-import type { OutboxEffect, OutboxEvent } from "../../src/machines/outbox/events.ts";
-import type { SupervisorEvent } from "../../src/machines/supervisor/events.ts";
-import type { TaskEffect, TaskEvent } from "../../src/machines/task/events.ts";
+import type { LaunchEvent } from "../../src/machines/launch/events.ts";
+import type { OutboxEvent } from "../../src/machines/outbox/events.ts";
+import type { ActorEffect, SupervisorEvent } from "../../src/machines/supervisor/events.ts";
+import type { TaskEvent } from "../../src/machines/task/events.ts";
 import type { SupervisorStep } from "./supervisor-paths.ts";
 
 /** What a supervisor has done, in the order in which it does it. */
 export type Deed =
   | { do: "start a task"; id: string }
   | { do: "open an outbox"; parent: string }
+  | { do: "start a launch"; id: string }
   | { do: "tell a task"; id: string; event: TaskEvent }
   | { do: "tell an outbox"; parent: string; event: OutboxEvent }
+  | { do: "tell a launch"; id: string; event: LaunchEvent }
   | { do: "stop a task"; id: string }
+  | { do: "stop a launch"; id: string }
   | { do: "close an outbox"; parent: string }
   | { do: "have a service perform"; effect: unknown }
   | { do: "report a failure"; failed: unknown };
@@ -22,6 +26,7 @@ export interface SupervisedStep {
   deeds: Deed[];
   tasks: readonly string[];
   outboxes: readonly string[];
+  launches: readonly string[];
 }
 
 /** What a task learns of an event in its session. */
@@ -85,6 +90,7 @@ const sorted = (ids: ReadonlySet<string>): string[] => [...ids].sort();
 export const createSupervisorHistory = () => {
   const tasks = new Set<string>();
   const outboxes = new Set<string>();
+  const launches = new Set<string>();
   let isOver = false;
   let deeds: Deed[] = [];
 
@@ -110,8 +116,14 @@ export const createSupervisorHistory = () => {
     deeds.push({ do: "start a task", id });
   };
 
-  /** What tasks and outboxes want of each other stays among them; all else is for the services. */
-  const takeEffect = (effect: TaskEffect | OutboxEffect, at: number) => {
+  const prepare = (id: string) => {
+    if (launches.has(id)) return;
+    launches.add(id);
+    deeds.push({ do: "start a launch", id });
+  };
+
+  /** What actors want of each other stays among them; all else is for the services. */
+  const takeEffect = (effect: ActorEffect, at: number) => {
     switch (effect.type) {
       case "reportEnd":
         return tellTask(effect.parentTaskId, { type: "OWN_TASK_ENDED", at, taskId: effect.taskId });
@@ -131,6 +143,9 @@ export const createSupervisorHistory = () => {
       case "noticeDropped":
         for (const { taskId } of effect.runs) tellTask(taskId, { type: "NOTICE_DROPPED", at });
         return;
+      case "leaveCopy":
+        // The launch goes on, and cannot have both.
+        return prepare(`${effect.left.pending.messageID}/left`);
       default:
         deeds.push({ do: "have a service perform", effect });
     }
@@ -141,6 +156,11 @@ export const createSupervisorHistory = () => {
     deeds.push({ do: "stop a task", id });
   };
 
+  const stopLaunch = (id: string) => {
+    launches.delete(id);
+    deeds.push({ do: "stop a launch", id });
+  };
+
   const closeOutbox = (parent: string) => {
     outboxes.delete(parent);
     deeds.push({ do: "close an outbox", parent });
@@ -148,6 +168,11 @@ export const createSupervisorHistory = () => {
 
   const takeEvent = (event: SupervisorEvent) => {
     switch (event.type) {
+      case "PREPARE":
+        return prepare(event.launch.id);
+      case "PREPARATION":
+        if (launches.has(event.id)) deeds.push({ do: "tell a launch", id: event.id, event: event.event });
+        return;
       case "LAUNCH":
         return begin(event.task.facts.sessionID, event.task.facts.parentSessionID, event.at);
       case "RESTORE": {
@@ -178,8 +203,9 @@ export const createSupervisorHistory = () => {
   };
 
   /** An actor that threw takes nobody with it. */
-  const takeFault = ({ actorId, error }: Extract<SupervisorStep, { actorId: string }>) => {
-    if (actorId.startsWith("outbox:")) closeOutbox(actorId.slice("outbox:".length));
+  const takeFault = ({ actorId, error }: Extract<SupervisorStep, { error: Error }>) => {
+    if (actorId.startsWith("launch:")) stopLaunch(actorId.slice("launch:".length));
+    else if (actorId.startsWith("outbox:")) closeOutbox(actorId.slice("outbox:".length));
     else stopTask(actorId);
     deeds.push({ do: "report a failure", failed: { id: actorId, message: String(error) } });
   };
@@ -188,10 +214,16 @@ export const createSupervisorHistory = () => {
     take: (step: SupervisedStep): void => {
       deeds = [];
       if (isOver) deeds = [];
-      else if ("actorId" in step.event) takeFault(step.event);
+      else if ("error" in step.event) takeFault(step.event);
+      else if ("actorId" in step.event) stopLaunch(step.event.actorId.slice("launch:".length));
       else takeEvent(step.event);
-      const done = { deeds: step.deeds, tasks: [...step.tasks], outboxes: [...step.outboxes] };
-      const due = { deeds, tasks: sorted(tasks), outboxes: sorted(outboxes) };
+      const done = {
+        deeds: step.deeds,
+        tasks: [...step.tasks],
+        outboxes: [...step.outboxes],
+        launches: [...step.launches],
+      };
+      const due = { deeds, tasks: sorted(tasks), outboxes: sorted(outboxes), launches: sorted(launches) };
       if (!isDeepStrictEqual(done, due))
         throw new Error(`${step.event.type} leads to ${JSON.stringify(done)} in place of ${JSON.stringify(due)}`);
     },

@@ -10,8 +10,11 @@ export type SupervisorSnapshot = SnapshotFrom<typeof supervisorMachine>;
 /** A fault of a task's actor, as XState tells the supervisor of it. */
 type ActorFault = { type: `xstate.error.actor.${string}`; actorId: string; error: Error };
 
+/** A launch that is over, as XState tells the supervisor of it. */
+type ActorEnd = { type: `xstate.done.actor.${string}`; actorId: string };
+
 /** What happens to a supervisor of two tasks of one parent. */
-export type SupervisorStep = SupervisorEvent | ActorFault;
+export type SupervisorStep = SupervisorEvent | ActorFault | ActorEnd;
 
 /** The first is launched here. The second is one that a process which is gone has left behind, with its notice under way. */
 export const [FIRST, SECOND] = ["first", "second"] as const;

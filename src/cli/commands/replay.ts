@@ -1,3 +1,5 @@
+import type { LaunchStep } from "../../machines/launch/replay.ts";
+import type { TaskInput } from "../../machines/task/events.ts";
 import { statusOf } from "../../machines/task/machine.ts";
 import { type Journal, walk } from "../../machines/task/replay.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
@@ -14,7 +16,7 @@ import {
   TASK_ID,
   taskIdOf,
 } from "../command.ts";
-import { compareReplay, formatSteps } from "../format-replay.ts";
+import { compareReplay, formatLaunch, formatSteps } from "../format-replay.ts";
 import { journalOf, originLine, readExported, withJournals } from "../task-database.ts";
 import { resumedText, type Terminal } from "../terminal.ts";
 
@@ -27,6 +29,13 @@ const headerLines = ({ taskId, snapshot }: Journal, terminal: Terminal): string[
 const costLines = (usage: Usage | undefined): string[] => {
   const cost = usage && formatUsage(usage);
   return cost === undefined ? [] : [`Cost, with its subtasks: ${cost}.`];
+};
+
+/** Returns the steps of a task's launch, where they are known. */
+const launchOf = async ({ launch, run, facts }: TaskInput): Promise<LaunchStep[] | undefined> => {
+  if (!launch) return undefined;
+  const { replayLaunch } = await import("../../machines/launch/replay.ts");
+  return replayLaunch(launch, run.messageID, facts.parentSessionID);
 };
 
 /** Prints the steps of the journal and the comparison with the stored snapshot, or what else is wanted of it. */
@@ -64,6 +73,7 @@ const show = async (
     return showPosition(walked, journal, until, context, json);
   }
   const lines = compare();
+  const launch = await launchOf(origin);
   if (json) {
     const found = snapshotDifferences(replayed.snapshot, snapshot);
     return printJson(terminal, {
@@ -71,9 +81,11 @@ const show = async (
       isComplete: true,
       isSame: found.length === 0 && steps.every(({ refused }) => refused === undefined),
       differences: found,
+      ...(launch ? { launch } : {}),
       steps,
     });
   }
+  if (launch) terminal.print(...formatLaunch(launch, terminal), "");
   terminal.print(...formatSteps(steps, terminal), "", ...lines);
 };
 

@@ -1,5 +1,5 @@
 import { assign, setup, stateIn } from "xstate";
-import { backoff, type Phrased, phrasing, type Requesting, readingEvents } from "../chart.ts";
+import { backoff, type Phrased, phrasing, readingEvents, requesting } from "../chart.ts";
 import type { RunResult } from "../task/events.ts";
 import type { NoticePrompt, OutboxContext, OutboxEffect, OutboxEvent } from "./events.ts";
 
@@ -205,20 +205,7 @@ export const outboxSetup = setup({
 });
 
 /** Returns an action that requests an effect, whose other fields `build` returns; undefined requests nothing. */
-export const request = <Type extends OutboxEffect["type"]>(
-  type: Type,
-  build: (args: {
-    context: OutboxContext;
-    event: OutboxEvent;
-  }) => Omit<Extract<OutboxEffect, { type: Type }>, "type"> | undefined,
-) =>
-  Object.assign(
-    outboxSetup.enqueueActions(({ context, event, enqueue }) => {
-      const fields = build({ context, event });
-      if (fields) enqueue({ type: "emitEffect", params: { type, ...fields } as Extract<OutboxEffect, { type: Type }> });
-    }),
-    { effect: type } satisfies Requesting,
-  );
+export const request = requesting<OutboxContext, OutboxEvent, OutboxEffect>();
 
 export const countAttempt = outboxSetup.assign({
   attempts: ({ context }) => context.attempts + 1,

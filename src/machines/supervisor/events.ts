@@ -1,19 +1,28 @@
 import type { HostEvent } from "../host-events.ts";
+import type { LaunchEffect, LaunchEvent, LaunchInput } from "../launch/events.ts";
+import type { StoredLaunch } from "../launch/machine.ts";
 import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../outbox/events.ts";
 import type { TaskEffect, TaskEvent, TaskInput } from "../task/events.ts";
 import type { StoredSnapshot } from "../task/machine.ts";
 
-/** What tasks and outboxes want of each other: the supervisor passes it on itself. */
+/** What tasks, outboxes and launches want of each other: the supervisor passes it on itself. */
 type ForwardedEffect =
   | "reportEnd"
   | "queueNotice"
   | "withdrawNotice"
   | "noticeComposed"
   | "noticeAcknowledged"
-  | "noticeDropped";
+  | "noticeDropped"
+  | "leaveCopy";
 
-/** Everything that the services are asked to do: by a task, which `taskId` names, or by the outbox of `parentSessionID`. */
-export type Effect = Exclude<TaskEffect | OutboxEffect, { type: ForwardedEffect }>;
+/** What any actor may want done. */
+export type ActorEffect = TaskEffect | OutboxEffect | LaunchEffect;
+
+/**
+ * Everything that the services are asked to do: by a task, which `taskId` names, by a launch, which `launchId` names, or by the
+ * outbox of `parentSessionID`.
+ */
+export type Effect = Exclude<ActorEffect, { type: ForwardedEffect }>;
 
 /** An actor that threw, and was removed. */
 export interface FailedActor {
@@ -23,34 +32,45 @@ export interface FailedActor {
 
 /** Everything that can happen to the supervisor. `at` is the time of the event in epoch milliseconds. */
 export type SupervisorEvent =
+  /** `snapshot`: where the launch stands, if it began before. */
+  | { type: "PREPARE"; launch: LaunchInput; snapshot?: StoredLaunch }
   | { type: "LAUNCH"; at: number; task: TaskInput }
   | { type: "RESTORE"; snapshot: StoredSnapshot }
   | { type: "ADOPT_PROMPTS"; at: number; parentSessionID: string; prompts: NoticePrompt[] }
   | { type: "TASK"; id: string; event: TaskEvent }
   | { type: "OUTBOX"; id: string; event: OutboxEvent }
+  | { type: "PREPARATION"; id: string; event: LaunchEvent }
   | { type: "HOST"; at: number; event: HostEvent }
-  | { type: "EFFECT"; at: number; effect: TaskEffect | OutboxEffect }
+  | { type: "EFFECT"; at: number; effect: ActorEffect }
   | { type: "REAP_TASK"; id: string }
   | { type: "REAP_OUTBOX"; id: string }
   | { type: "CLOSE" };
 
-/** What each event of the supervisor means; the last is XState's own. The chart shows it at each transition. */
-export const supervisorEventDescriptions: Record<SupervisorEvent["type"] | "xstate.error.actor.*", string> = {
+/** What each event of the supervisor means; the last two are XState's own. The chart shows it at each transition. */
+export const supervisorEventDescriptions: Record<
+  SupervisorEvent["type"] | "xstate.done.actor.*" | "xstate.error.actor.*",
+  string
+> = {
+  PREPARE: "A task is to be launched, or a launch has left something: its launch gets an actor.",
   LAUNCH: "A task is launched: it gets an actor, and its parent an outbox.",
   RESTORE: "A stored task is needed again: its actor starts from its snapshot.",
   ADOPT_PROMPTS: "The parent's outbox takes over the prompts of a process that has ended.",
   TASK: "An event for a task is passed on to its actor.",
   OUTBOX: "An event for an outbox is passed on to its actor.",
+  PREPARATION: "An event for a launch is passed on to its actor.",
   HOST: "What OpenCode reports of a session goes to the task that runs in it, and to its outbox.",
-  EFFECT: "Effects that tasks and outboxes have on each other are routed between them; the others go to the services.",
+  EFFECT: "Effects that actors have on each other are routed between them; the others go to the services.",
   REAP_TASK: "A task is at rest, or removed: its actor is stopped.",
   REAP_OUTBOX: "An outbox has nothing to do: its actor is stopped.",
   CLOSE: "The plugin is disposed of.",
+  "xstate.done.actor.*": "A launch is over: its task has begun, or nothing is left of it.",
   "xstate.error.actor.*": "An actor threw: it is removed, so that it does not take its siblings down.",
 };
 
 /** Each event in a few words, as pictures label their arrows with it. */
 export const supervisorEventWords: Record<keyof typeof supervisorEventDescriptions, string> = {
+  PREPARE: "launch begins",
+  PREPARATION: "event for a launch",
   LAUNCH: "task launched",
   RESTORE: "task needed again",
   ADOPT_PROMPTS: "prompts taken over",
@@ -61,6 +81,7 @@ export const supervisorEventWords: Record<keyof typeof supervisorEventDescriptio
   REAP_TASK: "task at rest",
   REAP_OUTBOX: "outbox idle",
   CLOSE: "plugin disposed of",
+  "xstate.done.actor.*": "a launch is over",
   "xstate.error.actor.*": "an actor threw",
 };
 

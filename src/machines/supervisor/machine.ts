@@ -1,5 +1,7 @@
-import { assertEvent, type ErrorActorEvent, setup } from "xstate";
+import { assertEvent, type DoneActorEvent, type ErrorActorEvent, setup } from "xstate";
 import { type Phrased, phrasing, withEventDescriptions } from "../chart.ts";
+import type { LaunchEvent, LaunchInput } from "../launch/events.ts";
+import { leftLaunch, type StoredLaunch } from "../launch/machine.ts";
 import type { OutboxEvent } from "../outbox/events.ts";
 import type { TaskEvent, TaskInput } from "../task/events.ts";
 import type { StoredSnapshot } from "../task/machine.ts";
@@ -45,9 +47,12 @@ interface SupervisorContext {
   tasks: SortedIds;
   /** The parent sessions that have an outbox. */
   outboxes: SortedIds;
+  /** The launches that have not led to a task, or left something. */
+  launches: SortedIds;
 }
 
 const OUTBOX = "outbox:";
+const LAUNCH = "launch:";
 
 /** Returns the id of a parent's outbox among the supervisor's actors. */
 export const outboxId = (parentSessionID: string): string => OUTBOX + parentSessionID;
@@ -56,15 +61,25 @@ export const outboxId = (parentSessionID: string): string => OUTBOX + parentSess
 export const parentOfOutbox = (actorId: string): string | undefined =>
   actorId.startsWith(OUTBOX) ? actorId.slice(OUTBOX.length) : undefined;
 
+/** Returns the id of a launch among the supervisor's actors. */
+export const launchActorId = (launchId: string): string => LAUNCH + launchId;
+
+/** Returns the launch of an actor, by the actor's id; undefined when it is no launch's. */
+export const launchOfActor = (actorId: string): string | undefined =>
+  actorId.startsWith(LAUNCH) ? actorId.slice(LAUNCH.length) : undefined;
+
+/** A launch's actor begins with a call, with what another one has left, or where it stood. */
+export type LaunchActorInput = LaunchInput & Partial<StoredLaunch>;
+
 /** A task's actor begins with a launch, or from a stored snapshot. */
 export type TaskActorInput = TaskInput & Partial<StoredSnapshot>;
 
-const when = phrasing<SupervisorContext, SupervisorEvent | ErrorActorEvent>();
+const when = phrasing<SupervisorContext, SupervisorEvent | DoneActorEvent | ErrorActorEvent>();
 
 const supervisorSetup = setup({
   types: {
     context: {} as SupervisorContext,
-    events: {} as SupervisorEvent | ErrorActorEvent,
+    events: {} as SupervisorEvent | ErrorActorEvent | DoneActorEvent,
   },
   // They do nothing here: `createSupervisor` provides what really happens.
   actions: {
@@ -74,8 +89,9 @@ const supervisorSetup = setup({
     reportFailure: (_, _failed: FailedActor) => undefined,
     startTask: (_, _input: TaskActorInput) => undefined,
     startOutbox: (_, _input: { parentSessionID: string }) => undefined,
+    startLaunch: (_, _input: LaunchActorInput) => undefined,
     /** Passes an event to an actor. */
-    tell: (_, _message: { id: string; event: TaskEvent | OutboxEvent }) => undefined,
+    tell: (_, _message: { id: string; event: TaskEvent | OutboxEvent | LaunchEvent }) => undefined,
     /** Stops an actor, once it has taken the events that were sent to it before. */
     stop: (_, _actor: { id: string }) => undefined,
   },
@@ -90,7 +106,7 @@ const supervisorSetup = setup({
 
 type Enqueue = Parameters<Parameters<typeof supervisorSetup.enqueueActions>[0]>[0]["enqueue"];
 
-const tell = (enqueue: Enqueue, id: string, event: TaskEvent | OutboxEvent) =>
+const tell = (enqueue: Enqueue, id: string, event: TaskEvent | OutboxEvent | LaunchEvent) =>
   enqueue({ type: "tell", params: { id, event } });
 
 /** Starts the parent's outbox, unless there is one. */
@@ -113,6 +129,18 @@ const spawnTask = supervisorSetup.enqueueActions(({ context, event, enqueue }) =
   enqueue.assign({ tasks: withId(context.tasks, sessionID) });
 });
 
+/** Starts the actor of a launch, unless there is one. */
+const openLaunch = (launch: LaunchActorInput, { launches }: SupervisorContext, enqueue: Enqueue) => {
+  if (hasId(launches, launch.id)) return;
+  enqueue({ type: "startLaunch", params: launch });
+  enqueue.assign({ launches: withId(launches, launch.id) });
+};
+
+const prepare = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
+  assertEvent(event, "PREPARE");
+  openLaunch({ ...event.launch, ...event.snapshot }, context, enqueue);
+});
+
 const adoptPrompts = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
   assertEvent(event, "ADOPT_PROMPTS");
   const { parentSessionID, at, prompts } = event;
@@ -130,6 +158,11 @@ const forwardToOutbox = supervisorSetup.enqueueActions(({ context, event, enqueu
   if (hasId(context.outboxes, event.id)) tell(enqueue, outboxId(event.id), event.event);
 });
 
+const forwardToLaunch = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
+  assertEvent(event, "PREPARATION");
+  if (hasId(context.launches, event.id)) tell(enqueue, launchActorId(event.id), event.event);
+});
+
 /** One session can be a task's child session and the parent of other tasks: then both get the event. */
 const routeHostEvent = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
   assertEvent(event, "HOST");
@@ -140,7 +173,7 @@ const routeHostEvent = supervisorSetup.enqueueActions(({ context, event, enqueue
   if (forOutbox) tell(enqueue, outboxId(sessionID), forOutbox);
 });
 
-/** Routes the effects that tasks and outboxes have on each other; the others go to the services. */
+/** Routes the effects that actors have on each other; the others go to the services. */
 const routeEffect = supervisorSetup.enqueueActions(({ context, event, enqueue }) => {
   assertEvent(event, "EFFECT");
   const { at, effect } = event;
@@ -172,6 +205,9 @@ const routeEffect = supervisorSetup.enqueueActions(({ context, event, enqueue })
     case "noticeDropped":
       toTasks(effect.runs, "NOTICE_DROPPED");
       break;
+    case "leaveCopy":
+      openLaunch(leftLaunch(effect.left), context, enqueue);
+      break;
     default:
       enqueue({ type: "perform", params: effect });
   }
@@ -192,37 +228,50 @@ const reapOutbox = supervisorSetup.enqueueActions(({ context: { outboxes }, even
 });
 
 /** Removes an actor that threw, so that it does not take its siblings down; the runtime reports its end. */
-const removeFailed = supervisorSetup.enqueueActions(({ context: { tasks, outboxes }, event, enqueue }) => {
-  if (event.type !== "xstate.error.actor.*" && !("actorId" in event)) return;
+const removeFailed = supervisorSetup.enqueueActions(({ context: { tasks, outboxes, launches }, event, enqueue }) => {
+  if (!("actorId" in event && "error" in event)) return;
   const id = event.actorId;
   enqueue({ type: "stop", params: { id } });
   const parentSessionID = parentOfOutbox(id);
-  if (parentSessionID === undefined) enqueue.assign({ tasks: withoutId(tasks, id) });
-  else enqueue.assign({ outboxes: withoutId(outboxes, parentSessionID) });
+  const launchId = launchOfActor(id);
+  if (parentSessionID !== undefined) enqueue.assign({ outboxes: withoutId(outboxes, parentSessionID) });
+  else if (launchId !== undefined) enqueue.assign({ launches: withoutId(launches, launchId) });
+  else enqueue.assign({ tasks: withoutId(tasks, id) });
   enqueue({ type: "reportFailure", params: { id, message: String(event.error) } });
 });
 
-/** Spawns and reaps the actors of tasks and outboxes, routes events to them, and hands their effects to the services. */
+/** Removes the actor of a launch that is over. */
+const removeEnded = supervisorSetup.enqueueActions(({ context: { launches }, event, enqueue }) => {
+  if (!("actorId" in event)) return;
+  const { actorId: id } = event;
+  enqueue({ type: "stop", params: { id } });
+  enqueue.assign({ launches: withoutId(launches, launchOfActor(id) ?? id) });
+});
+
+/** Spawns and reaps the actors of launches, tasks and outboxes, routes events to them, and hands their effects to the services. */
 export const supervisorMachine = supervisorSetup.createMachine(
   withEventDescriptions(supervisorEventDescriptions, {
     id: "supervisor",
     description:
-      "Spawns and reaps the actors of tasks and outboxes, and routes events and effects between them and the services.",
-    context: { tasks: [], outboxes: [] },
+      "Spawns and reaps the actors of launches, tasks and outboxes, and routes events and effects between them and the services.",
+    context: { tasks: [], outboxes: [], launches: [] },
     initial: "open",
     states: {
       open: {
         description: "Tasks are launched and supervised.",
         on: {
+          PREPARE: { actions: prepare },
           LAUNCH: { guard: "notLive", actions: spawnTask },
           RESTORE: { guard: "notLive", actions: spawnTask },
           ADOPT_PROMPTS: { actions: adoptPrompts },
           TASK: { actions: forwardToTask },
           OUTBOX: { actions: forwardToOutbox },
+          PREPARATION: { actions: forwardToLaunch },
           HOST: { actions: routeHostEvent },
           EFFECT: { actions: routeEffect },
           REAP_TASK: { actions: reapTask },
           REAP_OUTBOX: { actions: reapOutbox },
+          "xstate.done.actor.*": { actions: removeEnded },
           "xstate.error.actor.*": { actions: removeFailed },
           CLOSE: { target: "closed" },
         },

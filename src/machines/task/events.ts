@@ -15,6 +15,7 @@ import type {
   Worktree,
 } from "../../task.ts";
 import type { UserQuestion } from "../../user-request.ts";
+import type { LaunchJournal } from "../launch/replay.ts";
 
 /** One prompt and the answer to it. Run 0 is the launch, run n is resume n. */
 export interface Run {
@@ -460,6 +461,8 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
 export interface TaskInput {
   facts: TaskFacts;
   run: Run;
+  /** How it was launched, where a launch in this version led to it; nothing to the chart. */
+  launch?: LaunchJournal;
 }
 
 /** What is known of the server of the fleet that took a task's run last. */

@@ -1,6 +1,6 @@
 import { and, assign, not, or, setup, stateIn } from "xstate";
 import { type Claim, isStop, type RunAnswer, type TaskError, type WaitsFor } from "../../task.ts";
-import { type Phrased, phrasing, type Requesting, readingEvents } from "../chart.ts";
+import { type Phrased, phrasing, readingEvents, requesting } from "../chart.ts";
 import { ABORTED } from "../host-events.ts";
 import type { Instruction, Prompt, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./fallback.ts";
@@ -498,17 +498,4 @@ export const taskSetup = setup({
 });
 
 /** Returns an action that requests an effect, whose other fields `build` returns; undefined requests nothing. */
-export const request = <Type extends TaskEffect["type"]>(
-  type: Type,
-  build: (args: {
-    context: TaskContext;
-    event: TaskEvent;
-  }) => Omit<Extract<TaskEffect, { type: Type }>, "type"> | undefined,
-) =>
-  Object.assign(
-    taskSetup.enqueueActions(({ context, event, enqueue }) => {
-      const fields = build({ context, event });
-      if (fields) enqueue({ type: "emitEffect", params: { type, ...fields } as Extract<TaskEffect, { type: Type }> });
-    }),
-    { effect: type } satisfies Requesting,
-  );
+export const request = requesting<TaskContext, TaskEvent, TaskEffect>();

@@ -32,7 +32,7 @@ import type { WorktreeOptions } from "../worktrees/worktrees.ts";
 import { createWorktrees, type Worktrees } from "../worktrees/worktrees.ts";
 import { createNoticeRepair } from "./delivery/notice-repair.ts";
 import { createGates } from "./effects/gates.ts";
-import { createLaunchesUnderWay, createOrphanedLaunches } from "./launch/pending-launches.ts";
+import { createLaunchesUnderWay } from "./launch/launches-under-way.ts";
 import { createSlots } from "./limits/slots.ts";
 import { createWaits } from "./operations/wait.ts";
 
@@ -151,7 +151,6 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     slots: createSlots({ store, clock, log, runtime, bus }, options.concurrency),
     waits: createWaits(runtime, store, clock),
     launches: createLaunchesUnderWay(),
-    orphanedLaunches: createOrphanedLaunches(host, store, clock, log),
     /** Aborted when this process stops the engine. */
     stopping: new AbortController(),
   };

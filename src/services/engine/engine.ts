@@ -54,7 +54,7 @@ export const createEngine = (parts: EngineParts) => {
   };
   const ctx = createContext(parts, table);
   const effects = createEffects(ctx);
-  const { host, opening, store, clock, log, runtime, progress, remoteRuns, waits, launches, orphanedLaunches } = ctx;
+  const { host, opening, store, clock, log, runtime, progress, remoteRuns, waits, launches } = ctx;
   const runLimits = createRunLimits(ctx);
   const notes = createSessionNotes(ctx);
   const reminders = createReminders(ctx, notes);
@@ -92,7 +92,6 @@ export const createEngine = (parts: EngineParts) => {
   // What makes up for crashes and missed events.
   const adoption = startAdoption(ctx, reminders, () => {
     waits.recheckAll();
-    orphanedLaunches.recheck();
     worker?.takeOver();
   });
   const runCommands = () => runRemoteCommands(ctx, operations);
@@ -156,6 +155,7 @@ export const createEngine = (parts: EngineParts) => {
       runEach([
         parts.host.close,
         opening.close,
+        runtime.closeLaunches,
         launches.stop,
         userRequests.stop,
         runLimits.stop,
@@ -170,7 +170,6 @@ export const createEngine = (parts: EngineParts) => {
         () => ctx.stopping.abort(),
         waits.stop,
         adoption.stop,
-        orphanedLaunches.stop,
         ctx.slots.stop,
         stopHousekeeping,
         runtime.stop,

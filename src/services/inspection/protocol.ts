@@ -1,6 +1,6 @@
 import type { StatelyInspectionEvent } from "@statelyai/inspect";
 
-/** Steps that are kept. A task takes some 40 in its life, so this covers about the 25 newest tasks, in 200 kB. */
+/** Steps that are kept. A task takes some 55 in its life, its launch included, so this covers about the 18 newest tasks, in 200 kB. */
 export const MAX_STEPS = 1_000;
 
 /** A numbered history that a page can follow. */
@@ -38,8 +38,8 @@ export interface InspectorStep {
 export interface InspectedActor {
   /** Unique among the actors of all directories. A task that is loaded again later has the same key. */
   key: string;
-  kind: "task" | "outbox" | "supervisor";
-  /** A task's id, or the parent session of an outbox; empty for a supervisor. */
+  kind: "launch" | "task" | "outbox" | "supervisor";
+  /** The id of a task or of a launch, or the parent session of an outbox; empty for a supervisor. */
   id: string;
   /** The directory that OpenCode has open. */
   directory: string;

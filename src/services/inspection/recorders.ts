@@ -1,6 +1,6 @@
 import type { StatelyActorEvent, StatelyInspectionEvent } from "@statelyai/inspect";
 import { type StateValue, statePaths } from "../../machines/chart.ts";
-import { parentOfOutbox } from "../../machines/supervisor/machine.ts";
+import { launchOfActor, parentOfOutbox } from "../../machines/supervisor/machine.ts";
 import type { Clock } from "../platform/clock.ts";
 import { createListeners } from "../platform/listeners.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
@@ -174,7 +174,9 @@ type Of<Type extends InspectionEvent["type"]> = Extract<InspectionEvent, { type:
 const identify = ({ id, sessionId }: InspectedRef, rootId: string): Pick<InspectedActor, "kind" | "id"> => {
   if (sessionId === rootId) return { kind: "supervisor", id: "" };
   const parentSessionID = parentOfOutbox(id);
-  return parentSessionID === undefined ? { kind: "task", id } : { kind: "outbox", id: parentSessionID };
+  if (parentSessionID !== undefined) return { kind: "outbox", id: parentSessionID };
+  const launchId = launchOfActor(id);
+  return launchId === undefined ? { kind: "task", id } : { kind: "launch", id: launchId };
 };
 
 /** True for the event by which a parent actor learns that a child threw or is done. */

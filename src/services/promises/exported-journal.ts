@@ -46,6 +46,9 @@ const Event = Message.partial().extend({
   isNewestForgotten: z.boolean().optional(),
 });
 
+/** How a task was launched: events of another chart. */
+const Launch = z.object({ input: z.record(z.string(), z.unknown()), events: z.array(Event) });
+
 const Snapshot = z.object({
   value: z.object({
     lifecycle: z.string(),
@@ -83,7 +86,7 @@ const ExportedJournal = z.object({
   /** False when all private texts are replaced by placeholders. */
   hasText: z.boolean(),
   taskId: z.string(),
-  origin: z.object({ facts: Facts, run: Run }).nullable(),
+  origin: z.object({ facts: Facts, run: Run, launch: Launch.optional() }).nullable(),
   events: z.array(Event),
   snapshot: Snapshot,
 });

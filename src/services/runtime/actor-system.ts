@@ -9,11 +9,17 @@ import {
   sendTo,
   stopChild,
 } from "xstate";
+import type { LaunchContext, LaunchEffect, LaunchEvent } from "../../machines/launch/events.ts";
+import { type LaunchSnapshot, launchMachine } from "../../machines/launch/machine.ts";
+import type { LaunchJournal } from "../../machines/launch/replay.ts";
 import type { OutboxContext, OutboxEffect, OutboxEvent } from "../../machines/outbox/events.ts";
 import { isIdle, type OutboxSnapshot, outboxMachine } from "../../machines/outbox/machine.ts";
-import type { Effect, FailedActor, SupervisorEvent } from "../../machines/supervisor/events.ts";
+import type { ActorEffect, Effect, FailedActor, SupervisorEvent } from "../../machines/supervisor/events.ts";
 import {
   hasId,
+  type LaunchActorInput,
+  launchActorId,
+  launchOfActor,
   outboxId,
   parentOfOutbox,
   supervisorMachine,
@@ -29,6 +35,8 @@ import { createDeadlines, createTaskIndex } from "./chart-index.ts";
 export interface Transitions {
   /** The tasks that were launched, as they began: that is no step of theirs. */
   launched: TaskSnapshot[];
+  /** How they were launched, by task id. */
+  launchJournals: Map<string, LaunchJournal>;
   /** Each event that a task accepted, with the snapshot that followed. */
   steps: { taskId: string; event: TaskEvent; snapshot: TaskSnapshot }[];
   /** The outboxes that took a step, by parent, with their newest snapshots. */
@@ -69,6 +77,7 @@ const earlier = (one = Number.POSITIVE_INFINITY, other = Number.POSITIVE_INFINIT
 
 const noTransitions = (): Transitions => ({
   launched: [],
+  launchJournals: new Map(),
   steps: [],
   outboxes: new Map(),
   idleOutboxes: [],
@@ -80,7 +89,9 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
   const live = createTaskIndex();
   const tasks = live.snapshots;
   const outboxes = new Map<string, OutboxSnapshot>();
-  const deadlines = { tasks: createDeadlines(), outboxes: createDeadlines() };
+  const launches = new Map<string, LaunchSnapshot>();
+  const launchJournals = new Map<string, LaunchJournal>();
+  const deadlines = { tasks: createDeadlines(), outboxes: createDeadlines(), launches: createDeadlines() };
   let transitions = noTransitions();
   let effects: Effect[] = [];
 
@@ -105,6 +116,31 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     deadlines.outboxes.set(parentSessionID, undefined);
   };
 
+  const recordLaunch = (snapshot: LaunchSnapshot, event?: LaunchEvent) => {
+    const { id, nextDeadline, sessionID } = snapshot.context;
+    const journal = launchJournals.get(id);
+    if (event) journal?.events.push(event);
+    if (snapshot.value === "started" && journal && sessionID !== undefined) {
+      transitions.launchJournals.set(sessionID, journal);
+    }
+    if (snapshot.status !== "active") return forgetLaunch(id);
+    launches.set(id, snapshot);
+    deadlines.launches.set(id, nextDeadline);
+  };
+
+  /** Begins the journal of a launch; of one that goes on where it stood, its first events are not known. */
+  const beginLaunch = (input: LaunchActorInput, snapshot: LaunchSnapshot) => {
+    const { id, parentSessionID: _, value, context: __, left, ...begin } = input;
+    if (!value && !left) launchJournals.set(id, { input: begin, events: [] });
+    recordLaunch(snapshot);
+  };
+
+  const forgetLaunch = (launchId: string) => {
+    launches.delete(launchId);
+    launchJournals.delete(launchId);
+    deadlines.launches.set(launchId, undefined);
+  };
+
   const start = () => {
     const created = createSupervisor({
       onEffect: (effect) => effects.push(effect),
@@ -118,7 +154,13 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
         transitions.outboxes.set(parentSessionID, snapshot);
         if (isIdle(snapshot)) transitions.idleOutboxes.push(parentSessionID);
       },
-      onFailure: (failed) => transitions.failed.push(failed),
+      onLaunchBegun: beginLaunch,
+      onLaunchStep: recordLaunch,
+      onFailure: (failed) => {
+        const launchId = launchOfActor(failed.id);
+        if (launchId !== undefined) forgetLaunch(launchId);
+        transitions.failed.push(failed);
+      },
       inspect: inspect && guarded(inspect, log),
     });
     // Without this, XState would throw the actor's error as an uncaught error of the process.
@@ -151,6 +193,11 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     for (const parentSessionID of outboxes.keys()) forgetOutbox(parentSessionID);
     supervisor = start();
     for (const { value, context } of snapshots) supervisor.ref.send({ type: "RESTORE", snapshot: { value, context } });
+    for (const { value, context } of launches.values()) {
+      const { id, parentSessionID } = context;
+      const launch = { id, parentSessionID };
+      supervisor.ref.send({ type: "PREPARE", launch, snapshot: { value, context } });
+    }
     queueNoticesAgain(snapshots);
   };
 
@@ -190,7 +237,9 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     live,
     /** The snapshots of outboxes that have taken a step, by parent session id. */
     outboxes,
-    /** The deadlines of live tasks by id, and of outboxes by parent session id. */
+    /** The launches that are under way, or have left something, by id. */
+    launches,
+    /** The deadlines of live tasks and of launches by id, and of outboxes by parent session id. */
     deadlines,
     /** True for the session of a live task and for a parent that has an outbox. */
     supervises: (sessionID: string): boolean =>
@@ -229,6 +278,10 @@ interface SupervisorObserver {
   /** A task or an outbox took a step. A refused event is no step; nor is the stop of the actor, which is XState's own. */
   onTaskStep(snapshot: TaskSnapshot, event: TaskEvent): void;
   onOutboxStep(snapshot: OutboxSnapshot): void;
+  /** A launch has an actor: this is where it stands. */
+  onLaunchBegun(input: LaunchActorInput, snapshot: LaunchSnapshot): void;
+  /** A launch took a step. Its last one ends its actor. */
+  onLaunchStep(snapshot: LaunchSnapshot, event: LaunchEvent): void;
   /** An actor threw, and was removed. */
   onFailure(failed: FailedActor): void;
   inspect?: Inspect | undefined;
@@ -251,7 +304,7 @@ const reportingSteps = <Machine, Snapshot extends { status: string }, Event, Sco
   const take = machine.transition.bind(machine);
   machine.transition = (before, event, scope) => {
     const after = take(before, event, scope);
-    if (after !== before && after.status === "active") onStep(after, event);
+    if (after !== before && after.status !== "stopped") onStep(after, event);
     return after;
   };
   return machine;
@@ -261,7 +314,7 @@ const reportingSteps = <Machine, Snapshot extends { status: string }, Event, Sco
 const sendEffect = <
   Context extends MachineContext,
   Event extends EventObject & { at: number },
-  AnyEffect extends TaskEffect | OutboxEffect,
+  AnyEffect extends ActorEffect,
 >() =>
   sendParent<Context, Event, AnyEffect, SupervisorEvent, Event>(({ event: { at } }, effect) => ({
     ...{ type: "EFFECT", at, effect },
@@ -274,7 +327,15 @@ const sendEffect = <
  * supervisor ends once for each child, which took 6.7 s with 1,000 of them (measured). So they do not end with it, but are let
  * go: having no timers, promises or subscriptions, they act only on the supervisor's events.
  */
-export const createSupervisor = ({ onEffect, onTaskStep, onOutboxStep, onFailure, inspect }: SupervisorObserver) => {
+export const createSupervisor = ({
+  onEffect,
+  onTaskStep,
+  onOutboxStep,
+  onLaunchBegun,
+  onLaunchStep,
+  onFailure,
+  inspect,
+}: SupervisorObserver) => {
   const task = onceNeeded(() =>
     reportingSteps(
       taskMachine.provide({ actions: { emitEffect: sendEffect<TaskContext, TaskEvent, TaskEffect>() } }),
@@ -287,7 +348,13 @@ export const createSupervisor = ({ onEffect, onTaskStep, onOutboxStep, onFailure
       onOutboxStep,
     ),
   );
-  /** By id: a task's id, or `outboxId` of a parent. */
+  const launch = onceNeeded(() =>
+    reportingSteps(
+      launchMachine.provide({ actions: { emitEffect: sendEffect<LaunchContext, LaunchEvent, LaunchEffect>() } }),
+      onLaunchStep,
+    ),
+  );
+  /** By id: a task's id, `outboxId` of a parent, or `launchActorId` of a launch. */
   const actors = new Map<string, AnyActorRef>();
 
   const actorOf = (id: string): AnyActorRef => {
@@ -315,6 +382,17 @@ export const createSupervisor = ({ onEffect, onTaskStep, onOutboxStep, onFailure
         const actor = createActor(outbox(), { parent: self, id, src: "outbox", input });
         actors.set(id, actor);
         enqueue(() => void actor.start());
+      }),
+      startLaunch: enqueueActions(({ self, enqueue }, input: LaunchActorInput) => {
+        const id = launchActorId(input.id);
+        const { value, context } = input;
+        const restored = value && context ? { snapshot: launch().resolveState({ value, context }) } : {};
+        const actor = createActor(launch(), { parent: self, id, src: "launch", input, ...restored });
+        actors.set(id, actor);
+        enqueue(() => {
+          actor.start();
+          onLaunchBegun(input, actor.getSnapshot());
+        });
       }),
       tell: sendTo(
         (_, { id }) => actorOf(id),

@@ -52,7 +52,7 @@ type Deadlines = ReturnType<typeof createDeadlines>;
  */
 export const createAlarm = (
   clock: Clock,
-  { tasks, outboxes }: { tasks: Deadlines; outboxes: Deadlines },
+  { tasks, outboxes, launches }: { tasks: Deadlines; outboxes: Deadlines; launches: Deadlines },
   onDue: (ticks: SupervisorEvent[]) => void,
 ) => {
   let isStopped = false;
@@ -64,7 +64,7 @@ export const createAlarm = (
   /** Returns the time. Where it is not yet what it must be, the clock was set back: no chart waits longer for that. */
   const look = (atLeast = seenAt): number => {
     const now = clock.now();
-    if (now < atLeast) for (const deadlines of [tasks, outboxes]) deadlines.bringForward(atLeast - now);
+    if (now < atLeast) for (const deadlines of [tasks, outboxes, launches]) deadlines.bringForward(atLeast - now);
     seenAt = now;
     return now;
   };
@@ -75,6 +75,7 @@ export const createAlarm = (
     return [
       ...tasks.due(now).map(({ id, deadline }) => ({ type: "TASK", id, event: tick(deadline) }) as const),
       ...outboxes.due(now).map(({ id, deadline }) => ({ type: "OUTBOX", id, event: tick(deadline) }) as const),
+      ...launches.due(now).map(({ id, deadline }) => ({ type: "PREPARATION", id, event: tick(deadline) }) as const),
     ];
   };
 
@@ -88,7 +89,7 @@ export const createAlarm = (
     /** Sets the timer to the earliest deadline; to be called whenever a chart took a step. */
     set: () => {
       const now = look();
-      const next = Math.min(tasks.earliest() ?? NEVER, outboxes.earliest() ?? NEVER);
+      const next = Math.min(...[tasks, outboxes, launches].map((deadlines) => deadlines.earliest() ?? NEVER));
       if (isStopped || next === firesAt) return;
       callOff();
       firesAt = next;

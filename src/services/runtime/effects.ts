@@ -1,5 +1,6 @@
 // What is between the charts and the engine: the effects that charts ask for, and what parts of an engine announce.
 import type { HostEvent } from "../../machines/host-events.ts";
+import type { LaunchEvent } from "../../machines/launch/events.ts";
 import type { OutboxEvent } from "../../machines/outbox/events.ts";
 import type { Effect, SupervisorEvent } from "../../machines/supervisor/events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
@@ -49,7 +50,12 @@ export type EffectOf<Type extends Effect["type"] = Effect["type"]> = {
 }[Type];
 
 /** The answer to an effect of that type goes to the chart that wanted it. */
-type AnswerTo<Type extends Effect["type"]> = EffectOf<Type> extends { taskId: string } ? TaskEvent : OutboxEvent;
+type AnswerTo<Type extends Effect["type"]> =
+  EffectOf<Type> extends { taskId: string }
+    ? TaskEvent
+    : EffectOf<Type> extends { launchId: string }
+      ? LaunchEvent
+      : OutboxEvent;
 
 /** Everything that there is to know of one type of effect. */
 interface EffectHandler<Type extends Effect["type"]> {

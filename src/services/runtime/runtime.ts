@@ -1,7 +1,9 @@
 import type { HostEvent } from "../../machines/host-events.ts";
+import { isCopying } from "../../machines/launch/machine.ts";
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import { isIdle, type OutboxSnapshot, pendingPrompts, watchesParent } from "../../machines/outbox/machine.ts";
 import type { Effect, FailedActor, SupervisorEvent } from "../../machines/supervisor/events.ts";
+import { launchOfActor } from "../../machines/supervisor/machine.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
 import {
   initialSnapshot,
@@ -83,9 +85,10 @@ export const createRuntime = ({
   /** Stores the steps. Returns the tasks as they are now, and the ids of those that another process owns. */
   const commit = ({
     launched,
+    launchJournals,
     steps,
     outboxes,
-  }: Pick<Transitions, "launched" | "steps" | "outboxes">): { changed: Task[]; lost: string[] } => {
+  }: Pick<Transitions, "launched" | "launchJournals" | "steps" | "outboxes">): { changed: Task[]; lost: string[] } => {
     const snapshots = [...launched, ...steps.map(({ snapshot }) => snapshot)];
     const newest = new Map(snapshots.map((snapshot) => [snapshot.context.facts.sessionID, snapshot]));
     const changed: Task[] = [];
@@ -98,7 +101,7 @@ export const createRuntime = ({
       const journal = steps.map(({ taskId, event }) => ({ taskId, event }));
       const prompts = changedPrompts(outboxes);
       const isChange = records.length > 0 || prompts.length > 0;
-      const refused = isChange ? store.commit({ records, journal, prompts }) : [];
+      const refused = isChange ? store.commit({ records, journal, prompts, launches: launchJournals }) : [];
       for (const { parentSessionID } of prompts) keepStored(parentSessionID, refused);
       // A process that took one task may have taken others; without this heartbeat a batch could look finished.
       return { changed, lost: refused.length > 0 ? [...refused, ...store.heartbeat(clock.now())] : [] };
@@ -153,6 +156,11 @@ export const createRuntime = ({
   /** A chart threw, which is a fault of ours: its task ends with an error, from the snapshot that is stored. */
   const restartActor = ({ id, message: reason }: FailedActor) => {
     log.error("a fault in a chart", { id, reason });
+    const launchId = launchOfActor(id);
+    if (launchId !== undefined) {
+      // What is stored of its session stays for the next process.
+      return performEffect({ type: "answerCall", launchId, answer: { is: "refused", why: "fault", reason } });
+    }
     if (actors.replaceOutbox(id) || !tasks.has(id)) return;
     actors.reapTask(id);
     // If the task throws on this event too, the event is refused and the task released: nothing brings it back to throw again.
@@ -336,6 +344,18 @@ export const createRuntime = ({
     },
     /** Returns the snapshot of a live task; undefined when it is at rest or unknown. */
     snapshotOf: (taskId: string): TaskSnapshot | undefined => tasks.get(taskId),
+    /** True while a launch is under way, or removes what it has left. */
+    isLaunching: (launchId: string): boolean => actors.launches.has(launchId),
+    /** True while a copy of this session's conversation may exist for another launch that is not marked as ours yet. */
+    isCopyingFor: (parentSessionID: string, otherThan: string): boolean =>
+      [...actors.launches].some(
+        ([id, launch]) => id !== otherThan && launch.context.parentSessionID === parentSessionID && isCopying(launch),
+      ),
+    /** Ends all launches: the host can be asked nothing any more, and what is stored of them is left to the next process. */
+    closeLaunches: () => {
+      for (const id of actors.launches.keys())
+        dispatch({ type: "PREPARATION", id, event: { type: "CLOSE", at: clock.now() } });
+    },
     liveTasks: (): TaskSnapshot[] => [...tasks.values()],
     /** Returns the live tasks that do more than wait for a slot: few, however many wait. */
     activeTasks: live.active,

@@ -1,5 +1,7 @@
+import type { PendingLaunch } from "../../machines/launch/events.ts";
+import type { LaunchJournal } from "../../machines/launch/replay.ts";
 import type { NoticePrompt } from "../../machines/outbox/events.ts";
-import type { TaskEvent } from "../../machines/task/events.ts";
+import type { TaskEvent, TaskInput } from "../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { LimitedRequest } from "../../machines/task/slot-queue.ts";
 import type { Progress, QueuePlace, Task, TaskEntry, TaskStatus, Usage } from "../../task.ts";
@@ -29,17 +31,16 @@ export interface Change {
   journal: JournalEntry[];
   /** Each list replaces the stored one of its parent. */
   prompts: PendingPrompts[];
+  /** How the tasks were launched that are stored for the first time, by task id. Default: that is not known of any. */
+  launches?: ReadonlyMap<string, LaunchJournal>;
 }
 
-/** A launch whose session is being created. After a crash, the session is found by this and deleted. */
-export interface PendingLaunch {
-  /** The launch key: the id of the task's first prompt, also kept in the session's metadata. */
-  messageID: string;
-  parentSessionID: string;
-  /** Epoch milliseconds. */
-  at: number;
-  fork: boolean;
-}
+/** Returns what the chart of a task began with that is stored for the first time. */
+export const originOf = ({ task, snapshot }: TaskRecord, launches: Change["launches"]): TaskInput => {
+  const { facts, run } = snapshot.context;
+  const launch = launches?.get(task.sessionID);
+  return { facts, run, ...(launch ? { launch } : {}) };
+};
 
 /** Work of processes that have ended or died, for another process to take over. */
 export interface AbandonedWork {

@@ -45,12 +45,12 @@ const BY_FILE: Record<string, Record<string, Replacing & { also?: Replacing & { 
       },
     },
     "the lease of a run is not renewed": {
-      code: "await Promise.all([lease.renew(), permit?.renew(), delivery?.renew()]);",
+      code: "await Promise.all([lease.renew(isStillOurs), permit?.renew(), delivery?.renew()]);",
       mistake: 'await Promise.all(["kept", permit?.renew(), delivery?.renew()]);',
     },
     "the permit of a run is not renewed": {
-      code: "await Promise.all([lease.renew(), permit?.renew(), delivery?.renew()]);",
-      mistake: "await Promise.all([lease.renew(), undefined, delivery?.renew()]);",
+      code: "await Promise.all([lease.renew(isStillOurs), permit?.renew(), delivery?.renew()]);",
+      mistake: "await Promise.all([lease.renew(isStillOurs), undefined, delivery?.renew()]);",
     },
     "a permit is kept when its run has ended, and renewed": {
       code: "await Promise.all([lease.release(), permit?.release()]);",

@@ -4,12 +4,16 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { serialize } from "../../../src/services/replay/export-file.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import { noProgress } from "../../../src/task.ts";
+import { createMemory } from "../../fakes/disk.ts";
+import { refused } from "../../fakes/fake-host.ts";
+import { createStage } from "../../fakes/stage.ts";
 import { temporaryFolder } from "../../services/store/folder-and-log.ts";
 import { type ScriptedTaskOptions, scriptTask } from "../../services/store/scripted-task.ts";
 import { createSharedDatabase } from "../../services/store/shared-database.ts";
-import { opencodeTaskchart } from "../command-line.ts";
+import { commandHere, opencodeTaskchart } from "../command-line.ts";
 
 const openDatabase = loadSqlite();
 
@@ -226,6 +230,34 @@ describe("export", () => {
     expect((await opencodeTaskchart(["export", "ses_c", "--out", file, "--data", data])).code).toBe(0);
     expect((await opencodeTaskchart(["replay", "--file", file])).code).toBe(3);
   });
+});
+
+test("how a task was launched comes before its own steps, with the states of the launch's chart", async () => {
+  const memory = createMemory();
+  const stage = createStage({ openStore: memory.boot });
+  stage.host.failNext("fork", refused);
+  const id = await stage.launch({ fork: true });
+  stage.engine.stop();
+  const journal = memory.journal(id);
+  if (!journal) throw new Error("the task has no journal");
+  const file = join(temporaryFolder(), "launched.json");
+  const facts = { exportedAt: "2026-01-01T00:00:00.000Z", plugin: "0.1.0", schema: 1, hasText: false };
+  writeFileSync(file, serialize(journal, facts));
+  const { code, out } = await commandHere(["replay", "--file", file]);
+  const [, launch = "", own = ""] = out.split("\n\n").map((part) => part.replaceAll(/\d\d:\d\d:\d\d\.\d+ +/g, ""));
+  expect(code).toBe(0);
+  expect(launch.split("\n")).toEqual([
+    "The launch",
+    "TURN_TAKEN         preparing.creating.requesting",
+    "CREATION_REFUSED   preparing.creating.readingConversation",
+    "CONVERSATION_READ  preparing.creating.requesting",
+    "SESSION_CREATED    preparing.creating.informing.storing",
+    "PREAMBLE_STORED    starting",
+    "TASK_STARTED       started",
+  ]);
+  expect(own).toContain("SLOT_GRANTED");
+  const json = JSON.parse((await commandHere(["replay", "--file", file, "--json"])).out);
+  expect(json.launch.at(-1)).toMatchObject({ event: { type: "TASK_STARTED" }, from: "starting", to: "started" });
 });
 
 test("a file that is not an exported journal is refused with its name", async () => {

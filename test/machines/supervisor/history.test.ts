@@ -2,10 +2,17 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
 import type { HostEvent, MessageInfo } from "../../../src/machines/host-events.ts";
-import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../../../src/machines/outbox/events.ts";
-import type { SupervisorEvent } from "../../../src/machines/supervisor/events.ts";
-import { outboxId, parentOfOutbox, supervisorMachine } from "../../../src/machines/supervisor/machine.ts";
-import type { TaskEffect, TaskEvent } from "../../../src/machines/task/events.ts";
+import type { LaunchEvent } from "../../../src/machines/launch/events.ts";
+import type { NoticePrompt, OutboxEvent } from "../../../src/machines/outbox/events.ts";
+import type { ActorEffect, SupervisorEvent } from "../../../src/machines/supervisor/events.ts";
+import {
+  launchActorId,
+  launchOfActor,
+  outboxId,
+  parentOfOutbox,
+  supervisorMachine,
+} from "../../../src/machines/supervisor/machine.ts";
+import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { initialSnapshot } from "../../../src/machines/task/machine.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
 import { createSupervisorHistory, type Deed } from "../../model/supervisor-history.ts";
@@ -69,11 +76,15 @@ const hostEvent = fc
 
 const runs = fc.array(session, { maxLength: 3 }).map((ids) => ids.map((taskId, run) => ({ taskId, run })));
 
-/** What a task or an outbox may want done. */
+const launchId = fc.constantFrom("msg_1", "msg_2", "msg_1/left");
+const pending = { messageID: "msg_1", parentSessionID: "ses_person", at: START, fork: true };
+const left = { pending, isFinal: false, tries: 1, dueAt: START };
+
+/** What a task, an outbox or a launch may want done. */
 const effect = fc
   .tuple(session, session, runs, fc.nat())
   .map(([taskId, parentSessionID, told, choice]) =>
-    oneOf<TaskEffect | OutboxEffect>(
+    oneOf<ActorEffect>(
       choice,
       { type: "reportEnd", taskId, parentTaskId: parentSessionID },
       { type: "queueNotice", end: { ...endOf(taskId), parentSessionID } },
@@ -85,11 +96,18 @@ const effect = fc
       { type: "readParent", parentSessionID, wasRefused: false, asksRoom: false },
       { type: "showToasts", parentSessionID, toasts: [{ message: "hm", variant: "info" }] },
       { type: "stopSession", taskId, messageID: "msg_1", requests: [] },
+      { type: "leaveCopy", launchId: "msg_1", left },
+      { type: "takeTurn", launchId: "msg_1" },
     ),
   );
 
 const taskEvent = fc.constantFrom<TaskEvent>({ type: "CANCEL", at: START }, { type: "RESULT_READ", at: START });
 const outboxEvent = fc.constantFrom<OutboxEvent>({ type: "PARENT_BUSY", at: START }, { type: "TICK", at: START });
+const launchEvent = fc.constantFrom<LaunchEvent>({ type: "TURN_TAKEN", at: START }, { type: "CANCEL", at: START });
+const launchInput = launchId.map((id) => ({
+  ...{ id, parentSessionID: "ses_person" },
+  ...{ isFork: false, needsWorktree: false, asksFleet: false },
+}));
 const prompts = fc.constantFrom<NoticePrompt[]>(
   [],
   [promptOf("msg_1", "ses_1")],
@@ -109,14 +127,23 @@ const step: fc.Arbitrary<SupervisorStep> = fc.oneof(
   },
   { weight: 15, arbitrary: fc.record({ type: fc.constant("TASK" as const), id: session, event: taskEvent }) },
   { weight: 15, arbitrary: fc.record({ type: fc.constant("OUTBOX" as const), id: session, event: outboxEvent }) },
+  { weight: 15, arbitrary: fc.record({ type: fc.constant("PREPARE" as const), launch: launchInput }) },
+  { weight: 15, arbitrary: fc.record({ type: fc.constant("PREPARATION" as const), id: launchId, event: launchEvent }) },
+  {
+    weight: 10,
+    arbitrary: launchId.map((id): SupervisorStep => {
+      const actorId = launchActorId(id);
+      return { type: `xstate.done.actor.${actorId}`, actorId };
+    }),
+  },
   { weight: 60, arbitrary: fc.record({ type: fc.constant("HOST" as const), at, event: hostEvent }) },
   { weight: 60, arbitrary: fc.record({ type: fc.constant("EFFECT" as const), at, effect }) },
   { weight: 10, arbitrary: fc.record({ type: fc.constant("REAP_TASK" as const), id: session }) },
   { weight: 10, arbitrary: fc.record({ type: fc.constant("REAP_OUTBOX" as const), id: session }) },
   {
     weight: 10,
-    arbitrary: fc.tuple(session, fc.boolean()).map(([id, isOutbox]): SupervisorStep => {
-      const actorId = isOutbox ? outboxId(id) : id;
+    arbitrary: fc.tuple(session, launchId, fc.nat()).map(([id, launch, choice]): SupervisorStep => {
+      const actorId = oneOf(choice, id, outboxId(id), launchActorId(launch));
       return { type: `xstate.error.actor.${actorId}`, actorId, error: new Error("a fault of ours") };
     }),
   },
@@ -135,14 +162,19 @@ const deedsOf = (actions: readonly { type: string; params?: unknown }[]): Deed[]
       parentSessionID: string;
     };
     const parent = parentOfOutbox(id ?? "");
+    const launch = launchOfActor(id ?? "");
     switch (type) {
       case "startTask":
         return [{ do: "start a task", id: facts.sessionID }];
       case "startOutbox":
         return [{ do: "open an outbox", parent: parentSessionID }];
+      case "startLaunch":
+        return [{ do: "start a launch", id }];
       case "tell":
+        if (launch !== undefined) return [{ do: "tell a launch", id: launch, event }];
         return parent === undefined ? [{ do: "tell a task", id, event }] : [{ do: "tell an outbox", parent, event }];
       case "stop":
+        if (launch !== undefined) return [{ do: "stop a launch", id: launch }];
         return parent === undefined ? [{ do: "stop a task", id }] : [{ do: "close an outbox", parent }];
       case "perform":
         return [{ do: "have a service perform", effect: params }];

@@ -25,6 +25,8 @@ const supervise = () => {
     onEffect: (effect) => effects.push(effect),
     onTaskStep: () => undefined,
     onOutboxStep: () => undefined,
+    onLaunchBegun: () => undefined,
+    onLaunchStep: () => undefined,
     onFailure: (one) => failed.push(one),
   });
   actor.start();
@@ -151,6 +153,7 @@ test("an outbox that throws is removed and reported, its siblings stay, and the 
   expect(supervisor.context()).toEqual({
     tasks: [HELP, "ses_helper", LEAD],
     outboxes: [LEAD],
+    launches: [],
   });
   expect(supervisor.outbox(PERSON)).toBeUndefined();
   supervisor.answer(HELP);

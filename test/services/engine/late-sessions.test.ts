@@ -54,7 +54,7 @@ describe("a session whose making had no answer", () => {
     const launched = watched(stage.launch());
     await stage.clock.advance(SOUGHT);
     expect(String(launched.fault)).toMatch(/did not say whether it created a session/);
-    expect(stage.logged.join("\n")).toContain("a fault while a launch's session was searched for");
+    expect(stage.logged.join("\n")).toContain('a fault in the effect "findSession"');
     await stage.clock.advance(600_000);
     expect(stage.host.sessionIDs()).toEqual([PARENT]);
     expect(onRecord()).toEqual([]);

@@ -19,11 +19,24 @@ test("a launch is recorded step by step, in the order in which the events were s
   await stage.launch();
   expect(stage.lines()).toEqual([
     "outside → supervisor: xstate.init, open",
+    "outside → supervisor: PREPARE",
+    "supervisor → launch: xstate.init, waiting",
+    "launch → supervisor: EFFECT takeTurn",
+    "outside → supervisor: PREPARATION TURN_TAKEN",
+    "supervisor → launch: TURN_TAKEN, requesting",
+    "launch → supervisor: EFFECT createSession",
+    "outside → supervisor: PREPARATION SESSION_CREATED",
+    "supervisor → launch: SESSION_CREATED, starting",
+    "launch → supervisor: EFFECT startTask",
     "outside → supervisor: LAUNCH",
     "supervisor → outbox: xstate.init, idle open",
     "supervisor → ses_0001: xstate.init, running queued none none none",
     "ses_0001 → supervisor: EFFECT requestSlot",
     "supervisor → outbox: PARENT_PRESENT, ignored",
+    "outside → supervisor: PREPARATION TASK_STARTED",
+    "supervisor → launch: TASK_STARTED, started",
+    "launch → supervisor: EFFECT answerCall",
+    expect.stringMatching(/^launch → supervisor: xstate\.done\.actor\.launch:msg_\w+$/),
     "outside → supervisor: TASK SLOT_GRANTED",
     "supervisor → ses_0001: SLOT_GRANTED, sending",
     "ses_0001 → supervisor: EFFECT sendPrompt",
@@ -117,6 +130,7 @@ test("a supervisor that threw takes its actors with it; those that the next one 
   stage.engine.onHostEvent(malformedRequestEvent(id));
   expect(stage.showing().actors.map(({ kind, gone, states }) => ({ kind, gone, states }))).toEqual([
     { kind: "supervisor", gone: false, states: ["open"] },
+    { kind: "launch", gone: true, states: ["started"] },
     { kind: "outbox", gone: false, states: ["delivery.idle", "parent.open"] },
     {
       kind: "task",
@@ -136,6 +150,7 @@ test("a supervisor that is closed takes its actors with it", async () => {
   expect(stage.lines().at(-1)).toBe("outside → supervisor: CLOSE, closed");
   expect(stage.showing().actors.map(({ kind, gone }) => ({ kind, gone }))).toEqual([
     { kind: "supervisor", gone: true },
+    { kind: "launch", gone: true },
     { kind: "outbox", gone: true },
     { kind: "task", gone: true },
   ]);

@@ -62,7 +62,14 @@ test("what happened is given out once: launches, steps, and outboxes with nothin
   outbox({ type: "PARENT_ANSWERED", promptID: "msg_n", createdAt: START });
   const second = actors.drain();
   expect([second.launched, second.idleOutboxes]).toEqual([[], [PARENT]]);
-  expect(actors.drain()).toEqual({ launched: [], steps: [], outboxes: new Map(), idleOutboxes: [], failed: [] });
+  expect(actors.drain()).toEqual({
+    launched: [],
+    launchJournals: new Map(),
+    steps: [],
+    outboxes: new Map(),
+    idleOutboxes: [],
+    failed: [],
+  });
 });
 
 test("effects are given out once, in the order in which they were asked for", () => {
@@ -144,5 +151,12 @@ test("once it is stopped nothing happens any more", () => {
   onTestFinished(() => warn.mockRestore());
   task({ type: "RESULT_READ" });
   launch("ses_2");
-  expect(actors.drain()).toEqual({ launched: [], steps: [], outboxes: new Map(), idleOutboxes: [], failed: [] });
+  expect(actors.drain()).toEqual({
+    launched: [],
+    launchJournals: new Map(),
+    steps: [],
+    outboxes: new Map(),
+    idleOutboxes: [],
+    failed: [],
+  });
 });

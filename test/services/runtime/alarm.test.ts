@@ -17,7 +17,7 @@ const setUp = () => {
       return clock.after(ms, fire);
     },
   };
-  const deadlines = { tasks: createDeadlines(), outboxes: createDeadlines() };
+  const deadlines = { tasks: createDeadlines(), outboxes: createDeadlines(), launches: createDeadlines() };
   const rung: SupervisorEvent[][] = [];
   const alarm = createAlarm(counting, deadlines, (ticks) => {
     rung.push(ticks);

@@ -11,8 +11,8 @@ const TOOLS = "src/tools/tasks/tasks-toolset.ts";
 /** The child begins with an empty session. */
 export const noFork = planted(
   SESSION,
-  "create: () => ctx.host.fork(parentSessionID, messageID)",
-  "create: (session) => ctx.host.createSession(session)",
+  "? host.fork(parentSessionID, parentMessageID)",
+  "? host.createSession(sessionFor(call, pending, worktree))",
 );
 
 /** It inherits tool results of any length. */
@@ -29,9 +29,13 @@ export const longConversations = planted(
   "",
 );
 
-export const unmarkedFork = planted("src/services/engine/launch/launch.ts", "isForked: fork,", "isForked: false,");
+export const unmarkedFork = planted("src/services/engine/launch/start-task.ts", "isForked: fork,", "isForked: false,");
 
-const noPreamble = planted(SESSION, "await storePreamble(ctx, id, forkPreamble(plan), session, isWanted);", "");
+const noPreamble = planted(
+  "src/machines/launch/preparing.ts",
+  'COPY_CUT: { target: "informing" },',
+  'COPY_CUT: { target: "#starting" },',
+);
 
 /** A launch that waits for the end of its task, in place of returning at once. */
 export const waitsForEnd = planted(
@@ -57,9 +61,9 @@ const inheritance: Entry[] = [
     "The system SHALL support forking parent agent context to child background tasks via an optional `fork` parameter, enabling context-aware delegation without losing conversation history.":
       [
         planted(
-          "src/services/engine/launch/create-session.ts",
-          "const first = fork ? copiedConversation(ctx, parentSessionID, parentMessageID) : emptySession(ctx);",
-          "const first = emptySession(ctx);",
+          "src/machines/launch/machine.ts",
+          'source: isFork ? "copy" : "empty",',
+          'source: "empty",',
           "Launch forked background task",
         ),
         planted(
@@ -171,7 +175,7 @@ const preamble: Entry[] = [
   }),
   ...lines(TASKS, "Fork Preamble Injection", "Preamble content", {
     "system injects system message via `session.prompt` with `noReply: true`": [
-      planted(SESSION, "await host.storeMessage(message);", "await host.prompt(message);"),
+      planted(SESSION, "await host.storeMessage(call.preambleMessage);", "await host.prompt(call.preambleMessage);"),
     ],
     "preamble explains context may be truncated": planted(
       PLAN,

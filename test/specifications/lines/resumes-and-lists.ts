@@ -114,7 +114,7 @@ const counts: Entry[] = [
   }),
   ...lines(TASKS, "Resume Count Tracking", "Initial resume count", {
     "the task's resumeCount is initialized to zero": planted(
-      "src/services/engine/launch/launch.ts",
+      "src/services/engine/launch/start-task.ts",
       "run: { index: 0, messageID,",
       "run: { index: 1, messageID,",
     ),

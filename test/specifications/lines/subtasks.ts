@@ -7,7 +7,7 @@ const RESULT = "src/tools/subtasks/subtasks-toolset.ts";
 const VIEW = "src/machines/task/view.ts";
 const SETUP = "src/machines/task/setup.ts";
 const WAIT = "src/services/engine/operations/wait.ts";
-const LAUNCH = "src/services/engine/launch/launch.ts";
+const LAUNCH = "src/services/engine/launch/start-task.ts";
 const EFFECTS = "src/services/engine/effects/task-effects.ts";
 
 const of = (requirement: string, texts: Record<string, Planted | Unplanted | readonly Planted[]>) =>
@@ -108,7 +108,7 @@ export const ofSubtasks: readonly Entry[] = [
     ),
     "C->>ES: append TaskStarted/...": planted(
       "src/services/runtime/runtime.ts",
-      "store.commit({ records, journal, prompts })",
+      "store.commit({ records, journal, prompts, launches: launchJournals })",
       'store.commit({ records, journal: journal.filter(({ event }) => event.type !== "PROMPT_ACCEPTED"), prompts })',
       "Primary Invariants › one live actor per task id, whatever is called twice",
     ),
@@ -150,7 +150,7 @@ export const ofSubtasks: readonly Entry[] = [
     ),
     "Child UIP events are written to the child task stream.": planted(
       "src/services/runtime/runtime.ts",
-      "store.commit({ records, journal, prompts })",
+      "store.commit({ records, journal, prompts, launches: launchJournals })",
       'store.commit({ records, journal: journal.filter(({ event }) => event.type !== "REQUEST_ASKED"), prompts })',
       OF_CHILD,
     ),

@@ -8,7 +8,7 @@ import { cutNotice } from "./notices.ts";
  * mistake beside it: in that file, the first text is replaced by the second.
  */
 
-const LAUNCH = "src/services/engine/launch/launch.ts";
+const LAUNCH = "src/services/engine/launch/start-task.ts";
 const LIFECYCLE = "src/machines/task/machine.ts";
 const VIEW = "src/machines/task/view.ts";
 const TOOLS = "src/tools/tasks/tasks-toolset.ts";

@@ -1,3 +1,4 @@
+import type { LaunchEvent } from "../../../machines/launch/events.ts";
 import type { OutboxEvent } from "../../../machines/outbox/events.ts";
 import type { Effect, SupervisorEvent } from "../../../machines/supervisor/events.ts";
 import type { TaskEvent } from "../../../machines/task/events.ts";
@@ -5,6 +6,7 @@ import type { Effects } from "../../runtime/effects.ts";
 import { type EffectHandlers, type EffectOf, endRun } from "../../runtime/effects.ts";
 import { gatePrompt } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
+import { createLaunchEffects } from "./launch-effects.ts";
 import { createOutboxEffects } from "./outbox-effects.ts";
 import { createTaskEffects } from "./task-effects.ts";
 
@@ -69,10 +71,11 @@ const createRunEffects = ({
 });
 
 /** Returns the answer to an effect as an event of the supervisor, for the chart that wanted the effect. */
-const toChart = (effect: Effect, event: TaskEvent | OutboxEvent): SupervisorEvent =>
-  "taskId" in effect
-    ? { type: "TASK", id: effect.taskId, event: event as TaskEvent }
-    : { type: "OUTBOX", id: effect.parentSessionID, event: event as OutboxEvent };
+const toChart = (effect: Effect, event: TaskEvent | OutboxEvent | LaunchEvent): SupervisorEvent => {
+  if ("taskId" in effect) return { type: "TASK", id: effect.taskId, event: event as TaskEvent };
+  if ("launchId" in effect) return { type: "PREPARATION", id: effect.launchId, event: event as LaunchEvent };
+  return { type: "OUTBOX", id: effect.parentSessionID, event: event as OutboxEvent };
+};
 
 /** Creates the table of all effects. */
 export const createEffects = (ctx: EngineContext): Effects => {
@@ -80,9 +83,10 @@ export const createEffects = (ctx: EngineContext): Effects => {
     ...createTaskEffects(ctx),
     ...createRunEffects(ctx),
     ...createOutboxEffects(ctx),
+    ...createLaunchEffects(ctx),
   };
 
-  const answered = (effect: Effect, event: TaskEvent | OutboxEvent | undefined) => {
+  const answered = (effect: Effect, event: TaskEvent | OutboxEvent | LaunchEvent | undefined) => {
     if (!event) return undefined;
     const failures: readonly string[] = handlers[effect.type].failures ?? [];
     if (failures.includes(event.type)) ctx.log.error(`the host failed: ${event.type}`, { ...event });

@@ -1,146 +1,49 @@
-import type { FleetOffer, TaskFacts, Worktree } from "../../../task.ts";
+import type { LaunchInput } from "../../../machines/launch/events.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
 import { tooManyTasks } from "../../text/limit-text.ts";
 import type { EngineContext } from "../context.ts";
-import { getTask } from "../operations/read-task.ts";
 import type { Launched, LaunchPlan, LaunchRequest } from "../requests.ts";
-import { type CreatedSession, createTaskSession } from "./create-session.ts";
 import { planLaunch } from "./launch-plan.ts";
+import { LAUNCH_STOPPED } from "./start-task.ts";
 
-/** Why a task cannot work in a worktree in which OpenCode starts no plugin of ours. */
-const NOT_SERVED =
-  "OpenCode starts no opencode-taskchart in a worktree of this project, so nobody would hear of the task's end; nothing was launched. Name the plugin in a configuration that git does not ignore, or in the user's own.";
-
-/** The author of a task that no agent launched. */
-const USER = "user";
-
-/** The worktree that a new task works in: that of its caller, one of its own, or none. */
-const worktreeFor = async (
+/** Returns where the new task works: in its caller's worktree, in one of its own, which is to be made, or in none. */
+const placeFor = (
   { worktrees }: EngineContext,
-  { agent, directory: project, worktree: isWanted, job }: LaunchRequest,
+  { agent, worktree: isWanted, job }: LaunchRequest,
   { callerDirectory }: LaunchPlan,
-  signal: AbortSignal,
-): Promise<Outcome<Worktree | undefined>> => {
-  if (job) return worktrees.make({ directory: project, project, commit: job.commit, signal });
-  const shared = worktrees.around(callerDirectory);
-  if (shared && isWanted) return fail("This session works in a worktree, and its tasks do too: leave worktree out.");
-  if (shared || !(isWanted || worktrees.isFor(agent))) return { ok: true, value: shared };
-  return worktrees.make({ directory: callerDirectory, project, signal });
+): Outcome<Pick<LaunchInput, "worktree" | "needsWorktree">> => {
+  if (job) return { ok: true, value: { needsWorktree: true } };
+  const worktree = worktrees.around(callerDirectory);
+  if (worktree && isWanted) return fail("This session works in a worktree, and its tasks do too: leave worktree out.");
+  if (worktree) return { ok: true, value: { worktree } };
+  return { ok: true, value: isWanted || worktrees.isFor(agent) ? { needsWorktree: true } : {} };
 };
 
-/** Creates the session of a task, as long as the launch is wanted. */
-const sessionFor = async (
-  ctx: EngineContext,
-  request: LaunchRequest,
-  { description, model, permission }: LaunchPlan,
-  worktree: Worktree | undefined,
-  signal: AbortSignal,
-): Promise<Outcome<CreatedSession>> => {
-  const { agent, parentSessionID } = request;
-  const session = {
-    parentID: parentSessionID,
-    title: `${description} (@${agent} subagent)`,
-    agent,
-    model,
-    permission,
-    ...(worktree ? { directory: worktree.directory } : {}),
-  };
-  const created = await createTaskSession(ctx, request, session, () => !signal.aborted);
-  const isServed = worktree === undefined || ctx.isServed(worktree.directory);
-  if (!signal.aborted && (isServed || !created.ok)) return created;
-  if (created.ok) await ctx.orphanedLaunches.abandon(created.value.launch, created.value.id);
-  return signal.aborted
-    ? fail("The calling session or OpenCode was stopped in the meantime; nothing was launched.")
-    : fail(NOT_SERVED);
-};
-
-/** Returns what the options say of tasks of that agent: its gate, and other models. */
-const rulesOf = (agent: string, { gate, fallback }: EngineContext["options"]): Pick<TaskFacts, "gate" | "fallback"> => {
-  const { agents: commands, tries, timeout } = gate;
-  const command = Object.hasOwn(commands, agent) ? commands[agent] : undefined;
-  const models = Object.hasOwn(fallback.agents, agent) ? fallback.agents[agent] : undefined;
-  return {
-    ...(models ? { fallback: { models, after: fallback.after } } : {}),
-    ...(command === undefined ? {} : { gate: { command, tries, timeout } }),
-  };
-};
-
-/** Starts the task in its session. */
-const begin = (
-  ctx: EngineContext,
-  request: LaunchRequest,
-  plan: LaunchPlan,
-  { worktree, offer }: { worktree: Worktree | undefined; offer: Outcome<FleetOffer | undefined> },
-  created: CreatedSession,
-): Outcome<Launched> => {
-  const { description, batchId, model, schema, parentTask } = plan;
-  const { store, runtime, progress, clock, ids, worktrees, sessionDirectories, options } = ctx;
-  const { wake = options.wake } = request;
-  const { parentSessionID, parentMessageID, parentAgent, agent, prompt, directory, fork, priority, job } = request;
-  const { id: sessionID, forkRefusal } = created;
-  if (worktree) {
-    sessionDirectories.enter(sessionID, worktree.directory);
-    worktrees.assign({ sessionID, parentSessionID, worktree });
-  }
-  const { messageID } = created.launch;
-  const at = clock.now();
-  progress.begin(sessionID, at);
-  runtime.dispatch({
-    type: "LAUNCH",
-    at,
-    task: {
-      facts: {
-        sessionID,
-        parentSessionID,
-        parentMessageID,
-        parentAgent,
-        ...(parentTask ? { parentTaskId: parentTask.sessionID } : {}),
-        author: parentAgent || USER,
-        directory,
-        description,
-        prompt,
-        agent,
-        model,
-        startedAt: new Date(at).toISOString(),
-        batchId,
-        isForked: fork,
-        priority,
-        ...(wake === "all" ? { wake } : {}),
-        ...(worktree ? { worktree } : {}),
-        ...(offer.ok && offer.value ? { fleet: offer.value } : {}),
-        ...(job ? { job: job.run } : {}),
-        ...rulesOf(agent, options),
-        ...(schema ? { schema } : {}),
-      },
-      run: { index: 0, messageID, partID: ids.parts(1)[0] ?? "", prompt, startedAt: at },
-    },
-  });
-  store.endLaunch(messageID);
-  const task = getTask(ctx, sessionID);
-  return task
-    ? { ok: true, value: { task, forkRefusal, notOffered: offer.ok ? undefined : offer.reason } }
-    : fail("The task was launched, but it has already ended and been removed.");
-};
-
-/** Makes the worktree and the session of a task, and starts it there. */
+/** Has the chart of a launch carry it out. */
 const carryOut = async (
   ctx: EngineContext,
   request: LaunchRequest,
   plan: LaunchPlan,
   cancelled: AbortSignal,
 ): Promise<Outcome<Launched>> => {
+  const { runtime, clock, ids, launches, fleet } = ctx;
+  const { parentSessionID, fork } = request;
   if (request.signal.aborted) return fail("The turn was aborted; nothing was launched.");
+  const place = placeFor(ctx, request, plan);
+  if (!place.ok) return place;
   const signal = AbortSignal.any([request.signal, cancelled]);
-  const placed = await worktreeFor(ctx, request, plan, signal);
-  if (!placed.ok) return placed;
-  const worktree = placed.value;
-  const offer: Outcome<FleetOffer | undefined> = ctx.fleet
-    ? await ctx.fleet.offerFor(ctx.options.gate.agents, request, plan)
-    : { ok: true, value: undefined };
-  const created = await sessionFor(ctx, request, plan, worktree, signal);
-  const launched = created.ok ? begin(ctx, request, plan, { worktree, offer }, created.value) : created;
-  if (!launched.ok && worktree && !worktree.isShared) await ctx.worktrees.remove(worktree.id);
-  return launched;
+  if (signal.aborted) return fail(LAUNCH_STOPPED);
+  const id = ids.message();
+  const answered = launches.begin(id, { request, plan, signal });
+  const cancel = () => runtime.dispatch({ type: "PREPARATION", id, event: { type: "CANCEL", at: clock.now() } });
+  signal.addEventListener("abort", cancel, { once: true });
+  const launch = {
+    ...{ id, parentSessionID, ...place.value },
+    ...(fork ? { isFork: true } : {}),
+    ...(fleet ? { asksFleet: true } : {}),
+  };
+  runtime.dispatch({ type: "PREPARE", launch });
+  return answered;
 };
 
 /**

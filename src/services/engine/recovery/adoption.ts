@@ -1,3 +1,4 @@
+import { leftLaunch } from "../../../machines/launch/machine.ts";
 import { isStopping } from "../../../machines/task/machine.ts";
 import { isInFleet } from "../../../machines/task/slot.ts";
 import { hasEnded, type Task } from "../../../task.ts";
@@ -33,7 +34,7 @@ const isCall = (waiter: string): boolean => !NO_CALLS.includes(waiter);
  */
 export const startAdoption = (ctx: EngineContext, { remind }: Pick<Reminders, "remind">, onHeartbeat: () => void) => {
   const { store, runtime, host, clock, log, progress, receipts, noticeRepair, sessionTree, worktrees } = ctx;
-  const { opening, orphanedLaunches, sessionDirectories } = ctx;
+  const { opening, sessionDirectories } = ctx;
   const { isHeadless, recovery } = ctx.options;
   /** Sessions that have worked in this process; kept where only their tasks are adopted. */
   const sessionsHere = new Set<string>();
@@ -80,9 +81,13 @@ export const startAdoption = (ctx: EngineContext, { remind }: Pick<Reminders, "r
       const task = store.get(parent)?.task;
       return task !== undefined && hasEnded(task) && task.status !== "completed";
     });
+    for (const pending of launches) {
+      // The process that began it has ended, and OpenCode with it: no session can appear any more.
+      const left = leftLaunch({ pending, isFinal: true, tries: 0, dueAt: at });
+      runtime.dispatch({ type: "PREPARE", launch: left });
+    }
     inBackground([
       ...endedParentTasks.map((taskId) => cancelChildren(ctx, taskId)),
-      ...launches.map(orphanedLaunches.inherit),
       ...tasks.map(resolveWaits),
       ...[...parents].map(checkParent),
     ]);

@@ -1,7 +1,7 @@
 import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
 import type { Progress, Task } from "../../../task.ts";
-import { type Change, type JournalEntry, matches, type TaskFilter, type TaskRecord } from "../store.ts";
+import { type Change, type JournalEntry, matches, originOf, type TaskFilter, type TaskRecord } from "../store.ts";
 
 interface Entry {
   record: TaskRecord;
@@ -27,11 +27,10 @@ export const createBufferedTasks = () => {
   const inScope = (scope: Scope): ReadonlyMap<string, Entry> => (scope === "unsaved" ? unsaved : entries);
 
   return {
-    commit: ({ records, journal: more }: Pick<Change, "records" | "journal">) => {
+    commit: ({ records, journal: more, launches }: Pick<Change, "records" | "journal" | "launches">) => {
       for (const record of records) {
         const { sessionID } = record.task;
-        const { facts, run } = record.snapshot.context;
-        const { origin, events } = entries.get(sessionID) ?? { origin: { facts, run }, events: [] };
+        const { origin, events } = entries.get(sessionID) ?? { origin: originOf(record, launches), events: [] };
         const entry = { record, origin, events };
         entries.set(sessionID, entry);
         unsaved.set(sessionID, entry);

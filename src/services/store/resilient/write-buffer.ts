@@ -1,3 +1,4 @@
+import type { PendingLaunch } from "../../../machines/launch/events.ts";
 import { entryOf, type Progress, type Task, type TaskEntry } from "../../../task.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import {
@@ -6,7 +7,6 @@ import {
   COMMAND_LIFE_MS,
   type CommandOutcome,
   type PendingCommand,
-  type PendingLaunch,
   type PendingPrompts,
   type TaskFilter,
   type TaskRecord,

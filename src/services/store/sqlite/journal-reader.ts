@@ -9,6 +9,7 @@ import { type Database, DatabaseError, type OpenDatabase } from "./driver.ts";
 import { createTasksBelow } from "./listed-table.ts";
 import { OWNER_COLUMNS } from "./ownership-tables.ts";
 import { isUnreleased, refuseOthers, SCHEMA_VERSION, versionOf } from "./schema.ts";
+import type { StoredOrigin } from "./task-table.ts";
 import { createTextReader, parsePacked, parseStored } from "./text-table.ts";
 
 /** The fields by which a person recognizes a task. */
@@ -25,6 +26,11 @@ export type JournalReader = ReturnType<typeof openJournalReader>;
 /** Milliseconds to wait for a lock. Longer than in the plugin, where the wait blocks the host. */
 const LOCK_TIMEOUT_MS = 2_000;
 
+const originIn = ({ launch, ...run }: StoredOrigin, { context: { facts } }: StoredSnapshot): TaskInput => ({
+  ...{ facts, run },
+  ...(launch ? { launch } : {}),
+});
+
 /** Reads a task's journal. Throws `DatabaseError` of kind `damaged` when a row or a text of it is. */
 export const readJournal = (database: Database, taskId: string): Journal | undefined => {
   const row = database
@@ -39,10 +45,7 @@ export const readJournal = (database: Database, taskId: string): Journal | undef
   return {
     taskId,
     // What a task is about never changes; the run does when it is resumed.
-    origin:
-      row.origin === null
-        ? null
-        : { facts: snapshot.context.facts, run: parsePacked<TaskInput["run"]>(row.origin, textOf) },
+    origin: row.origin === null ? null : originIn(parsePacked<StoredOrigin>(row.origin, textOf), snapshot),
     events: events.all(row.seq).map(({ event }) => parsePacked<TaskEvent>(event, textOf)),
     snapshot,
   };

@@ -1,3 +1,4 @@
+import type { PendingLaunch } from "../../../machines/launch/events.ts";
 import type { NoticePrompt } from "../../../machines/outbox/events.ts";
 import {
   createHeardOwners,
@@ -16,7 +17,6 @@ import {
   type CommandOutcome,
   type OtherSupervisor,
   type PendingCommand,
-  type PendingLaunch,
   type PendingPrompts,
   type RemoteCommand,
   taskNotFound,

@@ -54,8 +54,8 @@ const OWNERSHIP = `
  * - `seq` is the order of insertion: of tasks launched in the same millisecond, of events.
  * - `lead` is the parent task, whose session or one below it launched this one; NULL when there is none.
  * - `owner` is NULL for a task at rest. An id that is not in the table `owner` is that of an ended process.
- * - `origin` is the first run, from which the journal replays. NULL when the journal does not go back to the launch, since an
- *   earlier file was damaged.
+ * - `origin` is the first run, from which the journal replays, and how the task was launched. NULL when the journal does not
+ *   go back to the launch, since an earlier file was damaged.
  * - `text` has the long strings of a task's snapshot, origin and journal, deflated, see `text-table.ts`.
  * - `damaged` keeps rows that were not valid JSON, as they were before the task's owner rewrote them.
  */

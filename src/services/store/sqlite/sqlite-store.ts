@@ -3,7 +3,7 @@ import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
 import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
 import { HEARTBEAT_MS, type KnownOwner, type Owner, STEADY_MS } from "../ownership.ts";
-import type { AbandonedWork, Change, Store, TaskRecord } from "../store.ts";
+import { type AbandonedWork, type Change, originOf, type Store, type TaskRecord } from "../store.ts";
 import { type Database, databaseError } from "./driver.ts";
 import { createListedTable } from "./listed-table.ts";
 import { createCommandTable, createOwnershipTables } from "./ownership-tables.ts";
@@ -29,8 +29,6 @@ interface StoreInFile {
 }
 
 const NO_STATS = statsOf({ tasks: [], ended: 0, duration: { sum: 0, max: 0, min: 0 }, usage: { tokens: 0, cost: 0 } });
-
-const originOf = ({ snapshot: { context } }: TaskRecord): TaskInput => ({ facts: context.facts, run: context.run });
 
 /**
  * Creates the store of one owner in a file that many processes share. Throws `DatabaseError`, as every method does until it is
@@ -116,7 +114,7 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
   };
 
   const commit = (
-    { records, journal, prompts }: Change,
+    { records, journal, prompts, launches }: Change,
     origins: ReadonlyMap<string, TaskInput | null> = new Map(),
   ): string[] => {
     const events = Map.groupBy(journal, ({ taskId }) => taskId);
@@ -130,7 +128,7 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
         // A task may have several records, but has one journal.
         const more = changed.has(id) ? [] : eventsOf(id);
         changed.add(id);
-        if (store(record, more, origin === undefined ? originOf(record) : origin)) slots.follow(record);
+        if (store(record, more, origin === undefined ? originOf(record, launches) : origin)) slots.follow(record);
         else refused.add(id);
       }
       for (const id of events.keys()) if (!changed.has(id)) tasks.append(id, eventsOf(id));

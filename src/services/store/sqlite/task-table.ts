@@ -14,6 +14,11 @@ import {
   type TextReference,
 } from "./text-table.ts";
 
+/** What a row keeps of a chart's input: what a task is about is in its snapshot. */
+export type StoredOrigin = TaskInput["run"] & Pick<TaskInput, "launch">;
+
+const storedOrigin = ({ run, launch }: TaskInput): StoredOrigin => ({ ...run, ...(launch ? { launch } : {}) });
+
 type StoreText = (text: string) => TextReference;
 
 const DAY = 86_400_000;
@@ -110,7 +115,7 @@ export const createTaskTable = (
       texts.forget(sessionID);
       const store = texts.writerFor({ id: sessionID, seq });
       const launched = [seq, sessionID, parentSessionID, parentTaskId, Date.parse(startedAt)];
-      insertTask.run(...changing(record, store), ...launched, origin && packed(origin.run, store));
+      insertTask.run(...changing(record, store), ...launched, origin && packed(storedOrigin(origin), store));
       append(seq, events, store);
       return true;
     },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { endedBatches } from "../../../../src/services/engine/effects/outbox-effects.ts";
-import { createLaunchesUnderWay } from "../../../../src/services/engine/launch/pending-launches.ts";
+import { createLaunchesUnderWay } from "../../../../src/services/engine/launch/launches-under-way.ts";
 import { createMemory } from "../../../fakes/disk.ts";
 import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
 import { type ScriptedTask, START, scriptTask } from "../../store/scripted-task.ts";
