@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createTurns } from "../../../../src/services/runtime/observed-runs.ts";
-import { createFakeHost, unavailable } from "../../../fakes/fake-host.ts";
-import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
+import { createTurns } from "../../../src/services/runtime/observed-runs.ts";
+import { createFakeHost, unavailable } from "../../fakes/fake-host.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 
 const create = () => {
   const logged: string[] = [];
