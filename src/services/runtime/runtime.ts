@@ -74,9 +74,8 @@ export const createRuntime = ({
     });
 
   /** The store keeps no prompt with the end of a task that another process owns. */
-  const keepStored = (parentSessionID: string, refused: string[]) => {
-    const given = storedPrompts.get(parentSessionID) ?? [];
-    const kept = given.filter(({ runs }) => runs.every(({ taskId }) => !refused.includes(taskId)));
+  const keepStored = ({ parentSessionID, prompts }: PendingPrompts, refused: string[]) => {
+    const kept = prompts.filter(({ runs }) => runs.every(({ taskId }) => !refused.includes(taskId)));
     storedPrompts.set(parentSessionID, kept);
   };
 
@@ -99,7 +98,7 @@ export const createRuntime = ({
       const prompts = changedPrompts(outboxes);
       const isChange = records.length > 0 || prompts.length > 0;
       const refused = isChange ? store.commit({ records, journal, prompts }) : [];
-      for (const { parentSessionID } of prompts) keepStored(parentSessionID, refused);
+      for (const ofParent of prompts) keepStored(ofParent, refused);
       // A process that took one task may have taken others; without this heartbeat a batch could look finished.
       return { changed, lost: refused.length > 0 ? [...refused, ...store.heartbeat(clock.now())] : [] };
     } catch (error) {

@@ -95,6 +95,17 @@ test("nothing is stored for a step of an outbox that changes no prompt", () => {
   expect(log.errors).toEqual([]);
 });
 
+test("a notice is stored once, not with each step of its outbox", () => {
+  const { launch, inOutbox, changes, end } = setUp();
+  launch("ses_1");
+  end("ses_1");
+  expect(changes.flatMap(({ prompts }) => prompts)).toEqual([]);
+  inOutbox(PARENT_READY, { type: "COMPOSED", prompt: { ...prompt, toasts: [] } });
+  changes.length = 0;
+  inOutbox({ type: "SENT", messageID: "msg_n" });
+  expect(changes).toEqual([]);
+});
+
 test("a notice that was taken over is stored no more once it was read, though no task of it lives here", () => {
   const { runtime, inOutbox, changes } = setUp();
   runtime.dispatch({ type: "ADOPT_PROMPTS", at: START, parentSessionID: PARENT, prompts: [{ ...prompt, toasts: [] }] });
