@@ -69,12 +69,6 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/services/runtime/actor-system.ts",
-    code: "value && context",
-    mutation: "value || context",
-    reason: "A stored snapshot has both, a launch neither.",
-  },
-  {
-    file: "src/services/runtime/actor-system.ts",
     code: "if (!actor) throw new Error(`The supervisor has no actor ${id}: it must be started before events are sent to it.`);",
     mutation: "if (!actor) throw new Error(``);",
     reason: "An actor is listed when it is started: only a fault in this file leads there.",
@@ -448,12 +442,6 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "Only speed depends on it.",
   },
   {
-    file: "src/services/runtime/progress.ts",
-    code: "if (progress) taken.set(sessionID, progress);",
-    mutation: "if (true) taken.set(sessionID, progress);",
-    reason: "A child that is forgotten has not changed: the condition is for the compiler.",
-  },
-  {
     file: "src/services/runtime/run-outcome.ts",
     code: "return prompt && prompt.createdAt !== storedAt ? prompt.createdAt > storedAt : promptID > messageID;",
     mutation: "return prompt && prompt.createdAt !== storedAt ? prompt.createdAt >= storedAt : promptID > messageID;",
@@ -467,16 +455,90 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/services/runtime/run-outcome.ts",
-    code: "(step, index) => index <= newest && !(isWithoutEnd(step) && step.promptID === answers[newest]?.promptID),",
-    mutation:
-      "(step, index) => index <= newest && !(isWithoutEnd(step) && step.promptID === answers[newest].promptID),",
-    reason: "A step up to the newest one means that there is a newest one: the condition is for the compiler.",
-  },
-  {
-    file: "src/services/runtime/run-outcome.ts",
     code: 'return { is: "failed", completedAt: newest?.completedAt, error, ...(said === undefined ? {} : { said }) };',
     mutation:
       'return { is: "failed", completedAt: newest.completedAt, error, ...(said === undefined ? {} : { said }) };',
     reason: "Steps without an end are three at least: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/actor-system.ts",
+    code: "const restored = value && context ? { snapshot: task().resolveState({ value, context }) } : {};",
+    mutation: "const restored = value || context ? { snapshot: task().resolveState({ value, context }) } : {};",
+    reason: "A stored snapshot has both, a launch neither.",
+  },
+  {
+    file: "src/services/runtime/chart-index.ts",
+    code: "if (now < atLeast) for (const deadlines of [tasks, outboxes]) deadlines.bringForward(atLeast - now);",
+    mutation: "if (now <= atLeast) for (const deadlines of [tasks, outboxes]) deadlines.bringForward(atLeast - now);",
+    reason: "To bring forward by nothing changes nothing: only speed depends on it.",
+  },
+  {
+    file: "src/services/runtime/observed-runs.ts",
+    code: 'const [sessionID = "", messageID = ""] = key.split("/");',
+    mutation: 'const [sessionID = "Stryker was here!", messageID = ""] = key.split("/");',
+    reason: "The key has both: the defaults are for the compiler.",
+  },
+  {
+    file: "src/services/runtime/observed-runs.ts",
+    code: 'const [sessionID = "", messageID = ""] = key.split("/");',
+    mutation: 'const [sessionID = "", messageID = "Stryker was here!"] = key.split("/");',
+    reason: "The key has both: the defaults are for the compiler.",
+  },
+  {
+    file: "src/services/runtime/observed-runs.ts",
+    code: "const parts = [...texts].toSorted(([a], [b]) => (a < b ? -1 : 1));",
+    mutation: "const parts = [...texts].toSorted(([a], [b]) => (a <= b ? -1 : 1));",
+    reason: "No two parts have the same id.",
+  },
+  {
+    file: "src/services/runtime/observed-runs.ts",
+    code: 'if (type === "toolCall" && event.effect?.kind === "background") {',
+    mutation: 'if (true && event.effect?.kind === "background") {',
+    reason: "No other event has such an effect: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "promptID !== undefined &&",
+    mutation: "true &&",
+    reason:
+      "A message without a prompt answers none, neither ours nor one with a higher id: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "(storedAt !== undefined &&",
+    mutation: "(true &&",
+    reason: "Nothing is as late as undefined: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "(step, index) => index <= newest && !(areSo(step) && step.promptID === answers[newest]?.promptID),",
+    mutation: "(step, index) => index <= newest && !(areSo(step) && step.promptID === answers[newest].promptID),",
+    reason: "A step up to the newest one means that there is a newest one: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "promptID !== undefined && (promptID === messageID || promptID === instruction?.messageID || isOwnMessageID(promptID));",
+    mutation: "true && (promptID === messageID || promptID === instruction?.messageID || isOwnMessageID(promptID));",
+    reason: "Only answers are asked about, and each is to a prompt: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "newest && isAnswer(newest, observation) ? messages.filter((message) => isAnswer(message, observation)) : [];",
+    mutation:
+      'newest && isAnswer(newest, observation) ? messages.filter((message) => isAnswer(message, observation)) : ["Stryker was here"];',
+    reason: "What is no message has not ended, and says nothing: it is as good as none.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "const lastOfThem = endless.at(-1);",
+    mutation: "const lastOfThem = endless.at(+1);",
+    reason: "They all answer the same message: what one of them takes in, all do.",
+  },
+  {
+    file: "src/services/runtime/observed-runs.ts",
+    code: "else if (!newest || info.id > newest.info.id) session.newest = { info, texts: new Map(), callsTools: false };",
+    mutation:
+      "else if (!newest || info.id >= newest.info.id) session.newest = { info, texts: new Map(), callsTools: false };",
+    reason: "The same message again is no new one, by the line before.",
   },
 ];
