@@ -9,8 +9,8 @@ export interface EquivalentMutant extends Pick<NamedMutant, "file" | "code" | "m
 export const equivalentMutants: readonly EquivalentMutant[] = [
   {
     file: "src/machines/outbox/setup.ts",
-    code: 'const reason = event.type === "SEND_REFUSED" ? event.message : (refusal ?? "an error");',
-    mutation: 'const reason = event.type === "SEND_REFUSED" ? event.message : (refusal ?? "");',
+    code: 'const reason = event.type === "SEND_REFUSED" ? event.message : (refusal?.message ?? "an error");',
+    mutation: 'const reason = event.type === "SEND_REFUSED" ? event.message : (refusal?.message ?? "");',
     reason: "A prompt is given up for a refusal, or for an error that was recorded: there is no third case.",
   },
   {
