@@ -151,7 +151,7 @@ test("what a task has used is as it is counted now where it works here, else as 
   const log = counting();
   log.onHostEvent(step("prt_1", 100, 0.5), 6);
   const counted = (sessionID: string) => ({ sessionID, ownUsage: { tokens: 7, cost: 0.25 } });
-  const below = [{ ...counted("ses_2"), parentTaskId: "ses_1", launchedAt: at(1) }];
+  const below = [{ ...counted("ses_2"), parentTaskId: "ses_1", launchedAt: 1 }];
   const asked: (readonly string[])[] = [];
   const reader = createUsageReader(
     {
