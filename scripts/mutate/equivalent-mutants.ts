@@ -541,4 +541,23 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
       "else if (!newest || info.id >= newest.info.id) session.newest = { info, texts: new Map(), callsTools: false };",
     reason: "The same message again is no new one, by the line before.",
   },
+  {
+    file: "src/machines/task/run-transitions.ts",
+    code: 'message: `The gate "${facts.gate?.command}" was not run to its end: ${meanwhile}.`,',
+    mutation: 'message: `The gate "${facts.gate.command}" was not run to its end: ${meanwhile}.`,',
+    reason: "A run that has been at a gate has one: the condition is for the compiler.",
+  },
+  {
+    file: "src/machines/task/run-transitions.ts",
+    code: 'return "error" in event && event.error && "kind" in event.error ? event.error : UNANSWERED;',
+    mutation: 'return "error" in event || event.error && "kind" in event.error ? event.error : UNANSWERED;',
+    reason: "What ends a run has the error that it ends with, or none at all: the condition is for the compiler.",
+  },
+  {
+    file: "src/machines/task/run-transitions.ts",
+    code: 'incomplete: (event.type === "RUN_ENDED" ? runResult(context, event.outcome) : context.lastRunResult)?.incomplete,',
+    mutation:
+      'incomplete: (event.type === "RUN_ENDED" ? runResult(context, event.outcome) : context.lastRunResult).incomplete,',
+    reason: "Only the receipt of a run that has ended is asked for: the condition is for the compiler.",
+  },
 ];
