@@ -560,4 +560,10 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
       'incomplete: (event.type === "RUN_ENDED" ? runResult(context, event.outcome) : context.lastRunResult).incomplete,',
     reason: "Only the receipt of a run that has ended is asked for: the condition is for the compiler.",
   },
+  {
+    file: "src/machines/task/stopping.ts",
+    code: "if (model) {",
+    mutation: "if (true) {",
+    reason: "A run changes its model only where there is a next one: the condition is for the compiler.",
+  },
 ];
