@@ -9,8 +9,8 @@ export interface EquivalentMutant extends Pick<NamedMutant, "file" | "code" | "m
 export const equivalentMutants: readonly EquivalentMutant[] = [
   {
     file: "src/machines/outbox/setup.ts",
-    code: 'const reason = event.type === "SEND_REFUSED" ? event.message : (refusal ?? "an error");',
-    mutation: 'const reason = event.type === "SEND_REFUSED" ? event.message : (refusal ?? "");',
+    code: 'const reason = event.type === "SEND_REFUSED" ? event.message : (refusal?.message ?? "an error");',
+    mutation: 'const reason = event.type === "SEND_REFUSED" ? event.message : (refusal?.message ?? "");',
     reason: "A prompt is given up for a refusal, or for an error that was recorded: there is no third case.",
   },
   {
@@ -66,12 +66,6 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     code: 'if ((ids[middle] ?? "") < id) from = middle + 1;',
     mutation: 'if ((ids[middle] ?? "Stryker was here!") < id) from = middle + 1;',
     reason: "The middle of a list is in the list; the default is for the compiler.",
-  },
-  {
-    file: "src/services/runtime/actor-system.ts",
-    code: "value && context",
-    mutation: "value || context",
-    reason: "A stored snapshot has both, a launch neither.",
   },
   {
     file: "src/services/runtime/actor-system.ts",
@@ -442,12 +436,6 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason: "Only speed depends on it.",
   },
   {
-    file: "src/services/runtime/progress.ts",
-    code: "if (progress) taken.set(sessionID, progress);",
-    mutation: "if (true) taken.set(sessionID, progress);",
-    reason: "A child that is forgotten has not changed: the condition is for the compiler.",
-  },
-  {
     file: "src/services/runtime/run-outcome.ts",
     code: "return prompt && prompt.createdAt !== storedAt ? prompt.createdAt > storedAt : promptID > messageID;",
     mutation: "return prompt && prompt.createdAt !== storedAt ? prompt.createdAt >= storedAt : promptID > messageID;",
@@ -461,16 +449,115 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/services/runtime/run-outcome.ts",
-    code: "(step, index) => index <= newest && !(isWithoutEnd(step) && step.promptID === answers[newest]?.promptID),",
-    mutation:
-      "(step, index) => index <= newest && !(isWithoutEnd(step) && step.promptID === answers[newest].promptID),",
-    reason: "A step up to the newest one means that there is a newest one: the condition is for the compiler.",
-  },
-  {
-    file: "src/services/runtime/run-outcome.ts",
     code: 'return { is: "failed", completedAt: newest?.completedAt, error, ...(said === undefined ? {} : { said }) };',
     mutation:
       'return { is: "failed", completedAt: newest.completedAt, error, ...(said === undefined ? {} : { said }) };',
     reason: "Steps without an end are three at least: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/actor-system.ts",
+    code: "const restored = value && context ? { snapshot: task().resolveState({ value, context }) } : {};",
+    mutation: "const restored = value || context ? { snapshot: task().resolveState({ value, context }) } : {};",
+    reason: "A stored snapshot has both, a launch neither.",
+  },
+  {
+    file: "src/services/runtime/chart-index.ts",
+    code: "if (now < atLeast) for (const deadlines of [tasks, outboxes]) deadlines.bringForward(atLeast - now);",
+    mutation: "if (now <= atLeast) for (const deadlines of [tasks, outboxes]) deadlines.bringForward(atLeast - now);",
+    reason: "To bring forward by nothing changes nothing: only speed depends on it.",
+  },
+  {
+    file: "src/services/runtime/observed-runs.ts",
+    code: 'const [sessionID = "", messageID = ""] = key.split("/");',
+    mutation: 'const [sessionID = "Stryker was here!", messageID = ""] = key.split("/");',
+    reason: "The key has both: the defaults are for the compiler.",
+  },
+  {
+    file: "src/services/runtime/observed-runs.ts",
+    code: 'const [sessionID = "", messageID = ""] = key.split("/");',
+    mutation: 'const [sessionID = "", messageID = "Stryker was here!"] = key.split("/");',
+    reason: "The key has both: the defaults are for the compiler.",
+  },
+  {
+    file: "src/services/runtime/observed-runs.ts",
+    code: "const parts = [...texts].toSorted(([a], [b]) => (a < b ? -1 : 1));",
+    mutation: "const parts = [...texts].toSorted(([a], [b]) => (a <= b ? -1 : 1));",
+    reason: "No two parts have the same id.",
+  },
+  {
+    file: "src/services/runtime/observed-runs.ts",
+    code: 'if (type === "toolCall" && event.effect?.kind === "background") {',
+    mutation: 'if (true && event.effect?.kind === "background") {',
+    reason: "No other event has such an effect: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "promptID !== undefined &&",
+    mutation: "true &&",
+    reason:
+      "A message without a prompt answers none, neither ours nor one with a higher id: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "(storedAt !== undefined &&",
+    mutation: "(true &&",
+    reason: "Nothing is as late as undefined: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "(step, index) => index <= newest && !(areSo(step) && step.promptID === answers[newest]?.promptID),",
+    mutation: "(step, index) => index <= newest && !(areSo(step) && step.promptID === answers[newest].promptID),",
+    reason: "A step up to the newest one means that there is a newest one: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "promptID !== undefined && (promptID === messageID || promptID === instruction?.messageID || isOwnMessageID(promptID));",
+    mutation: "true && (promptID === messageID || promptID === instruction?.messageID || isOwnMessageID(promptID));",
+    reason: "Only answers are asked about, and each is to a prompt: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "newest && isAnswer(newest, observation) ? messages.filter((message) => isAnswer(message, observation)) : [];",
+    mutation:
+      'newest && isAnswer(newest, observation) ? messages.filter((message) => isAnswer(message, observation)) : ["Stryker was here"];',
+    reason: "What is no message has not ended, and says nothing: it is as good as none.",
+  },
+  {
+    file: "src/services/runtime/run-outcome.ts",
+    code: "const lastOfThem = endless.at(-1);",
+    mutation: "const lastOfThem = endless.at(+1);",
+    reason: "They all answer the same message: what one of them takes in, all do.",
+  },
+  {
+    file: "src/services/runtime/observed-runs.ts",
+    code: "else if (!newest || info.id > newest.info.id) session.newest = { info, texts: new Map(), callsTools: false };",
+    mutation:
+      "else if (!newest || info.id >= newest.info.id) session.newest = { info, texts: new Map(), callsTools: false };",
+    reason: "The same message again is no new one, by the line before.",
+  },
+  {
+    file: "src/machines/task/run-transitions.ts",
+    code: 'message: `The gate "${facts.gate?.command}" was not run to its end: ${meanwhile}.`,',
+    mutation: 'message: `The gate "${facts.gate.command}" was not run to its end: ${meanwhile}.`,',
+    reason: "A run that has been at a gate has one: the condition is for the compiler.",
+  },
+  {
+    file: "src/machines/task/run-transitions.ts",
+    code: 'return "error" in event && event.error && "kind" in event.error ? event.error : UNANSWERED;',
+    mutation: 'return "error" in event || event.error && "kind" in event.error ? event.error : UNANSWERED;',
+    reason: "What ends a run has the error that it ends with, or none at all: the condition is for the compiler.",
+  },
+  {
+    file: "src/machines/task/run-transitions.ts",
+    code: 'incomplete: (event.type === "RUN_ENDED" ? runResult(context, event.outcome) : context.lastRunResult)?.incomplete,',
+    mutation:
+      'incomplete: (event.type === "RUN_ENDED" ? runResult(context, event.outcome) : context.lastRunResult).incomplete,',
+    reason: "Only the receipt of a run that has ended is asked for: the condition is for the compiler.",
+  },
+  {
+    file: "src/machines/task/stopping.ts",
+    code: "if (model) {",
+    mutation: "if (true) {",
+    reason: "A run changes its model only where there is a next one: the condition is for the compiler.",
   },
 ];

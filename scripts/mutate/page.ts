@@ -35,7 +35,7 @@ export const withResults = (
 ): string => {
   const old = page.split("\n");
   const table = areas.flatMap(({ name }) => rows.get(name) ?? old.find((line) => line.startsWith(`| ${name} |`)) ?? []);
-  const survivors = scoreOf(Object.keys(measured), measured).survived.map(
+  const survivors = scoreOf(Object.keys(measured).toSorted(), measured).survived.map(
     (survivor) => `- \`${survivor.file}\`\n\n${asDiff(survivor)}`,
   );
   const equivalent = equivalentMutants.map((mutant) => `- \`${mutant.file}\`: ${mutant.reason}\n\n${asDiff(mutant)}`);

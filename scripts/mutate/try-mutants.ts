@@ -3,8 +3,8 @@ import type { MutantResult, PartialStrykerOptions } from "@stryker-mutator/api/c
 import { Stryker } from "@stryker-mutator/core";
 import type { Area } from "./areas.ts";
 
-/** What the copies of the project do without: no test that is run here reads it. */
-const NOT_NEEDED = ["bench", "board", "dist", "docs", "inspection", ".lab"];
+/** What the copies of the project do without: no test that is run here reads it. The slash names folders of the root alone. */
+const NOT_NEEDED = ["/bench", "/board", "/dist", "/docs", "/inspection", "/.lab"];
 
 /** What the first tests found: a report that Stryker begins the next run with. */
 const FOUND = ".lab/mutants.json";

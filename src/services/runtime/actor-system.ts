@@ -373,13 +373,13 @@ export const createSupervisor = ({
         const { value, context } = input;
         // A restored actor begins with its stored snapshot, which takes no step and has no effects.
         const restored = value && context ? { snapshot: task().resolveState({ value, context }) } : {};
-        const actor = createActor(task(), { parent: self, id, src: "task", input, ...restored });
+        const actor = createActor(task(), { parent: self, id, input, ...restored });
         actors.set(id, actor);
         enqueue(() => void actor.start());
       }),
       startOutbox: enqueueActions(({ self, enqueue }, input: { parentSessionID: string }) => {
         const id = outboxId(input.parentSessionID);
-        const actor = createActor(outbox(), { parent: self, id, src: "outbox", input });
+        const actor = createActor(outbox(), { parent: self, id, input });
         actors.set(id, actor);
         enqueue(() => void actor.start());
       }),

@@ -102,19 +102,19 @@ export const createAlarm = (
   };
 };
 
-/** Creates sets of task ids by what the tasks have in common. */
+/** Creates groups of snapshots, by what their tasks have in common. Those that have nothing of the kind are a group, too. */
 const createGroups = () => {
-  const groups = new Map<string, Set<string>>();
+  const groups = new Map<string | undefined, Map<string, TaskSnapshot>>();
   return {
-    add: (key: string | undefined, taskId: string) => {
-      if (key !== undefined) groups.set(key, (groups.get(key) ?? new Set()).add(taskId));
+    add: (key: string | undefined, taskId: string, snapshot: TaskSnapshot) => {
+      groups.set(key, (groups.get(key) ?? new Map()).set(taskId, snapshot));
     },
     remove: (key: string | undefined, taskId: string) => {
-      const group = key === undefined ? undefined : groups.get(key);
-      if (key !== undefined && group?.delete(taskId) && group.size === 0) groups.delete(key);
+      const group = groups.get(key);
+      if (group?.delete(taskId) && group.size === 0) groups.delete(key);
     },
     has: (key: string) => groups.has(key),
-    of: (key: string): Iterable<string> => groups.get(key) ?? [],
+    of: (key: string): TaskSnapshot[] => [...(groups.get(key)?.values() ?? [])],
   };
 };
 
@@ -126,9 +126,7 @@ export const createTaskIndex = () => {
   const snapshots = new Map<string, TaskSnapshot>();
   const ofParentSession = createGroups();
   const ofParentTask = createGroups();
-  const active = new Set<string>();
-
-  const snapshotsOf = (taskIds: Iterable<string>) => [...taskIds].flatMap((taskId) => snapshots.get(taskId) ?? []);
+  const active = new Map<string, TaskSnapshot>();
 
   return {
     /** The newest snapshots by task id. */
@@ -136,11 +134,11 @@ export const createTaskIndex = () => {
     /** Adds a task, or its newer snapshot. */
     set: (snapshot: TaskSnapshot) => {
       const { sessionID, parentSessionID, parentTaskId } = snapshot.context.facts;
-      ofParentSession.add(parentSessionID, sessionID);
-      ofParentTask.add(parentTaskId, sessionID);
+      ofParentSession.add(parentSessionID, sessionID, snapshot);
+      ofParentTask.add(parentTaskId, sessionID, snapshot);
       snapshots.set(sessionID, snapshot);
       if (snapshot.value.run === "queued" && snapshot.value.attention === "none") active.delete(sessionID);
-      else active.add(sessionID);
+      else active.set(sessionID, snapshot);
     },
     delete: (taskId: string) => {
       const facts = snapshots.get(taskId)?.context.facts;
@@ -150,12 +148,13 @@ export const createTaskIndex = () => {
       snapshots.delete(taskId);
     },
     /** Returns those that do more than wait for a slot: few, however many wait. */
-    active: (): TaskSnapshot[] => snapshotsOf(active),
+    active: (): TaskSnapshot[] => [...active.values()],
     /** Returns the live tasks of a parent session. */
-    of: (parentSessionID: string): TaskSnapshot[] => snapshotsOf(ofParentSession.of(parentSessionID)),
+    of: ofParentSession.of,
     /** Returns the live tasks that were launched by this session, or by a descendant session of this task. */
-    awaitedBy: (sessionID: string): TaskSnapshot[] =>
-      snapshotsOf(new Set([...ofParentSession.of(sessionID), ...ofParentTask.of(sessionID)])),
+    awaitedBy: (sessionID: string): TaskSnapshot[] => [
+      ...new Set([...ofParentSession.of(sessionID), ...ofParentTask.of(sessionID)]),
+    ],
     /** True while a live task belongs to this parent session. */
     hasTasksOf: ofParentSession.has,
     /** True while a live task was launched by this session, or by a descendant session of this task. */

@@ -90,15 +90,13 @@ export const createSessionTree = (store: Store, host: Host) => {
      */
     loadAncestors: shareCalls(async (sessionID) => {
       for (;;) {
-        const chain = ancestors(sessionID);
-        const top = chain.at(-1) ?? sessionID;
+        const top = ancestors(sessionID).at(-1) ?? sessionID;
         if (known.has(top)) return;
         const session = await host.session(top);
         if (!session.ok) return;
         const { parentID } = session.value;
         // A session keeps its parent, or the lack of one, for as long as it exists.
         remember(known, top, { parentID, isNew: wasCreatedHere(top) }, MAX_PARENTS);
-        if (parentID === undefined || chain.includes(parentID)) return;
       }
     }),
     /** True for a child session that was created during the life of this process. To the host, a fork is nobody's child. */
@@ -136,34 +134,29 @@ type Awaited = "idle" | "change";
 
 /** Creates what lets work that concerns a session wait for events of it, instead of asking the host again and again. */
 export const createSessionWaits = (clock: Clock) => {
-  const waitsBySession = new Map<string, Set<{ what: Awaited; end(): void }>>();
-
-  const endWaits = (sessionID: string, hasHappened: (what: Awaited) => boolean) => {
-    for (const { what, end } of [...(waitsBySession.get(sessionID) ?? [])]) if (hasHappened(what)) end();
-  };
+  const waits = new Set<{ sessionID: string; what: Awaited; end(): void }>();
 
   return {
     /** Resolves at the next such event of the session, but after `ms` milliseconds at the latest, or when this process stops. */
     until: (sessionID: string, what: Awaited, ms: number): Promise<void> =>
       new Promise<void>((resolve) => {
-        const waits = waitsBySession.get(sessionID) ?? new Set();
-        waitsBySession.set(sessionID, waits);
         const end = () => {
           cancelTimeout();
           waits.delete(wait);
-          if (waits.size === 0) waitsBySession.delete(sessionID);
           resolve();
         };
-        const wait = { what, end };
+        const wait = { sessionID, what, end };
         waits.add(wait);
         const cancelTimeout = clock.after(ms, end);
       }),
     onHostEvent: ({ type, sessionID }: HostEvent) => {
-      if (type === "idle") endWaits(sessionID, () => true);
-      if (type === "session") endWaits(sessionID, (what) => what === "change");
+      for (const wait of waits) {
+        if (wait.sessionID !== sessionID) continue;
+        if (type === "idle" || (type === "session" && wait.what === "change")) wait.end();
+      }
     },
     stop: () => {
-      for (const sessionID of [...waitsBySession.keys()]) endWaits(sessionID, () => true);
+      for (const { end } of waits) end();
     },
   };
 };
@@ -193,8 +186,7 @@ export const createLostSessions = (
     /** Resolves when a session that is being stopped, or an ancestor that is, has stopped; undefined for any other. */
     untilStopped: (sessionID: string): Promise<void> | undefined => {
       if (stopping.size === 0) return undefined;
-      const lost = ancestors(sessionID).find((id) => stopping.has(id));
-      return lost === undefined ? undefined : stopping.get(lost);
+      return ancestors(sessionID).flatMap((id) => stopping.get(id) ?? [])[0];
     },
   };
 };

@@ -11,10 +11,13 @@ import { determineRunOutcome } from "./run-outcome.ts";
 interface SessionObservation {
   isBusy: boolean;
   /** The newest message, whatever its role. */
-  newest: MessageInfo | undefined;
-  /** The newest message's own text parts by id. */
+  newest: ObservedMessage | undefined;
+}
+
+interface ObservedMessage {
+  info: MessageInfo;
+  /** Its own text parts by id. */
   texts: Map<string, string>;
-  /** True once the newest message has called a tool. */
   callsTools: boolean;
 }
 
@@ -27,12 +30,7 @@ export const createObservedAnswers = () => {
   const observations = new Map<string, SessionObservation>();
 
   const observationOf = (sessionID: string): SessionObservation => {
-    const known = observations.get(sessionID) ?? {
-      isBusy: true,
-      newest: undefined,
-      texts: new Map(),
-      callsTools: false,
-    };
+    const known = observations.get(sessionID) ?? { isBusy: true, newest: undefined };
     observations.set(sessionID, known);
     return known;
   };
@@ -43,28 +41,28 @@ export const createObservedAnswers = () => {
       const { type, sessionID } = event;
       const session = observationOf(sessionID);
       if (type === "busy" || type === "retrying" || type === "idle") session.isBusy = type !== "idle";
-      if (type === "message" && event.message.id >= (session.newest?.id ?? "")) {
-        if (event.message.id !== session.newest?.id) {
-          session.texts.clear();
-          session.callsTools = false;
-        }
-        session.newest = event.message;
+      const { newest } = session;
+      if (type === "message") {
+        const { message: info } = event;
+        if (info.id === newest?.info.id) newest.info = info;
+        else if (!newest || info.id > newest.info.id) session.newest = { info, texts: new Map(), callsTools: false };
       }
-      if (type === "toolCall") session.callsTools = true;
-      if (type === "text" && event.messageID === session.newest?.id) session.texts.set(event.partID, event.text);
+      if (type === "toolCall" && newest) newest.callsTools = true;
+      if (type === "text" && event.messageID === newest?.info.id) newest.texts.set(event.partID, event.text);
     },
     /** The answer to the prompt, if the events alone show that the run ended with one; otherwise the host has to be asked. */
     answerOf: (sessionID: string, messageID: string): ({ completedAt: number } & RunAnswer) | undefined => {
       const session = observations.get(sessionID);
       if (!session?.newest || session.isBusy) return undefined;
-      const parts = [...session.texts].toSorted(([a], [b]) => (a < b ? -1 : 1));
-      const newest = {
-        ...session.newest,
-        ...(session.callsTools ? ({ tools: "called" } as const) : {}),
+      const { info, texts, callsTools } = session.newest;
+      const parts = [...texts].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      const message = {
+        ...info,
+        ...(callsTools ? ({ tools: "called" } as const) : {}),
         text: joinTexts(parts.map(([, text]) => text)),
       };
       const outcome = determineRunOutcome({
-        messages: [newest],
+        messages: [message],
         messageID,
         storedAt: undefined,
         earlier: new Set(),
@@ -229,7 +227,7 @@ export const createTurns = (host: Pick<Host, "message">, log: Log) => {
     /** Names the batch of all tasks that are launched in one turn. A message of which no turn is known counts as one. */
     batchOf: async (sessionID: string, messageID: string): Promise<string> => {
       const turn = (await turnOf(sessionID, messageID)) ?? messageID;
-      return turn.replace(/^msg_/, "batch_");
+      return turn.replace("msg_", "batch_");
     },
   };
 };

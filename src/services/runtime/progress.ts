@@ -106,8 +106,9 @@ export const createProgressLog = () => {
     /** Returns the overlaps of the child's run that somebody was not notified of, and counts them as known to them. */
     takeUntold: (sessionID: string, who: Overlap["untold"][number]): Overlap[] => {
       const tally = tallies.get(sessionID);
-      const taken = tally?.overlaps?.filter(({ untold }) => untold.includes(who)) ?? [];
-      if (!tally?.overlaps || taken.length === 0) return [];
+      if (!tally?.overlaps) return [];
+      const taken = tally.overlaps.filter(({ untold }) => untold.includes(who));
+      if (taken.length === 0) return [];
       tally.overlaps = tally.overlaps.map((overlap) => ({
         ...overlap,
         untold: overlap.untold.filter((one) => one !== who),
@@ -123,15 +124,13 @@ export const createProgressLog = () => {
       const taken = new Map<string, Progress>();
       for (const sessionID of changed) {
         const progress = of(sessionID);
+        // One that has changed may have been forgotten since.
         if (progress) taken.set(sessionID, progress);
       }
       changed.clear();
       return taken;
     },
-    forget: (sessionID: string) => {
-      changed.delete(sessionID);
-      tallies.delete(sessionID);
-    },
+    forget: (sessionID: string) => void tallies.delete(sessionID),
   };
 };
 

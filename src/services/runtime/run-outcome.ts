@@ -78,7 +78,7 @@ const isNewerPrompt = (promptID: string, { messageID, storedAt, messages }: Answ
  * was there before the clock was set back answers nothing of now.
  */
 export const isAnswer = (
-  { id, role, promptID, isSummary, createdAt }: MessageInfo,
+  { id, promptID, isSummary, createdAt }: MessageInfo,
   {
     messageID,
     storedAt,
@@ -86,7 +86,6 @@ export const isAnswer = (
     messages,
   }: Pick<RunObservation, "messageID" | "storedAt" | "earlier"> & { messages: MessageInfo[] },
 ): boolean =>
-  role === "assistant" &&
   !isSummary &&
   promptID !== undefined &&
   (promptID === messageID ||
@@ -144,10 +143,8 @@ const takesIn = (message: HostMessage, { instruction, messages, earlier }: RunOb
  * finished its answer to us, that answer.
  */
 const decisiveAnswer = (answers: HostMessage[], observation: RunObservation): HostMessage | undefined => {
-  const newest = answers.at(-1);
-  if (!newest || !isToPerson(newest, observation)) return newest;
   const toUs = answers.findLast((message) => !isToPerson(message, observation));
-  return toUs && isFinal(toUs) && takesIn(toUs, observation) ? toUs : newest;
+  return toUs && isFinal(toUs) && takesIn(toUs, observation) ? toUs : answers.at(-1);
 };
 
 /** Only a model that says that it stopped by itself has said all of its answer, and only an answer to us is one to the task. */
@@ -226,12 +223,8 @@ export const determineRunOutcome = (read: RunObservation): RunOutcome => {
 };
 
 /** The host sorts by time: where its clock was set back, what it had stored before that comes after what is new. */
-const inOrder = ({ messages, earlier }: RunObservation): HostMessage[] => {
-  const isEarlier = ({ id }: HostMessage) => earlier.has(id);
-  return messages.some(isEarlier)
-    ? [...messages.filter(isEarlier), ...messages.filter((message) => !isEarlier(message))]
-    : messages;
-};
+const inOrder = ({ messages, earlier }: RunObservation): HostMessage[] =>
+  messages.toSorted((one, other) => Number(earlier.has(other.id)) - Number(earlier.has(one.id)));
 
 /** When the newest finished step of the run ended, epoch milliseconds; the model may have been interrupted after it. */
 const lastStepAt = (observation: RunObservation): number | undefined =>

@@ -65,20 +65,18 @@ export const createRuntime = ({
   const progressOf = ({ context: { facts } }: TaskSnapshot): Progress =>
     progress.of(facts.sessionID) ?? store.get(facts.sessionID)?.task.progress ?? noProgress(facts.startedAt);
 
-  /** The pending prompts that differ from what is stored, which count as stored from now on. */
+  /** The pending prompts that differ from what is stored. */
   const changedPrompts = (outboxes: Iterable<[string, OutboxSnapshot]>): PendingPrompts[] =>
     [...outboxes].flatMap(([parentSessionID, outbox]) => {
       const prompts = pendingPrompts(outbox);
       const before = storedPrompts.get(parentSessionID) ?? [];
       if (prompts.length === before.length && prompts.every((prompt, index) => prompt === before[index])) return [];
-      storedPrompts.set(parentSessionID, prompts);
       return { parentSessionID, prompts };
     });
 
-  /** The store keeps no prompt with the end of a task that another process owns. */
-  const keepStored = (parentSessionID: string, refused: string[]) => {
-    const given = storedPrompts.get(parentSessionID) ?? [];
-    const kept = given.filter(({ runs }) => runs.every(({ taskId }) => !refused.includes(taskId)));
+  /** Notes what is stored now: no prompt with the end of a task that another process owns. */
+  const noteStored = ({ parentSessionID, prompts }: PendingPrompts, refused: string[]) => {
+    const kept = prompts.filter(({ runs }) => runs.every(({ taskId }) => !refused.includes(taskId)));
     storedPrompts.set(parentSessionID, kept);
   };
 
@@ -102,7 +100,7 @@ export const createRuntime = ({
       const prompts = changedPrompts(outboxes);
       const isChange = records.length > 0 || prompts.length > 0;
       const refused = isChange ? store.commit({ records, journal, prompts, launches: launchJournals }) : [];
-      for (const { parentSessionID } of prompts) keepStored(parentSessionID, refused);
+      for (const ofParent of prompts) noteStored(ofParent, refused);
       // A process that took one task may have taken others; without this heartbeat a batch could look finished.
       return { changed, lost: refused.length > 0 ? [...refused, ...store.heartbeat(clock.now())] : [] };
     } catch (error) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { statePath } from "../../../src/machines/chart.ts";
-import { isIdle, watchesParent } from "../../../src/machines/outbox/machine.ts";
+import { isIdle, pendingPrompts, watchesParent } from "../../../src/machines/outbox/machine.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import { START } from "../../fakes/task-input.ts";
 import {
@@ -148,6 +148,15 @@ describe("prompts of a process that is gone", () => {
 
   test("carry ends of some runs: the end of another run of the same task is owed", () => {
     expect(adopting().refuses("NOTICE_DUE", { end: endOf("ses_1", 1) })).toBe(false);
+  });
+
+  test("are pending as well as the one that is under way, which is none of theirs any more once it is answered", () => {
+    const outbox = adopting();
+    const pending = () => pendingPrompts(outbox.snapshot).map(({ messageID }) => messageID);
+    expect(pending()).toEqual(["msg_1", "msg_2", "msg_3"]);
+    outbox.take("CHECKED", { standing: "answered" });
+    expect(pending()).toEqual(["msg_2", "msg_3"]);
+    expect(pendingPrompts(emptyOutbox().snapshot)).toEqual([]);
   });
 
   test("are all dropped with the parent, and their tasks notified", () => {

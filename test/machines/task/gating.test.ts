@@ -161,6 +161,43 @@ test.each([
   expect(types(gatedTask().take(type))).toEqual(effects);
 });
 
+/** Has OpenCode end while the answer is at the gate, and the next process find the same answer; returns what that leads to. */
+const endAtGate = (task: DrivenTask) => {
+  expect(types(task.take("ADOPTED"))).toEqual(["stopGate", "checkRun"]);
+  return types(task.take("CHECKED_ANSWERED"));
+};
+
+describe("an answer at whose gate OpenCode ends", () => {
+  test("comes to the gate again, but the third time in a row ends the run: the answer is kept, and the error says why", () => {
+    const task = gatedTask();
+    expect([endAtGate(task), endAtGate(task)]).toEqual([["runGate"], ["runGate"]]);
+    expect(endAtGate(task)).toEqual(["queueNotice"]);
+    expect(statusOf(task.snapshot)).toBe("error");
+    expect(task.snapshot.context).toMatchObject({
+      result: "12",
+      error: {
+        ...{ name: "GateInterrupted", kind: "gate" },
+        message: 'The gate "npm test" was not run to its end: OpenCode ended 3 times in a row meanwhile.',
+      },
+    });
+  });
+
+  test("counts anew once the agent has worked since", () => {
+    const task = gatedTask();
+    for (let time = 0; time < 2; time += 1) endAtGate(task);
+    task.take("GATE_ENDED", { gateRun: 3, ...failed });
+    answerAgain(task);
+    expect([endAtGate(task), endAtGate(task)]).toEqual([["runGate"], ["runGate"]]);
+  });
+
+  test("leads on the third time, too, where an instruction is on its way: the agent has not taken it in", () => {
+    const task = gatedTask();
+    for (let time = 0; time < 2; time += 1) endAtGate(task);
+    afterEvents(task, "ADOPTED", "STEER", "CHECKED_ANSWERED");
+    expect(statePath(task.snapshot.value.run)).toBe("working.busy");
+  });
+});
+
 test("a resumed run begins without what the gate said of the one before", () => {
   const task = gatedTask();
   task.take("GATE_ENDED", { gateRun: 1, ...failed });

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import {
@@ -10,6 +10,7 @@ import {
 } from "../../../src/machines/task/machine.ts";
 import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
 import { START, taskInput } from "../../fakes/task-input.ts";
+import { afterEvents, workingTask } from "./driven-task.ts";
 
 const after = (snapshot: TaskSnapshot, event: TaskEvent): TaskSnapshot => transition(taskMachine, snapshot, event)[0];
 
@@ -72,4 +73,42 @@ test("what an earlier version stored goes on: it remembers no step, and any step
   expect(restored.context.interruptions).toBe(TASK_LIMITS.interruptions);
   expect(lifecyclePath(cutOff(restored, START, "aborted"))).toBe("running.prompting.sending");
   expect(lifecyclePath(cutOff(restored, undefined, "aborted"))).toBe("error");
+});
+
+describe("a fault of OpenCode", () => {
+  const locked = { error: { name: "UnknownError", kind: "host", message: "database is locked" } } as const;
+
+  test("interrupts a run: its prompt is sent again after a pause, and the third fault in a row is its error", () => {
+    const task = workingTask();
+    for (const completedAt of [START + 1, undefined]) {
+      task.take("HOST_IDLE");
+      task.take("CHECKED_HOST_FAULT", { ...locked, completedAt });
+      expect(lifecyclePath(task.snapshot)).toBe("running.prompting.backingOff");
+      // Known from the first one: what ended until then is not taken for an end of this attempt.
+      expect(task.snapshot.context.abortedAt).toBe(START + 1);
+      expect(task.take("TICK")).toMatchObject([{ type: "sendPrompt" }]);
+      task.take("PROMPT_ACCEPTED");
+    }
+    task.take("HOST_IDLE");
+    expect(task.take("CHECKED_HOST_FAULT", locked).map(({ type }) => type)).toEqual(["stopSession", "queueNotice"]);
+    expect(task.snapshot.context.error).toEqual(locked.error);
+  });
+
+  test.each([
+    ["continue", "running.prompting.backingOff"],
+    ["fail", "error"],
+  ] as const)(
+    "that is found after the end of a process does so where the option `recovery` is %s: %s",
+    (recovery, path) => {
+      const task = workingTask();
+      task.take("ADOPTED", { recovery });
+      task.take("CHECKED_HOST_FAULT", locked);
+      expect(lifecyclePath(task.snapshot)).toBe(path);
+    },
+  );
+
+  test("of a check before counts no more", () => {
+    const task = afterEvents(workingTask(), "HOST_IDLE", "HOST_IDLE");
+    expect(task.refuses("CHECKED_HOST_FAULT", { ...locked, checkId: task.snapshot.context.checkId - 1 })).toBe(true);
+  });
 });

@@ -27,6 +27,26 @@ test("each end asks for the receipt of its run", () => {
   expect(queuedTask({}, true).take("CANCEL")).toMatchObject([{ type: "writeReceipt", ...RUN }]);
 });
 
+test("a receipt is asked for the time at which the run ended, and with what its answer lacks, of that run alone", () => {
+  const task = begun();
+  const cut = { completedAt: START + 5, incomplete: "length" } as const;
+  expect(task.take("CHECKED_ANSWERED", cut)).toMatchObject([{ endedAt: START + 5, incomplete: "length" }]);
+  expect(task.take("RECEIPT_INCOMPLETE")).toMatchObject([{ endedAt: START + 5, incomplete: "length" }]);
+  goOn(task);
+  afterEvents(task, "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
+  expect(task.take("CHECKED_ANSWERED")).toMatchObject([{ run: 1, incomplete: undefined }]);
+});
+
+test("a receipt says how the gate's command ended, where the run did not end before it", () => {
+  const gate = { command: "npm test", tries: 1, timeout: 60_000 };
+  const atGate = () =>
+    afterEvents(queuedTask({ gate }, true), "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE", "CHECKED_ANSWERED");
+  expect(atGate().take("GATE_ENDED", { gateRun: 1, end: { end: "exited", exit: 0, output: "" } })).toMatchObject([
+    { type: "writeReceipt", gate: { command: "npm test", runs: 1, exit: 0, end: "exited" } },
+  ]);
+  expect(atGate().take("SESSION_DELETED")).toMatchObject([{ type: "writeReceipt", gate: undefined }]);
+});
+
 test("a receipt is kept until the next run begins, and one only", () => {
   const task = ended();
   const first = receipt({ tokens: 5 });

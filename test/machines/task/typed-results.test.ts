@@ -121,3 +121,29 @@ test("a resumed run may be given back its answer as the first one", () => {
   afterEvents(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RESUME", "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
   expect(types(task.take("CHECKED_ANSWERED", { misfit: misfitOf("b") }))).toEqual(["sendPrompt"]);
 });
+
+describe("an answer during whose check OpenCode ends", () => {
+  /** Has OpenCode end; returns the schema with which the next process asks how the run stands. */
+  const end = (task: DrivenTask) => task.take("ADOPTED").map((effect) => "schema" in effect && effect.schema);
+
+  test("is compared with its schema again, but not after the third time in a row: the run ends with it, and says why", () => {
+    const task = askedTask();
+    expect([end(task), end(task), end(task)]).toEqual([[SCHEMA], [SCHEMA], [false]]);
+    expect(types(task.take("CHECKED_ANSWERED", { result: "two" }))).toEqual(["queueNotice"]);
+    expect(statusOf(task.snapshot)).toBe("error");
+    expect(task.snapshot.context).toMatchObject({
+      result: "two",
+      error: {
+        ...{ name: "CheckInterrupted", kind: "schema" },
+        message:
+          "The answer was not compared with its JSON Schema to the end: OpenCode ended 3 times in a row meanwhile.",
+      },
+    });
+  });
+
+  test("counts as often as it may and no more, however often OpenCode ends: what is kept of it does not grow", () => {
+    const task = askedTask();
+    for (let time = 0; time < 5; time += 1) end(task);
+    expect(task.snapshot.context.endedInChecks).toBe(3);
+  });
+});

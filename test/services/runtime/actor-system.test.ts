@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { OutboxEvent } from "../../../src/machines/outbox/events.ts";
 import { OUTBOX_LIMITS } from "../../../src/machines/outbox/setup.ts";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
-import { startActorSystem } from "../../../src/services/runtime/actor-system.ts";
+import { type Inspect, type InspectedRef, startActorSystem } from "../../../src/services/runtime/actor-system.ts";
 import { taskInput } from "../../fakes/task-input.ts";
 import { createVirtualClock } from "../../fakes/virtual-clock.ts";
 import { createRecordingLog } from "../store/folder-and-log.ts";
@@ -11,9 +11,9 @@ import { START } from "../store/scripted-task.ts";
 const PARENT = "ses_parent";
 
 /** Actors of one task, which has ended, and of its parent's outbox. */
-const ended = () => {
+const ended = (inspect?: Inspect) => {
   const log = createRecordingLog();
-  const actors = startActorSystem(createVirtualClock(START), log);
+  const actors = startActorSystem(createVirtualClock(START), log, inspect);
   const launch = (id: string) => {
     const { facts, run } = taskInput(id, {}, START);
     actors.feed({ type: "LAUNCH", at: START, task: { facts, run } });
@@ -104,6 +104,17 @@ test("a session is supervised as a task, or as a parent that has an outbox", () 
   expect([actors.replaceOutbox("outbox-of-nobody"), actors.deadlines.tasks.earliest()]).toEqual([false, undefined]);
 });
 
+test("the actors of a task and of an outbox are stopped when they are reaped, so that XState keeps nothing of them", () => {
+  const refs = new Map<string, InspectedRef>();
+  const { actors } = ended(({ actorRef }) => refs.set((actorRef as InspectedRef).id, actorRef as InspectedRef));
+  const status = (id: string) => refs.get(id)?.getSnapshot().status;
+  const ids = ["ses_1", `outbox:${PARENT}`];
+  expect(ids.map(status)).toEqual(["active", "active"]);
+  actors.reapTask("ses_1");
+  actors.reapOutbox(PARENT);
+  expect(ids.map(status)).toEqual(["stopped", "stopped"]);
+});
+
 test("what is stopped leaves no deadline behind", () => {
   const { actors, log, launch, outbox, earliest } = ended();
   launch("ses_2");
@@ -144,13 +155,15 @@ test("a supervisor that breaks is replaced: its tasks go on, and their ends are 
 
 test("once it is stopped nothing happens any more", () => {
   const { actors, launch, task } = ended();
+  launch("ses_reaped");
+  actors.reapTask("ses_reaped");
   actors.drain();
   actors.stop();
   // XState warns of events to what has stopped.
   const warn = vi.spyOn(console, "warn").mockReturnValue();
   onTestFinished(() => warn.mockRestore());
   task({ type: "RESULT_READ" });
-  launch("ses_2");
+  for (const id of ["ses_2", "ses_reaped"]) launch(id);
   expect(actors.drain()).toEqual({
     launched: [],
     launchJournals: new Map(),

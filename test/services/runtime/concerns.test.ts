@@ -134,9 +134,10 @@ test("a task that another version stored ends in an error, and takes nothing at 
     'a task cannot continue {"taskId":"ses_live","reason":"this version does not know the state in which the task was stored"}',
   ]);
   expect(runtime.snapshotOf("ses_live")?.value.lifecycle).toBe("error");
-  expect(runtime.snapshotOf("ses_live")?.context.error?.message).toBe(
-    "A fault in opencode-taskchart: this version does not know the state in which the task was stored",
-  );
+  expect(runtime.snapshotOf("ses_live")?.context.error).toEqual({
+    ...{ name: "InternalError", kind: "internal" },
+    message: "A fault in opencode-taskchart: this version does not know the state in which the task was stored",
+  });
   store.get = () => unknown(rested) as never;
   expect(runtime.refusalReason("ses_rested", { type: "CANCEL", at: START })).toBe(
     "was stored by another version, and cannot go on",
@@ -158,9 +159,11 @@ test("a task at rest that another version stored stays as it is, whatever is sen
   expect([log.errors, other.claim("ses_rested")]).toEqual([[], true]);
 });
 
-test("a parent without a notice under way has no pending prompt, be it known or not", () => {
-  const { runtime } = setUp();
+test("a parent without a notice under way has no pending prompt, be it known or not, and is it owed something or not", () => {
+  const { runtime, answer } = setUp();
   expect([PARENT, "ses_elsewhere"].map(runtime.pendingPrompt)).toEqual([undefined, undefined]);
+  answer("ses_1");
+  expect([runtime.awaitsTasks(PARENT), runtime.pendingPrompt(PARENT)]).toEqual([true, undefined]);
 });
 
 test("a live task has a receipt once its run has ended", () => {

@@ -67,3 +67,16 @@ test("what is brought forward comes earlier, and keeps the deadline that it was 
   deadlines.set("b", undefined);
   expect(deadlines.earliest()).toBe(80);
 });
+
+test("a chart that has lost its deadline costs nothing any more", () => {
+  const deadlines = createDeadlines();
+  for (let at = 1; at <= 100; at += 1) deadlines.set(`ses_${at}`, at);
+  for (let at = 1; at <= 99; at += 1) deadlines.set(`ses_${at}`, undefined);
+  const compares = vi.spyOn(Math, "min");
+  try {
+    expect(deadlines.earliest()).toBe(100);
+    expect(compares).toHaveBeenCalledTimes(1);
+  } finally {
+    compares.mockRestore();
+  }
+});

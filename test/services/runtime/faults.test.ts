@@ -91,6 +91,13 @@ test("a fault in what is known of an effect without the host ends the run, and i
   expect(failure()).toBe("A fault in opencode-taskchart: no queue");
 });
 
+test("a task that waits for a slot is stored, though its chart has taken no step", () => {
+  const { store, asked, launch } = setUp(undefined, { know: () => undefined });
+  launch();
+  expect([store.get("ses_1")?.task.state, asked]).toEqual(["running.queued", ["requestSlot"]]);
+  expect(store.journal("ses_1")).toEqual([]);
+});
+
 test("a chart with a deadline has something to do when it is over", async () => {
   const { clock, store, runtime, launch, state } = setUp();
   launch();

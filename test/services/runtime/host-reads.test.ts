@@ -98,6 +98,18 @@ test("while the host cannot answer, one read is made again with growing pauses, 
   expect(host.calls).toEqual(["agents", "agents", "agents", "agents"]);
 });
 
+test("no read begins when the minute is over", async () => {
+  const { host, clock, reads } = create();
+  host.failNext("agents", unavailable);
+  const slow = host.holdNext("agents");
+  const read = reads.agents();
+  await clock.advance(59_000);
+  slow.release();
+  await clock.advance(1_000);
+  expect(await read).toMatchObject({ ok: false, failure: { kind: "unavailable" } });
+  expect(host.calls).toEqual(["agents"]);
+});
+
 test.each(["agents", "models", "session"] as const)(
   "a host that does not say its %s for a minute is given up, until somebody asks again",
   async (name) => {

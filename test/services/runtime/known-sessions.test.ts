@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { HostSession } from "../../../src/machines/host-events.ts";
 import {
+  createAncestorTask,
   createObservedSessions,
   createSessionTree,
   type SessionTree,
@@ -130,4 +131,50 @@ test("of 10,000 sessions and more, those that nothing was heard of for longest a
   note(tree, "ses_one_more", "ses_parent");
   const known = (sessionID: string) => tree.ancestors(sessionID).length > 1;
   expect([name(0), name(1), name(2), "ses_one_more"].map(known)).toEqual([true, false, true, true]);
+});
+
+test("a session works for itself where it is a task, and for each task above it, the nearest first", () => {
+  const store = createMemory().boot(createVirtualClock());
+  store.commit(scriptTask("ses_lead", { parentSessionID: "ses_person" }).launch());
+  store.commit(scriptTask("ses_task", { parentSessionID: "ses_helper" }).launch());
+  const tree = createSessionTree(store, createFakeHost(createVirtualClock()));
+  note(tree, "ses_helper", "ses_lead");
+  const tasksOf = (id: string) => tree.ancestorTasks(id).map(({ sessionID }) => sessionID);
+  expect(["ses_task", "ses_helper", "ses_person"].map(tasksOf)).toEqual([["ses_task", "ses_lead"], ["ses_lead"], []]);
+});
+
+/** What counts for which task: `ses_lead` and `ses_task`, below it, are counted; `ses_rested`, below it too, is at rest. */
+const counting = () => {
+  const parents: Record<string, string | undefined> = {
+    ses_lead: "ses_person",
+    ses_helper: "ses_lead",
+    ses_below_helper: "ses_helper",
+    ses_task: "ses_helper",
+    ses_below_task: "ses_task",
+    ses_rested: "ses_lead",
+    ses_below_rested: "ses_rested",
+    ses_person: undefined,
+    ses_of_person: "ses_person",
+  };
+  const store = createMemory().boot(createVirtualClock());
+  store.commit(scriptTask("ses_rested").whole());
+  const counted = ["ses_lead", "ses_task"];
+  return createAncestorTask(
+    { sessionOf: (id) => (id in parents ? { ...session(id), parentID: parents[id] } : undefined) },
+    store,
+    { heardAt: (id) => (counted.includes(id) ? 0 : undefined) },
+  );
+};
+
+test.each([
+  ["that a task's agent began counts for that task", "ses_helper", "ses_lead"],
+  ["further below counts for the nearest task above it", "ses_below_helper", "ses_lead"],
+  ["below a task of a task counts for that one alone", "ses_below_task", "ses_task"],
+  ["of a task counts for itself", "ses_task", undefined],
+  ["of a task at rest counts for nobody", "ses_rested", undefined],
+  ["below a task at rest counts for nobody", "ses_below_rested", undefined],
+  ["that a person's agent began counts for nobody", "ses_of_person", undefined],
+  ["of which nothing is known counts for nobody", "ses_unknown", undefined],
+])("a session %s", (_, sessionID, expected) => {
+  expect(counting()(sessionID)).toBe(expected);
 });

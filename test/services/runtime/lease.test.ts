@@ -85,6 +85,16 @@ test("work that asks whether a task is still this process's looks first what was
   expect([runtime.isStillOurs("ses_1"), heartbeats.length]).toEqual([false, 1]);
 });
 
+test("what is done once is preceded by a look at what was lost a moment ago, until the process stops", () => {
+  const { runtime, lose, heartbeats } = setUp();
+  expect([runtime.confirmOurs("ses_1"), runtime.confirmOurs("ses_2"), heartbeats.length]).toEqual([true, false, 2]);
+  lose();
+  expect([runtime.isStillOurs("ses_1"), runtime.confirmOurs("ses_1")]).toEqual([true, false]);
+  runtime.stop();
+  runtime.confirmOurs("ses_1");
+  expect(heartbeats).toHaveLength(3);
+});
+
 test("a task is lost that goes on elsewhere, or was removed there; not one that lives here, or has ended", () => {
   const { store, other, runtime } = setUp();
   store.commit(scriptTask("ses_ended").whole());
@@ -101,4 +111,13 @@ test("an instruction is being sent as long as its task wants it, and the process
   expect(runtime.instructionBeingSent("ses_2")).toBeUndefined();
   runtime.stop();
   expect(runtime.instructionBeingSent("ses_1")).toBeUndefined();
+});
+
+test("a run is being sent from its launch until OpenCode has taken its prompt", () => {
+  const { runtime, launch, send } = testRuntime();
+  expect(runtime.runBeingSent("ses_1")).toBeUndefined();
+  launch();
+  expect(runtime.runBeingSent("ses_1")).toBe(runtime.snapshotOf("ses_1")?.context.run.messageID);
+  send("ses_1", { type: "PROMPT_ACCEPTED" });
+  expect(runtime.runBeingSent("ses_1")).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { createProgressLog } from "../../../src/services/runtime/progress.ts";
+import { createProgressLog, createUsageReader } from "../../../src/services/runtime/progress.ts";
 import { noProgress, type Overlap } from "../../../src/task.ts";
 
 const at = (ms: number) => new Date(ms).toISOString();
@@ -145,4 +145,29 @@ test("what was observed of a run begins anew with the next one", () => {
   log.begin("ses_1", 9);
   expect(log.runOf("ses_1")).not.toBe(first);
   expect(log.runOf("ses_2")).toBeUndefined();
+});
+
+test("what a task has used is as it is counted now where it works here, else as it is stored, and with all below it", () => {
+  const log = counting();
+  log.onHostEvent(step("prt_1", 100, 0.5), 6);
+  const counted = (sessionID: string) => ({ sessionID, ownUsage: { tokens: 7, cost: 0.25 } });
+  const below = [{ ...counted("ses_2"), parentTaskId: "ses_1", launchedAt: 1 }];
+  const asked: (readonly string[])[] = [];
+  const reader = createUsageReader(
+    {
+      below: (ids) => {
+        asked.push(ids);
+        return below;
+      },
+    },
+    log,
+  );
+  const usageOf = reader.usageOf(["ses_1", "ses_2"].map(counted));
+  expect(["ses_1", "ses_2"].map((id) => usageOf(counted(id)))).toEqual([
+    { tokens: 107, cost: 0.75 },
+    { tokens: 7, cost: 0.25 },
+  ]);
+  expect(asked).toEqual([["ses_1", "ses_2"]]);
+  expect(reader.usageOf([counted("ses_1")], [])(counted("ses_1"))).toEqual({ tokens: 100, cost: 0.5 });
+  expect(asked).toHaveLength(1);
 });

@@ -97,6 +97,11 @@ test("the answer to an earlier prompt is none to this one", () => {
   expect(see({ messages: [user("msg_1"), earlier, user(PROMPT)] })).toEqual({ is: "unanswered" });
 });
 
+test("a run is not over while the newest message answers an earlier prompt", () => {
+  const messages = [user("msg_1"), user(PROMPT), assistant(), assistant({ id: "msg_4", promptID: "msg_1" })];
+  expect(see({ messages })).toEqual({ is: "unanswered", lastStepAt: 9 });
+});
+
 test("the answer to a prompt that a person added later counts: it was given with ours in sight", () => {
   const messages = [user(PROMPT), user("msg_4"), assistant({ id: "msg_5", promptID: "msg_4", text: "both" })];
   expect(see({ messages })).toMatchObject({ is: "answered", result: "both" });
@@ -359,6 +364,13 @@ describe("steps without a tool call and without an end", () => {
     expect(seen(...few, assistant({ text: "all of it" }))).toMatchObject({ is: "answered", result: "all of it" });
   });
 
+  test("count once they have ended: one that says how it ends, and goes on, does not; one that failed never does", () => {
+    const few = many(STEPS_WITHOUT_END - 1);
+    expect(seen(...few, open({ completedAt: undefined }))).toEqual({ is: "unanswered", lastStepAt: undefined });
+    const error = { name: "APIError", message: "overloaded" };
+    expect(seen(...few, open({ error })).is).toBe("failed");
+  });
+
   test("leave an instruction unseen that came after them", () => {
     expect(instructed(...many(STEPS_WITHOUT_END), given)).toEqual({ is: "unseen", lastStepAt: 9 });
   });
@@ -372,6 +384,12 @@ describe("where a person writes to the agent while it works", () => {
   test("the finished answer to us is the result, not that to the person", () => {
     expect(seen(assistant(), remark, reply)).toMatchObject({ is: "answered", completedAt: 9, result: "done" });
     expect(seen(assistant(), remark, reply)).not.toHaveProperty("incomplete");
+  });
+
+  test("where that answer has no words, what was said to us before it counts as said before, not what the person was told", () => {
+    expect(seen(step({ text: "I look." }), assistant({ text: "" }), remark, reply)).toMatchObject({
+      ...{ is: "answered", result: "", earlierText: "I look." },
+    });
   });
 
   test("and what becomes of the turn of that person does not matter once we are answered", () => {
@@ -477,6 +495,20 @@ describe("where the clock was set back, which sorts what is new before what is o
       is: "answered",
       result: "after the tools",
     });
+  });
+
+  test("a message that was stored in the very moment of the read is one of now", () => {
+    const messages = [{ ...user(PROMPT), createdAt: now }, assistant({ createdAt: now, completedAt: now })];
+    expect(seeAt(now, { messages, storedAt: now })).toMatchObject({ is: "answered", result: "done" });
+    expect([...createEarlierMessages()(messages, now)]).toEqual([]);
+  });
+
+  test("each message counts once: fewer steps without an end than it takes are still no end", () => {
+    const open = Array.from({ length: STEPS_WITHOUT_END - 1 }, (_, index) =>
+      assistant({ id: `msg_${index + 5}`, createdAt: now, completedAt: now, finish: "unknown" }),
+    );
+    const messages = [...open, { ...user(PROMPT), createdAt: before }];
+    expect(seeAt(now + 1, { messages, storedAt: before }).is).toBe("unanswered");
   });
 
   test("of answers that the host asked for again and again, the newest one is the result, though its turn was aborted", () => {

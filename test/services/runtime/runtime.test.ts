@@ -32,7 +32,7 @@ test("subagents-and-subtasks › Primary Invariants › one live actor per task 
   launch();
   const record = store.get("ses_1");
   if (!record) throw new Error("it is not stored");
-  for (let time = 0; time < 2; time += 1) runtime.restore(record);
+  for (let time = 0; time < 2; time += 1) expect(runtime.restore(record)).toBe(true);
   launch();
   send("ses_1", { type: "PROMPT_ACCEPTED" });
   expect(begun.filter((id) => id === "ses_1")).toHaveLength(1);

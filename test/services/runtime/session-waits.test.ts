@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import type { HostEvent } from "../../../src/machines/host-events.ts";
-import { createLostSessions, createSessionWaits } from "../../../src/services/runtime/known-sessions.ts";
+import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
+import { createLostSessions, createSessionWaits, stopWhile } from "../../../src/services/runtime/known-sessions.ts";
+import { createFakeHost } from "../../fakes/fake-host.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
 const setUp = () => {
@@ -57,6 +59,26 @@ test("all waits end when the process stops, and leave no timer behind", async ()
   await settled();
   expect(over).toHaveLength(3);
   expect(clock.pending()).toBe(0);
+});
+
+test("a wait that is over is forgotten: what comes later does not end it again", async () => {
+  const clock = createVirtualClock(0);
+  let callsOff = 0;
+  const counting = {
+    ...clock,
+    after: (ms: number, fire: () => void) => {
+      const callOff = clock.after(ms, fire);
+      return () => {
+        callsOff += 1;
+        callOff();
+      };
+    },
+  };
+  const waits = createSessionWaits(counting);
+  void waits.until("ses_1", "idle", 1_000);
+  for (let time = 0; time < 3; time += 1) waits.onHostEvent({ type: "idle", sessionID: "ses_1" });
+  waits.stop();
+  expect(callsOff).toBe(1);
 });
 
 /** Sessions in which `ses_below` stands below `ses_lost`; each abort ends when the test ends it. */
@@ -119,4 +141,45 @@ test("a session whose abort failed holds nothing up any more", async () => {
   );
   await expect(sessions.stop("ses_lost")).rejects.toThrow("no answer");
   expect(sessions.untilStopped("ses_lost")).toBeUndefined();
+});
+
+/** A session whose task was lost, unless told otherwise, and whose work is being stopped. */
+const stopping = (isLost = true) => {
+  const clock = createVirtualClock(0);
+  const host = createFakeHost(clock);
+  host.addSession("ses_1");
+  const state = { isLost, isOver: false };
+  void stopWhile(host, clock, "ses_1", () => state.isLost).then(() => {
+    state.isOver = true;
+  });
+  return { clock, host, state };
+};
+
+test("what a prompt begins in a session that was lost is stopped again and again, for it begins a moment later", async () => {
+  const { clock, host, state } = stopping();
+  await settled();
+  expect(host.calls).toEqual(["abort"]);
+  await clock.advance(TASK_LIMITS.stopAgainAfter - 1);
+  expect(host.calls).toHaveLength(1);
+  await clock.advance(1);
+  expect([host.calls.length, state.isOver]).toEqual([2, false]);
+});
+
+test("it is not stopped for ever", async () => {
+  const { clock, host, state } = stopping();
+  await clock.advance(TASK_LIMITS.stopAttempts * TASK_LIMITS.stopAgainAfter);
+  expect([host.calls.length, state.isOver]).toEqual([TASK_LIMITS.stopAttempts, true]);
+  expect(clock.pending()).toBe(0);
+});
+
+test("a session that this process has, or has again, is left at work", async () => {
+  const ours = stopping(false);
+  const again = stopping();
+  await settled();
+  again.state.isLost = false;
+  await again.clock.advance(TASK_LIMITS.stopAgainAfter);
+  expect([ours, again].map(({ host, state }) => [host.calls.length, state.isOver])).toEqual([
+    [0, true],
+    [1, true],
+  ]);
 });

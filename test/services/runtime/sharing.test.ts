@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { statePath } from "../../../src/machines/chart.ts";
 import { LEASE_MS } from "../../../src/services/store/ownership.ts";
 import { START, scriptTask } from "../store/scripted-task.ts";
-import { composeNotice, PARENT_READY, testRuntime } from "./test-runtime.ts";
+import { composeNotice, PARENT, PARENT_READY, testRuntime } from "./test-runtime.ts";
 
 /** A runtime that composes notices, and what is lost to the process that it shares its store with. */
 const setUp = () => {
@@ -124,18 +124,18 @@ test("a notice that went to another process with its task is dropped, and the pa
   inOutbox(PARENT_READY);
   answer("ses_2");
   asked.length = 0;
+  const stored: unknown[] = [];
+  const { commit } = store;
+  store.commit = (change) => {
+    stored.push(change.prompts);
+    return commit(change);
+  };
   lose("ses_1");
   expect(asked).toEqual(["readParent"]);
   const prompts = memory.boot(clock).adopt(clock.now() + 60_000, () => true).prompts;
   expect(prompts.flatMap((ofParent) => ofParent.prompts)).toEqual([]);
-  const commits: unknown[] = [];
-  const { commit } = store;
-  store.commit = (change) => {
-    commits.push(change);
-    return commit(change);
-  };
   inOutbox({ type: "PARENT_BUSY" });
-  expect(commits).toEqual([]);
+  expect(stored).toEqual([[{ parentSessionID: PARENT, prompts: [] }]]);
 });
 
 test("a loss disturbs no outbox of which no notice is under way", () => {

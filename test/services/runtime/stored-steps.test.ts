@@ -95,6 +95,36 @@ test("nothing is stored for a step of an outbox that changes no prompt", () => {
   expect(log.errors).toEqual([]);
 });
 
+test("a notice is stored once, not with each step of its outbox", () => {
+  const { launch, inOutbox, changes, end } = setUp();
+  launch("ses_1");
+  end("ses_1");
+  expect(changes.flatMap(({ prompts }) => prompts)).toEqual([]);
+  inOutbox(PARENT_READY, { type: "COMPOSED", prompt: { ...prompt, toasts: [] } });
+  changes.length = 0;
+  inOutbox({ type: "SENT", messageID: "msg_n" });
+  expect(changes).toEqual([]);
+});
+
+test("a notice that could not be stored is stored with the next step of its outbox", () => {
+  const { store, log, launch, inOutbox, changes, end } = setUp();
+  launch("ses_1");
+  end("ses_1");
+  inOutbox(PARENT_READY);
+  const { commit } = store;
+  store.commit = () => {
+    throw new Error("disk I/O error");
+  };
+  const composed = { ...prompt, toasts: [] };
+  inOutbox({ type: "COMPOSED", prompt: composed });
+  expect(log.errors).toEqual(['a change could not be stored {"reason":"disk I/O error"}']);
+  store.commit = commit;
+  changes.length = 0;
+  for (let time = 0; time < 2; time += 1)
+    inOutbox({ type: "PARENT_ERROR", error: { name: "APIError", message: "401" } });
+  expect(changes.map(({ prompts }) => prompts)).toEqual([[{ parentSessionID: PARENT, prompts: [composed] }]]);
+});
+
 test("a notice that was taken over is stored no more once it was read, though no task of it lives here", () => {
   const { runtime, inOutbox, changes } = setUp();
   runtime.dispatch({ type: "ADOPT_PROMPTS", at: START, parentSessionID: PARENT, prompts: [{ ...prompt, toasts: [] }] });

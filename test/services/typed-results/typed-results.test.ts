@@ -27,9 +27,26 @@ describe("the JSON of an answer is", () => {
     ["a block after an empty one", `\`\`\`\n\`\`\`\n\`\`\`json\n${json}\n\`\`\``],
     ["a block in a list, with a longer fence", `- so:\n  \`\`\`\`json\n  ${json}\n  \`\`\`\``],
     ["a block whose end is missing", `\`\`\`json\n{}\n\`\`\`\nOr:\n\`\`\`json\n${json}`],
+    [
+      "a block before one of another language whose end is missing",
+      `\`\`\`json\n${json}\n\`\`\`\nThen:\n\`\`\`sh\nls -l`,
+    ],
+    [
+      "a block after one with a longer fence that shows another block",
+      `\`\`\`\`md\n\`\`\`json\n{}\n\`\`\`\n\`\`\`\`\n\`\`\`json\n${json}\n\`\`\``,
+    ],
+    ["a block without a language whose end is missing", `\`\`\`\n{}\n\`\`\`\nOr:\n\`\`\`\n${json}`],
+    [
+      "a block before one of another language, though that holds JSON, too",
+      `\`\`\`json\n${json}\n\`\`\`\n\`\`\`js\n[1]\n\`\`\``,
+    ],
     ["the last block that is JSON", `\`\`\`json\n{}\n\`\`\`\n\`\`\`JSON\n${json}\n\`\`\`\n\`\`\`\nls -l\n\`\`\``],
   ])("%s", async (_, answer) => {
     expect(await create().read(FILES, answer)).toEqual({ json });
+  });
+
+  test("in lines that end as all others do, wherever they were written", async () => {
+    expect(await create().read({}, "```\r\n[\r\n1]\r\n```")).toEqual({ json: "[\n1]" });
   });
 
   test("as it is written: numbers keep all their digits", async () => {
@@ -41,6 +58,7 @@ describe("an answer does not fit", () => {
   test.each([
     ["that is empty", " ", ["it is empty"]],
     ["without JSON", "I found two files: a.ts and b.ts.", ["it is not JSON"]],
+    ["whose block begins in the middle of a line", 'It is ```json\n{"files": []}', ["it is not JSON"]],
     ["with broken JSON", '{"files": [}', ["it is not JSON"]],
     [
       "that was cut in a block after one that is whole",

@@ -182,8 +182,8 @@ const batches: Entry[] = [
   ...lines(TASKS, "Batch Task Management", "Group related tasks", {
     "they share the same batchId for correlation": planted(
       "src/services/runtime/observed-runs.ts",
-      'return turn.replace(/^msg_/, "batch_");',
-      "return turn.replace(/^msg_/, `batch_${Math.random()}`);",
+      'return turn.replace("msg_", "batch_");',
+      'return turn.replace("msg_", `batch_${Math.random()}`);',
     ),
     "batch operations can be performed on all tasks in a batch": [
       planted(

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { LOOK_BACKOFF } from "../../../../src/machines/outbox/setup.ts";
-import { createSessionWaits, untilNothingIsTakenBack } from "../../../../src/services/runtime/known-sessions.ts";
-import { createFakeHost, unavailable } from "../../../fakes/fake-host.ts";
-import { createVirtualClock, settled } from "../../../fakes/virtual-clock.ts";
+import { LOOK_BACKOFF } from "../../../src/machines/outbox/setup.ts";
+import { createSessionWaits, untilNothingIsTakenBack } from "../../../src/services/runtime/known-sessions.ts";
+import { createFakeHost, unavailable } from "../../fakes/fake-host.ts";
+import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
 /** A session of which a person has taken something back, unless `isReverted` is false; it is observed unless told otherwise. */
 const setUp = ({ isReverted = true, isAlone = true, isObserved = true } = {}) => {

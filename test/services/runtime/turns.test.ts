@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { createTurns } from "../../../../src/services/runtime/observed-runs.ts";
-import { createFakeHost, unavailable } from "../../../fakes/fake-host.ts";
-import { createVirtualClock } from "../../../fakes/virtual-clock.ts";
+import { createTurns } from "../../../src/services/runtime/observed-runs.ts";
+import { createFakeHost, unavailable } from "../../fakes/fake-host.ts";
+import { createVirtualClock } from "../../fakes/virtual-clock.ts";
+import { createRecordingLog } from "../store/folder-and-log.ts";
 
 const create = () => {
-  const logged: string[] = [];
-  const log = { info: () => undefined, error: (message: string) => void logged.push(message) };
+  const log = createRecordingLog();
   const host = createFakeHost(createVirtualClock());
   const turns = createTurns(host, log);
   host.addSession("ses_1");
-  return { host, turns, logged };
+  return { host, turns, log };
 };
 
 /** The id of the user message that the session's newest message answers. */
@@ -51,10 +51,12 @@ test("the turn of a message that the host does not show is not known", async () 
 });
 
 test("a fault in reading the message is logged, and the turn is not known", async () => {
-  const { host, turns, logged } = create();
+  const { host, turns, log } = create();
   host.throwNext("message", "no such field");
   expect(await turns.turnOf("ses_1", "msg_step1")).toBeUndefined();
-  expect(logged).toEqual(["it is not known in which turn a task is launched"]);
+  expect(log.errors).toEqual([
+    'it is not known in which turn a task is launched {"sessionID":"ses_1","messageID":"msg_step1","reason":"no such field"}',
+  ]);
 });
 
 test("a session that was deleted is forgotten", async () => {
@@ -76,4 +78,27 @@ test("of many sessions those that spoke last are remembered", async () => {
   expect(world.host.calls).toEqual([]);
   await world.turns.turnOf("ses_0", "msg_of_0");
   expect(world.host.calls).toEqual(["message"]);
+});
+
+test("what a session does otherwise, and what its user writes, leaves its turn known", async () => {
+  const world = create();
+  world.host.listen(world.turns.onHostEvent);
+  world.host.beginStep("ses_1", "msg_step1");
+  const turn = prompted(world);
+  world.host.emit({ type: "idle", sessionID: "ses_1" });
+  const [written] = world.host.at("ses_1").messages;
+  if (!written) throw new Error("its user has written nothing");
+  world.host.emit({ type: "message", sessionID: "ses_1", message: { ...written, id: "msg_later" } });
+  expect(await world.turns.turnOf("ses_1", "msg_step1")).toBe(turn);
+  expect(world.host.calls).toEqual([]);
+});
+
+test("the tasks of one turn are a batch that is named after it, and those of an unknown turn one named after their message", async () => {
+  const world = create();
+  world.host.listen(world.turns.onHostEvent);
+  for (const step of ["msg_step1", "msg_step2"]) world.host.beginStep("ses_1", step);
+  const turn = prompted(world) ?? "none";
+  expect(turn).toMatch(/^msg_/);
+  expect(await world.turns.batchOf("ses_1", "msg_step2")).toBe(`batch_${turn.slice("msg_".length)}`);
+  expect(await world.turns.batchOf("ses_1", "msg_unknown")).toBe("batch_unknown");
 });
