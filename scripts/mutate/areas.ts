@@ -32,6 +32,13 @@ export const areas: readonly Area[] = [
     goal: 0.95,
   },
   {
+    name: "launch chart",
+    code: ["src/machines/launch/*.ts"],
+    tests: ["test/model/launch.test.ts", "test/services/engine/launch/{cancelling,journal}.test.ts"],
+    slowTests: [engine("late-sessions,forking,crashing-launches")],
+    goal: 0.95,
+  },
+  {
     name: "supervisor chart",
     code: ["src/machines/supervisor/*.ts"],
     tests: ["test/machines/supervisor/*.test.ts"],

@@ -20,12 +20,12 @@ const placeFor = (
 };
 
 /** Has the chart of a launch carry it out. */
-const carryOut = async (
+const carryOut = (
   ctx: EngineContext,
   request: LaunchRequest,
   plan: LaunchPlan,
   cancelled: AbortSignal,
-): Promise<Outcome<Launched>> => {
+): Outcome<Launched> | Promise<Outcome<Launched>> => {
   const { runtime, clock, ids, launches, fleet } = ctx;
   const { parentSessionID, fork } = request;
   if (request.signal.aborted) return fail("The turn was aborted; nothing was launched.");
@@ -61,6 +61,6 @@ export const launch = async (ctx: EngineContext, request: LaunchRequest): Promis
     const plan = await planLaunch(ctx, request);
     if (!plan.ok) return plan;
     underWay.batchId = plan.value.batchId;
-    return carryOut(ctx, { ...request, agent: plan.value.agent }, plan.value, underWay.signal);
+    return await carryOut(ctx, { ...request, agent: plan.value.agent }, plan.value, underWay.signal);
   });
 };

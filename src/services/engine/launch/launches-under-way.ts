@@ -57,9 +57,17 @@ export const createLaunchesUnderWay = () => {
     },
     /** Notes what a launch is about, until its call is answered. `id` is that of its chart. */
     begin: (id: string, call: Pick<LaunchCall, "request" | "plan" | "signal">): Promise<Outcome<Launched>> => {
-      const { promise: answered, resolve: answer, reject: fail } = Promise.withResolvers<Outcome<Launched>>();
+      const { promise: answered, resolve, reject } = Promise.withResolvers<Outcome<Launched>>();
+      const answer = (given: Outcome<Launched>) => {
+        calls.delete(id);
+        resolve(given);
+      };
+      const fail = (error: Error) => {
+        calls.delete(id);
+        reject(error);
+      };
       calls.set(id, { ...call, answered, answer, fail });
-      return answered.finally(() => calls.delete(id));
+      return answered;
     },
     /** Returns what a launch is about. @throws Error for one that has been answered, of which nothing is to be done */
     callOf: (id: string): LaunchCall => {
