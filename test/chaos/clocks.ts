@@ -8,27 +8,21 @@ export interface MachineClock extends VirtualClock {
   mostAhead(): number;
   /** Sets it to be ahead by so many milliseconds. */
   setAhead(ms: number): void;
-  /** Returns when it last showed that time; both are epoch milliseconds. */
-  whenItShowed(at: number): number;
 }
 
 const createMachineClock = (real: VirtualClock, offset: number): MachineClock => {
-  /** How far off it was, and since when. */
-  const settings = [{ since: Number.NEGATIVE_INFINITY, offset }];
-  const current = () => settings.at(-1)?.offset ?? 0;
-  const set = (to: number) => void settings.push({ since: real.now(), offset: to });
+  let ahead = offset;
+  let mostAhead = offset;
+  const setAhead = (ms: number) => {
+    ahead = ms;
+    mostAhead = Math.max(mostAhead, ms);
+  };
   return {
     ...real,
-    now: () => real.now() + current(),
-    set: (ms) => set(current() + ms),
-    mostAhead: () => Math.max(...settings.map(({ offset: ahead }) => ahead)),
-    setAhead: (ms) => {
-      if (ms !== current()) set(ms);
-    },
-    whenItShowed: (at) => {
-      const known = settings.findLast(({ since, offset: ahead }) => at - ahead >= since && at - ahead <= real.now());
-      return at - (known?.offset ?? 0);
-    },
+    now: () => real.now() + ahead,
+    set: (ms) => setAhead(ahead + ms),
+    mostAhead: () => mostAhead,
+    setAhead,
   };
 };
 

@@ -160,7 +160,7 @@ export const createSimulation = (
       undelivered: (tasks) => undelivered({ host, tracks, deliveries, abandonedRuns }, tasks),
     });
     const noted = { ...swept, adopt };
-    return ownership ? ownership.watch(noted, place) : noted;
+    return ownership ? ownership.watch(noted) : noted;
   };
   const gateCommands = createGateCommands(limits.gate, lifeClock);
   let { isHeadless } = limits;

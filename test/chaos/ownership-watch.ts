@@ -7,8 +7,8 @@ import type { Storage, StoredOwner } from "./storage.ts";
 
 /** Watches processes that share a store: only the one that supervises a task writes it, and sends for it. */
 export interface OwnershipWatch {
-  /** Wraps the store of the owner that was booted last, which is the process with this number. */
-  watch(store: Store, place: number): Store;
+  /** Wraps the store of the owner that was booted last. */
+  watch(store: Store): Store;
   /** Looks at a prompt that the process with this owner sends. */
   prompted(owner: string, prompt: Prompt): void;
   /** Who supervises the task, as it is stored; undefined where nobody does. */
@@ -39,12 +39,11 @@ export const createOwnershipWatch = (
 ): OwnershipWatch => {
   /** When an owner was first seen to be dead. */
   const deaths = new Map<string, number>();
-  /** On which machine each owner is. */
-  const places = new Map<string, number>();
   const areElsewhere = clocks.machineOf(0) !== clocks.machineOf(1);
 
-  /** When its last heartbeat was in truth. */
-  const beatAt = ({ id, heartbeatAt }: StoredOwner): number => clocks.of(places.get(id) ?? 0).whenItShowed(heartbeatAt);
+  /** When an owner's last heartbeat was in truth. */
+  const beats = new Map<string, number>();
+  const beatAt = ({ id }: StoredOwner): number => beats.get(id) ?? Number.NEGATIVE_INFINITY;
 
   /** True for an owner that was silent for a lease; be it by the clock that it shares with who looks, and that was set meanwhile. */
   const isFree = (owner: StoredOwner, at: number): boolean => {
@@ -69,11 +68,16 @@ export const createOwnershipWatch = (
   };
 
   return {
-    watch: (store, place) => {
+    watch: (store) => {
       const me = storage.newestOwner();
-      places.set(me, place);
+      beats.set(me, now());
       return {
         ...store,
+        heartbeat: (at) => {
+          const lost = store.heartbeat(at);
+          beats.set(me, now());
+          return lost;
+        },
         commit: (change) => {
           const before = storage.supervisors();
           const lost = store.commit(change);
