@@ -147,12 +147,15 @@ export const createWorker = (
       // A resume is for this server alone.
       return giveBack(job.run > 0 ? SEND_AGAIN_AFTER : broker.leaseMs / 2);
     }
+    const askedAt = clock.now();
     const held = await broker.acquire(id, server.id, 0);
     if (held.is !== "held") return giveBack(broker.leaseMs / 2);
     const lease = heldLease(broker, id, server.id, held.seq);
     keep(lease);
     const found = await findLog(broker, job);
-    const claimed = found && (await claimOrEnd(job, found));
+    // This server may have stood still since, and another one may have the lease that it was given so long ago.
+    const mayHaveExpired = clock.now() - askedAt >= broker.leaseMs;
+    const claimed = found && !mayHaveExpired ? await claimOrEnd(job, found) : undefined;
     if (claimed === "ended") await delivery.done();
     if (claimed === undefined || claimed === "ended") {
       await lease.release();

@@ -73,6 +73,37 @@ describe("a task that is launched on one server", () => {
     await expectOnce(world, [worker, other], "found by the second");
   });
 
+  test("is left to the one that has begun it by a server that slept between its lease and its claim", async () => {
+    const world = createFleet();
+    const { add, broker, clock, until } = world;
+    const origin = add("srv_origin");
+    let sleeps = true;
+    const worker = add("srv_1", {
+      work: 1,
+      connect: () => {
+        const connection = broker.connect();
+        const acquire: typeof connection.acquire = async (...asked) => {
+          const held = await connection.acquire(...asked);
+          if (sleeps) worker.life.pause();
+          sleeps = false;
+          return held;
+        };
+        return { ...connection, acquire };
+      },
+    });
+    const id = await origin.launch({ agent: "explore", prompt: "Find it." });
+    await until(() => expect(worker.life.isPaused()).toBe(true));
+    const other = add("srv_2", { work: 1 });
+    await until(() => expect(workOf(other)).toHaveLength(1));
+    const [there = ""] = workOf(other);
+    worker.life.wake();
+    await clock.advance(2 * LEASE);
+    expect(workOf(worker)).toEqual([]);
+    other.host.finish(there, "found by the second");
+    await until(() => expect(origin.task(id).status).toBe("completed"));
+    expect(origin.store.get(id)?.snapshot.context.remote?.attempts).toHaveLength(1);
+  });
+
   test("stays with a server that slept, where nobody took it, however long that works on", async () => {
     const world = await runElsewhere(1, 2);
     const { origin, worker, id, there, clock, until } = world;
