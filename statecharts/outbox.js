@@ -123,7 +123,7 @@ export const outbox = createMachine({
               "type": "showToasts"
             },
             {
-              "type": "assign prompt"
+              "type": "assign"
             },
             {
               "type": "noticeAcknowledged"
@@ -481,7 +481,7 @@ export const outbox = createMachine({
                       "type": "showToasts"
                     },
                     {
-                      "type": "assign prompt"
+                      "type": "assign"
                     },
                     {
                       "type": "assign notFoundCount, sentAt"
@@ -584,7 +584,7 @@ export const outbox = createMachine({
                         "type": "showToasts"
                       },
                       {
-                        "type": "assign prompt"
+                        "type": "assign"
                       },
                       {
                         "type": "noticeAcknowledged"
@@ -991,12 +991,12 @@ export const outbox = createMachine({
   },
   actions: {
     "adoptPrompts": () => {},
+    "assign": () => {},
     "assign attempts": () => {},
     "assign looks, nextDeadline": () => {},
     "assign notFoundCount": () => {},
     "assign notFoundCount, sentAt": () => {},
     "assign parentReadyAt": () => {},
-    "assign prompt": () => {},
     "assign queuedBefore": () => {},
     "assign readsAgain": () => {},
     "assign readsAgain, attempts, looks, notFoundCount, refusals, refusal, sentAt, storedAt, stoppedAt, prompt": () => {},

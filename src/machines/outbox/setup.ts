@@ -253,7 +253,10 @@ export const showToasts = [
   request("showToasts", ({ context: { parentSessionID, prompt } }) =>
     prompt && prompt.toasts.length > 0 ? { parentSessionID, toasts: prompt.toasts } : undefined,
   ),
-  outboxSetup.assign({ prompt: ({ context: { prompt } }) => prompt && { ...prompt, toasts: [] } }),
+  // A prompt that stays the very same is not stored again.
+  outboxSetup.assign(({ context: { prompt } }) =>
+    prompt && prompt.toasts.length > 0 ? { prompt: { ...prompt, toasts: [] } } : {},
+  ),
 ] as const;
 
 const forgetPrompt = outboxSetup.assign({ ...FRESH_ATTEMPTS, prompt: undefined });
