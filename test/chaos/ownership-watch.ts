@@ -41,9 +41,12 @@ export const createOwnershipWatch = (
   const deaths = new Map<string, number>();
   const areElsewhere = clocks.machineOf(0) !== clocks.machineOf(1);
 
-  /** When an owner's last heartbeat was in truth. */
+  /** When the last heartbeat of each owner was in truth. */
   const beats = new Map<string, number>();
-  const beatAt = ({ id }: StoredOwner): number => beats.get(id) ?? Number.NEGATIVE_INFINITY;
+  /** One that has closed the store has taken its row away, and its tasks are free. */
+  const hasRow = ({ heartbeatAt }: StoredOwner): boolean => heartbeatAt > 0;
+  const beatAt = (owner: StoredOwner): number =>
+    (hasRow(owner) ? beats.get(owner.id) : undefined) ?? Number.NEGATIVE_INFINITY;
 
   /** True for an owner that was silent for a lease; be it by the clock that it shares with who looks, and that was set meanwhile. */
   const isFree = (owner: StoredOwner, at: number): boolean => {
@@ -56,11 +59,9 @@ export const createOwnershipWatch = (
   const freeSince = (owner: StoredOwner): number => {
     const { id } = owner;
     // Where its process cannot be looked at, the lease alone says whether it lives; it is looked at with each heartbeat.
-    // One that closed the store has taken its row away.
-    const hasRow = owner.heartbeatAt > 0;
     // Whoever's clock is set judges nobody by what it noted before that.
     const heardAt = Math.max(beatAt(owner), clocks.setAt());
-    if (areElsewhere && hasRow) return heardAt + HEARTBEAT + LEASE;
+    if (areElsewhere && hasRow(owner)) return heardAt + HEARTBEAT + LEASE;
     if (storage.isAlive(id)) return heardAt + LEASE;
     const at = deaths.get(id) ?? now();
     deaths.set(id, at);
