@@ -77,6 +77,8 @@ describeInChromium("the board in the real OpenCode", () => {
     await page.locator(".tree .task").click();
     await until(() => page.locator(".requests pre").textContent()).toContain("echo clean");
     await page.getByRole("tab", { name: "Chart" }).click();
+    await until(() => page.locator(".sheet-view .lit").getAttribute("data-state")).toBe("attention.awaitingUser");
+    await page.getByRole("button", { name: "Whole chart" }).click();
     await until(() => page.locator(".picture .lit text").allTextContents()).toEqual(
       expect.arrayContaining(["busy", "permission"]),
     );
