@@ -87,6 +87,8 @@ const newState = () => ({
   /** Milliseconds that servers take to begin a run: now, and at most so far. */
   beginTakes: 0,
   beginTook: 0,
+  /** How many runs are being begun by servers that take long for it. */
+  beginning: 0,
   /** What agents said at the end of each run, by its name. */
   answers: new Map<string, string[]>(),
   /** The runs that were to be cancelled, and were asked to be, by their origins. */
@@ -196,7 +198,11 @@ export const createFleetWorld = (
       fleet: membership,
       worktrees: {
         make: async () => {
-          if (world.beginTakes > 0) await sleep(clock, world.beginTakes);
+          if (world.beginTakes > 0) {
+            world.beginning += 1;
+            await sleep(clock, world.beginTakes);
+            world.beginning -= 1;
+          }
           return { ok: true, value: { id: "worktree", directory: "/", isShared: true } };
         },
         prepare: async () => ({ ok: true, value: undefined }),
@@ -330,6 +336,7 @@ export const whyNotQuiet = (world: FleetWorld): string | undefined => {
     const busy = stage.host.sessionIDs().filter((sessionID) => stage.host.at(sessionID).busy);
     if (busy.length > 0) return `${busy.join(", ")} of ${id} still work`;
   }
+  if (world.beginning > 0) return `${world.beginning} runs are being begun`;
   if (broker.jobs() > 0) return `${broker.jobs()} jobs are still queued`;
   if (broker.leases().length > 0) return `somebody still has ${broker.leases().join(", ")}`;
   return undefined;
