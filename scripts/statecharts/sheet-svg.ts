@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Box, Row, Sheet } from "../../src/machines/sheets.ts";
+import { type Box, leadsTo, type Row, type Sheet } from "../../src/machines/sheets.ts";
 import { type Font, linesOf, widthOf } from "./text-width.ts";
 
 /** The most that a sheet may measure: a window in which it is read without scrolling. */
@@ -19,17 +19,16 @@ const LANE = 6;
 const WIDEST_BOX = 420;
 const COLORS = 9;
 
-const IN_FULL = "Rows in bold say what happens, under which condition, and where it leads to; ↗ is on another sheet.";
-const SUMMED_UP = "Rows in italics sum up what happens inside: click the name.";
+const IN_FULL = "Bold: what happens, if what, and where that leads; ↗ is on another sheet.";
+const SUMMED_UP = "Italics sum up what happens inside: click the name.";
+const ORDER = "Of rows for one event, the first that holds is taken; a state's own rows go first.";
+const SIGNS = "» what is asked for; ↺ the state begins anew; noted: the state stays.";
 const TOO_LATE = "What comes too late changes nothing.";
 
 const footOf = ({ boxes }: Sheet): string => {
   const isInFull = boxes.flatMap(({ rows }) => rows).map(({ transitions }) => transitions.length > 0);
-  return [
-    ...(isInFull.includes(true) ? [IN_FULL] : []),
-    ...(isInFull.includes(false) ? [SUMMED_UP] : []),
-    TOO_LATE,
-  ].join(" ");
+  const inFull = isInFull.includes(true) ? [IN_FULL, ORDER, SIGNS] : [];
+  return [...inFull, ...(isInFull.includes(false) ? [SUMMED_UP] : []), TOO_LATE].join(" ");
 };
 
 const escaped = (text: string): string =>
@@ -58,10 +57,11 @@ interface SetBox {
   height: number;
 }
 
-const namedTarget = ({ target, transitions }: Row, box: Box): string => {
+const namedTarget = (row: Row, box: Box): string => {
+  const { target, transitions } = row;
   if (!target) return transitions.some(({ effects }) => effects.length > 0) ? "" : "noted";
   if (target.path === box.path) return "↺";
-  return `→ ${target.name}${target.box === undefined && transitions.length > 0 ? " ↗" : ""}`;
+  return `→ ${leadsTo(row)}${target.box === undefined ? " ↗" : ""}`;
 };
 
 const setRow = (row: Row, box: Box, width: number): SetRow => {
@@ -81,7 +81,7 @@ const setRow = (row: Row, box: Box, width: number): SetRow => {
     ...condition.map((text) => ({ text, class: "if" })),
     ...asks.map((text) => ({ text, class: "asks in" })),
   ];
-  return { row, lines, target, height: lines.length * LINE + 2 };
+  return { row, lines, target, height: lines.length * LINE + 1 };
 };
 
 const setBox = (box: Box, width: number): SetBox => {

@@ -1,6 +1,6 @@
 import { machines } from "../machines/chart-json.ts";
 import { chartOf } from "../machines/plain-chart.ts";
-import { type Box, chartWords, type Row, type Sheet, sheetsOf } from "../machines/sheets.ts";
+import { type Box, chartWords, leadsTo, type Row, type Sheet, sheetsOf } from "../machines/sheets.ts";
 import { isInState, placeOf } from "../machines/task/place.ts";
 import { wrap } from "../services/platform/columns.ts";
 import type { Terminal } from "./terminal.ts";
@@ -12,10 +12,11 @@ const INDENT = 4;
 const indented = (text: string, columns: number, indent: number): string[] =>
   wrap(text, columns - indent).map((line) => " ".repeat(indent) + line);
 
-const rowLines = ({ words, condition, target, effects }: Row, columns: number): string[] => {
-  const leadsTo = target ? ` → ${target.name}` : "";
+const rowLines = (row: Row, columns: number): string[] => {
+  const { words, condition, target, effects } = row;
+  const where = target ? ` → ${leadsTo(row)}` : "";
   return [
-    ...indented(`${words.join(", ")}${leadsTo}`, columns, INDENT),
+    ...indented(`${words.join(", ")}${where}`, columns, INDENT),
     ...(condition === undefined ? [] : indented(condition, columns, 2 * INDENT)),
     ...(target ? [] : effects.flatMap((effect) => indented(`» ${effect}`, columns, 2 * INDENT))),
   ];

@@ -57,6 +57,8 @@ export interface Row {
   target: Target | undefined;
   /** What is asked for then, in sentences. */
   effects: string[];
+  /** How the run ends then, such as "completed" or "error / cancelled"; undefined where it does not end. */
+  outcome: string | undefined;
   /** The transitions that it shows in full. None where it sums up what states inside do: their own sheets show that. */
   transitions: Transition[];
 }
@@ -101,24 +103,55 @@ const wordOf = ({ event }: Transition, { short }: Words): string =>
 /** Returns a name in the code's form, such as `awaitingTasks`, as words. */
 export const inWords = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-/** Rows with the same condition and target become one. */
+/** Returns how a run ends by a transition that raises its end, such as `RUN_ENDED (completed)`. */
+const outcomeOf = ({ raises }: Transition): string | undefined =>
+  raises.map((raised) => /^RUN_ENDED \((\w+)\)$/.exec(raised)?.[1]).find((outcome) => outcome !== undefined);
+
+/** Rows with the same condition, target and outcome become one, in the place of the last: others may come before that. */
 const merged = (rows: Row[]): Row[] =>
   [
-    ...Map.groupBy(rows, ({ condition, target, effects }) =>
-      JSON.stringify([condition, target?.path, target ? [] : effects]),
+    // What sums up other sheets has one row for all outcomes.
+    ...Map.groupBy(rows, ({ condition, target, effects, outcome, transitions }) =>
+      JSON.stringify([condition, target?.path, target ? [] : effects, transitions.length > 0 && outcome]),
     ).values(),
-  ].flatMap((same) => {
-    const [first] = same;
-    if (!first) return [];
-    return [
-      {
-        ...first,
+  ]
+    .flatMap((same) => {
+      const last = same.at(-1);
+      if (!last) return [];
+      const row: Row = {
+        ...last,
         effects: [...new Set(same.flatMap(({ effects }) => effects))],
+        outcome: [...new Set(same.flatMap(({ outcome }) => outcome ?? []))].join(" / ") || undefined,
         words: [...new Set(same.flatMap(({ words }) => words))],
         transitions: same.flatMap(({ transitions }) => transitions),
-      },
-    ];
-  });
+      };
+      return [{ row, place: rows.indexOf(last) }];
+    })
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ row }) => row);
+
+/** Where an event leads to the same whether its condition holds or not, one row says so. */
+const withoutNeedlessConditions = (rows: Row[]): Row[] => {
+  const kept: Row[] = [];
+  for (const row of rows) {
+    const before = kept.at(-1);
+    const isSame =
+      row.condition === "otherwise" &&
+      before?.words.join() === row.words.join() &&
+      before.target?.path === row.target?.path &&
+      before.outcome === row.outcome &&
+      before.effects.join() === row.effects.join();
+    if (isSame) kept.pop();
+    kept.push(
+      isSame ? { ...row, condition: undefined, transitions: [...before.transitions, ...row.transitions] } : row,
+    );
+  }
+  return kept;
+};
+
+/** Returns where a row leads to, such as "idle: completed"; undefined where the state stays. */
+export const leadsTo = ({ target, outcome }: Row): string | undefined =>
+  target && `${target.name}${outcome === undefined ? "" : `: ${outcome}`}`;
 
 /** Returns the sheets of a chart: one for the chart, and one for each state that has others inside. */
 export const sheetsOf = (chart: State, words: Words): Sheet[] => {
@@ -137,6 +170,7 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
     const row = {
       words: [wordOf(transition, words)],
       condition: isLast ? "otherwise" : transition.condition,
+      outcome: outcomeOf(transition),
       effects: transition.effects.map((effect) => words.effects[effect] ?? effect),
     };
     const [first, ...others] = transition.targets.map((path) => targetOn(inside, path));
@@ -152,7 +186,7 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
     const isNoted = ({ target, effects }: Row) => target === undefined && effects.length === 0;
     const noted = rows.filter(isNoted);
     return [
-      ...merged(rows.filter((row) => !isNoted(row))),
+      ...withoutNeedlessConditions(merged(rows.filter((row) => !isNoted(row)))),
       ...merged(noted.map((row) => ({ ...row, condition: undefined }))),
     ];
   };
@@ -173,6 +207,7 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
         return {
           words: [wordOf(transition, words)],
           condition: undefined,
+          outcome: outcomeOf(transition),
           target: targetOn(inside, box ?? path),
           effects: [],
           transitions: [],
