@@ -97,6 +97,8 @@ const nameOn = (inside: string, path: string): string => {
   return parts.slice(from).map(inWords).join(SEPARATOR);
 };
 
+const depthOf = ({ path }: State): number => path.split(".").length;
+
 const wordOf = ({ event }: Transition, { short }: Words): string =>
   event === "" ? "at once" : (short[event] ?? event);
 
@@ -195,7 +197,7 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
   const summary = (inside: string, state: State): Row[] => {
     // What states inside do says more than what all of them have in common, and comes first.
     const leaving = withAllInside(state)
-      .toReversed()
+      .toSorted((one, other) => depthOf(other) - depthOf(one))
       .flatMap(({ transitions }) =>
         transitions.flatMap((transition) =>
           transition.targets.filter((path) => !isIn(path, state.path)).map((path) => ({ transition, path })),
