@@ -62,7 +62,7 @@ export const buildPage = (page: PageName, account?: () => string): string => {
   const path = `${root}/${DOCUMENTS[page]}`;
   const fileOf = (name: string): string => {
     const own = `${dirname(path)}/${name}`;
-    return [own, `${root}/scripts/statecharts/${name}`].find(existsSync) ?? `${root}/inspection/chart/${name}`;
+    return existsSync(own) ? own : `${root}/inspection/chart/${name}`;
   };
   const contentOf = (name: string): string => {
     switch (extname(name)) {

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { isInState, placeOf } from "../../src/machines/task/place.ts";
+import { isInState, placeOf, stateAround } from "../../src/machines/task/place.ts";
 import { WholeChart } from "./whole-chart.tsx";
 
 /** The sheets of the chart, by their files' names. */
@@ -7,7 +7,7 @@ const sheet = (file: string): SVGSVGElement | undefined =>
   document.querySelector<HTMLTemplateElement>(`template[data-sheet="${file}"]`)?.content.querySelector("svg") ??
   undefined;
 
-const sheetAround = (state: string): string => `task.${state.slice(0, state.lastIndexOf("."))}`;
+const sheetAround = (state: string): string => `task.${stateAround(state)}`;
 
 /** Lights up the states that the task is in. Returns their boxes. */
 const light = (drawing: SVGSVGElement, states: string[]): SVGGElement[] =>
@@ -85,7 +85,7 @@ export const Chart = ({ states }: { states: string[] }) => {
           {/* biome-ignore lint/a11y/noStaticElementInteractions: the links inside are what is clicked */}
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard clicks links */}
           <div class="sheet-view" ref={place} onClick={follow} />
-          <div class="visually-hidden">
+          <div class="sr">
             {words.map(([state, ...rows]) => (
               <section key={state} aria-label="Where it is, and what may follow">
                 <p>{state}</p>

@@ -1,3 +1,5 @@
+import { isInState } from "../../src/machines/task/place.ts";
+
 /** The drawing of a chart, with its states and arrows. */
 export interface Picture {
   svg: SVGSVGElement;
@@ -35,12 +37,10 @@ export const drawing = (name: string): Picture => {
   return { svg, width, height, states, edges };
 };
 
-const isIn = (path: string, state: string): boolean => path === state || path.startsWith(`${state}.`);
-
 /** Returns the arrow of a transition; undefined when the drawing has none, or several match. */
 const edgeTaken = ({ edges }: Picture, left: string[], entered: string[], event: string) => {
   const possible = edges.filter(
-    ({ from, to }) => left.some((state) => isIn(state, from)) && entered.some((state) => isIn(state, to)),
+    ({ from, to }) => left.some((state) => isInState(state, from)) && entered.some((state) => isInState(state, to)),
   );
   const named = possible.filter(({ label }) => new RegExp(`\\b${event}\\b`).test(label));
   const [edge, ...others] = named.length > 0 ? named : possible;
@@ -55,7 +55,7 @@ export const highlight = (
 ): void => {
   for (const [path, { classList }] of picture.states) {
     classList.toggle("lit", states.includes(path));
-    classList.toggle("around", !states.includes(path) && states.some((state) => isIn(state, path)));
+    classList.toggle("around", !states.includes(path) && states.some((state) => isInState(state, path)));
     classList.toggle("entered", states.includes(path) && entered.includes(path));
   }
   const taken = edgeTaken(picture, left, entered, event);

@@ -5,7 +5,7 @@ import { type Font, linesOf, widthOf } from "./text-width.ts";
 /** The most that a sheet may measure: a window in which it is read without scrolling. */
 export const MOST = { width: 1_280, height: 800 };
 
-const STYLE = readFileSync(new URL("sheet.css", import.meta.url), "utf8").trim();
+const STYLE = readFileSync(new URL("../../inspection/chart/sheet.css", import.meta.url), "utf8").trim();
 
 const TEXT: Font = { size: 12 };
 const STRONG: Font = { size: 12, isBold: true };
@@ -42,11 +42,13 @@ interface Line {
   link?: string | undefined;
 }
 
-/** A row as it is set: its lines, and what stands at the right of the first one. */
+/** A row as it is set: its lines, and what stands at the right of one of them. */
 interface SetRow {
   row: Row;
   lines: Line[];
   target: string;
+  /** The line beside which the target stands. */
+  targetLine: number;
   height: number;
 }
 
@@ -77,11 +79,12 @@ const setRow = (row: Row, box: Box, width: number): SetRow => {
   const asks = row.target ? [] : row.effects.flatMap((effect) => linesOf(`» ${effect}`, width - 3 * PADDING, TEXT));
   const lines: Line[] = [
     ...own.map((text) => ({ text, class: isSummary ? "sum" : "what" })),
+    // The target has a line of its own where there is no room beside the words.
     ...(isBeside ? [] : [{ text: "", class: "what" }]),
     ...condition.map((text) => ({ text, class: "if" })),
     ...asks.map((text) => ({ text, class: "asks in" })),
   ];
-  return { row, lines, target, height: lines.length * LINE + 1 };
+  return { row, lines, target, targetLine: isBeside ? 0 : own.length, height: lines.length * LINE + 1 };
 };
 
 const setBox = (box: Box, width: number): SetBox => {
@@ -151,10 +154,10 @@ const arranged = (sheet: Sheet, lanes: number) => {
     );
     return { width, columns, height: heightOf(columns) };
   });
-  const low = choices.filter(({ columns }) => columns.length > 0);
   // A sheet that is wide and low is read more easily than one that is narrow and high.
   const most = MOST.height - 150 - lanes * LANE;
-  const fitting = low.find(({ height }) => height <= most * 0.8) ?? low.toSorted((a, b) => a.height - b.height)[0];
+  const fitting =
+    choices.find(({ height }) => height <= most * 0.8) ?? choices.toSorted((a, b) => a.height - b.height)[0];
   if (!fitting) throw new Error(`the sheet ${sheet.file} has no boxes`);
   return { ...fitting, gutter };
 };
@@ -230,7 +233,7 @@ export const sheetSvg = (sheet: Sheet): string => {
       parts.push(`<path class="rule" d="M${x} ${line - 9}H${x + width}"/>`);
       line += 6;
     }
-    for (const { row, lines, target, height: rowHeight } of rows) {
+    for (const { row, lines, target, targetLine, height: rowHeight } of rows) {
       const first = line;
       const color = row.target?.box && row.target.box !== box.path ? colorOf(row.target.box) : "away";
       const texts = lines.flatMap((one, index) => {
@@ -242,12 +245,7 @@ export const sheetSvg = (sheet: Sheet): string => {
           ? ""
           : drawnText(
               x + width - PADDING,
-              first +
-                Math.max(
-                  0,
-                  lines.findIndex(({ text }) => text === ""),
-                ) *
-                  LINE,
+              first + targetLine * LINE,
               {
                 text: target,
                 class: `to ${color}`,

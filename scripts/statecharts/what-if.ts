@@ -8,6 +8,7 @@ import {
   taskEffectDescriptions,
 } from "../../src/machines/task/events.ts";
 import { refusalReason, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
+import { isInState } from "../../src/machines/task/place.ts";
 import { table } from "./tables.ts";
 
 const AT = Date.UTC(2026, 0, 1);
@@ -93,8 +94,7 @@ const after = (events: TaskEvent[]): TaskSnapshot =>
 /** The sentences of the states that the step has entered: of those inside each other, the innermost. */
 const entered = (states: State[], before: TaskSnapshot, now: TaskSnapshot): string[] => {
   const [was, is] = [before, now].map(({ value }) => statePaths(value));
-  const isIn = (path: string, active: string[] | undefined) =>
-    active?.some((one) => one === path || one.startsWith(`${path}.`)) ?? false;
+  const isIn = (path: string, active: string[] | undefined) => active?.some((one) => isInState(one, path)) ?? false;
   const paths = states
     .map(({ path }) => path)
     .filter((path) => isIn(path, is) && !isIn(path, was) && path !== "run.idle");

@@ -33,7 +33,8 @@ const withMeanings = (meanings: Record<string, string>, state: State): State => 
 
 /**
  * Returns the chart with a description at each transition: first the meaning of its event, which is written once, beside its
- * type, then the transition's own description. The pictures and the API show it. Nothing else changes.
+ * type, then the transition's own description. The pictures and the API show it. Nothing else changes. A state without a
+ * description does not compile.
  */
 export const withEventDescriptions = <const Chart>(
   meanings: Record<string, string>,

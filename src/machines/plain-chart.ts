@@ -31,8 +31,6 @@ export interface Transition {
   guard: string | undefined;
   /** The same as people read it, such as "if the pause is over"; undefined where it has no guard. */
   condition: string | undefined;
-  /** True where the state is left and entered again. */
-  reenters: boolean;
   /** Paths of the states that it leads to; none when the chart stays where it is. */
   targets: string[];
   /** Events that it raises, such as `RUN_ENDED (completed)`. */
@@ -66,7 +64,6 @@ const transitionsOf = (node: AnyStateNode): Transition[] =>
     event: transition.eventType,
     guard: transition.guard === undefined ? undefined : guardOf(transition.guard, node),
     condition: transition.guard === undefined ? undefined : guardPhrase(transition.guard, node.machine),
-    reenters: transition.reenter,
     targets: (transition.target ?? []).map(pathOf),
     raises: raisedBy(transition.actions),
     effects: effectsOf(transition.actions),

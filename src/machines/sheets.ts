@@ -3,6 +3,7 @@ import { outboxEffectDescriptions, outboxEventDescriptions, outboxEventWords } f
 import { type State, type Transition, withAllInside } from "./plain-chart.ts";
 import { supervisorEventDescriptions, supervisorEventWords } from "./supervisor/events.ts";
 import { taskEffectDescriptions, taskEventDescriptions, taskEventWords } from "./task/events.ts";
+import { isInState, stateAround } from "./task/place.ts";
 
 /** What pictures say for the events and effects of a chart. */
 export interface Words {
@@ -77,13 +78,9 @@ const SEPARATOR = " › ";
 
 const fileOf = (chart: State, path: string): string => [chart.name, path].filter((part) => part !== "").join(".");
 
-const parentOf = (path: string): string => path.split(".").slice(0, -1).join(".");
-
-const isIn = (path: string, state: string): boolean => state === "" || path === state || path.startsWith(`${state}.`);
-
 /** The box on the sheet of `inside` in which a state is. */
 const boxOn = (inside: string, path: string): string | undefined => {
-  if (!isIn(path, inside) || path === inside) return undefined;
+  if (path === inside || (inside !== "" && !isInState(path, inside))) return undefined;
   const depth = inside === "" ? 1 : inside.split(".").length + 1;
   return path.split(".").slice(0, depth).join(".");
 };
@@ -159,11 +156,13 @@ export const leadsTo = ({ target, outcome }: Row): string | undefined =>
 export const sheetsOf = (chart: State, words: Words): Sheet[] => {
   const all = withAllInside(chart);
 
+  const inSentences = (effects: string[]): string[] => effects.map((effect) => words.effects[effect] ?? effect);
+
   const targetOn = (inside: string, path: string): Target => ({
     path,
     box: boxOn(inside, path),
     name: nameOn(inside, path),
-    file: fileOf(chart, parentOf(path)),
+    file: fileOf(chart, stateAround(path)),
   });
 
   /** A transition that leads to several states at once, one in each region, has a row for each. */
@@ -173,7 +172,7 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
       words: [wordOf(transition, words)],
       condition: isLast ? "otherwise" : transition.condition,
       outcome: outcomeOf(transition),
-      effects: transition.effects.map((effect) => words.effects[effect] ?? effect),
+      effects: inSentences(transition.effects),
     };
     const [first, ...others] = transition.targets.map((path) => targetOn(inside, path));
     return [
@@ -200,7 +199,7 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
       .toSorted((one, other) => depthOf(other) - depthOf(one))
       .flatMap(({ transitions }) =>
         transitions.flatMap((transition) =>
-          transition.targets.filter((path) => !isIn(path, state.path)).map((path) => ({ transition, path })),
+          transition.targets.filter((path) => !isInState(path, state.path)).map((path) => ({ transition, path })),
         ),
       );
     return merged(
@@ -225,7 +224,7 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
     file: state.states.length > 0 ? fileOf(chart, state.path) : undefined,
     isInitial: inside.initial === state.path,
     isFinal: state.kind === "final",
-    effects: state.effects.map((effect) => words.effects[effect] ?? effect),
+    effects: inSentences(state.effects),
     rows: state.states.length > 0 ? summary(inside.path, state) : rowsOf(inside.path, state),
   });
 
@@ -240,15 +239,13 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
       ...(state.transitions.length > 0
         ? [
             {
-              ...{
-                path: undefined,
-                name: "in any of these states",
-                file: undefined,
-                isInitial: false,
-                isFinal: false,
-              },
+              path: undefined,
+              name: "in any of these states",
               description: "",
-              effects: state.effects.map((effect) => words.effects[effect] ?? effect),
+              file: undefined,
+              isInitial: false,
+              isFinal: false,
+              effects: inSentences(state.effects),
               rows: rowsOf(state.path, state),
             },
           ]
@@ -273,12 +270,7 @@ const MOST_WORDS = 3;
 export const lifeSheet = (sheets: Sheet[]): Sheet => {
   const sheet = sheets.find(({ file }) => file === LIFE);
   if (!sheet) throw new Error(`there is no sheet ${LIFE}`);
-  const few = (row: Row): Row => ({
-    ...row,
-    words: row.words.length > MOST_WORDS ? [...row.words.slice(0, MOST_WORDS - 1), "…"] : row.words,
-    condition: undefined,
-    transitions: [],
-  });
+  const few = (all: string[]): string[] => (all.length > MOST_WORDS ? [...all.slice(0, MOST_WORDS - 1), "…"] : all);
   return {
     file: "life-of-a-task",
     trail: [{ name: "Life of a task", file: "" }],
@@ -291,7 +283,8 @@ export const lifeSheet = (sheets: Sheet[]): Sheet => {
       rows: merged(box.rows.map((row) => ({ ...row, condition: undefined, transitions: [] })))
         .filter(({ target }) => target?.box !== undefined && target.box !== box.path)
         .map((row) => ({
-          ...few(row),
+          ...row,
+          words: few(row.words),
           target: row.target && { ...row.target, name: row.target.name.split(SEPARATOR)[0] ?? "" },
         })),
     })),

@@ -227,7 +227,7 @@ describeInChromium("the board", () => {
     const lit = () =>
       page.locator(".sheet-view .lit").evaluateAll((all) => all.map((one) => one.getAttribute("data-state")));
     await until(lit).toEqual(["run.working.busy"]);
-    expect(await page.locator(".view .visually-hidden").textContent()).toContain("busy. The agent is at work.");
+    expect(await page.locator(".view .sr").textContent()).toContain("busy. The agent is at work.");
     // A state around it, and another region, are a click away; then it follows the task again.
     await page.locator('.sheet-view .title a[href="task.run.svg"]').click();
     await until(lit).toEqual(["run.working"]);

@@ -249,14 +249,19 @@ export const recordStored = outboxSetup.assign({
   storedAt: given("CHECKED", ({ event }) => event.storedAt),
 });
 
+/** The prompt under way, where its toasts are still to be shown. */
+const withToasts = ({ prompt }: OutboxContext) => (prompt && prompt.toasts.length > 0 ? prompt : undefined);
+
 export const showToasts = [
-  request("showToasts", ({ context: { parentSessionID, prompt } }) =>
-    prompt && prompt.toasts.length > 0 ? { parentSessionID, toasts: prompt.toasts } : undefined,
-  ),
+  request("showToasts", ({ context }) => {
+    const prompt = withToasts(context);
+    return prompt && { parentSessionID: context.parentSessionID, toasts: prompt.toasts };
+  }),
   // A prompt that stays the very same is not stored again.
-  outboxSetup.assign(({ context: { prompt } }) =>
-    prompt && prompt.toasts.length > 0 ? { prompt: { ...prompt, toasts: [] } } : {},
-  ),
+  outboxSetup.assign(({ context }) => {
+    const prompt = withToasts(context);
+    return prompt ? { prompt: { ...prompt, toasts: [] } } : {};
+  }),
 ] as const;
 
 const forgetPrompt = outboxSetup.assign({ ...FRESH_ATTEMPTS, prompt: undefined });

@@ -6,17 +6,18 @@ import { given, request, taskSetup } from "./setup.ts";
 
 const refusesResume = { refuses: { RESUME: "has a result that is still being delivered" } };
 
-const endOf = ({ sessionID: taskId, parentTaskId }: TaskContext["facts"]) =>
+/** What the task that launched this one learns of its end; undefined where no task did. */
+const endToReport = ({ sessionID: taskId, parentTaskId }: TaskContext["facts"]) =>
   parentTaskId === undefined ? undefined : { taskId, parentTaskId };
 
 /** Requests that the task that launched this one be notified in the same step: from then on it is at work again. */
-const reportEnd = request("reportEnd", ({ context: { facts } }) => endOf(facts));
+const reportEnd = request("reportEnd", ({ context: { facts } }) => endToReport(facts));
 
 /** The same, unless the end waits for the others of its batch: then it wakes nobody. */
 const reportWakingEnd = request(
   "reportEnd",
   given("RUN_ENDED", ({ context: { facts }, event }) =>
-    facts.wake !== "all" || event.outcome === "error" ? endOf(facts) : undefined,
+    facts.wake !== "all" || event.outcome === "error" ? endToReport(facts) : undefined,
   ),
 );
 

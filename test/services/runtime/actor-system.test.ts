@@ -10,6 +10,16 @@ import { START } from "../store/scripted-task.ts";
 
 const PARENT = "ses_parent";
 
+/** What is drained where nothing has happened. */
+const NOTHING = {
+  launched: [],
+  launchJournals: new Map(),
+  steps: [],
+  outboxes: new Map(),
+  idleOutboxes: [],
+  failed: [],
+};
+
 /** Actors of one task, which has ended, and of its parent's outbox. */
 const ended = (inspect?: Inspect) => {
   const log = createRecordingLog();
@@ -62,14 +72,7 @@ test("what happened is given out once: launches, steps, and outboxes with nothin
   outbox({ type: "PARENT_ANSWERED", promptID: "msg_n", createdAt: START });
   const second = actors.drain();
   expect([second.launched, second.idleOutboxes]).toEqual([[], [PARENT]]);
-  expect(actors.drain()).toEqual({
-    launched: [],
-    launchJournals: new Map(),
-    steps: [],
-    outboxes: new Map(),
-    idleOutboxes: [],
-    failed: [],
-  });
+  expect(actors.drain()).toEqual(NOTHING);
 });
 
 test("effects are given out once, in the order in which they were asked for", () => {
@@ -164,12 +167,5 @@ test("once it is stopped nothing happens any more", () => {
   onTestFinished(() => warn.mockRestore());
   task({ type: "RESULT_READ" });
   for (const id of ["ses_2", "ses_reaped"]) launch(id);
-  expect(actors.drain()).toEqual({
-    launched: [],
-    launchJournals: new Map(),
-    steps: [],
-    outboxes: new Map(),
-    idleOutboxes: [],
-    failed: [],
-  });
+  expect(actors.drain()).toEqual(NOTHING);
 });

@@ -1,4 +1,5 @@
 import type { LaunchEvent } from "../../../machines/launch/events.ts";
+import type { Effect } from "../../../machines/supervisor/events.ts";
 import type { EffectHandlers, EffectOf } from "../../runtime/effects.ts";
 import type { EngineContext } from "../context.ts";
 import { createSession, cutCopy, readConversation, storePreamble } from "../launch/create-session.ts";
@@ -10,22 +11,7 @@ const fault = (_: unknown, at: number, reason: string): LaunchEvent => ({ type: 
 /** Creates the handlers of the effects that a launch asks for. */
 export const createLaunchEffects = (
   ctx: EngineContext,
-): EffectHandlers<
-  | "makeWorktree"
-  | "askFleet"
-  | "takeTurn"
-  | "createSession"
-  | "findSession"
-  | "cutCopy"
-  | "storePreamble"
-  | "readConversation"
-  | "startTask"
-  | "endPending"
-  | "removeSessions"
-  | "removeWorktree"
-  | "answerCall"
-  | "leaveToNext"
-> => {
+): EffectHandlers<Extract<Effect, { launchId: string }>["type"]> => {
   const { clock, store, log, runtime, launches, worktrees, isServed, fleet, options } = ctx;
   const { callOf } = launches;
 
@@ -56,7 +42,7 @@ export const createLaunchEffects = (
       resolve({ type: "TURN_TAKEN", at: clock.now() });
       return answered;
     });
-    // Whoever launches is told.
+    // The call that launches gets that error itself.
     ends.catch(() => undefined);
     return promise;
   };
