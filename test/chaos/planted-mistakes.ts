@@ -443,8 +443,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a change that could not be written counts as written",
     file: "src/services/store/resilient/write-buffer.ts",
-    code: "    disown(store.commit({ records, journal, prompts: lists }, origins));\n    tasks.markSaved();",
-    mistake: "    tasks.markSaved();\n    disown(store.commit({ records, journal, prompts: lists }, origins));",
+    code: "    disown(store.commit({ records, journal, prompts: lists }, bases));\n    tasks.markSaved();",
+    mistake: "    tasks.markSaved();\n    disown(store.commit({ records, journal, prompts: lists }, bases));",
   },
   {
     name: "a process that started while the file was locked never opens it",

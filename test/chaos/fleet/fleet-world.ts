@@ -87,8 +87,8 @@ const newState = () => ({
   /** Milliseconds that servers take to begin a run: now, and at most so far. */
   beginTakes: 0,
   beginTook: 0,
-  /** How many runs are being begun by servers that take long for it. */
-  beginning: 0,
+  /** The runs that are being begun by servers that take long for it: the id of each one's server. */
+  beginning: new Set<{ by: string }>(),
   /** What agents said at the end of each run, by its name. */
   answers: new Map<string, string[]>(),
   /** The runs that were to be cancelled, and were asked to be, by their origins. */
@@ -199,9 +199,10 @@ export const createFleetWorld = (
       worktrees: {
         make: async () => {
           if (world.beginTakes > 0) {
-            world.beginning += 1;
+            const begun = { by: id };
+            world.beginning.add(begun);
             await sleep(clock, world.beginTakes);
-            world.beginning -= 1;
+            world.beginning.delete(begun);
           }
           return { ok: true, value: { id: "worktree", directory: "/", isShared: true } };
         },
@@ -336,7 +337,7 @@ export const whyNotQuiet = (world: FleetWorld): string | undefined => {
     const busy = stage.host.sessionIDs().filter((sessionID) => stage.host.at(sessionID).busy);
     if (busy.length > 0) return `${busy.join(", ")} of ${id} still work`;
   }
-  if (world.beginning > 0) return `${world.beginning} runs are being begun`;
+  if (world.beginning.size > 0) return `${world.beginning.size} runs are being begun`;
   if (broker.jobs() > 0) return `${broker.jobs()} jobs are still queued`;
   if (broker.leases().length > 0) return `somebody still has ${broker.leases().join(", ")}`;
   return undefined;

@@ -146,7 +146,9 @@ export const checkServers = ({ world, works, hands, notFor, logOf }: Moment): vo
       const { ended, isReceived, claims } = logOf(nameOf(job));
       const isSilent = !ended && claims.at(-1)?.entry.server.id === server.id && !world.troubles.has("setBack");
       const isBegunAnew = hands.some((one) => one.server === server && one.run === nameOf(job));
-      if (isSilent && !isBegunAnew)
+      // A server that was given the lease without hearing of it lets it expire; then the job is taken again.
+      const leaseholder = world.broker.holderOf(`run.${nameOf(job)}`) ?? server.id;
+      if (isSilent && !isBegunAnew && leaseholder === server.id)
         notFor(0, [], `${server.id} has nothing more to do with ${nameOf(job)}, which has no end`);
       if (world.forgotAt > 0) continue;
       if (ended?.nonce === `${server.id} ${record.task.sessionID}` && !isReceived)
@@ -181,6 +183,14 @@ const hasPermit = (world: FleetWorld, key: string): boolean => {
   return limit === null || world.broker.leases().filter((name) => name.startsWith(`limit.${key}.`)).length < limit;
 };
 
+/** Returns how many slots a server uses. It begins runs to the end, also those that have been cancelled since. */
+const slotsTaken = (world: FleetWorld, hands: readonly InHand[], server: Server): number => {
+  const own = hands.filter((one) => one.server === server && one.phase !== "unreceived");
+  const begun = own.filter(({ record }) => record).length;
+  const beginning = [...world.beginning].filter(({ by }) => by === server.id).length;
+  return begun + Math.max(beginning, own.length - begun);
+};
+
 /** A job is there once, and a server that is free takes it. */
 export const checkQueue = ({ world, hands, notFor, logOf }: Moment): void => {
   const queue = world.broker.queue();
@@ -201,8 +211,7 @@ export const checkQueue = ({ world, hands, notFor, logOf }: Moment): void => {
     if (!hasPermit(world, key)) continue;
     for (const server of world.servers) {
       if (only !== undefined && only !== server.id) continue;
-      const taken = hands.filter((one) => one.server === server && one.phase !== "unreceived").length;
-      if (world.drained.has(server) || taken >= server.work) continue;
+      if (world.drained.has(server) || slotsTaken(world, hands, server) >= server.work) continue;
       const what = logOf(run).ended ? "the job of a run that has ended" : "a job";
       notFor(TAKEN, [server], `${what} (${run}, since ${from}) is there, and ${server.id} does not take it`);
     }

@@ -29,6 +29,8 @@ export interface ScriptedTask {
   /** All of the above in one change. */
   whole(): Change;
   resume(): Change;
+  /** OpenCode accepts the prompt of the resumed run. */
+  accept(): Change;
 }
 
 export type ScriptedTaskOptions = Partial<
@@ -99,6 +101,7 @@ export const scriptTask = (id: string, { after = 0, ...given }: ScriptedTaskOpti
     whole: () => merged([launch(), answer(), told()]),
     resume: () =>
       chapter({ type: "RESUME", at: at + 2_000, messageID: "msg_more", partID: "prt_more", prompt: "more" }),
+    accept: () => chapter({ type: "SLOT_GRANTED", at: at + 2_000 }, { type: "PROMPT_ACCEPTED", at: at + 2_100 }),
   };
 };
 

@@ -1,14 +1,17 @@
-import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
+import type { TaskEvent } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
-import type { Progress, Task } from "../../../task.ts";
+import { hasEnded, type Progress, type Task } from "../../../task.ts";
+import type { Basis } from "../sqlite/sqlite-store.ts";
 import { type Change, type JournalEntry, matches, originOf, type TaskFilter, type TaskRecord } from "../store.ts";
 
-interface Entry {
+interface Entry extends Basis {
   record: TaskRecord;
-  /** The machine's input, from which `events` replay; null when the buffer lacks the first events. */
-  origin: TaskInput | null;
   events: TaskEvent[];
+  /** False until the file says that this process owns it. */
+  isOwned: boolean;
 }
+
+const endedRunsOf = ({ task }: TaskRecord): number => task.resumeCount + (hasEnded(task) ? 1 : 0);
 
 /** `unsaved`: the tasks whose record in the file is missing or outdated. `any`: all tasks in the buffer. */
 export type Scope = "unsaved" | "any";
@@ -30,8 +33,13 @@ export const createBufferedTasks = () => {
     commit: ({ records, journal: more, launches }: Pick<Change, "records" | "journal" | "launches">) => {
       for (const record of records) {
         const { sessionID } = record.task;
-        const { origin, events } = entries.get(sessionID) ?? { origin: originOf(record, launches), events: [] };
-        const entry = { record, origin, events };
+        const known = entries.get(sessionID);
+        const entry: Entry = known
+          ? { ...known, record }
+          : {
+              ...{ record, origin: originOf(record, launches), events: [] },
+              ...{ endedRuns: record.task.resumeCount, isOwned: false },
+            };
         entries.set(sessionID, entry);
         unsaved.set(sessionID, entry);
       }
@@ -46,10 +54,16 @@ export const createBufferedTasks = () => {
       }
       return new Map([...counted].filter(([taskId]) => !unsaved.has(taskId)));
     },
-    /** Adds a task that this process owns from now on, and that the file has as it is. */
-    own: (record: TaskRecord) => {
+    /** Adds a task that this process owns from now on, and that the file has as it is. `isOwned`: the file says that, too. */
+    own: (record: TaskRecord, isOwned: boolean) => {
       if (entries.has(record.task.sessionID)) return;
-      entries.set(record.task.sessionID, { record, origin: null, events: [] });
+      const endedRuns = endedRunsOf(record);
+      entries.set(record.task.sessionID, { record, origin: null, events: [], endedRuns, isOwned });
+    },
+    /** Notes that the file says now that this process owns it. */
+    confirmOwned: (taskId: string) => {
+      const entry = entries.get(taskId);
+      if (entry) entry.isOwned = true;
     },
     /** Removes an owned task to which nothing happened. An unsaved one stays. */
     release: (taskId: string) => {
@@ -70,6 +84,9 @@ export const createBufferedTasks = () => {
     },
 
     get: (taskId: string, scope: Scope): TaskRecord | undefined => inScope(scope).get(taskId)?.record,
+    basisOf: (taskId: string): Basis | undefined => entries.get(taskId),
+    /** Returns the tasks that were this process's when the file was last written. */
+    owned: (): string[] => [...entries].flatMap(([taskId, { isOwned }]) => (isOwned ? [taskId] : [])),
     /** `unsaved`: the task's events that the file lacks. `any`: all its events in the buffer. */
     journal: (taskId: string, scope: Scope): TaskEvent[] =>
       scope === "any"
@@ -85,21 +102,28 @@ export const createBufferedTasks = () => {
 
     /** True when the file has everything. */
     isSaved: () => unsaved.size === 0,
-    /** Returns everything that the file lacks. `origins` has an entry for each record. */
+    /** Returns everything that the file lacks. `bases` has an entry for each record. */
     unsaved: () => ({
       records: [...unsaved.values()].map(({ record }) => record),
       journal,
-      origins: new Map([...unsaved].map(([taskId, { origin }]) => [taskId, origin])),
+      bases: new Map<string, Basis>(unsaved),
     }),
     /** Marks everything as saved, and forgets the tasks that are at rest. */
     markSaved: () => {
       journal = [];
-      for (const [taskId, { record }] of unsaved) if (isAtRest(record.snapshot)) entries.delete(taskId);
+      for (const [taskId, entry] of unsaved) {
+        entry.endedRuns = endedRunsOf(entry.record);
+        entry.isOwned = true;
+        if (isAtRest(entry.record.snapshot)) entries.delete(taskId);
+      }
       unsaved.clear();
     },
     /** Marks everything as unsaved: the file was lost. */
     startOver: () => {
-      for (const [taskId, entry] of entries) unsaved.set(taskId, entry);
+      for (const [taskId, entry] of entries) {
+        entry.isOwned = false;
+        unsaved.set(taskId, entry);
+      }
       journal = [...entries].flatMap(([taskId, { events }]) => events.map((event) => ({ taskId, event })));
     },
   };

@@ -75,11 +75,18 @@ export const createReconnection = (
     outage = undefined;
   };
 
+  /** Makes that the connection. Tasks taken over since the last one was open are lost with its first heartbeat. */
+  const use = (opened: OpenFile): OpenFile => {
+    connection = opened;
+    opened.store.expectOwned(buffer.owned());
+    return opened;
+  };
+
   const save = () => {
-    connection ??= connector.connect();
-    buffer.save(connection.store);
+    const { store } = connection ?? use(connector.connect());
+    buffer.save(store);
     // There may have been nothing to save: only a write that succeeds ends the outage.
-    if (outage) buffer.disown(connection.store.heartbeat(clock.now()));
+    if (outage) buffer.disown(store.heartbeat(clock.now()));
     endOutage();
   };
 
@@ -102,7 +109,7 @@ export const createReconnection = (
     try {
       const renewed = connector.reconnect(old);
       if (!renewed) return startOver(old, new DatabaseError("damaged", LOG_SHARED));
-      connection = renewed;
+      use(renewed);
       const message =
         "The write-ahead log of the task database was removed. A new one was created, and nothing is lost.";
       log.info(message, { file: path });

@@ -87,13 +87,13 @@ export const createWriteBuffer = () => {
   };
 
   const saveChange = (store: SqliteStore) => {
-    const { records, journal, origins } = tasks.unsaved();
+    const { records, journal, bases } = tasks.unsaved();
     const lists = [...prompts.values()].filter(({ isUnsaved }) => isUnsaved);
     if (records.length === 0 && lists.length === 0) return;
-    disown(store.commit({ records, journal, prompts: lists }, origins));
+    disown(store.commit({ records, journal, prompts: lists }, bases));
     tasks.markSaved();
     // The file ends a launch in the transaction that stores its task.
-    for (const origin of origins.values()) if (origin) launches.delete(origin.run.messageID);
+    for (const { origin } of bases.values()) if (origin) launches.delete(origin.run.messageID);
     for (const list of lists) {
       if (list.prompts.length === 0) prompts.delete(list.parentSessionID);
       else list.isUnsaved = false;
@@ -147,7 +147,7 @@ export const createWriteBuffer = () => {
       launches.delete(messageID);
     },
     claim: (record: TaskRecord) => {
-      tasks.own(record);
+      tasks.own(record, false);
       if (!released.delete(record.task.sessionID)) claimed.add(record.task.sessionID);
     },
     release: (taskId: string) => {
@@ -156,13 +156,14 @@ export const createWriteBuffer = () => {
     },
     /** Adds work that this process owns from now on, and that the file has already. */
     own: (work: Partial<AbandonedWork>) => {
-      work.tasks?.forEach(tasks.own);
+      for (const record of work.tasks ?? []) tasks.own(record, true);
       for (const { parentSessionID, prompts: more } of work.prompts ?? []) {
         const known = prompts.get(parentSessionID) ?? { parentSessionID, prompts: [], isUnsaved: false };
         prompts.set(parentSessionID, { ...known, prompts: [...known.prompts, ...more] });
       }
       for (const launch of work.launches ?? []) launches.set(launch.messageID, { ...launch, isUnsaved: false });
     },
+    owned: tasks.owned,
     /** Marks the record in the buffer as unsaved, since that in the file is damaged, and returns it, if there is one. */
     rewrite: tasks.rewrite,
     /** Drops tasks that another process owns, or that are gone. */
@@ -232,7 +233,8 @@ export const createWriteBuffer = () => {
       if (progress.size > 0) store.storeProgress(progress);
       progress.clear();
       drain(claimed, (taskId) => {
-        if (!store.claim(taskId)) disown([taskId]);
+        if (store.claim(taskId, tasks.basisOf(taskId))) tasks.confirmOwned(taskId);
+        else disown([taskId]);
       });
       drain(released, store.release);
       drain(endedLaunches, store.endLaunch);

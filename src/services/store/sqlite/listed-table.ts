@@ -127,6 +127,9 @@ export const createListedTable = (database: Database, rows: RowReader) => {
     "UPDATE listed SET change = (SELECT number FROM newest_change), tokens = ?, cost = ? WHERE id = ?",
   );
   const selectLatestChange = database.prepare<{ number: number }>("SELECT number FROM newest_change");
+  const selectEndedRuns = database.prepare<{ runs: number }>(
+    "SELECT resumes + (ended_at IS NOT NULL) AS runs FROM listed WHERE id = ?",
+  );
   const selectCreatedChange = database.prepare<{ born: number }>("SELECT born FROM listed WHERE id = ?");
   const selectChanged = database.prepare<RecordRow & { change: number; born: number }>(
     `SELECT change, born, ${RECORD_COLUMNS} FROM listed JOIN task USING (id) WHERE change > ? ORDER BY change LIMIT ?`,
@@ -186,6 +189,8 @@ export const createListedTable = (database: Database, rows: RowReader) => {
     },
     below: createTasksBelow(database),
     latestChange: (): number => selectLatestChange.get()?.number ?? 0,
+    /** How many runs of a task have ended. */
+    endedRunsOf: (taskId: string): number => selectEndedRuns.get(taskId)?.runs ?? 0,
     createdChangeOf: (taskId: string): number | undefined => selectCreatedChange.get(taskId)?.born,
     changedSince: (change: number, limit: number): ChangedTask[] => {
       const changed: ChangedTask[] = [];

@@ -28,6 +28,14 @@ interface StoreInFile {
   onDamaged?: OnDamaged;
 }
 
+/** What a process knows of a task from before the changes that it could not write yet. */
+export interface Basis {
+  /** The machine's input, from which the journal replays; null where that does not go back to the launch. */
+  origin: TaskInput | null;
+  /** How many of its runs had ended in the file. */
+  endedRuns: number;
+}
+
 const NO_STATS = statsOf({ tasks: [], ended: 0, duration: { sum: 0, max: 0, min: 0 }, usage: { tokens: 0, cost: 0 } });
 
 /**
@@ -100,7 +108,11 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
 
   const read = <T>(work: () => T, otherwise: T): T => (isClosed ? otherwise : work());
 
-  const store = (record: TaskRecord, events: readonly TaskEvent[], origin: TaskInput | null): boolean => {
+  /** True for a task without an owner of which other processes have ended more runs than that. */
+  const hasGoneOn = (taskId: string, endedRuns: number): boolean =>
+    tasks.ownerOf(taskId) === null && listed.endedRunsOf(taskId) > endedRuns;
+
+  const store = (record: TaskRecord, events: readonly TaskEvent[], { origin, endedRuns }: Basis): boolean => {
     const id = record.task.sessionID;
     if (!owned.has(id) && !known.has(id) && tasks.insert(record, events, origin)) {
       listed.insert(record);
@@ -108,6 +120,7 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
       if (origin) ownership.endLaunch(origin.run.messageID);
       return true;
     }
+    if (!owned.has(id) && hasGoneOn(id, endedRuns)) return false;
     if (!tasks.update(record, events, owned.has(id) ? "own" : "free")) return false;
     listed.update(record);
     return true;
@@ -115,7 +128,7 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
 
   const commit = (
     { records, journal, prompts, launches }: Change,
-    origins: ReadonlyMap<string, TaskInput | null> = new Map(),
+    bases: ReadonlyMap<string, Basis> = new Map(),
   ): string[] => {
     const events = Map.groupBy(journal, ({ taskId }) => taskId);
     const eventsOf = (taskId: string): TaskEvent[] => events.get(taskId)?.map(({ event }) => event) ?? [];
@@ -124,11 +137,11 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
       const refused = new Set<string>();
       for (const record of records) {
         const id = record.task.sessionID;
-        const origin = origins.get(id);
+        const basis = bases.get(id) ?? { origin: originOf(record, launches), endedRuns: Number.POSITIVE_INFINITY };
         // A task may have several records, but has one journal.
         const more = changed.has(id) ? [] : eventsOf(id);
         changed.add(id);
-        if (store(record, more, origin === undefined ? originOf(record, launches) : origin)) slots.follow(record);
+        if (store(record, more, basis)) slots.follow(record);
         else refused.add(id);
       }
       for (const id of events.keys()) if (!changed.has(id)) tasks.append(id, eventsOf(id));
@@ -166,8 +179,8 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
   withHeartbeat(() => undefined, now());
   return {
     /**
-     * `origins` has the inputs of tasks whose first record in this file is not that of their launch; null when the journal does
-     * not go back to the launch either.
+     * `bases` says what is known of tasks from before the changes: nothing is stored of one of which another process has
+     * ended a run since. Default: their first records are those of their launches, and no other process has changed them.
      */
     commit,
     get: (taskId) => read(() => tasks.get(taskId), undefined),
@@ -201,13 +214,18 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
     otherSupervisor: (taskId) => (isClosed ? undefined : ownership.otherSupervisor(taskId, leaseCheck())),
     isAttended: (taskId) => isClosed || ownership.isAttended(taskId, leaseCheck()),
     isAlone: () => !isClosed && ownership.isAlone(leaseCheck()),
-    claim: (taskId) => {
+    /** With a `basis`: not where another process has ended a run since. */
+    claim: (taskId: string, basis?: Basis) => {
+      const isNewest = (): boolean => !basis || !hasGoneOn(taskId, basis.endedRuns);
+      const isClaimed = (): boolean => tasks.claim(taskId) || tasks.ownerOf(taskId) === me.id;
       // A task whose record cannot be read cannot go on.
-      const take = () => tasks.get(taskId) !== undefined && (tasks.claim(taskId) || tasks.ownerOf(taskId) === me.id);
+      const take = () => tasks.get(taskId) !== undefined && isNewest() && isClaimed();
       const isMine = write(take, false);
       if (isMine) own(taskId);
       return isMine;
     },
+    /** Tells of tasks that were this owner's over an earlier connection. A heartbeat returns those that are not any more. */
+    expectOwned: (taskIds: readonly string[]) => taskIds.forEach(own),
     release: (taskId) => {
       write(() => tasks.release(taskId), undefined);
       disown(taskId);

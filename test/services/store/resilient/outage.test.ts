@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { HEARTBEAT_MS } from "../../../../src/services/store/ownership.ts";
+import { HEARTBEAT_MS, LEASE_MS } from "../../../../src/services/store/ownership.ts";
 import { type FaultKind, loadSqlite } from "../../../../src/services/store/sqlite/driver.ts";
 import type { Store } from "../../../../src/services/store/store.ts";
 import { entryOf, noProgress } from "../../../../src/task.ts";
@@ -188,6 +188,68 @@ test("what another process took meanwhile is lost when the outage is over, and s
   expect(store.isOwnedElsewhere("ses_1")).toBe(true);
   expect(store.get("ses_1")?.task.status).toBe("completed");
   expect(store.get("ses_2")).toEqual(plain.record());
+});
+
+test("a run that another process has begun and ended meanwhile stays as that process left it", async () => {
+  const { store, disk, folder } = await openResilient();
+  const other = await openResilient({ folder, owner: ownerOf("other") });
+  const stories = ["ses_resumed", "ses_claimed"].map((id) => scriptTask(id));
+  for (const story of stories) store.commit(story.whole());
+  disk.failWrites("busy");
+  expect(stories.map(({ id }) => store.claim(id))).toEqual([true, true]);
+  const [resumed] = stories;
+  if (resumed) store.commit(resumed.resume());
+  const told = ["ses_resumed", "ses_claimed"].map((id) => {
+    const story = scriptTask(id);
+    story.whole();
+    expect(other.store.claim(id)).toBe(true);
+    for (const chapter of [story.resume(), story.accept(), story.answer(), story.deliver()])
+      other.store.commit(chapter);
+    return story;
+  });
+  disk.heal();
+  expect(store.heartbeat(START).toSorted()).toEqual(["ses_claimed", "ses_resumed"]);
+  for (const story of told) {
+    expect(store.get(story.id)).toEqual(story.record());
+    expect(store.journal(story.id)).toEqual(story.events());
+  }
+});
+
+test("a task that another process took over and ended stays ended, though the file was opened anew since", async () => {
+  const { store, disk, folder, clock } = await openResilient();
+  const other = await openResilient({ folder, clock, owner: ownerOf("other") });
+  const [ended, live] = [scriptTask("ses_ended"), scriptTask("ses_live")];
+  store.commit(scriptTask("ses_claimed").whole());
+  disk.failWrites("busy");
+  expect(store.claim("ses_claimed")).toBe(true);
+  disk.heal();
+  expect(store.heartbeat(clock.now())).toEqual([]);
+  for (const story of [ended, live]) store.commit(story.launch());
+  disk.failWrites("contested");
+  store.storeProgress(new Map([["ses_ended", noProgress(ended.record().task.startedAt)]]));
+  for (let silent = 0; silent <= 2 * LEASE_MS; silent += HEARTBEAT_MS) {
+    await clock.advance(HEARTBEAT_MS);
+    other.store.heartbeat(clock.now());
+  }
+  expect(other.store.adopt(clock.now(), () => true).tasks).toHaveLength(3);
+  const mine = scriptTask("ses_ended");
+  mine.launch();
+  store.commit(mine.answer("What nobody needs."));
+  for (const chapter of [ended.answer(), ended.deliver()]) other.store.commit(chapter);
+  disk.heal();
+  expect(store.heartbeat(clock.now()).toSorted()).toEqual(["ses_claimed", "ses_ended", "ses_live"]);
+  expect(store.get("ses_ended")).toEqual(ended.record());
+});
+
+test("what this process ended itself can be resumed by it while the file was opened anew", async () => {
+  const { store, disk, path } = await openResilient();
+  const story = scriptTask("ses_1");
+  for (const chapter of [story.launch(), story.answer()]) store.commit(chapter);
+  disk.failWrites("contested");
+  for (const chapter of [story.deliver(), story.resume()]) store.commit(chapter);
+  disk.heal();
+  expect(store.heartbeat(START)).toEqual([]);
+  expect(readFile(path, (file) => file.get("ses_1"))).toEqual(story.record());
 });
 
 test("a claim in an outage holds when it is over, and one that was given back does not", async () => {
