@@ -38,11 +38,13 @@ interface DeliveryParts {
   abandonedRuns: AbandonedRuns;
   /** True where the host ends with its agent's answer, so that no end waits for others. */
   isHeadless: boolean;
+  /** True while processes may know nothing of each other's tasks: the file cannot be used. */
+  mayBeUnaware(): boolean;
   fault(words: string): void;
 }
 
 /** Counts the deliveries of each result. */
-export const createDeliveries = ({ host, tracks, abandonedRuns, isHeadless, fault }: DeliveryParts) => {
+export const createDeliveries = ({ host, tracks, abandonedRuns, isHeadless, mayBeUnaware, fault }: DeliveryParts) => {
   /** Runs by the id of the notice that reports them. */
   const notices = new Map<string, { sessionID: string; runs: string[] }>();
   const answers = new Map<string, Pick<DeliveryCounts, "byWaiting" | "byReading">>();
@@ -64,7 +66,8 @@ export const createDeliveries = ({ host, tracks, abandonedRuns, isHeadless, faul
         const task = tracks.of(taskId);
         return task?.wake !== "all" || status === "error" || tracks.wasLastOfBatch(taskId, task.resumeCount);
       });
-      if (!wakes && !isHeadless) fault(`${messageID} wakes ${sessionID} though others of each batch in it are at work`);
+      if (!wakes && !isHeadless && !mayBeUnaware())
+        fault(`${messageID} wakes ${sessionID} though others of each batch in it are at work`);
       const runs = ends.map(({ taskId, status }) => {
         const task = tracks.of(taskId);
         if (task?.parentSessionID !== sessionID) fault(`${sessionID} is notified of ${taskId}, which is not its task`);

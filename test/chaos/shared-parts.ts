@@ -125,7 +125,10 @@ export const createSharedParts = (
     sessions,
     storage,
     tracks,
-    deliveries: createDeliveries({ host, tracks, abandonedRuns, isHeadless: limits.isHeadless, fault }),
+    deliveries: createDeliveries({
+      ...{ host, tracks, abandonedRuns, isHeadless: limits.isHeadless, fault },
+      mayBeUnaware: () => storage.trouble?.isUnderWay() === true,
+    }),
     abandonedRuns,
     sequence,
     // Until when a provider refuses is a time of the process's own clock.

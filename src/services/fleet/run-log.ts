@@ -82,22 +82,25 @@ export const findLog = async (broker: Broker, name: RunName): Promise<RunLog | u
   return read.is === "read" ? readLog(read.entries) : undefined;
 };
 
-/** Names the worktree of what was changed: the same, however often the log is read. */
-const idOfChanges = (taskId: string, { epoch, seq }: Claim): string =>
-  createHash("sha256").update(`${taskId} ${epoch} ${seq}`).digest("hex").slice(0, 8);
+/**
+ * Names the worktree of what was changed in a run: the same, however often the log is read, and though the worker writes the end
+ * once more, with another claim, where the broker has lost it.
+ */
+const idOfChanges = (taskId: string, run: number, { nonce }: Ended): string =>
+  createHash("sha256").update(`${taskId} ${run} ${nonce}`).digest("hex").slice(0, 8);
 
 /** Makes a worktree of what the agent changed on the other server; undefined where that is nothing, or cannot be applied. */
 const changesIn = async (
   { log }: Membership,
   { charts, receiveChanges }: OriginEngine,
   taskId: string,
-  { patch }: Ended,
-  claim: Claim,
+  ended: Ended,
 ): Promise<Worktree | undefined> => {
-  const { facts, remote } = charts().snapshotOf(taskId)?.context ?? {};
-  if (patch === undefined || !facts?.fleet) return undefined;
+  const { facts, run, remote } = charts().snapshotOf(taskId)?.context ?? {};
+  const { patch } = ended;
+  if (patch === undefined || !facts?.fleet || !run) return undefined;
   const { directory, fleet } = facts;
-  const id = idOfChanges(taskId, claim);
+  const id = idOfChanges(taskId, run.index, ended);
   const refuse = (reason: string) =>
     log.error("what a task changed on another server could not be taken over", { taskId, reason });
   try {
@@ -148,7 +151,7 @@ export const reportRun = async (
   if (!ended) return;
   if (!ended.claim) return charts().send(taskId, { type: "CLOSED", at: clock.now() });
   const { claim, outcome, completedAt, result, error, receipt } = ended;
-  const worktree = await changesIn(member, engine, taskId, ended, claim);
+  const worktree = await changesIn(member, engine, taskId, ended);
   if (!isUnderWay()) return;
   const at = clock.now();
   if (ended.steps) onSteps(taskId, ended.steps, Math.min(at, Date.parse(ended.steps.lastUpdate)));
