@@ -16,7 +16,7 @@ import {
   requestCheck,
   stillAtWork,
 } from "./run-transitions.ts";
-import { TASK_LIMITS, taskSetup } from "./setup.ts";
+import { endedAtIn, TASK_LIMITS, taskSetup } from "./setup.ts";
 
 const CHECK_AGAIN = "It is asked again after a pause.";
 
@@ -140,7 +140,7 @@ export const checking = taskSetup.createStateConfig({
       description: "The run was aborted: by a person, or because OpenCode is ending. A moment's wait shows which.",
       meta: { waitsFor: "abort", refuses: { STEER: "was just aborted" } },
       entry: [
-        assign({ abortedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at) }),
+        assign({ abortedAt: ({ event }) => endedAtIn(event) }),
         { type: "setDeadline", params: TASK_LIMITS.cancelAfterAbort },
       ],
       on: {

@@ -71,6 +71,10 @@ export const NEW_RUN = {
   isReceiptIncomplete: undefined,
 } satisfies Partial<TaskContext>;
 
+/** Returns when the step ended that an event reports; where it did not end, as after a fault of OpenCode, when that was noticed. */
+export const endedAtIn = (event: TaskEvent): number =>
+  ("completedAt" in event ? event.completedAt : undefined) ?? event.at;
+
 const seenStepAt = (event: TaskEvent): number | undefined => ("lastStepAt" in event ? event.lastStepAt : undefined);
 
 /** True when the run has finished a step since it was last interrupted: then it is not what makes OpenCode crash. */
@@ -156,7 +160,7 @@ export const taskSetup = setup({
       hostError: ({ context, event }) => context.hostError ?? (event.type === "HOST_ERROR" ? event.error : undefined),
     }),
     recordEnd: assign({
-      completedAt: ({ event }) => ("completedAt" in event ? event.completedAt : event.at),
+      completedAt: ({ event }) => endedAtIn(event),
       nextDeadline: undefined,
       missingSince: undefined,
       waitingSince: undefined,

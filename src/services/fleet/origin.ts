@@ -141,8 +141,11 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
   /** When the broker was reached last, epoch milliseconds. */
   let reachedAt = Number.POSITIVE_INFINITY;
 
-  /** Since when nobody was seen to hold the lease of a run, epoch milliseconds, and how often the run was claimed by then. */
-  const unheldSince = new Map<string, { at: number; claims: number }>();
+  /**
+   * Since when nobody was seen to hold the lease of a run, and when that was seen last, epoch milliseconds; and how often the run
+   * was claimed by then.
+   */
+  const unheldSince = new Map<string, { at: number; seenAt: number; claims: number }>();
 
   /** True where nobody has held or claimed a run for the period of a lease in which the broker was reachable. */
   const isUnheld = async (name: RunName, claims: number): Promise<boolean> => {
@@ -153,9 +156,12 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
       return false;
     }
     const known = unheldSince.get(id);
-    const since = known?.claims === claims ? known : { at: clock.now(), claims };
-    unheldSince.set(id, since);
-    return clock.now() - Math.max(since.at, reachedAt) >= broker.leaseMs;
+    const seenAt = clock.now();
+    // This process may have stood still since, and somebody may have held the lease for its whole period.
+    const isKnown = known?.claims === claims && seenAt - known.seenAt < broker.leaseMs;
+    const at = isKnown ? known.at : seenAt;
+    unheldSince.set(id, { at, seenAt, claims });
+    return seenAt - Math.max(at, reachedAt) >= broker.leaseMs;
   };
 
   /**

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { initialTransition, transition } from "xstate";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import {
+  isAtRest,
   isCompatible,
   lifecyclePath,
   type StoredSnapshot,
@@ -92,6 +93,15 @@ describe("a fault of OpenCode", () => {
     task.take("HOST_IDLE");
     expect(task.take("CHECKED_HOST_FAULT", locked).map(({ type }) => type)).toEqual(["stopSession", "queueNotice"]);
     expect(task.snapshot.context.error).toEqual(locked.error);
+  });
+
+  test("ends the run when it is noticed, where OpenCode could not store when its last step ended", () => {
+    const task = workingTask();
+    task.take("ADOPTED", { recovery: "fail" });
+    task.take("CHECKED_HOST_FAULT", { ...locked, completedAt: undefined, at: START + 5 });
+    expect(task.snapshot.context.completedAt).toBe(START + 5);
+    afterEvents(task, "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED");
+    expect(isAtRest(task.snapshot)).toBe(true);
   });
 
   test.each([

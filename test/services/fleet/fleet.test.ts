@@ -119,6 +119,28 @@ describe("a task that is launched on one server", () => {
     await expectOnce(world, [worker], "found late");
   });
 
+  test("is not taken for lost by an origin that slept, and saw only before and after that nobody held it", async () => {
+    const world = await runElsewhere(1);
+    const { origin, worker, id, there, clock, broker } = world;
+    const isHeld = () => broker.leases().some((name) => name.startsWith("run."));
+    worker.life.pause();
+    await clock.advance(LEASE + 35_000);
+    expect(isHeld()).toBe(false);
+    origin.life.pause();
+    worker.life.wake();
+    await clock.advance(LEASE);
+    expect(isHeld()).toBe(true);
+    worker.life.pause();
+    await clock.advance(LEASE);
+    expect(isHeld()).toBe(false);
+    origin.life.wake();
+    await clock.advance(2_000);
+    expect(origin.task(id).state).toBe("running.fleet.claimed");
+    worker.life.wake();
+    worker.host.finish(there, "Found it.");
+    await expectOnce(world, [worker], "Found it.");
+  });
+
   test("ends in an error when the servers that began it are gone as often as it may be begun", async () => {
     const world = await runElsewhere();
     const { origin, worker, other, id, until, add } = world;
