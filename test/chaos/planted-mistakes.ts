@@ -449,7 +449,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a process that started while the file was locked never opens it",
     file: "src/services/store/resilient/reconnect.ts",
-    code: "connection ??= connector.connect();",
-    mistake: 'if (!connection) throw new Error("it is not open");',
+    code: "const { store } = connection ?? use(connector.connect());",
+    mistake: 'if (!connection) throw new Error("it is not open");\n    const { store } = connection;',
   },
 ];

@@ -31,8 +31,8 @@ const BY_FILE: Record<string, Record<string, Replacing & { also?: Replacing & { 
       mistake: "claims.length === 0;",
     },
     "changes are made a worktree of under another id each time": {
-      code: "const id = idOfChanges(taskId, claim);",
-      mistake: "const id = idOfChanges(taskId, { ...claim, seq: Math.random() });",
+      code: "const id = idOfChanges(taskId, run.index, ended);",
+      mistake: "const id = idOfChanges(taskId, Math.random(), ended);",
     },
   },
   "src/services/fleet/monitored-run.ts": {
