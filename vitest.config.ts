@@ -73,9 +73,9 @@ export const ON_BUN = [
   "test/contract/**/*.test.ts",
   "test/model/supervisor.test.ts",
   "test/services/{host,platform,store}/**/*.test.ts",
-  "test/services/engine/{delivering,restarting,worktrees}.test.ts",
+  "test/services/engine/{delivering,restarting}.test.ts",
   "test/services/fleet/{broker,secured}.test.ts",
-  "test/services/worktrees/git/*.test.ts",
+  "test/services/worktrees/git/{git,snapshot}.test.ts",
   "test/specifications/task.test.ts",
 ];
 

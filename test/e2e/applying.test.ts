@@ -115,9 +115,7 @@ test("the files of a repository that an agent made are told and applied, and its
   expect(existsSync(join(tree(), "vendor/.git"))).toBe(true);
 });
 
-test("a command that is killed while it applies leaves nothing half done to the next one", {
-  tags: "gate",
-}, async () => {
+test("a command that is killed while it applies leaves nothing half done to the next one", async () => {
   const { task } = await work("change all", [
     calls([bash('for f in many/*.txt; do echo changed > "$f"; done; rm -r x; mkdir made; echo m > made/m.txt')]),
   ]);

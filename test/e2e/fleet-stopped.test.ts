@@ -86,9 +86,7 @@ describeWithNats("A server that works for another", () => {
     expect(notices[0]?.hidden).not.toContain("from the sleeper");
   });
 
-  test("dies: another begins its task anew, the end is delivered once, and it gives the task up when it is back", {
-    tags: "gate",
-  }, async () => {
+  test("dies: another begins its task anew, the end is delivered once, and it gives the task up when it is back", async () => {
     await haveTwoWorkers();
     const { parent, there, say, worker, other } = await underWay("begin it anew");
     await worker.opencode.kill();

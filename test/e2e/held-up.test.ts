@@ -86,9 +86,7 @@ test("a process that is held up is waited for: nobody takes its tasks, and its m
   expect(await noticesIn(lab, parent)).toHaveLength(1);
 });
 
-test("a process that wakes after its task was taken over makes none of the calls that its model had asked for", {
-  tags: "gate",
-}, async () => {
+test("a process that wakes after its task was taken over makes none of the calls that its model had asked for", async () => {
   await openOther(SOON);
   const parent = await lab.session();
   const prompt = "a task that two would do";

@@ -171,9 +171,7 @@ describe("with limits by provider, by model and by agent", () => {
     },
   );
 
-  test("a crash with a full queue: the next OpenCode has two at work at most, keeps the order, and delivers each end once", {
-    tags: "gate",
-  }, async () => {
+  test("a crash with a full queue: the next OpenCode has two at work at most, keeps the order, and delivers each end once", async () => {
     const parent = await lab.session();
     const held = holdChildren(parent);
     const prompts = Array.from({ length: 8 }, (_, index) => `piece ${index}`);
