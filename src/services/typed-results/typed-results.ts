@@ -20,8 +20,11 @@ type ReadAnswer = { json: string } | { misfits: string[] };
 /** Characters of an answer that are read. A model writes at most half as many. */
 const MAX_ANSWER_CHARS = 1_000_000;
 
-/** A line, without the space around it, that begins a block of code in Markdown, with its language, or ends one. */
-const FENCE = /^(`{3,})\s*([\w-]*)$/;
+/**
+ * A line, without the space around it, that begins a block of code in Markdown, or ends one: its fence, the language, and whatever
+ * else is said of the block, such as a title.
+ */
+const FENCE = /^(`{3,}|~{3,})\s*([^\s`]*)(?:\s[^`]*)?$/;
 
 const isJson = (text: string): boolean => {
   try {
@@ -43,7 +46,7 @@ const codeBlocks = (text: string): string[] => {
     const [, fence = "", language = ""] = FENCE.exec(line.trim()) ?? [];
     if (!open) {
       if (fence !== "") open = { fence, language: language.toLowerCase(), lines: [] };
-    } else if (language === "" && fence.length >= open.fence.length) {
+    } else if (language === "" && fence.startsWith(open.fence)) {
       if (open.language === "" || open.language === "json") blocks.push(open.lines.join("\n"));
       open = undefined;
     } else {

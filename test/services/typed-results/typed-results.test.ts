@@ -26,6 +26,9 @@ describe("the JSON of an answer is", () => {
     ["a block after another one", `\`\`\`ts\nconst a = 1;\n\`\`\`\nHere:\n\`\`\`json\n${json}\n\`\`\``],
     ["a block after an empty one", `\`\`\`\n\`\`\`\n\`\`\`json\n${json}\n\`\`\``],
     ["a block in a list, with a longer fence", `- so:\n  \`\`\`\`json\n  ${json}\n  \`\`\`\``],
+    ["a block of which more is said than its language", `\`\`\`json title="files.json" {1}\n${json}\n\`\`\``],
+    ["a block in tildes", `~~~json\n${json}\n~~~`],
+    ["a block after one in tildes that shows another", `~~~md\n\`\`\`json\n{}\n\`\`\`\n~~~\n~~~~json\n${json}\n~~~~`],
     ["a block whose end is missing", `\`\`\`json\n{}\n\`\`\`\nOr:\n\`\`\`json\n${json}`],
     [
       "a block before one of another language whose end is missing",
