@@ -22,7 +22,7 @@ const COLORS = 9;
 const IN_FULL = "Bold: what happens, if what, and where that leads; ↗ is on another sheet.";
 const SUMMED_UP = "Italics sum up what happens inside: click the name.";
 const ORDER = "Of rows for one event, the first that holds is taken; a state's own rows go first.";
-const SIGNS = "» what is asked for; ↺ the state begins anew; noted: the state stays.";
+const SIGNS = "» what is asked for; ↺ the state begins anew.";
 const TOO_LATE = "What comes too late changes nothing.";
 
 const footOf = ({ boxes }: Sheet): string => {
@@ -61,7 +61,7 @@ interface SetBox {
 
 const namedTarget = (row: Row, box: Box): string => {
   const { target, transitions } = row;
-  if (!target) return transitions.some(({ effects }) => effects.length > 0) ? "" : "noted";
+  if (!target) return transitions.some(({ effects }) => effects.length > 0) ? "" : "stays";
   if (target.path === box.path) return "↺";
   return `→ ${leadsTo(row)}${target.box === undefined ? " ↗" : ""}`;
 };

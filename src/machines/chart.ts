@@ -66,19 +66,22 @@ export const statePath = (value: unknown): string =>
 export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>
   Math.min(first * 2 ** (tries - 1), longest);
 
-/** A guard with what people read for it: a phrase that follows "if", such as "the pause is over". */
+/** A guard with what people read for it: phrases that follow "if", such as "a notice is owed" and "no notice is owed". */
 export interface Phrased {
   phrase: string;
+  /** What is so where the guard does not hold; absent where no transition asks for that. */
+  otherwise?: string | undefined;
 }
 
-/** Returns what a chart wraps its guards in, so that each has the phrase that pictures and tables show for it. */
+/** Returns what a chart wraps its guards in, so that each has the phrases that pictures and tables show for it. */
 export const phrasing =
   <Context, Event extends EventObject>() =>
   <Guard extends (args: { context: Context; event: Event }, params: undefined) => boolean>(
     phrase: string,
     guard: Guard,
+    otherwise?: string,
   ): Guard & Phrased =>
-    Object.assign(guard, { phrase });
+    Object.assign(guard, { phrase, otherwise });
 
 /**
  * Returns what makes the actions of a chart that request effects. Each has the effect's name, which pictures and tables show, and

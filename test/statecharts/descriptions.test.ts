@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { shown } from "../../scripts/statecharts/files.ts";
+import { NO_WORDS } from "../../src/machines/guard-phrase.ts";
 import { withAllInside } from "../../src/machines/plain-chart.ts";
 
 const SENTENCES = /^[A-Z`].*\.$/s;
@@ -22,6 +23,11 @@ describe.for(shown)("the chart $chart.name", ({ chart, words: { meanings } }) =>
   test("takes every event that it gives a meaning to, and no other", () => {
     const taken = new Set(transitions.map(({ event }) => event).filter((event) => event !== ""));
     expect([...taken].toSorted()).toEqual(Object.keys(meanings).toSorted());
+  });
+
+  test("has words for each condition, also where a guard must not hold", () => {
+    for (const { condition = "", event, source } of transitions)
+      expect(condition.includes(NO_WORDS), `${event} in ${source}: ${condition}`).toBe(false);
   });
 
   test("raises only events that it takes", () => {

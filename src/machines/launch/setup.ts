@@ -98,16 +98,21 @@ export const launchSetup = setup({
   guards: {
     isLeft: when("another launch has left something", ({ context }) => context.isLeft),
     needsWorktree: when("the task gets a worktree of its own", ({ context }) => context.needsWorktree),
-    asksFleet: when("this server is in a fleet", ({ context }) => context.asksFleet),
+    asksFleet: when("this server is in a fleet", ({ context }) => context.asksFleet, "this server is in no fleet"),
     isCopy: when("the conversation is copied", ({ context }) => context.source === "copy"),
     isText: when("the conversation is given as a text", ({ context }) => context.source === "text"),
     searchesLeft: when("it may be looked for again", ({ context }) => context.tries < LAUNCH_LIMITS.searches),
     preamblesLeft: when("it may be stored again", ({ context }) => context.tries < LAUNCH_LIMITS.preambles),
     /** OpenCode may have a session that was created for it. */
-    mayHaveSession: when("there may be a session", ({ context }) => context.pending !== undefined),
+    mayHaveSession: when(
+      "there may be a session",
+      ({ context }) => context.pending !== undefined,
+      "there can be no session",
+    ),
     hasMadeWorktree: when(
       "a worktree was made",
       ({ context }) => context.needsWorktree && context.worktree !== undefined,
+      "no worktree was made",
     ),
     isSearchedTooLong: when(
       "it was looked for long enough",

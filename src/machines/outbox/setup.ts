@@ -105,7 +105,7 @@ export const outboxSetup = setup({
     }),
   },
   guards: {
-    hasQueued: when("a notice is owed", ({ context }) => context.queue.length > 0),
+    hasQueued: when("a notice is owed", ({ context }) => context.queue.length > 0, "no notice is owed"),
     /** A task that was taken over queues its notice again, which may be here already. */
     isNew: when(
       "the notice is new",
@@ -120,7 +120,11 @@ export const outboxSetup = setup({
      * True when a queued result wakes the parent: that of a task which wakes it each time, an error, or the last one of a batch.
      * Whatever else is queued goes into the same prompt.
      */
-    wakesParent: when("a notice is owed that wakes the parent", ({ context: { queue } }) => queue.some(wakes)),
+    wakesParent: when(
+      "a notice is owed that wakes the parent",
+      ({ context: { queue } }) => queue.some(wakes),
+      "no notice is owed that wakes the parent",
+    ),
     /** The same for a run that ended after a person stopped the parent's turn: its notice was not what that person stopped. */
     wakesSinceStop: when(
       "a notice that wakes the parent came after the stop",
@@ -129,7 +133,7 @@ export const outboxSetup = setup({
     ),
     /** So much came to be owed while the parent was read that its room has to be known. */
     lacksRoom: when(
-      "much is owed, and it is not known how much the model has room for",
+      "much is owed while the room in its model is unknown",
       given("PARENT_READ", ({ context: { queue }, event }) => event.room === undefined && isMuch(queue)),
     ),
     isSetAside: when(
@@ -157,10 +161,10 @@ export const outboxSetup = setup({
       "the parent has had its pause",
       ({ context: { parentReadyAt = Number.POSITIVE_INFINITY }, event }) => event.at >= parentReadyAt,
     ),
-    hasPrompt: when("a prompt is composed", ({ context }) => context.prompt !== undefined),
+    hasPrompt: when("a prompt is composed", ({ context }) => context.prompt !== undefined, "no prompt is composed"),
     /** Runs are ending one after the other: the next one may be about to. */
     moreMayEnd: when(
-      "runs ended meanwhile, and others may be about to",
+      "runs ended meanwhile while others may be about to",
       given(
         "PARENT_READ",
         ({ context, event }) =>

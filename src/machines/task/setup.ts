@@ -311,11 +311,19 @@ export const taskSetup = setup({
       "it answers the newest question",
       ({ context, event }) => "checkId" in event && event.checkId === context.checkId,
     ),
-    goesOn: when("the run has left the task's own model", ({ context }) => goesOn(context)),
+    goesOn: when(
+      "the run has left the task's own model",
+      ({ context }) => goesOn(context),
+      "the run has the task's own model",
+    ),
     hasRetry: when("the provider had refused the request", ({ context }) => context.retry !== undefined),
-    isRefusedForNow: when("the provider refuses for now", ({ context, event }) => isRefusedForNow(context, event.at)),
+    isRefusedForNow: when(
+      "the provider refuses for now",
+      ({ context, event }) => isRefusedForNow(context, event.at),
+      "the provider does not refuse for now",
+    ),
     isRefused: when(
-      "the model is refused, and there is another one",
+      "the model is refused while another one is left",
       given(
         "CHECKED_FAILED",
         ({ context, event }) =>
@@ -327,9 +335,8 @@ export const taskSetup = setup({
       "the error is an abort",
       given("HOST_ERROR", ({ event }) => event.error.name === ABORTED),
     ),
-    isRefusedTooLong: when(
-      "the provider refuses for longer than the run is to wait, and there is another model",
-      ({ context }) => isRefusedTooLong(context),
+    isRefusedTooLong: when("the provider refuses for too long while another model is left", ({ context }) =>
+      isRefusedTooLong(context),
     ),
     isBlockedCall: when(
       "that call was waiting",
@@ -374,7 +381,11 @@ export const taskSetup = setup({
     ),
     isLaunch: when("it is the task's first run", ({ context: { run } }) => run.index === 0),
     /** The run is for other servers, and none is to be at work on it: none has claimed it, or it is being stopped. */
-    noServerWorks: when("the run is for the fleet, and no server works on it", and(["isInFleet", not("isClaimed")])),
+    noServerWorks: when(
+      "the run waits for a server",
+      and(["isInFleet", not("isClaimed")]),
+      "the run waits for no server",
+    ),
     isNewClaim: when(
       "the claim is newer than the one that is known",
       given(
@@ -415,11 +426,15 @@ export const taskSetup = setup({
       ),
     ),
     lacksReceipt: when(
-      "the run has ended, and has no receipt",
+      "the ended run has no receipt",
       ({ context }) => context.completedAt !== undefined && context.receipt === undefined,
     ),
     isReceiptIncomplete: when("the receipt is incomplete", ({ context }) => context.isReceiptIncomplete === true),
-    waitedFor: when("a tool call waits for the run", ({ context }) => context.waiters.length > 0),
+    waitedFor: when(
+      "a tool call waits for the run",
+      ({ context }) => context.waiters.length > 0,
+      "no tool call waits for the run",
+    ),
     isWaiter: when(
       "that call was waiting",
       given(WAIT_ENDS, ({ context, event }) => context.waiters.includes(event.call)),
@@ -429,7 +444,7 @@ export const taskSetup = setup({
       given(WAIT_ENDS, ({ context, event }) => context.waiters.every((call) => call === event.call)),
     ),
     mayContinue: when(
-      "interrupted runs go on, and this one was not interrupted too often",
+      "this run goes on when it is interrupted",
       ({ context, event }) => context.recovery === "continue" && mayBeInterrupted(context, event),
     ),
     mayBeInterrupted: when("the run was not interrupted too often", ({ context, event }) =>
@@ -447,7 +462,11 @@ export const taskSetup = setup({
       "it is a question",
       given("REQUEST_ASKED", ({ event }) => event.request.kind === "question"),
     ),
-    isSteered: when("an instruction is on its way to the agent", ({ context }) => context.instructions !== undefined),
+    isSteered: when(
+      "an instruction is on its way to the agent",
+      ({ context }) => context.instructions !== undefined,
+      "no instruction is on its way to the agent",
+    ),
     isOldestInstruction: when(
       "it is the oldest instruction",
       ({ context, event }) => "messageID" in event && context.instructions?.[0]?.messageID === event.messageID,
@@ -462,6 +481,7 @@ export const taskSetup = setup({
         "STEERING_REFUSED",
         ({ context: { steerAttempts = 0 }, event }) => event.retryable && steerAttempts + 1 < TASK_LIMITS.sendAttempts,
       ),
+      "the instruction was refused too often",
     ),
     openRequest: when(
       "that request is open",
@@ -477,8 +497,9 @@ export const taskSetup = setup({
         "REQUEST_ANSWERED",
         ({ context, event }) => context.userRequests.find(({ id }) => id !== event.id)?.kind === "question",
       ),
+      "no question is next",
     ),
-    isQueued: when("the run waits for a slot", stateIn("#queued")),
+    isQueued: when("the run waits for a slot", stateIn("#queued"), "the run waits for no slot"),
     isInFleet: when("the run is for the fleet", stateIn("#fleet")),
     isClaimed: when("a server works on the run", stateIn("#claimed")),
     /** Whether the host has an answer shows only in the check that looks for it. */
@@ -496,7 +517,7 @@ export const taskSetup = setup({
       "the run takes instructions",
       and(["live", "notStopping", not(stateIn("#aborted")), not("isInFleet")]),
     ),
-    mayAsk: when("the request is new, and may be asked", and(["live", "newRequest", not("noServerWorks")])),
+    mayAsk: when("it is a new request", and(["live", "newRequest", not("noServerWorks")])),
     isNothingOwed: when("its notice is delivered", stateIn("#nothingOwed")),
   } satisfies Record<string, Phrased>,
 });
