@@ -34,6 +34,22 @@ describe("a broker in memory", () => {
 });
 
 describeWithNats("NATS with JetStream", () => {
+  test("gives out jobs although somebody has deleted their queue", async () => {
+    const server = await startNats();
+    onTestFinished(server.stop);
+    const broker = await connectBroker(server);
+    expect(await broker.take(QUEUE)).toEqual({ is: "taken", delivery: undefined });
+    const admin = await dial({ url: server.url, credentials: undefined }, "admin");
+    onTestFinished(() => admin.close());
+    const { consumers } = await jetstreamManager(admin);
+    for await (const { name } of consumers.list(JOBS)) await consumers.delete(JOBS, name);
+    await broker.enqueue(jobOf({ task: "ses_1" }));
+    await vi.waitFor(
+      async () => expect(await broker.take(QUEUE)).toMatchObject({ delivery: { job: { task: "ses_1" } } }),
+      { timeout: PATIENCE_MS, interval: 100 },
+    );
+  });
+
   test("gives out jobs although somebody has deleted others behind its back", async () => {
     const server = await startNats();
     onTestFinished(server.stop);

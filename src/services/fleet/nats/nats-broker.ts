@@ -105,8 +105,9 @@ export const createNatsBroker = (address: BrokerAddress, name: string, clock: Cl
       // An answer without a job expects no acknowledgement.
       return message.reply ? message : undefined;
     } catch (error) {
-      if (!(error instanceof Error) || error.name !== "TimeoutError") throw error;
+      // Somebody may have deleted the queue, or the broker lost it when it was killed: it is opened again.
       opened.delete(consumer);
+      if (!(error instanceof Error) || error.name !== "TimeoutError") throw error;
       await reached.jsm.consumers.info(names.JOBS, consumer);
       return undefined;
     }
