@@ -126,8 +126,8 @@ const BY_FILE: Record<string, Record<string, Replacing & { also?: Replacing & { 
       mistake: "",
     },
     "a run is lost though it was held a moment ago": {
-      code: "      unheldSince.delete(id);\n      return false;",
-      mistake: "      return false;",
+      code: "return seenAt - Math.max(at, reachedAt) >= broker.leaseMs;",
+      mistake: "return seenAt > at;",
     },
     "an origin does not look whether a job is queued without a limit": {
       code: 'new Set([job.key, ""])',
