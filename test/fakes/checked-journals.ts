@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { parseExported } from "../../src/services/promises/exported-journal.ts";
 import { serialize } from "../../src/services/replay/export-file.ts";
 import { loadSqlite } from "../../src/services/store/sqlite/driver.ts";
@@ -6,6 +7,14 @@ import { openJournalReader } from "../../src/services/store/sqlite/journal-reade
 import { brokenPromises } from "./broken-promises.ts";
 
 const openDatabase = loadSqlite({ readonly: true });
+
+/** Keeps an export without text in the folder that `KEEP_JOURNALS` names, by the id of its task; nowhere if it names none. */
+function keep(id: string, exported: string): void {
+  const folder = process.env.KEEP_JOURNALS;
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `${id}.json`), exported);
+}
 
 /**
  * Exports the journal of each task in a task database, with its text and without, and holds both against what is promised of
@@ -21,7 +30,9 @@ export function checkJournals(path: string, besides: readonly string[] = []): vo
       const journal = journals.journal(id);
       if (!journal) return [];
       return [true, false].flatMap((hasText) => {
-        const read = parseExported(serialize(journal, { ...facts, hasText }));
+        const exported = serialize(journal, { ...facts, hasText });
+        if (!hasText) keep(id, exported);
+        const read = parseExported(exported);
         return "wrong" in read ? `the export of ${id} ${read.wrong}` : brokenPromises(read.journal, besides);
       });
     });
