@@ -6,6 +6,6 @@ import { statechartFiles } from "./statecharts/files.ts";
 const folder = fileURLToPath(new URL("../statecharts", import.meta.url));
 const files = await statechartFiles();
 rmSync(folder, { recursive: true, force: true });
-mkdirSync(`${folder}/sheets`, { recursive: true });
+for (const inside of ["sheets", "stories"]) mkdirSync(`${folder}/${inside}`, { recursive: true });
 for (const [name, text] of Object.entries(files)) writeFileSync(`${folder}/${name}`, text);
 process.stdout.write(`statecharts: ${Object.keys(files).length} files written\n`);

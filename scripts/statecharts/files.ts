@@ -7,7 +7,10 @@ import { mermaidOf } from "./mermaid.ts";
 import { playPlainRun } from "./plain-run.ts";
 import { type Explained, readmeOf } from "./readme.ts";
 import { sheetSvg } from "./sheet-svg.ts";
+import { journalOf, STORIES } from "./stories.ts";
+import { storySvg } from "./story-svg.ts";
 import { svgOf } from "./svg.ts";
+import { tell } from "./told.ts";
 
 /** The charts that are shown, with what is said of their events and effects. */
 export const shown: [Explained, ...Explained[]] = [
@@ -25,6 +28,8 @@ export const statechartFiles = async (): Promise<Record<string, string>> => {
   const life = lifeSheet(sheets.get("task") ?? []);
   const files: Record<string, string> = { "README.md": readmeOf(shown, life, sheets) };
   for (const sheet of [life, ...[...sheets.values()].flat()]) files[`sheets/${sheet.file}.svg`] = sheetSvg(sheet);
+  for (const story of STORIES)
+    files[`stories/${story.file}.svg`] = storySvg(story, tell(journalOf(story)), life, chartOf(machines.task));
   for (const [name, machine] of Object.entries(machines)) {
     files[`${name}.json`] = `${JSON.stringify(configs[name], null, 2)}\n`;
     files[`${name}.js`] = codeOf(machine, configs[name], plainAnswersOf(machine, run[name] ?? []));

@@ -2,6 +2,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { type State, withAllInside } from "../../src/machines/plain-chart.ts";
 import type { Sheet, Words } from "../../src/machines/sheets.ts";
 import { mermaidOf } from "./mermaid.ts";
+import { STORIES } from "./stories.ts";
 import { eventsTable, refusalsTable, statesTable, transitionsTable } from "./tables.ts";
 import { whatIfTable } from "./what-if.ts";
 
@@ -20,6 +21,11 @@ Four charts: one runs for each launch, until its task begins, one for each task,
 what follows from it. \`npm run statecharts\` makes them from [the code that runs](../src/machines), and a test fails when they differ from it.`;
 
 const READING = `Begin with this one. A click opens it as a page of its own, on which each box is a link to what is inside.`;
+
+const STORIES_TOLD = `## Stories
+
+Ten ways that a task can go, each told by the journal of a real run: what happened, when, and in which state the task was then, beside its life with that way
+lit. [The journals](../scripts/statecharts/stories) have no text of anybody, and a test replays them.`;
 
 const SHEETS = `## Sheets
 
@@ -87,6 +93,9 @@ const picture = ({ file, trail }: Sheet): string => {
   return `[![${name}](sheets/${file}.svg)](sheets/${file}.svg)`;
 };
 
+const stories = (): string =>
+  STORIES.map(({ file, title, sentence }) => `- [${title}](stories/${file}.svg): ${sentence}`).join("\n");
+
 /** A list of links, nested as the states are. */
 const contents = (sheets: Sheet[]): string =>
   sheets
@@ -145,7 +154,7 @@ export const readmeOf = (
 ): string => {
   const [task] = charts;
   return `${[
-    ...[INTRODUCTION, overview(charts), READING, picture(life), SHEETS],
+    ...[INTRODUCTION, overview(charts), READING, picture(life), STORIES_TOLD, stories(), SHEETS],
     contents([...sheets.values()].flat()),
     ...[WHAT_IF, whatIfTable(task.chart)],
     ...charts.flatMap(section),

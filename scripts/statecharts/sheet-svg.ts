@@ -5,15 +5,15 @@ import { type Font, linesOf, widthOf } from "./text-width.ts";
 /** The most that a sheet may measure: a window in which it is read without scrolling. */
 export const MOST = { width: 1_280, height: 800 };
 
-const STYLE = readFileSync(new URL("../../inspection/chart/sheet.css", import.meta.url), "utf8").trim();
+export const STYLE = readFileSync(new URL("../../inspection/chart/sheet.css", import.meta.url), "utf8").trim();
 
-const TEXT: Font = { size: 12 };
-const STRONG: Font = { size: 12, isBold: true };
+export const TEXT: Font = { size: 12 };
+export const STRONG: Font = { size: 12, isBold: true };
 const TITLE: Font = { size: 16, isBold: true };
-const LINE = 16;
-const PADDING = 8;
-const GAP = 14;
-const MARGIN = 16;
+export const LINE = 16;
+export const PADDING = 8;
+export const GAP = 14;
+export const MARGIN = 16;
 /** Between two lines that run beside each other. */
 const LANE = 6;
 const WIDEST_BOX = 420;
@@ -31,12 +31,12 @@ const footOf = ({ boxes }: Sheet): string => {
   return [...inFull, ...(isInFull.includes(false) ? [SUMMED_UP] : []), TOO_LATE].join(" ");
 };
 
-const escaped = (text: string): string =>
+export const escaped = (text: string): string =>
   text.replaceAll("`", "").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
 const sentence = (texts: (string | undefined)[]): string => texts.filter(Boolean).join(" ");
 
-interface Line {
+export interface Line {
   text: string;
   class: string;
   link?: string | undefined;
@@ -101,10 +101,10 @@ const setBox = (box: Box, width: number): SetBox => {
 };
 
 /** Puts boxes into so many columns, in their order, so that the highest column is as low as it can be. */
-const columnsOf = (boxes: SetBox[], count: number): SetBox[][] => {
+export const columnsOf = <Item extends { height: number }>(boxes: Item[], count: number): Item[][] => {
   const heights = boxes.map(({ height }) => height + GAP);
-  const fill = (most: number): SetBox[][] => {
-    const columns: SetBox[][] = [[]];
+  const fill = (most: number): Item[][] => {
+    const columns: Item[][] = [[]];
     let used = 0;
     for (const [index, box] of boxes.entries()) {
       const height = heights[index] ?? 0;
@@ -124,7 +124,7 @@ const columnsOf = (boxes: SetBox[], count: number): SetBox[][] => {
   return fill(most ?? Number.POSITIVE_INFINITY);
 };
 
-const heightOf = (columns: SetBox[][]): number =>
+export const heightOf = (columns: { height: number }[][]): number =>
   Math.max(...columns.map((column) => column.reduce((sum, { height }) => sum + height + GAP, -GAP)));
 
 interface Placed extends SetBox {
@@ -162,7 +162,7 @@ const arranged = (sheet: Sheet, lanes: number) => {
   return { ...fitting, gutter };
 };
 
-const drawnText = (x: number, y: number, { text, class: name, link }: Line, anchor = ""): string => {
+export const drawnText = (x: number, y: number, { text, class: name, link }: Line, anchor = ""): string => {
   const drawn = `<text x="${x}" y="${y}" class="${name}"${anchor}>${escaped(text)}</text>`;
   return link ? `<a href="${link}.svg">${drawn}</a>` : drawn;
 };

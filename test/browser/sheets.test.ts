@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { statechartFiles } from "../../scripts/statecharts/files.ts";
 import { describeInChromium, openPage } from "./chromium.ts";
 
-const sheets = Object.keys(await statechartFiles()).filter((name) => name.startsWith("sheets/"));
+const sheets = Object.keys(await statechartFiles()).filter((name) => /^(?:sheets|stories)\//.test(name));
 const urlOf = (name: string): string =>
   `file://${fileURLToPath(new URL(`../../statecharts/${name}`, import.meta.url))}`;
 
@@ -51,7 +51,7 @@ const CONTRAST = `(() => {
   }));
 })()`;
 
-describeInChromium("a sheet of the statecharts", () => {
+describeInChromium("a sheet of the statecharts, or a story,", () => {
   test("has all its texts inside their boxes, none over another, none smaller than 12 pixels, legible in light and dark", {
     tags: "gate",
     timeout: 120_000,
