@@ -223,7 +223,7 @@ export const launchEventWords: Record<LaunchEvent["type"], string> = {
   WORKTREE_MADE: "worktree made",
   WORKTREE_REFUSED: "no worktree could be made",
   FLEET_ANSWERED: "fleet asked",
-  TURN_TAKEN: "it is its turn",
+  TURN_TAKEN: "its turn came",
   SESSION_CREATED: "session created",
   CREATION_REFUSED: "creation refused",
   CREATION_UNCONFIRMED: "creation not confirmed",
