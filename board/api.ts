@@ -1,5 +1,5 @@
 import type { ApiTask, Changes } from "../src/services/http/contract/api-task.ts";
-import type { ApiFleet, Servers, Stats, TaskPage } from "../src/services/http/contract/schemas.ts";
+import type { ApiFleet, Servers, Stats, TaskPage, TaskWay } from "../src/services/http/contract/schemas.ts";
 import type { UserReply } from "../src/user-request.ts";
 import { forgetToken, readToken } from "./token.ts";
 
@@ -62,6 +62,9 @@ export const readTask = (id: string, signal?: AbortSignal): Promise<ApiTask> => 
 
 export const readJournal = (id: string, signal?: AbortSignal): Promise<JournalEvent[]> =>
   get(ofTask(id, "/events"), signal);
+
+/** Reads by which way the newest run of a task came to where it is. */
+export const readWay = (id: string, signal?: AbortSignal): Promise<TaskWay> => get(ofTask(id, "/way"), signal);
 
 /** Reads the messages of a task's session, which have the form that OpenCode gives them. */
 export const readLogs = (id: string, signal?: AbortSignal): Promise<unknown[]> => get(ofTask(id, "/logs"), signal);

@@ -167,7 +167,7 @@ export const TaskDetails = (props: TaskDetailsProps) => {
               <Conversation id={task.sessionID} version={version} isActive={isActive(task)} />
             )}
             {shown === "timeline" && <Timeline id={task.sessionID} version={version} />}
-            {shown === "chart" && <Chart states={task.states} />}
+            {shown === "chart" && <Chart id={task.sessionID} states={task.states} />}
           </Tabs>
         </>
       )}

@@ -1,14 +1,18 @@
-import { isInState } from "../../src/machines/task/place.ts";
+import { isInState } from "../../src/machines/place.ts";
+import type { Way } from "../../src/machines/way.ts";
 
 /** The drawing of a chart, with its states and arrows. */
 export interface Picture {
+  /** The chart's name. */
+  chart: string;
   svg: SVGSVGElement;
   /** Size in the units of the drawing, in which letters are 12 high. */
   width: number;
   height: number;
   /** By their paths. */
   states: Map<string, SVGGElement>;
-  edges: { from: string; to: string; label: string; element: SVGGElement }[];
+  /** One from each state to each other; from all states, it comes from the chart's name. */
+  edges: { from: string; to: string; element: SVGGElement }[];
 }
 
 /** Separates the two paths in the title of an arrow's group. The title of a state's group is its path. */
@@ -26,38 +30,31 @@ export const drawing = (name: string): Picture => {
   for (const element of svg.querySelectorAll("g")) {
     const title = titleOf(element);
     const [from, to] = title.split(ARROW);
-    if (from !== undefined && to !== undefined) {
-      const label = [...element.querySelectorAll("text")].map(({ textContent }) => textContent).join(" ");
-      edges.push({ from, to, label, element });
-    } else if (title !== "") states.set(title, element);
+    if (from !== undefined && to !== undefined) edges.push({ from, to, element });
+    else if (title !== "") states.set(title, element);
     // A browser would show the title as a tooltip, that of the outermost group everywhere.
     element.querySelector(":scope > title")?.remove();
   }
   const { width, height } = svg.viewBox.baseVal;
-  return { svg, width, height, states, edges };
+  return { chart: name, svg, width, height, states, edges };
 };
 
-/** Returns the arrow of a transition; undefined when the drawing has none, or several match. */
-const edgeTaken = ({ edges }: Picture, left: string[], entered: string[], event: string) => {
-  const possible = edges.filter(
-    ({ from, to }) => left.some((state) => isInState(state, from)) && entered.some((state) => isInState(state, to)),
-  );
-  const named = possible.filter(({ label }) => new RegExp(`\\b${event}\\b`).test(label));
-  const [edge, ...others] = named.length > 0 ? named : possible;
-  return others.length === 0 ? edge : named.toSorted((one, other) => other.from.length - one.from.length)[0];
+/** Returns the arrow by which a state was entered. Of those that lead to it or to a state around it, that is the one to the innermost. */
+const arrowOf = ({ chart, edges }: Picture, state: string, transition: string) => {
+  const source = transition.slice(0, transition.indexOf(":")) || chart;
+  return edges
+    .filter(({ from, to }) => from === source && isInState(state, to))
+    .toSorted((one, other) => other.to.length - one.to.length)[0];
 };
 
-/** Highlights the states that an actor is in, the states that contain them, and the arrow of its last transition. */
-export const highlight = (
-  picture: Picture,
-  states: string[],
-  { event, entered, left }: { event: string; entered: string[]; left: string[] },
-): void => {
+/** Highlights the states that an actor is in, the states that contain them, and the arrows by which it came there. */
+export const highlight = (picture: Picture, states: readonly string[], { arrivals }: Way): void => {
   for (const [path, { classList }] of picture.states) {
-    classList.toggle("lit", states.includes(path));
-    classList.toggle("around", !states.includes(path) && states.some((state) => isInState(state, path)));
-    classList.toggle("entered", states.includes(path) && entered.includes(path));
+    const isIn = states.includes(path);
+    classList.toggle("entered", isIn && !classList.contains("lit"));
+    classList.toggle("lit", isIn);
+    classList.toggle("around", !isIn && states.some((state) => isInState(state, path)));
   }
-  const taken = edgeTaken(picture, left, entered, event);
-  for (const edge of picture.edges) edge.element.classList.toggle("taken", edge === taken);
+  const taken = states.map((state) => arrivals[state] && arrowOf(picture, state, arrivals[state]));
+  for (const edge of picture.edges) edge.element.classList.toggle("taken", taken.includes(edge));
 };

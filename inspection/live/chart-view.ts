@@ -56,7 +56,7 @@ export const createChartView = (place: HTMLElement, onNow: () => void) => {
     if (model.pinned) find("span", past).textContent = `As it was at ${timeOf(model.pinned.at)}.`;
 
     const { large, small } = picturesOf(actor.kind);
-    for (const picture of [large, small]) highlight(picture, now.states, step);
+    for (const picture of [large, small]) highlight(picture, now.states, now.way);
     const key = `${actor.key} ${step.number}`;
     if (key === seen) return;
     seen = key;

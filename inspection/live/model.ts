@@ -1,3 +1,4 @@
+import { type Way, wayOf } from "../../src/machines/way.ts";
 import {
   type InspectedActor,
   type InspectorMessage,
@@ -69,14 +70,20 @@ export const reset = (model: Model, message: InspectorMessage): void => {
   merge(model, message);
 };
 
-/** Returns the state that the selected actor is in, or was in at the pinned step, and the transition that led to it. */
-export const shownState = (
-  model: Model,
-): { actor: InspectedActor; states: string[]; lastTransition: InspectedActor["lastTransition"] } | undefined => {
+/** An actor as it is, or was: its states, the way by which it came there, and the transition that led to them. */
+export interface ShownState {
+  actor: InspectedActor;
+  states: string[];
+  way: Way;
+  lastTransition: InspectedActor["lastTransition"];
+}
+
+/** Returns the state that the selected actor is in, or was in at the pinned step. Its way is that of the steps that are kept. */
+export const shownState = (model: Model): ShownState | undefined => {
   const actor = model.selected === undefined ? undefined : model.actors.get(model.selected);
   if (!actor) return undefined;
-  const { pinned } = model;
-  return pinned?.to === actor.key
-    ? { actor, states: pinned.states, lastTransition: pinned }
-    : { actor, states: actor.states, lastTransition: actor.lastTransition };
+  const { pinned, steps } = model;
+  const last = pinned?.to === actor.key ? pinned : undefined;
+  const way = wayOf(steps.filter(({ to, number }) => to === actor.key && number <= (last?.number ?? number)));
+  return { actor, states: (last ?? actor).states, way, lastTransition: last ?? actor.lastTransition };
 };

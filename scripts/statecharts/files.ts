@@ -1,6 +1,7 @@
 import { chartsAsJson, machines } from "../../src/machines/chart-json.ts";
 import { chartOf } from "../../src/machines/plain-chart.ts";
-import { chartWords, lifeSheet, sheetsOf } from "../../src/machines/sheets.ts";
+import { lifeSheet, sheetsOf } from "../../src/machines/sheets.ts";
+import { chartWords } from "../../src/machines/words.ts";
 import { codeOf } from "./chart-code.ts";
 import { plainAnswersOf } from "./guard-answers.ts";
 import { mermaidOf } from "./mermaid.ts";

@@ -1,6 +1,7 @@
 import manifest from "../../package.json" with { type: "json" };
 import { type State, withAllInside } from "../../src/machines/plain-chart.ts";
-import type { Sheet, Words } from "../../src/machines/sheets.ts";
+import type { Sheet } from "../../src/machines/sheets.ts";
+import type { Words } from "../../src/machines/words.ts";
 import { mermaidOf } from "./mermaid.ts";
 import { STORIES } from "./stories.ts";
 import { eventsTable, refusalsTable, statesTable, transitionsTable } from "./tables.ts";

@@ -253,7 +253,9 @@ export const sheetSvg = (sheet: Sheet): string => {
               },
               ' text-anchor="end"',
             );
-      parts.push(`<g><title>${tooltipOf(row)}</title>${texts.join("")}${named}</g>`);
+      const way = row.target?.box && row.target.box !== box.path ? lineTo(at, first - 4, row.target.box) : "";
+      const title = `<title>${tooltipOf(row)}</title>`;
+      parts.push(`<g data-through="${row.through.join(" ")}">${title}${way}${texts.join("")}${named}</g>`);
       line += rowHeight;
     }
     const kind = box.path === undefined ? "any" : box.isFinal ? "final" : box.file ? "more" : "";
@@ -261,14 +263,6 @@ export const sheetSvg = (sheet: Sheet): string => {
     return `<g class="box ${kind}" data-state="${box.path ?? ""}">${title}<rect x="${x}" y="${y}" width="${width}" height="${at.height}" rx="6"/>${parts.join("")}</g>`;
   };
 
-  const ways = placed.flatMap((at) => {
-    let y = at.y + PADDING + at.head.length * LINE + 6 + 7;
-    return at.rows.map(({ row, height: rowHeight }) => {
-      const drawn = row.target?.box && row.target.box !== at.box.path ? lineTo(at, y, row.target.box) : "";
-      y += rowHeight;
-      return drawn;
-    });
-  });
   const heads = placed.flatMap((at) =>
     at.box.path !== undefined && lanes.has(at.box.path)
       ? `<path class="tip ${colorOf(at.box.path)}" d="M${at.x - 8} ${entryOf(at) - 4}l8 4l-8 4z"/>`
@@ -291,7 +285,6 @@ export const sheetSvg = (sheet: Sheet): string => {
     `<rect class="sheet" width="100%" height="100%"/>`,
     `<text x="${MARGIN}" y="${MARGIN + 12}" class="title">${crumbs.join("")}</text>`,
     ...about.map((text, index) => drawnText(MARGIN, MARGIN + 32 + index * LINE, { text, class: "is" })),
-    ...ways.filter((way) => way !== ""),
     ...placed.map(drawBox),
     ...heads,
     ...starts,

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type State, withAllInside } from "../../src/machines/plain-chart.ts";
-import { type Box, inWords, type Sheet } from "../../src/machines/sheets.ts";
+import type { Box, Sheet } from "../../src/machines/sheets.ts";
+import { inWords } from "../../src/machines/words.ts";
 import {
   columnsOf,
   drawnText,

@@ -1,5 +1,6 @@
 import { initialTransition, transition } from "xstate";
 import { statePaths } from "../../src/machines/chart.ts";
+import { isInState } from "../../src/machines/place.ts";
 import { type State, withAllInside } from "../../src/machines/plain-chart.ts";
 import {
   type TaskEffect,
@@ -8,7 +9,6 @@ import {
   taskEffectDescriptions,
 } from "../../src/machines/task/events.ts";
 import { refusalReason, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
-import { isInState } from "../../src/machines/task/place.ts";
 import { table } from "./tables.ts";
 
 const AT = Date.UTC(2026, 0, 1);

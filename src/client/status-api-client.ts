@@ -13,6 +13,7 @@ import {
   isPage,
   isStats,
   isTask,
+  isWay,
   refused,
   type TaskListQuery,
 } from "./api-types.ts";
@@ -108,6 +109,8 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<typeof D
     task: (id: string) => get(pathOf(id), isTask),
     /** Requests the messages of a task's conversation, complete. */
     logs: (id: string) => get(pathOf(id, "/logs"), isLogs, changeMs),
+    /** Requests by which way a task's newest run came to where it is in its chart. */
+    way: (id: string) => get(pathOf(id, "/way"), isWay),
     cancel: (id: string) => change(id, "/cancel"),
     resume: (id: string, prompt: string) => change(id, "/resume", { prompt }),
     steer: (id: string, prompt: string) => change(id, "/steer", { prompt }),

@@ -1,5 +1,13 @@
 // What all charts have in common, and what is said of any of them.
-import { assertEvent, type EventObject, enqueueActions, type MachineContext } from "xstate";
+import {
+  type AnyStateNode,
+  type AnyTransitionDefinition,
+  assertEvent,
+  type EventObject,
+  enqueueActions,
+  type MachineContext,
+} from "xstate";
+import { isInState } from "./place.ts";
 
 type Transition = string | { target?: string; description?: string };
 
@@ -61,6 +69,26 @@ export const statePath = (value: unknown): string =>
         .map(([name, inner]) => `${name}.${statePath(inner)}`)
         .join(" ")
     : String(value);
+
+/** Returns the path of a state, such as `run.working`; empty for the chart itself. */
+export const pathOf = ({ path }: AnyStateNode): string => path.join(".");
+
+/**
+ * Names a transition by the state that takes it, its event and its place among those of that state for that event, such as
+ * `run.queued:SLOT_GRANTED:0`. The event of one that is taken at once is empty.
+ */
+export const transitionName = (transition: AnyTransitionDefinition): string => {
+  const { source, eventType } = transition;
+  const same = (eventType === "" ? source.always : source.transitions.get(eventType)) ?? [];
+  return `${pathOf(source)}:${eventType}:${same.indexOf(transition)}`;
+};
+
+/** Returns for each of these states the name of the transition that led there, of those that were taken; empty where none did. */
+export const ledTo = (taken: readonly AnyTransitionDefinition[], states: readonly string[]): string[] =>
+  states.map((state) => {
+    const last = taken.findLast(({ target = [] }) => target.some((node) => isInState(state, pathOf(node))));
+    return last ? transitionName(last) : "";
+  });
 
 /** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
 export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>

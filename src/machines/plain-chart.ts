@@ -1,4 +1,5 @@
 import type { AnyStateMachine, AnyStateNode } from "xstate";
+import { pathOf, transitionName } from "./chart.ts";
 import { actionName, guardName } from "./chart-json.ts";
 import { guardPhrase } from "./guard-phrase.ts";
 
@@ -24,6 +25,8 @@ export interface State {
 
 /** A reaction of a state to an event. Of several for one event, the first whose guard holds is taken. */
 export interface Transition {
+  /** Such as `run.queued:SLOT_GRANTED:0`: see `transitionName`. */
+  name: string;
   /** Path of the state that takes the event. */
   source: string;
   /** Empty for a transition that is taken as soon as its guard holds. */
@@ -39,8 +42,6 @@ export interface Transition {
   effects: string[];
   description: string | undefined;
 }
-
-const pathOf = ({ path }: AnyStateNode): string => path.join(".");
 
 const kindOf = ({ type, id }: AnyStateNode): State["kind"] => {
   if (type === "history") throw new Error(`#${id}: history states are not drawn`);
@@ -60,6 +61,7 @@ const effectsOf = (actions: readonly unknown[]): string[] =>
 
 const transitionsOf = (node: AnyStateNode): Transition[] =>
   [...(node.always ?? []), ...[...node.transitions.values()].flat()].map((transition) => ({
+    name: transitionName(transition),
     source: pathOf(node),
     event: transition.eventType,
     guard: transition.guard === undefined ? undefined : guardOf(transition.guard, node),

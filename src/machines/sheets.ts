@@ -1,27 +1,6 @@
-import { launchEffectDescriptions, launchEventDescriptions, launchEventWords } from "./launch/events.ts";
-import { outboxEffectDescriptions, outboxEventDescriptions, outboxEventWords } from "./outbox/events.ts";
+import { isInState, sheetInside, stateAround } from "./place.ts";
 import { type State, type Transition, withAllInside } from "./plain-chart.ts";
-import { supervisorEventDescriptions, supervisorEventWords } from "./supervisor/events.ts";
-import { taskEffectDescriptions, taskEventDescriptions, taskEventWords } from "./task/events.ts";
-import { isInState, stateAround } from "./task/place.ts";
-
-/** What pictures say for the events and effects of a chart. */
-export interface Words {
-  /** What each event means, in a sentence. */
-  meanings: Record<string, string>;
-  /** Each event in a few words. */
-  short: Record<string, string>;
-  /** What each effect asks for, in a sentence. */
-  effects: Record<string, string>;
-}
-
-/** What is said of each chart. */
-export const chartWords = {
-  task: { meanings: taskEventDescriptions, short: taskEventWords, effects: taskEffectDescriptions },
-  launch: { meanings: launchEventDescriptions, short: launchEventWords, effects: launchEffectDescriptions },
-  outbox: { meanings: outboxEventDescriptions, short: outboxEventWords, effects: outboxEffectDescriptions },
-  supervisor: { meanings: supervisorEventDescriptions, short: supervisorEventWords, effects: {} },
-} satisfies Record<string, Words>;
+import { inWords, type Words } from "./words.ts";
 
 /** A page that shows what is directly inside one state, and what each event does there. */
 export interface Sheet {
@@ -60,6 +39,8 @@ export interface Row {
   effects: string[];
   /** How the run ends then, such as "completed" or "error / cancelled"; undefined where it does not end. */
   outcome: string | undefined;
+  /** The names of the transitions that are taken when it happens, those that it sums up included. */
+  through: string[];
   /** The transitions that it shows in full. None where it sums up what states inside do: their own sheets show that. */
   transitions: Transition[];
 }
@@ -75,8 +56,6 @@ export interface Target {
 }
 
 const SEPARATOR = " › ";
-
-const fileOf = (chart: State, path: string): string => [chart.name, path].filter((part) => part !== "").join(".");
 
 /** The box on the sheet of `inside` in which a state is. */
 const boxOn = (inside: string, path: string): string | undefined => {
@@ -99,9 +78,6 @@ const depthOf = ({ path }: State): number => path.split(".").length;
 const wordOf = ({ event }: Transition, { short }: Words): string =>
   event === "" ? "at once" : (short[event] ?? event);
 
-/** Returns a name in the code's form, such as `awaitingTasks`, as words. */
-export const inWords = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-
 /** Returns how a run ends by a transition that raises its end, such as `RUN_ENDED (completed)`. */
 const outcomeOf = ({ raises }: Transition): string | undefined =>
   raises.map((raised) => /^RUN_ENDED \((\w+)\)$/.exec(raised)?.[1]).find((outcome) => outcome !== undefined);
@@ -122,6 +98,7 @@ const merged = (rows: Row[]): Row[] =>
         effects: [...new Set(same.flatMap(({ effects }) => effects))],
         outcome: [...new Set(same.flatMap(({ outcome }) => outcome ?? []))].join(" / ") || undefined,
         words: [...new Set(same.flatMap(({ words }) => words))],
+        through: same.flatMap(({ through }) => through),
         transitions: same.flatMap(({ transitions }) => transitions),
       };
       return [{ row, place: rows.indexOf(last) }];
@@ -142,7 +119,14 @@ const withoutNeedlessConditions = (rows: Row[]): Row[] => {
       before.effects.join() === row.effects.join();
     if (isSame) kept.pop();
     kept.push(
-      isSame ? { ...row, condition: undefined, transitions: [...before.transitions, ...row.transitions] } : row,
+      isSame
+        ? {
+            ...row,
+            condition: undefined,
+            through: [...before.through, ...row.through],
+            transitions: [...before.transitions, ...row.transitions],
+          }
+        : row,
     );
   }
   return kept;
@@ -162,7 +146,7 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
     path,
     box: boxOn(inside, path),
     name: nameOn(inside, path),
-    file: fileOf(chart, stateAround(path)),
+    file: sheetInside(chart.name, stateAround(path)),
   });
 
   /** A transition that leads to several states at once, one in each region, has a row for each. */
@@ -173,6 +157,7 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
       condition: isLast ? "otherwise" : transition.condition,
       outcome: outcomeOf(transition),
       effects: inSentences(transition.effects),
+      through: [transition.name],
     };
     const [first, ...others] = transition.targets.map((path) => targetOn(inside, path));
     return [
@@ -211,6 +196,7 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
           outcome: outcomeOf(transition),
           target: targetOn(inside, box ?? path),
           effects: [],
+          through: [transition.name],
           transitions: [],
         };
       }),
@@ -221,7 +207,7 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
     path: state.path,
     name: inWords(state.name),
     description: state.description ?? "",
-    file: state.states.length > 0 ? fileOf(chart, state.path) : undefined,
+    file: state.states.length > 0 ? sheetInside(chart.name, state.path) : undefined,
     isInitial: inside.initial === state.path,
     isFinal: state.kind === "final",
     effects: inSentences(state.effects),
@@ -229,10 +215,10 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
   });
 
   const sheetOf = (state: State): Sheet => ({
-    file: fileOf(chart, state.path),
+    file: sheetInside(chart.name, state.path),
     trail: ["", ...state.path.split(".").filter((part) => part !== "")].map((part, depth) => ({
       name: inWords(part || chart.name),
-      file: fileOf(chart, state.path.split(".").slice(0, depth).join(".")),
+      file: sheetInside(chart.name, state.path.split(".").slice(0, depth).join(".")),
     })),
     description: state.description ?? "",
     boxes: [

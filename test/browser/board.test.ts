@@ -229,7 +229,7 @@ describeInChromium("the board", () => {
     await until(lit).toEqual(["run.working.busy"]);
     expect(await page.locator(".view .sr").textContent()).toContain("busy. The agent is at work.");
     // A state around it, and another region, are a click away; then it follows the task again.
-    await page.locator('.sheet-view .title a[href="task.run.svg"]').click();
+    await page.locator(".trail button", { hasText: "run" }).click();
     await until(lit).toEqual(["run.working"]);
     await page.locator(".states button", { hasText: "steering" }).click();
     await until(lit).toEqual(["steering.none"]);

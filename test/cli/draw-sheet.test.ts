@@ -1,10 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { drawSheet } from "../../src/cli/draw-sheet.ts";
-import { placeOf } from "../../src/machines/task/place.ts";
+import { sheetOfPlace } from "../../src/machines/place.ts";
+import { NO_WAY } from "../../src/machines/way.ts";
 import { columnsOf } from "../../src/services/platform/columns.ts";
 
 const AT_WORK = ["lifecycle.running", "run.working.busy", "notice.none", "attention.none", "steering.none"];
-const drawn = (states: string[], columns = 80) => drawSheet(states, { columns, style: (_, text) => text });
+const WAY = {
+  passed: ["run.queued", "run.working.retrying"],
+  arrivals: { "run.working.busy": "run.working.retrying:HOST_BUSY:0" },
+};
+const drawn = (states: string[], columns = 80, way = NO_WAY) =>
+  drawSheet({ chart: "task", states, way }, { columns, style: (_, text) => text });
 
 describe("where in its chart a task is", () => {
   test.each([
@@ -14,7 +20,16 @@ describe("where in its chart a task is", () => {
     ["how it ended, after that", ["lifecycle.error", "run.idle", "notice.none"], "lifecycle"],
     ["its place in the queue", AT_WORK.with(1, "run.queued"), "run"],
   ])("is %s", (_, states, place) => {
-    expect(placeOf(states)).toBe(place);
+    expect(sheetOfPlace("task", states)).toBe(`task.${place}`);
+  });
+
+  test.each([
+    ["launch", ["preparing.creating.requesting"], "launch.preparing.creating"],
+    ["launch", ["starting"], "launch"],
+    ["outbox", ["delivery.waiting.gathering", "parent.coolingDown"], "outbox.delivery.waiting"],
+    ["supervisor", ["open"], "supervisor"],
+  ])("of another actor, a %s, is where its first region is", (chart, states, sheet) => {
+    expect(sheetOfPlace(chart, states)).toBe(sheet);
   });
 
   test("is drawn with what leads away from there, and the names of the states beside it", () => {
@@ -26,8 +41,16 @@ describe("where in its chart a task is", () => {
     expect(lines.indexOf("  in any of these states")).toBeGreaterThan(lines.indexOf("● busy"));
   });
 
+  test("is drawn with the states that it has passed, and how it came to where it is", () => {
+    const lines = drawn(AT_WORK, 80, WAY);
+    expect(lines[lines.indexOf("● busy") + 2]).toBe("  came here: OpenCode: at work, from run › working › retrying");
+    expect(lines.join("\n")).toMatch(/^✓ retrying: The provider refuses/m);
+    expect(lines.join("\n")).toMatch(/^○ awaiting tasks: /m);
+    expect(lines.at(-1)).toBe("● where it is   ✓ passed on its way   ○ neither");
+  });
+
   test.each([80, 44])("fits into %i columns", (columns) => {
     for (const states of [AT_WORK, AT_WORK.with(1, "run.checking.asking.recovering"), AT_WORK.with(1, "run.queued")])
-      for (const line of drawn(states, columns)) expect(columnsOf(line)).toBeLessThanOrEqual(columns);
+      for (const line of drawn(states, columns, WAY)) expect(columnsOf(line)).toBeLessThanOrEqual(columns);
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createReadDirectories } from "../../src/services/host/directories.ts";
 import { createEngineSource } from "../../src/services/http/engine-source.ts";
-import type { LivePage } from "../../src/services/http/pages.ts";
+import type { Documents, LivePage } from "../../src/services/http/pages.ts";
 import { startStatusServer } from "../../src/services/http/server/status-server.ts";
 import { createOpenDirectories } from "../../src/services/http/status-api.ts";
 import { systemClock } from "../../src/services/platform/clock.ts";
@@ -23,7 +23,12 @@ export interface Served {
 /** Serves a stage's engine as the plugin does, together with these pages, starting with that port if one is given. */
 export const serve = async (
   { engine, store, host }: Stage,
-  { pages = [], port, folder: ofTest }: { pages?: readonly LivePage[]; port?: number; folder?: string } = {},
+  {
+    pages = [],
+    documents,
+    port,
+    folder: ofTest,
+  }: { pages?: readonly LivePage[]; documents?: Documents; port?: number; folder?: string } = {},
 ): Promise<Served> => {
   const folder = ofTest ?? mkdtempSync(join(tmpdir(), "taskchart-served-"));
   const sites = createOpenDirectories();
@@ -43,6 +48,7 @@ export const serve = async (
     version: "0.0.0",
     allowedOrigins: [],
     pages,
+    ...(documents ? { documents } : {}),
   });
   if (!server) throw new Error("the status API is not served");
   const { url, token } = server;

@@ -141,9 +141,13 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
       }),
       journal: tasks
         .filter((task) => store.get(task.sessionID) === undefined)
-        .flatMap(({ sessionID: taskId }) => [
+        .flatMap(({ sessionID: taskId, attention }) => [
           { taskId, event: { type: "SLOT_GRANTED", at: 1 } },
           { taskId, event: { type: "PROMPT_ACCEPTED", at: 2 } },
+          ...(attention?.requests ?? []).map(({ since, ...request }) => ({
+            taskId,
+            event: { type: "REQUEST_ASKED" as const, at: 3, request: { ...request, since: Date.parse(since) } },
+          })),
         ]),
       prompts: [],
     });

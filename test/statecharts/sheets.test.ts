@@ -27,6 +27,16 @@ describe.for(shown)("the sheets of $chart.name", ({ chart, words }) => {
     expect(new Set(drawn)).toEqual(new Set(transitions));
   });
 
+  test("name at each row the transitions by which it is taken, so that the way of an actor can be shown", () => {
+    const named = (rows: { through: string[] }[]) => rows.flatMap(({ through }) => through).toSorted();
+    const transitions = withAllInside(chart).flatMap((state) => state.transitions.map(({ name }) => name));
+    const inFull = boxes.flatMap(({ rows }) => rows.filter((row) => row.transitions.length > 0));
+    expect(named(inFull)).toEqual(transitions.toSorted());
+    for (const sheet of sheets)
+      for (const { through } of sheet.boxes.flatMap(({ rows }) => rows))
+        expect(svgOf(sheet)).toContain(`data-through="${through.join(" ")}"`);
+  });
+
   test("name every event and effect in words, and no guard by its name in the code", () => {
     const conditions = boxes.flatMap(({ rows }) => rows.flatMap(({ condition }) => condition ?? []));
     for (const condition of conditions) expect(condition).toMatch(/^(if|unless|otherwise)\b[^#[\]]*$/);

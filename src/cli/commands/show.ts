@@ -1,4 +1,5 @@
 import type { ApiTask } from "../../client/api-types.ts";
+import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { formatUsage, shortTime } from "../../services/text/amounts.ts";
@@ -195,27 +196,23 @@ const whyLine = (task: ApiTask, now: number): string => {
 const answerLines = ({ attention }: ApiTask): string[] =>
   (attention?.requests ?? []).map((request) => answerLine(CALLED_AS, request));
 
-/** `draw` draws where in its chart a task is. */
-const printReasons = (
-  tasks: readonly ApiTask[],
-  terminal: Terminal,
-  draw?: (states: readonly string[], terminal: Terminal) => string[],
-) => {
-  const now = Date.now();
-  for (const task of tasks.toSorted(byUrgency)) {
-    terminal.print(
-      terminal.style("bold", named(task)),
-      ...wrap(whyLine(task, now), terminal.columns - 2).map((line) => `  ${line}`),
-      ...answerLines(task).map((line) => `  ${terminal.style("dim", "answer with:")} ${line}`),
-      ...(draw ? ["", ...draw(task.states, terminal), ""] : []),
-    );
-  }
+const printReason = (task: ApiTask, terminal: Terminal) =>
+  terminal.print(
+    terminal.style("bold", named(task)),
+    ...wrap(whyLine(task, Date.now()), terminal.columns - 2).map((line) => `  ${line}`),
+    ...answerLines(task).map((line) => `  ${terminal.style("dim", "answer with:")} ${line}`),
+  );
+
+const printChart = async ({ sessionID, states }: ApiTask, client: StatusApiClient, terminal: Terminal) => {
+  const { drawSheet } = await import("../draw-sheet.ts");
+  const way = received(await client.way(sessionID));
+  terminal.print("", ...drawSheet({ chart: "task", states, way }, terminal), "");
 };
 
 export const whyCommand = ({ terminal }: CommandContext) =>
   command("why", "say what a task waits for, since when, and what will move it")
     .argument("[task-id]", `${TASK_ID}; without it, all tasks that have not ended`)
-    .option("--chart", "draw where in its chart each is, and what leads away from there")
+    .option("--chart", "draw where in its chart each is, how it came there, and what leads away")
     .addHelpText(
       "after",
       `\nOpenCode must be running.\n${examples(["why", "all tasks"], ["why 4f5c9a", "one task"], ["why 4f5c9a --chart", "and what may happen to it"])}`,
@@ -225,5 +222,8 @@ export const whyCommand = ({ terminal }: CommandContext) =>
       const tasks = id === undefined ? await liveTasks(client) : [received(await client.task(taskIdOf(id)))];
       if (json) return printJson(terminal, tasks.map(reasonOf));
       if (tasks.length === 0) return terminal.print("No task is under way.");
-      printReasons(tasks, terminal, chart ? (await import("../draw-sheet.ts")).drawSheet : undefined);
+      for (const task of tasks.toSorted(byUrgency)) {
+        printReason(task, terminal);
+        if (chart) await printChart(task, client, terminal);
+      }
     });

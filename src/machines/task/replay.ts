@@ -55,7 +55,8 @@ export const regionsOf = ({ value }: StoredSnapshot): Regions => ({
   steering: statePath(value.steering),
 });
 
-const raisedEvents = ({ type, params }: Action): TaskEvent[] =>
+/** Returns the event that an action raises. */
+export const raisedEvents = ({ type, params }: Action): TaskEvent[] =>
   type === RAISE ? [(params as { event: TaskEvent }).event] : [];
 
 const effectsOf = ({ type, params }: Action): TaskEffect[] => (type === "emitEffect" ? [params as TaskEffect] : []);

@@ -2,6 +2,7 @@ import { statePaths } from "../../machines/chart.ts";
 import { chartsAsJson } from "../../machines/chart-json.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
+import { wayOfTask } from "../../machines/task/way.ts";
 import { addUp, entryOf, type FleetServer, hasEnded, type Task, type Usage } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import type { ReadDirectories } from "../host/directories.ts";
@@ -212,6 +213,12 @@ export const createEngineSource = (
     journal: (taskId: string) => {
       const { store } = directoryOf(taskId);
       return store.get(taskId) ? store.journal(taskId) : undefined;
+    },
+    /** Returns by which way the newest run of a task came to where it is; undefined when there is no such task. */
+    way: (taskId: string) => {
+      const { store } = directoryOf(taskId);
+      const record = store.get(taskId);
+      return record && wayOfTask(record.snapshot, store.journal(taskId));
     },
     /** Returns what these tasks and all their descendants used, each counted once. */
     usage: (tasks: readonly ApiTask[]) =>

@@ -30,6 +30,8 @@ export interface InspectorStep {
   /** The states that it entered, and those that it left. */
   entered: string[];
   left: string[];
+  /** For each state that it entered, the name of the transition that led there, such as `run.queued:SLOT_GRANTED:0`; else empty. */
+  through: string[];
   /** False when the actor ignored the event: its state has no transition for it. */
   taken: boolean;
 }
@@ -45,7 +47,7 @@ export interface InspectedActor {
   directory: string;
   states: string[];
   /** The step that led to these states. */
-  lastTransition: Pick<InspectorStep, "number" | "at" | "event" | "entered" | "left">;
+  lastTransition: Pick<InspectorStep, "number" | "at" | "event" | "entered" | "left" | "through">;
   /** Number of its newest step. */
   newest: number;
   /** True once it is no longer loaded. It is still listed for as long as one of its steps is kept. */

@@ -1,5 +1,6 @@
 import type { StatelyActorEvent, StatelyInspectionEvent } from "@statelyai/inspect";
-import { type StateValue, statePaths } from "../../machines/chart.ts";
+import type { AnyTransitionDefinition } from "xstate";
+import { ledTo, type StateValue, statePaths } from "../../machines/chart.ts";
 import { launchOfActor, parentOfOutbox } from "../../machines/supervisor/machine.ts";
 import type { Clock } from "../platform/clock.ts";
 import { createListeners } from "../platform/listeners.ts";
@@ -166,7 +167,9 @@ interface ObservedActor {
   /** Its newest snapshot. */
   snapshot: unknown;
   /** Steps whose event it has not processed yet. */
-  pending: { event: object; step: InspectorStep; taken: boolean }[];
+  pending: { event: object; step: InspectorStep }[];
+  /** By which it took the event that it processes now, with those that it raised itself. */
+  taken: AnyTransitionDefinition[];
 }
 
 type Of<Type extends InspectionEvent["type"]> = Extract<InspectionEvent, { type: Type }>;
@@ -202,7 +205,7 @@ const observe = (directory: string, steps: StepLog, now: () => number): Inspect 
     const { kind, id } = identify(ref, rootId);
     // A new supervisor replaces one that threw: the actors of the old one cannot be reached any more.
     if (kind === "supervisor") removeAll();
-    const actor: ObservedActor = { key: [directory, kind, id].join(" "), snapshot: undefined, pending: [] };
+    const actor: ObservedActor = { key: [directory, kind, id].join(" "), snapshot: undefined, pending: [], taken: [] };
     actors.set(ref.sessionId, actor);
     steps.addActor({ key: actor.key, kind, id, directory });
     return actor;
@@ -214,16 +217,13 @@ const observe = (directory: string, steps: StepLog, now: () => number): Inspect 
     const sender = sourceRef && actors.get(sourceRef.sessionId);
     const from = sender?.key ?? null;
     const step = steps.beginStep({ at: now(), from, to: receiver.key, event: eventName(event) });
-    receiver.pending.push({ event, step, taken: false });
+    receiver.pending.push({ event, step });
     if (sender && isEndOfSender(event.type)) steps.removeActor(sender.key);
   };
 
   /** A transition may leave the actor's snapshot unchanged, as when the supervisor only forwards an event. */
   const onMicrostep = (inspected: Of<"@xstate.microstep">) => {
-    const sent = actors
-      .get((inspected.actorRef as InspectedRef).sessionId)
-      ?.pending.find(({ event }) => event === inspected.event);
-    if (sent && inspected._transitions.length > 0) sent.taken = true;
+    actorOf(inspected).taken.push(...inspected._transitions);
   };
 
   const onSnapshot = (inspected: Of<"@xstate.snapshot">) => {
@@ -234,8 +234,8 @@ const observe = (directory: string, steps: StepLog, now: () => number): Inspect 
     // XState reports no sender for the event that stops an actor: its parent stops it.
     const from = actors.get(rootId)?.key ?? null;
     const step = sent?.step ?? steps.beginStep({ at: now(), from, to: actor.key, event: eventName(event) });
-    const taken = sent?.taken || snapshot !== actor.snapshot;
-    steps.completeStep(step, statePaths((snapshot as { value?: StateValue }).value), taken);
+    const states = statePaths((snapshot as { value?: StateValue }).value);
+    steps.completeStep(step, states, actor.taken.splice(0), snapshot !== actor.snapshot);
     actor.snapshot = snapshot;
     if (snapshot.status === "active") return;
     // A supervisor that closes lets go of its actors, and XState reports no end of those.
@@ -276,6 +276,7 @@ export const createStepLog = () => {
         states: actor?.states ?? [],
         entered: [],
         left: [],
+        through: [],
         taken: false,
       };
       steps.push(step);
@@ -286,22 +287,32 @@ export const createStepLog = () => {
       }
       return step;
     },
-    /** Completes a step: the actor has taken or ignored the event, and is now in `states`. */
-    completeStep: (step: InspectorStep, states: string[], taken: boolean) => {
+    /**
+     * Completes a step: the actor is now in `states`. It has ignored the event where it took no transition, unless its snapshot is
+     * another one (`isChanged`) all the same.
+     */
+    completeStep: (
+      step: InspectorStep,
+      states: string[],
+      transitions: readonly AnyTransitionDefinition[],
+      isChanged: boolean,
+    ) => {
       const actor = actors.get(step.to);
       const entered = states.filter((state) => !actor?.states.includes(state));
       const left = actor?.states.filter((state) => !states.includes(state)) ?? [];
-      Object.assign(step, { states, entered, left, taken } satisfies Partial<InspectorStep>);
+      const through = ledTo(transitions, entered);
+      const taken = isChanged || transitions.length > 0;
+      Object.assign(step, { states, entered, left, through, taken } satisfies Partial<InspectorStep>);
       if (!actor) return;
       actor.states = states;
       const { number, at, event } = step;
-      if (entered.length > 0) actor.lastTransition = { number, at, event, entered, left };
+      if (entered.length > 0) actor.lastTransition = { number, at, event, entered, left, through };
     },
     addActor: (actor: Pick<InspectedActor, "key" | "kind" | "id" | "directory">) => {
       const existing = actors.get(actor.key);
       if (existing) existing.gone = false;
       else {
-        const lastTransition = { number: count, at: 0, event: "", entered: [], left: [] };
+        const lastTransition = { number: count, at: 0, event: "", entered: [], left: [], through: [] };
         actors.set(actor.key, { ...actor, states: [], lastTransition, newest: count, gone: false });
       }
     },

@@ -73,3 +73,20 @@ test("why says what each live task waits for and who moves it, the one that wait
   ]);
   expect(await run(served, "why", ["nope"])).toMatchObject({ code: 2, error: 'There is no task "ses_nope".\n' });
 });
+
+test("why --chart draws the part of its chart in which a task is, with the way that it came", async () => {
+  const served = await serve();
+  served.source.launch({ sessionID: "ses_aaaa1111" });
+  served.source.launch({ sessionID: "ses_bbbb2222", state: "running.queued" });
+  const lines = (await run(served, "why", ["aaaa", "--chart"])).out.split("\n");
+  const sheet = lines.slice(lines.indexOf("task › run › working"));
+  expect(sheet.slice(0, 4)).toEqual([
+    "task › run › working",
+    "● busy",
+    "  The agent is at work.",
+    "  came here: prompt accepted, from run › prompting › sending",
+  ]);
+  // Its journal says that it is at work, which it is not: no way is better than a wrong one.
+  expect((await run(served, "why", ["bbbb", "--chart"])).out).toMatch(/^● queued$/m);
+  expect((await run(served, "why", ["bbbb", "--chart"])).out).not.toContain("came here");
+});

@@ -6,7 +6,7 @@ import { createStepLog, eventName, type StepLog } from "../../../src/services/in
 const addActor = (steps: StepLog, key: string) => steps.addActor({ key, kind: "task", id: key, directory: "/project" });
 
 const happen = (steps: StepLog, to: string, event: string, states: string[], taken = true) =>
-  steps.completeStep(steps.beginStep({ at: 7, from: null, to, event }), states, taken);
+  steps.completeStep(steps.beginStep({ at: 7, from: null, to, event }), states, [], taken);
 
 test("state paths are those of the innermost states of all regions", () => {
   expect(statePaths("open")).toEqual(["open"]);
@@ -43,7 +43,10 @@ test("a step has the states entered and left; an actor keeps its last transition
       id: "a",
       directory: "/project",
       states: ["run.working.busy", "notice.none"],
-      lastTransition: { number: 2, at: 7, event: "GO", entered: ["run.working.busy"], left: ["run.queued"] },
+      lastTransition: {
+        ...{ number: 2, at: 7, event: "GO", entered: ["run.working.busy"], left: ["run.queued"] },
+        through: [""],
+      },
       newest: 3,
       gone: false,
     },

@@ -45,6 +45,23 @@ test("a launch is recorded step by step, in the order in which the events were s
   ]);
 });
 
+test("a step has the transitions by which the actor came into other states, those of events that it raised itself too", async () => {
+  const stage = createRecordedStage();
+  const id = await stage.launch();
+  await stage.finish(id, "There are 12.");
+  const { steps } = stage.showing();
+  const through = (event: string, to: RegExp) =>
+    steps.find((step) => step.event === event && to.test(step.to))?.through;
+  expect(through("xstate.init", / launch /)).toEqual(["beginning::3"]);
+  expect(through("TURN_TAKEN", / launch /)).toEqual([expect.stringMatching(/^preparing\.waiting:TURN_TAKEN:\d$/)]);
+  expect(through("SLOT_GRANTED", / task /)).toEqual(["run.queued:SLOT_GRANTED:0"]);
+  expect(through("CHECKED_ANSWERED", / task /)).toEqual([
+    "lifecycle.running:RUN_ENDED:0",
+    "run.checking.asking.verifying:CHECKED_ANSWERED:4",
+    "notice.none:RUN_ENDED:1",
+  ]);
+});
+
 test("a delivered task is gone and keeps its last state; resumed, it is the same actor", async () => {
   const stage = createRecordedStage();
   const id = await stage.complete("There are 12.");

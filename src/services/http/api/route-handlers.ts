@@ -72,6 +72,13 @@ export const registerReadRoutes = (app: App, context: ApiContext): void => {
     return writeJson(c.env.connection, validated(log, schemas.TaskJournal, journal));
   });
 
+  app.openapi(routes.way, (c) => {
+    const { id } = c.req.valid("param");
+    const way = source.way(resolveId(source, id));
+    if (!way) throw notFoundError("task", id);
+    return c.json(validated(log, schemas.TaskWay, way), 200);
+  });
+
   app.openapi(routes.group, (c) => {
     const { id } = c.req.valid("param");
     const tasks = id.length > MAX_BATCH_ID_CHARS ? [] : source.batch(id);

@@ -130,6 +130,19 @@ export const routes = {
     responses: { 200: json("The events, oldest first.", schemas.TaskJournal), ...ofTaskErrors },
   }),
 
+  way: createRoute({
+    ...get(
+      "getTaskWay",
+      "/v1/tasks/{id}/way",
+      "By which way the newest run of a task came to where it is in its statechart",
+    ),
+    request: ofTask,
+    responses: {
+      200: json("The way. It is empty where the journal does not go back to the launch.", schemas.TaskWay),
+      ...ofTaskErrors,
+    },
+  }),
+
   group: createRoute({
     ...get("getTaskGroup", "/v1/task-groups/{id}", "The tasks of a batch, with totals"),
     request: { params: schemas.GroupPath },

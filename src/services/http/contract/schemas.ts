@@ -204,6 +204,21 @@ export const TaskJournal = z
   )
   .describe("The events that a task's statechart accepted.");
 
+export const TaskWay = z.object({
+  passed: z
+    .array(z.string())
+    .describe(
+      "The states that the newest run was in on its way and is not in any more, such as `run.queued`; groups, too.",
+    ),
+  arrivals: z
+    .record(z.string(), z.string())
+    .describe(
+      "For the states that it is in, and the groups around them: the transition that led there, by the state that took it, its event, and its place among the transitions for that event, such as `run.queued:SLOT_GRANTED:0`.",
+    ),
+});
+
+export type TaskWay = z.infer<typeof TaskWay>;
+
 export const Logs = z.array(z.unknown()).describe("The messages of a session, as OpenCode returns them.");
 export type Logs = z.infer<typeof Logs>;
 

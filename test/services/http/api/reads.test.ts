@@ -58,9 +58,19 @@ test("the journal and the charts can be read; anything that does not exist is a 
     { type: "SLOT_GRANTED", at: 1 },
     { type: "PROMPT_ACCEPTED", at: 2 },
   ]);
+  expect(await json(`/v1/tasks/${sessionID}/way`)).toMatchObject({
+    passed: ["run.queued", "run.prompting.sending", "run.prompting"],
+    arrivals: { "run.working.busy": "run.prompting.sending:PROMPT_ACCEPTED:2" },
+  });
   expect(await json("/v1/machines")).toEqual(source.machines());
   expect(await json("/v1/machines/outbox")).toEqual(source.machines().outbox);
-  for (const path of ["/v1/tasks/ses_9/events", "/v1/machines/toString", "/v1/machines/nothing", "/v2/tasks"]) {
+  for (const path of [
+    "/v1/tasks/ses_9/events",
+    "/v1/tasks/ses_9/way",
+    "/v1/machines/toString",
+    "/v1/machines/nothing",
+    "/v2/tasks",
+  ]) {
     expect(await json(path, 404)).toMatchObject({ status: 404 });
   }
 });
@@ -148,6 +158,7 @@ test("openapi.json describes every route with the schemas of its responses", asy
     "/v1/tasks/{id}/logs",
     "/v1/tasks/{id}/resume",
     "/v1/tasks/{id}/steer",
+    "/v1/tasks/{id}/way",
   ]);
   expect(JSON.stringify(paths["/v1/tasks/{id}"])).toContain("#/components/schemas/Task");
   expect(Object.keys(components.schemas).toSorted()).toEqual(expect.arrayContaining(["Error", "Stats", "Task"]));
