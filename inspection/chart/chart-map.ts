@@ -1,5 +1,6 @@
 import { find } from "../element.ts";
 import type { Picture } from "./picture.ts";
+import { revealNearest } from "./reveal.ts";
 
 /** A viewport on a large picture, which can be dragged, scrolled, zoomed and centred on parts of it. */
 export interface ChartMap {
@@ -88,6 +89,8 @@ export const createChartMap = (place: HTMLElement): ChartMap => {
   });
   following.addEventListener("change", () => centre("smooth"));
   view.addEventListener("scroll", placeFrame);
+  // Between the states of a large chart is room for a whole window.
+  view.addEventListener("scrollend", () => shown && revealNearest(view, [...shown.svg.querySelectorAll("text")]));
   new ResizeObserver(() => {
     placeFrame();
     centre("instant");

@@ -4,6 +4,7 @@ import { type ChartName, inWords, transitionInWords } from "../../src/machines/w
 import { find, make } from "../element.ts";
 import { createChartMap } from "./chart-map.ts";
 import { drawing, highlight, type Picture } from "./picture.ts";
+import { reveal } from "./reveal.ts";
 import { inSentences, type Marked, mark, sheetDrawing, sheetOfTransition } from "./sheet.ts";
 
 /** An actor, and where in its chart it is. */
@@ -15,24 +16,6 @@ export interface Standing {
   states: readonly string[];
   way: Way;
 }
-
-/** Pixels that stay free around a box that is moved into view. */
-const MARGIN = 24;
-
-/** Returns by how much a window has to move to show all of something from `start` to `end`, or its beginning. */
-const moveTo = (start: number, end: number, window: { start: number; end: number }): number => {
-  const before = start - MARGIN - window.start;
-  return before < 0 ? before : Math.max(0, Math.min(end + MARGIN - window.end, before));
-};
-
-const reveal = (view: HTMLElement, part: Element): void => {
-  const [box, window] = [part.getBoundingClientRect(), view.getBoundingClientRect()];
-  view.scrollBy({
-    left: moveTo(box.left, box.right, { start: window.left, end: window.right }),
-    top: moveTo(box.top, box.bottom, { start: window.top, end: window.bottom }),
-    behavior: "instant",
-  });
-};
 
 /**
  * Creates in `place` the view of an actor's chart: the sheet where it is, which follows it, and on which each state leads to what is
@@ -141,7 +124,7 @@ export const createChartView = (place: HTMLElement) => {
     if (!standing) return;
     const now = sheetOfPlace(standing.chart, standing.states);
     const shown = chosen ?? now;
-    back.hidden = shown === now;
+    back.hidden = isWhole || shown === now;
     whole.setAttribute("aria-pressed", String(isWhole));
     mapPlace.hidden = !isWhole;
     for (const part of [trail, legend, view, spoken]) part.hidden = isWhole;

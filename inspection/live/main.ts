@@ -1,7 +1,7 @@
 import { find } from "../element.ts";
 import type { NamedServer } from "../own-server.ts";
 import { createActorList } from "./actor-list.ts";
-import { createChartView } from "./chart-view.ts";
+import { createActorView } from "./actor-view.ts";
 import { connect } from "./connection.ts";
 import { createModel, merge, reset, selectNamed } from "./model.ts";
 import { createSequenceView } from "./sequence-view.ts";
@@ -33,7 +33,7 @@ const goToNow = () => {
 
 const views = [
   createActorList(find("#actors"), select),
-  createChartView(find("#chart"), goToNow),
+  createActorView(find("#chart"), goToNow),
   createSequenceView(find("#sequence"), model, {
     onPick: (step) => {
       Object.assign(model, step ? { pinned: step, selected: step.to, chosen: true } : { pinned: undefined });

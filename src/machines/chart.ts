@@ -83,12 +83,24 @@ export const transitionName = (transition: AnyTransitionDefinition): string => {
   return `${pathOf(source)}:${eventType}:${same.indexOf(transition)}`;
 };
 
-/** Returns for each of these states the name of the transition that led there, of those that were taken; empty where none did. */
-export const ledTo = (taken: readonly AnyTransitionDefinition[], states: readonly string[]): string[] =>
-  states.map((state) => {
-    const last = taken.findLast(({ target = [] }) => target.some((node) => isInState(state, pathOf(node))));
-    return last ? transitionName(last) : "";
-  });
+/**
+ * Returns for each of these states, and groups of states, the name of the transition by which it was entered: of those that were
+ * taken, the last one that leads into it from outside. A state that an actor begins in has none.
+ */
+export const enteredThrough = (
+  taken: readonly AnyTransitionDefinition[],
+  states: readonly string[],
+): Record<string, string> =>
+  Object.fromEntries(
+    states.flatMap((state) => {
+      const transition = taken.findLast(
+        ({ source, target = [] }) =>
+          !isInState(pathOf(source), state) &&
+          target.map(pathOf).some((path) => isInState(state, path) || isInState(path, state)),
+      );
+      return transition ? [[state, transitionName(transition)] as const] : [];
+    }),
+  );
 
 /** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
 export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>

@@ -5,8 +5,8 @@ export interface Move {
   /** The innermost states that it left, and those that it entered. */
   left: readonly string[];
   entered: readonly string[];
-  /** For each state that it entered, the name of the transition that led there; empty where none did. */
-  through: readonly string[];
+  /** The names of the transitions by which it entered these and the groups around them, as far as transitions led there. */
+  through: Readonly<Record<string, string>>;
 }
 
 /** The way by which an actor came to where it is. Of a task, it begins with its newest run; of an outbox, with the newest delivery. */
@@ -23,31 +23,33 @@ export const NO_WAY: Way = { passed: [], arrivals: {} };
 /** A way begins where one of these is left: what came before is no part of it. */
 const AT_REST: readonly string[] = ["run.idle", "delivery.idle"];
 
+const withGroups = (states: readonly string[]): Set<string> => new Set(states.flatMap(withAllAround));
+
+/** Returns the states that are not among others, and the groups around them that are not around others. */
+export const apartFrom = (states: readonly string[], others: readonly string[]): string[] => {
+  const around = withGroups(others);
+  return [...withGroups(states)].filter((state) => !around.has(state));
+};
+
 /** Returns the way that these moves make, the oldest first. */
 export const wayOf = (moves: readonly Move[]): Way => {
   const passed = new Set<string>();
-  const arrivals = new Map<string, { move: Move; index: number }>();
+  const arrivals = new Map<string, Move>();
   for (const move of moves) {
     const { left, entered } = move;
-    const before = new Set(left.flatMap(withAllAround));
-    const after = new Set(entered.flatMap(withAllAround));
-    for (const state of before) {
-      if (after.has(state)) continue;
+    for (const state of apartFrom(left, entered)) {
       passed.add(state);
       arrivals.delete(state);
     }
-    for (const [index, innermost] of entered.entries()) {
-      for (const state of withAllAround(innermost)) {
-        if (before.has(state)) continue;
-        passed.delete(state);
-        arrivals.set(state, { move, index });
-      }
+    for (const state of apartFrom(entered, left)) {
+      passed.delete(state);
+      arrivals.set(state, move);
     }
     if (left.some((state) => AT_REST.includes(state))) passed.clear();
   }
-  const known = [...arrivals].flatMap(([state, { move, index }]) => {
-    const through = move.through[index];
-    return through ? [[state, through] as const] : [];
+  const known = [...arrivals].flatMap(([state, { through }]) => {
+    const transition = through[state];
+    return transition === undefined ? [] : [[state, transition] as const];
   });
   return { passed: [...passed], arrivals: Object.fromEntries(known) };
 };

@@ -1,8 +1,7 @@
-import axe from "axe-core";
-import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
+import { findings } from "./axe.ts";
 import { boardStage } from "./board-stage.ts";
 import { describeInChromium, openPage } from "./chromium.ts";
 import { launchExamples } from "./example-tasks.ts";
@@ -30,14 +29,6 @@ const start = async () => {
     ...stage,
     open: (path = "/", size: { width?: number; height?: number } = {}) => openPage(stage.url + path, size),
   };
-};
-
-/** Returns what axe-core finds in the page as it is, by default with all its rules, each with the first element that has it. */
-const findings = async (page: Page, rules?: readonly string[]): Promise<string[]> => {
-  await page.evaluate(axe.source);
-  const options = rules === undefined ? {} : { runOnly: rules };
-  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as axe.AxeResults;
-  return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html} (${nodes[0]?.failureSummary})`);
 };
 
 describeInChromium("the board for everybody", () => {

@@ -3,6 +3,7 @@ import { settled } from "../fakes/virtual-clock.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
 import { temporaryFolder } from "../services/http/served.ts";
+import { findings } from "./axe.ts";
 import { describeInChromium, type Opened, openPage } from "./chromium.ts";
 import { liveStage } from "./live-stage.ts";
 
@@ -12,8 +13,14 @@ const start = async (size: { width?: number; height?: number } = {}) => {
   return { ...live, open: () => openPage(`${live.url}/inspect`, size) };
 };
 
-/** Returns the highlighted states of the chart, by their names in the drawing. */
-const lit = ({ page }: Opened) =>
+/** Returns the states that are marked on the sheet that is shown. */
+const marked = ({ page }: Opened, mark: "lit" | "passed") =>
+  page.locator(`.sheet-view .${mark}`).evaluateAll((boxes) => boxes.map((box) => box.getAttribute("data-state")));
+
+const lit = (opened: Opened) => marked(opened, "lit");
+
+/** Returns the highlighted states of the whole chart, by their names in the drawing. */
+const litInWhole = ({ page }: Opened) =>
   page
     .locator(".picture .lit")
     .evaluateAll((states) => states.map((state) => state.querySelector("text")?.textContent));
@@ -38,7 +45,7 @@ describeInChromium("the live page", () => {
     await until(() => opened.page.locator("#chart h2").textContent()).toBe("supervisor");
 
     const id = await stage.launch();
-    await until(() => lit(opened)).toEqual(expect.arrayContaining(["busy", "none"]));
+    await until(() => lit(opened)).toEqual(["run.working.busy"]);
     expect(await states(opened)).toEqual([
       "lifecycle.running",
       "run.working.busy",
@@ -47,9 +54,9 @@ describeInChromium("the live page", () => {
       "steering.none",
     ]);
     expect(await opened.page.locator(".last-transition b").textContent()).toBe("PROMPT_ACCEPTED");
-    expect(await opened.page.locator(".picture .taken text").allTextContents()).toEqual([
-      expect.stringContaining("PROMPT_ACCEPTED"),
-    ]);
+    expect(await opened.page.locator(".legend .by").textContent()).toBe(
+      "came here: prompt accepted, from run › prompting › sending",
+    );
     expect(await opened.page.locator("#actors button", { hasText: `task ${id}` }).textContent()).toContain(
       "running, busy",
     );
@@ -64,7 +71,8 @@ describeInChromium("the live page", () => {
       "attention.none",
       "steering.none",
     ]);
-    expect(await lit(opened)).toEqual(expect.arrayContaining(["completed", "sending"]));
+    await until(() => lit(opened)).toEqual(["notice.sending"]);
+    expect(await marked(opened, "passed")).toEqual(["notice.none", "notice.due"]);
     sending.release();
     await until(() => states(opened)).toEqual([
       "lifecycle.completed",
@@ -73,6 +81,7 @@ describeInChromium("the live page", () => {
       "attention.none",
       "steering.none",
     ]);
+    await until(() => lit(opened)).toEqual(["lifecycle.completed"]);
     await until(() => opened.page.locator("#actors button", { hasText: `task ${id}` }).textContent()).toContain(
       "at rest",
     );
@@ -137,19 +146,113 @@ describeInChromium("the live page", () => {
       "attention.awaitingUser.permission",
       "steering.none",
     ]);
-    expect(await lit(opened)).toEqual(expect.arrayContaining(["busy", "permission"]));
+    expect(await lit(opened)).toEqual(["attention.awaitingUser"]);
     expect(await rows(opened)).toContain(`supervisor → task ${id}: SLOT_GRANTED`);
   });
 
-  test("every state of an actor is in its chart", async () => {
+  test("the whole chart of each actor is a click away, with every state that it is in, and the arrow by which it got there", async () => {
     const { stage, open } = await start();
     await stage.launch();
     const opened = await open();
-    for (const name of ["find it", "outbox", "supervisor"]) {
+    await opened.page.getByRole("button", { name: "Whole chart" }).click();
+    for (const name of ["find it", "launch", "outbox", "supervisor"]) {
       await opened.page.locator("#actors button", { hasText: name }).first().click();
       await until(() => opened.page.locator("#chart h2").textContent()).toContain(name);
-      expect((await lit(opened)).length).toBe((await states(opened)).length);
+      expect((await litInWhole(opened)).length).toBe((await states(opened)).length);
     }
+    await opened.page.locator("#actors button", { hasText: "find it" }).click();
+    await until(() => opened.page.locator(".picture .taken text").allTextContents()).toEqual([
+      expect.stringContaining("PROMPT_ACCEPTED"),
+    ]);
+    await opened.page.getByRole("button", { name: "Whole chart" }).click();
+    await until(() => lit(opened)).toEqual(["run.working.busy"]);
+  });
+
+  test("each actor is shown on the sheet where it is, with the way that it came; sheets around it are a click away", {
+    tags: "gate",
+  }, async () => {
+    const { stage, open } = await start();
+    const opened = await open();
+    const { page } = opened;
+    const creating = stage.host.holdNext("createSession");
+    const launched = stage.launch();
+    await until(() => page.locator("#actors button").allTextContents()).toEqual(
+      expect.arrayContaining([expect.stringContaining("requesting")]),
+    );
+    await page.locator("#actors button", { hasText: "requesting" }).click();
+    await until(() => lit(opened)).toEqual(["preparing.creating.requesting"]);
+    expect(await page.locator(".trail").textContent()).toBe("launch › preparing › creating");
+    await page.locator(".trail button", { hasText: "preparing" }).click();
+    await until(() => lit(opened)).toEqual(["preparing.creating"]);
+    expect(await marked(opened, "passed")).toEqual(["preparing.waiting"]);
+    expect(await page.locator("#chart .sr").textContent()).toContain("Passed on its way: waiting.");
+
+    // It stays on the sheet that a person chose, until that is left.
+    creating.release();
+    await launched;
+    await until(() => states(opened)).toEqual(["started"]);
+    expect(await page.locator(".trail").textContent()).toBe("launch › preparing");
+    await page.getByRole("button", { name: "Back to where it is" }).click();
+    await until(() => lit(opened)).toEqual(["started"]);
+    expect(await marked(opened, "passed")).toEqual(["preparing", "starting"]);
+    expect(await page.locator(".sheet-view .taken").textContent()).toContain("task started");
+
+    for (const [name, state] of [
+      ["outbox", "delivery.idle"],
+      ["supervisor", "open"],
+    ] as const) {
+      await page.locator("#actors button", { hasText: name }).click();
+      await until(() => lit(opened)).toEqual([state]);
+    }
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("no turn of the wheel leads to where nothing is: neither on a sheet nor on the whole chart", async () => {
+    const { stage, open } = await start({ width: 1280, height: 800 });
+    await stage.launch();
+    const opened = await open();
+    const { page } = opened;
+    await until(() => lit(opened)).toEqual(["run.working.busy"]);
+    expect(
+      await page.evaluate(`(() => {
+        const { scrollWidth, scrollHeight, clientWidth, clientHeight, firstElementChild: sheet } = document.querySelector(".sheet-view");
+        const { width, height } = sheet.getBoundingClientRect();
+        return [scrollWidth - Math.max(width, clientWidth), scrollHeight - Math.max(height, clientHeight)];
+      })()`),
+    ).toEqual([0, 0]);
+
+    await page.getByRole("button", { name: "Whole chart" }).click();
+    await until(() => litInWhole(opened)).toContain("busy");
+    /** Where the window stands, and how many texts are seen there; with `empty`, also how far it is to a place without any. */
+    const look = (): Promise<{ at: string; seen: number; empty: [number, number] }> =>
+      page.evaluate(`(() => {
+        const view = document.querySelector(".picture");
+        const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = view;
+        const { left, top } = view.getBoundingClientRect();
+        const texts = [...view.querySelectorAll("text")].map((text) => text.getBoundingClientRect());
+        const seenAfter = (x, y) => texts.filter((text) => text.right - x > left && text.left - x < left + clientWidth && text.bottom - y > top && text.top - y < top + clientHeight).length;
+        const steps = (from, to) => Array.from({ length: Math.floor((to - from) / 100) }, (_, step) => from + 100 * step);
+        const moves = steps(-scrollLeft, scrollWidth - clientWidth - scrollLeft).flatMap((x) => steps(-scrollTop, scrollHeight - clientHeight - scrollTop).map((y) => [x, y]));
+        return { at: scrollLeft + " " + scrollTop, seen: seenAfter(0, 0), empty: moves.find(([x, y]) => seenAfter(x, y) === 0) };
+      })()`);
+    const before = await look();
+    await page.locator(".picture").hover();
+    await page.mouse.wheel(...before.empty);
+    await until(async () => (await look()).at).not.toBe(before.at);
+    await until(async () => (await look()).seen).toBeGreaterThan(0);
+  });
+
+  test.each(["light", "dark"] as const)("axe-core finds nothing in it: %s", async (colorScheme) => {
+    const { stage, open } = await start();
+    await stage.complete("There are 12.");
+    await stage.launch();
+    const opened = await open();
+    await opened.page.emulateMedia({ colorScheme });
+    await until(() => lit(opened)).toEqual(["run.working.busy"]);
+    expect(await findings(opened.page)).toEqual([]);
+    await opened.page.getByRole("button", { name: "Whole chart" }).click();
+    await until(() => litInWhole(opened)).toContain("busy");
+    expect(await findings(opened.page)).toEqual([]);
   });
 
   test("a past step is shown when a person selects it, by keyboard too, and left with Escape", async () => {
@@ -161,7 +264,7 @@ describeInChromium("the live page", () => {
     await page.locator(".events [data-step]", { hasText: /^(?!.*TASK).*SLOT_GRANTED/ }).click();
     await until(() => states(opened)).toContain("run.prompting.sending");
     expect(await page.locator(".past").textContent()).toContain("As it was at");
-    expect(await lit(opened)).toContain("sending");
+    expect(await lit(opened)).toEqual(["run.prompting.sending"]);
 
     // Up to the beginning of the task, past the end of its launch, its request of a slot and what the others did meanwhile.
     for (let step = 0; step < 8; step += 1) await page.locator(".events").press("ArrowUp");
@@ -251,6 +354,6 @@ describeInChromium("the live page", () => {
     const opened = await open();
     await until(() => states(opened)).toContain("run.working.busy");
     expect(await opened.page.evaluate("document.documentElement.scrollWidth")).toBe(width);
-    expect(await opened.page.locator(".picture .lit").first().isVisible()).toBe(true);
+    expect(await opened.page.locator(".sheet-view .lit").isVisible()).toBe(true);
   });
 });

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { type Move, wayOf } from "../../src/machines/way.ts";
+import { apartFrom, type Move, wayOf } from "../../src/machines/way.ts";
 
-/** A move from one state to another, through a transition of that name. */
-const from = (left: string, entered: string, through: string): Move => ({
-  left: left === "" ? [] : [left],
-  entered: [entered],
-  through: [through],
-});
+/** A move from one state to another, through a transition of that name; the first one has none. */
+const from = (left: string, entered: string, through?: string): Move => {
+  const states = { left: left === "" ? [] : [left], entered: [entered] };
+  const reached = through === undefined ? [] : apartFrom(states.entered, states.left);
+  return { ...states, through: Object.fromEntries(reached.map((state) => [state, through ?? ""])) };
+};
 
 test("a state that was left is passed, with the states around it, until it is entered again", () => {
   const moves = [
-    from("", "run.queued", ""),
+    from("", "run.queued"),
     from("run.queued", "run.prompting.sending", "granted"),
     from("run.prompting.sending", "run.working.busy", "accepted"),
   ];
@@ -32,11 +32,7 @@ test("a group of states keeps the transition by which it was entered, whatever h
 
 test.each(["run.idle", "delivery.idle"])("a way begins anew where %s is left", (idle) => {
   const [region = ""] = idle.split(".");
-  const moves = [
-    from("", `${region}.one`, ""),
-    from(`${region}.one`, idle, "ends"),
-    from(idle, `${region}.two`, "begins"),
-  ];
+  const moves = [from("", `${region}.one`), from(`${region}.one`, idle, "ends"), from(idle, `${region}.two`, "begins")];
   expect(wayOf(moves)).toEqual({ passed: [], arrivals: { [`${region}.two`]: "begins" } });
 });
 

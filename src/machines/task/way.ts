@@ -1,6 +1,6 @@
 import { getMicrosteps, initialTransition } from "xstate";
-import { ledTo, statePaths } from "../chart.ts";
-import { type Move, NO_WAY, type Way, wayOf } from "../way.ts";
+import { enteredThrough, statePaths } from "../chart.ts";
+import { apartFrom, type Move, NO_WAY, type Way, wayOf } from "../way.ts";
 import type { TaskEvent, TaskInput } from "./events.ts";
 import { type StoredSnapshot, type TaskSnapshot, taskMachine } from "./machine.ts";
 import { raisedEvents, transitionsOf } from "./replay.ts";
@@ -23,17 +23,18 @@ const without = (states: readonly string[], others: readonly string[]): string[]
 /** Returns the steps of a journal by which a task came into other states, from its launch on. */
 export const movesOf = (origin: TaskInput, events: readonly TaskEvent[]): Move[] => {
   const begun = statePaths(initialTransition(taskMachine, origin)[0].value);
-  const moves: Move[] = [{ left: [], entered: begun, through: [] }];
+  const moves: Move[] = [{ left: [], entered: begun, through: {} }];
   for (const { event, before, after } of transitionsOf(origin, events)) {
     const [was, is] = [statePaths(before.value), statePaths(after.value)];
     const entered = without(is, was);
     if (entered.length === 0) continue;
+    const left = without(was, is);
     moves.push({
-      left: without(was, is),
+      left,
       entered,
       // Takes longer than the step itself, and is asked of a few.
       get through() {
-        return ledTo(transitionsTaken(before, event), entered);
+        return enteredThrough(transitionsTaken(before, event), apartFrom(entered, left));
       },
     });
   }

@@ -1,6 +1,6 @@
 import type { StatelyInspectionEvent } from "@statelyai/inspect";
 
-/** Steps that are kept. A task takes some 55 in its life, its launch included, so this covers about the 18 newest tasks, in 200 kB. */
+/** Steps that are kept. A task takes some 55 in its life, its launch included, so this covers about the 18 newest tasks, in 250 kB. */
 export const MAX_STEPS = 1_000;
 
 /** A numbered history that a page can follow. */
@@ -30,8 +30,8 @@ export interface InspectorStep {
   /** The states that it entered, and those that it left. */
   entered: string[];
   left: string[];
-  /** For each state that it entered, the name of the transition that led there, such as `run.queued:SLOT_GRANTED:0`; else empty. */
-  through: string[];
+  /** The names of the transitions by which it entered these and the groups around them, such as `run.queued:SLOT_GRANTED:0`. */
+  through: Record<string, string>;
   /** False when the actor ignored the event: its state has no transition for it. */
   taken: boolean;
 }

@@ -1,7 +1,8 @@
 import type { StatelyActorEvent, StatelyInspectionEvent } from "@statelyai/inspect";
 import type { AnyTransitionDefinition } from "xstate";
-import { ledTo, type StateValue, statePaths } from "../../machines/chart.ts";
+import { enteredThrough, type StateValue, statePaths } from "../../machines/chart.ts";
 import { launchOfActor, parentOfOutbox } from "../../machines/supervisor/machine.ts";
+import { apartFrom } from "../../machines/way.ts";
 import type { Clock } from "../platform/clock.ts";
 import { createListeners } from "../platform/listeners.ts";
 import { errorMessage, type Log } from "../platform/log.ts";
@@ -276,7 +277,7 @@ export const createStepLog = () => {
         states: actor?.states ?? [],
         entered: [],
         left: [],
-        through: [],
+        through: {},
         taken: false,
       };
       steps.push(step);
@@ -300,7 +301,7 @@ export const createStepLog = () => {
       const actor = actors.get(step.to);
       const entered = states.filter((state) => !actor?.states.includes(state));
       const left = actor?.states.filter((state) => !states.includes(state)) ?? [];
-      const through = ledTo(transitions, entered);
+      const through = enteredThrough(transitions, apartFrom(entered, left));
       const taken = isChanged || transitions.length > 0;
       Object.assign(step, { states, entered, left, through, taken } satisfies Partial<InspectorStep>);
       if (!actor) return;
@@ -312,7 +313,7 @@ export const createStepLog = () => {
       const existing = actors.get(actor.key);
       if (existing) existing.gone = false;
       else {
-        const lastTransition = { number: count, at: 0, event: "", entered: [], left: [], through: [] };
+        const lastTransition = { number: count, at: 0, event: "", entered: [], left: [], through: {} };
         actors.set(actor.key, { ...actor, states: [], lastTransition, newest: count, gone: false });
       }
     },

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type AnyTransitionDefinition, createActor } from "xstate";
-import { ledTo, statePaths } from "../../../src/machines/chart.ts";
+import { enteredThrough, statePaths } from "../../../src/machines/chart.ts";
 import { machines } from "../../../src/machines/chart-json.ts";
 import { chartOf, withAllInside } from "../../../src/machines/plain-chart.ts";
 import type { TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
 import { taskMachine } from "../../../src/machines/task/machine.ts";
 import { movesOf, wayOfTask } from "../../../src/machines/task/way.ts";
-import { NO_WAY, wayOf } from "../../../src/machines/way.ts";
+import { apartFrom, NO_WAY, wayOf } from "../../../src/machines/way.ts";
 import { pureRuns } from "../../seed.ts";
 import { type ScriptedTask, scriptTask } from "../../services/store/scripted-task.ts";
 import { journalFrom, picks, READABLE } from "../journals.ts";
@@ -59,7 +59,7 @@ test("nothing is known of a way whose journal does not lead to where the task is
 });
 
 /** What XState reports of an actor that takes the events: for each that led into other states, by which transitions. */
-const reportedBy = (origin: TaskInput, events: readonly TaskEvent[]): string[][] => {
+const reportedBy = (origin: TaskInput, events: readonly TaskEvent[]): Record<string, string>[] => {
   let taken: AnyTransitionDefinition[] = [];
   const actor = createActor(taskMachine, {
     input: origin,
@@ -73,9 +73,9 @@ const reportedBy = (origin: TaskInput, events: readonly TaskEvent[]): string[][]
     taken = [];
     actor.send(event);
     const after = statePaths(actor.getSnapshot().value);
-    const entered = after.filter((state) => !before.includes(state));
+    const entered = apartFrom(after, before);
     before = after;
-    return entered.length === 0 ? [] : [ledTo(taken, entered)];
+    return entered.length === 0 ? [] : [enteredThrough(taken, entered)];
   });
 };
 
@@ -88,7 +88,9 @@ test("whatever happens, a replay names the transitions that XState takes, and th
       const { origin, events, snapshot } = journalFrom(chosen, words);
       const [, ...moves] = movesOf(origin, events);
       expect(moves.map(({ through }) => through)).toEqual(reportedBy(origin, events));
-      for (const name of moves.flatMap(({ through }) => through)) expect(names).toContain(name);
+      for (const { entered, through } of moves)
+        expect(Object.keys(through)).toEqual(expect.arrayContaining([...entered]));
+      for (const name of moves.flatMap(({ through }) => Object.values(through))) expect(names).toContain(name);
       expect(wayOfTask(snapshot, events)).toEqual(wayOf(movesOf(origin, events)));
     }),
     { numRuns: pureRuns(100) },

@@ -45,7 +45,7 @@ test("a step has the states entered and left; an actor keeps its last transition
       states: ["run.working.busy", "notice.none"],
       lastTransition: {
         ...{ number: 2, at: 7, event: "GO", entered: ["run.working.busy"], left: ["run.queued"] },
-        through: [""],
+        through: {},
       },
       newest: 3,
       gone: false,
