@@ -27,8 +27,11 @@ export const statechartFiles = async (): Promise<Record<string, string>> => {
   const run = await playPlainRun();
   const sheets = new Map(shown.map(({ chart, words }) => [chart.name, sheetsOf(chart, words)]));
   const life = lifeSheet(sheets.get("task") ?? []);
+  const [goesWell] = STORIES;
+  const usual = tell(journalOf(goesWell)).flatMap(({ move }) => move ?? []);
   const files: Record<string, string> = { "README.md": readmeOf(shown, life, sheets) };
-  for (const sheet of [life, ...[...sheets.values()].flat()]) files[`sheets/${sheet.file}.svg`] = sheetSvg(sheet);
+  for (const sheet of [life, ...[...sheets.values()].flat()])
+    files[`sheets/${sheet.file}.svg`] = sheetSvg(sheet, sheet === life ? usual : []);
   for (const story of STORIES)
     files[`stories/${story.file}.svg`] = storySvg(story, tell(journalOf(story)), life, chartOf(machines.task));
   for (const [name, machine] of Object.entries(machines)) {

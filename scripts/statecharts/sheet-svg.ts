@@ -23,6 +23,7 @@ const IN_FULL = "Bold: what happens, if what, and where that leads; ↗ is on an
 const SUMMED_UP = "Italics sum up what happens inside: click the name.";
 const ORDER = "Of rows for one event, the first that holds is taken; a state's own rows go first.";
 const SIGNS = "» what is asked for; ↺ the state begins anew.";
+const USUAL = "Thick: the way of a task that goes well.";
 const TOO_LATE = "What comes too late changes nothing.";
 
 const footOf = ({ boxes }: Sheet): string => {
@@ -180,15 +181,21 @@ const tooltipOf = ({ transitions }: Row): string =>
       .join("\n"),
   );
 
-/** Draws a sheet as SVG, in light and dark colours. */
-export const sheetSvg = (sheet: Sheet): string => {
+/** A way from one state to another one, by their paths. */
+interface Move {
+  from: string;
+  to: string;
+}
+
+/** Draws a sheet as SVG, in light and dark colours. The `usual` ways stand out from the others. Default: none does. */
+export const sheetSvg = (sheet: Sheet, usual: readonly Move[] = []): string => {
   const lanes = lanesOf(sheet);
   const { width, columns, gutter } = arranged(sheet, lanes.size);
   const right = MARGIN + columns.length * (width + gutter) + gutter;
   const trail = sheet.trail.map(({ name }) => name).join(" › ");
   const total = Math.max(right + MARGIN, widthOf(trail, TITLE) + 2 * MARGIN, 640);
   const about = linesOf(sheet.description, total - 2 * MARGIN, TEXT);
-  const foot = linesOf(footOf(sheet), total - 2 * MARGIN, TEXT);
+  const foot = linesOf(sentence([usual.length > 0 ? USUAL : undefined, footOf(sheet)]), total - 2 * MARGIN, TEXT);
   const channel = MARGIN + 20 + about.length * LINE + 8;
   const top = channel + lanes.size * LANE + 10;
 
@@ -218,7 +225,9 @@ export const sheetSvg = (sheet: Sheet): string => {
     const into = laneX(to.column, lane);
     const above = channel + lane * LANE;
     const way = exit === to.column ? `V${entryOf(to)}` : `V${above}H${into}V${entryOf(to)}`;
-    return `<path class="way ${colorOf(path)}" d="M${start} ${y}H${out}${way}H${to.x - 7}"/><circle class="${colorOf(path)}" cx="${start}" cy="${y}" r="2.5"/>`;
+    const isUsual = usual.some((move) => move.from === from.box.path && move.to === path);
+    const weight = isUsual ? " usual" : usual.length > 0 ? " rare" : "";
+    return `<path class="way ${colorOf(path)}${weight}" d="M${start} ${y}H${out}${way}H${to.x - 7}"/><circle class="${colorOf(path)}${weight}" cx="${start}" cy="${y}" r="2.5"/>`;
   };
 
   const drawBox = (at: Placed): string => {

@@ -25,7 +25,7 @@ const DELIVERED = ["NOTICE_COMPOSED → notice.sending", "NOTICE_ACKNOWLEDGED �
 const COMPLETED = [...CHECKED, "CHECKED_ANSWERED → lifecycle.completed notice.due", ...DELIVERED];
 const GATED = [...CHECKED, "CHECKED_ANSWERED → run.checking.gating"];
 
-export const STORIES: readonly Story[] = [
+export const STORIES: readonly [Story, ...Story[]] = [
   {
     file: "plain-success",
     title: "It goes well",
