@@ -1611,7 +1611,7 @@ export const task = createMachine({
             },
             "missing": {
               "id": "missing",
-              "description": "OpenCode does not find the task's session. It is asked again after a pause: only the second answer counts.",
+              "description": "OpenCode does not find the task's session. It is asked again after a pause: if it does not find it then either, the session counts as deleted.",
               "meta": {
                 "waitsFor": "session"
               },

@@ -22,6 +22,7 @@ const COLORS = 9;
 const IN_FULL = "Bold: what happens, if what, and where that leads; ↗ is on another sheet.";
 const SUMMED_UP = "Italics sum up what happens inside: click the name.";
 const ORDER = "Of rows for one event, the first that holds is taken; a state's own rows go first.";
+const OWN_FIRST = "A state's own rows go first.";
 const SIGNS = "» what is asked for; ↺ the state begins anew.";
 const USUAL = "Thick: the way of a task that goes well.";
 const TOO_LATE = "What comes too late changes nothing.";
@@ -29,7 +30,9 @@ const TOO_LATE = "What comes too late changes nothing.";
 const footOf = ({ boxes }: Sheet): string => {
   const isInFull = boxes.flatMap(({ rows }) => rows).map(({ transitions }) => transitions.length > 0);
   const inFull = isInFull.includes(true) ? [IN_FULL, ORDER, SIGNS] : [];
-  return [...inFull, ...(isInFull.includes(false) ? [SUMMED_UP] : []), TOO_LATE].join(" ");
+  const isForAny = boxes.some(({ path }) => path === undefined);
+  const ownFirst = isForAny && inFull.length === 0 ? [OWN_FIRST] : [];
+  return [...inFull, ...(isInFull.includes(false) ? [SUMMED_UP] : []), ...ownFirst, TOO_LATE].join(" ");
 };
 
 export const escaped = (text: string): string =>

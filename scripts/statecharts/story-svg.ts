@@ -33,6 +33,8 @@ const BOX = (WIDTH - MARGIN - LIFE.x - GAP) / LIFE.columns;
 
 /** Between two steps. */
 const BETWEEN = 7;
+/** Of a step: its number is round. */
+const LOWEST = 20;
 
 const LEGEND =
   "Times count from the launch. At the right, the way that this task took through its life is lit: the numbers are those of the steps.";
@@ -87,7 +89,7 @@ const setSteps = (steps: readonly Step[], descriptions: ReadonlyMap<string, stri
       ...lines(entered.map(nameOf).join(", "), STATES.width, "lit"),
       ...(about.length > 0 ? lines(about.join(" "), STATES.width, "is") : []),
     ];
-    return { at, event, states, height: Math.max(event.length, states.length) * LINE + BETWEEN };
+    return { at, event, states, height: Math.max(event.length * LINE, states.length * LINE, LOWEST) + BETWEEN };
   });
 };
 

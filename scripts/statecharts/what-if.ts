@@ -64,7 +64,7 @@ const EVENTS: Record<string, TaskEvent> = {
   "You cancel it": { type: "CANCEL", at: LATER },
   "You give it an instruction": { type: "STEER", at: LATER, ...message },
   "You answer what it asked": { type: "REQUEST_ANSWERED", at: LATER, id: "per_1" },
-  "You answer nothing": { type: "BECAME_STALE", at: LATER },
+  "You answer nothing, and nothing is heard of it": { type: "BECAME_STALE", at: LATER },
   "It is resumed": { type: "RESUME", at: LATER, ...message },
   "Its provider refuses for now": {
     type: "HOST_RETRYING",

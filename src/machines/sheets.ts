@@ -166,10 +166,13 @@ export const sheetsOf = (chart: State, words: Words): Sheet[] => {
     ];
   };
 
-  /** What each event does in a state. Events that are only noted there have one row together. */
+  /** What each event does in a state. Events that never do more there than being noted have one row together. */
   const rowsOf = (inside: string, { transitions }: State): Row[] => {
     const rows = transitions.flatMap((transition, index) => rowsOn(inside, transition, index, transitions));
-    const isNoted = ({ target, effects }: Row) => target === undefined && effects.length === 0;
+    const doesMore = new Set(
+      rows.flatMap(({ target, effects, words }) => (target !== undefined || effects.length > 0 ? words : [])),
+    );
+    const isNoted = ({ words }: Row) => !words.some((word) => doesMore.has(word));
     const noted = rows.filter(isNoted);
     return [
       ...withoutNeedlessConditions(merged(rows.filter((row) => !isNoted(row)))),

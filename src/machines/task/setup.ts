@@ -303,10 +303,7 @@ export const taskSetup = setup({
     ),
     notStopping: when("the run is not being stopped", ({ context }) => context.stopAttempts === 0),
     isBeyondLimit: when("the run is beyond a limit", ({ context }) => context.limitError !== undefined),
-    stopAttemptsLeft: when(
-      "the session may be aborted again",
-      ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts,
-    ),
+    stopAttemptsLeft: when("it may be tried again", ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts),
     isCurrentCheck: when(
       "it answers the newest question",
       ({ context, event }) => "checkId" in event && event.checkId === context.checkId,
