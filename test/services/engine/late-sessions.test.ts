@@ -269,6 +269,29 @@ describe("a fork that had no answer", () => {
     },
   );
 
+  test("does not end the search of another launch, whose own copy comes later", async () => {
+    stage.host.converse(PARENT);
+    const { fork } = stage.host;
+    const delays = [0, 40_000];
+    Object.assign(stage.host, {
+      fork: async (...asked: Parameters<FakeHost["fork"]>) => {
+        stage.clock.after(delays.shift() ?? 0, () => void fork(...asked));
+        return { ok: false, failure: unavailable };
+      },
+    });
+    const removal = stage.host.holdNext("deleteSession");
+    const end = stage.host.beginStep(PARENT, "msg_turn");
+    await stage.clock.advance(10);
+    const ids = await Promise.all([stage.launch({ fork: true }), stage.launch({ fork: true })]);
+    end();
+    // Both have looked for copies, and found the first one, when it is deleted.
+    await stage.clock.advance(20_000);
+    removal.release();
+    await stage.clock.advance(200_000);
+    expect(stage.host.sessionIDs()).toEqual([PARENT, ...ids]);
+    expect(onRecord()).toEqual([]);
+  });
+
   test("is left alone when it is not whole: a person's copy looks the same", async () => {
     stage.host.converse(PARENT);
     stage.host.failNext("fork", unavailable);

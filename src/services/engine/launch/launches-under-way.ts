@@ -42,6 +42,8 @@ export interface LaunchCall {
 export const createLaunchesUnderWay = () => {
   const launches = new Set<LaunchUnderWay>();
   const calls = new Map<string, LaunchCall>();
+  /** The launch that deletes each copy, by the id of its first prompt. Of the few that are deleted, none is forgotten. */
+  const copies = new Map<string, string>();
   let isStopped = false;
   const of = (parentSessionID: string) => [...launches].filter((launch) => launch.parentSessionID === parentSessionID);
   return {
@@ -75,6 +77,17 @@ export const createLaunchesUnderWay = () => {
       if (!call) throw new Error(`The launch ${id} is over.`);
       return call;
     },
+    /**
+     * Takes copies of a conversation for a launch that is to delete them, and returns those that no other launch has taken. Nothing
+     * in a copy without a mark says which launch of a turn asked for it. But each asked for one: where two took the same for theirs,
+     * nobody would look for the other one.
+     */
+    takeCopies: (sessionIDs: readonly string[], messageID: string): string[] =>
+      sessionIDs.filter((sessionID) => {
+        const taker = copies.get(sessionID) ?? messageID;
+        copies.set(sessionID, taker);
+        return taker === messageID;
+      }),
     /** Runs the creation of a session when few enough others are under way. */
     inTurn: atMost(MOST_AT_A_TIME),
     /** Cancels the launches of a session that was stopped or deleted. */

@@ -42,7 +42,10 @@ const isProvenFork = async (
   return isDeleted ? false : undefined;
 };
 
-/** Returns the sessions that must be forks for the launch, though without metadata; undefined if that is unknown now. */
+/**
+ * Returns the sessions that must be forks for the launch, though without metadata, and that no other launch has; undefined if that
+ * is unknown now.
+ */
 const unmarkedForks = async (
   ctx: EngineContext,
   listed: ListedSession[],
@@ -58,7 +61,7 @@ const unmarkedForks = async (
       forks: unproven,
     });
   }
-  return ours;
+  return ctx.launches.takeCopies(ours, pending.messageID);
 };
 
 /** Returns the sessions that were created for the launch; undefined if that is unknown now. */
@@ -98,8 +101,9 @@ const deleteSession = async (
 
 /** Deletes the sessions of a launch that led to no task, and what is stored of them once nothing remains to be done. */
 export const removeSessions = async (ctx: EngineContext, effect: EffectOf<"removeSessions">): Promise<LaunchEvent> => {
-  const { store, clock, log } = ctx;
+  const { store, clock, log, launches } = ctx;
   const { pending, isFinal } = effect;
+  if (pending.fork) launches.takeCopies(effect.sessions ?? [], pending.messageID);
   const sessions = effect.sessions ?? (await sessionsOf(ctx, effect));
   if (!sessions || (sessions.length === 0 && !isFinal)) return { type: "SESSIONS_LEFT", at: clock.now() };
   for (const id of sessions) {
