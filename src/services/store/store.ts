@@ -46,6 +46,7 @@ export const originOf = ({ task, snapshot }: TaskRecord, launches: Change["launc
 export interface AbandonedWork {
   tasks: TaskRecord[];
   prompts: PendingPrompts[];
+  /** Those for which no session can appear any more. */
   launches: PendingLaunch[];
 }
 

@@ -168,6 +168,27 @@ test("once stopped, the engine asks the host for nothing: what was being made is
   await stage.restart();
 });
 
+test("a copy that OpenCode still makes when it has loaded the plugin anew is removed", async () => {
+  // To the next plugin, the process that was asked for the copy lives.
+  stage.disk.keepAlive();
+  stage.host.converse(PARENT);
+  const end = stage.host.beginStep(PARENT, "msg_turn");
+  await stage.clock.advance(10);
+  const held = stage.host.holdNext("fork");
+  const launched = watched(stage.launch({ fork: true }));
+  await settled();
+  await stage.reopen();
+  end();
+  expect(String(launched.fault)).toContain("was stopped in the meantime");
+  await stage.clock.advance(60_000);
+  held.release();
+  await settled();
+  expect(stage.host.sessionIDs()).toHaveLength(2);
+  await stage.clock.advance(900_000);
+  expect(stage.host.sessionIDs()).toEqual([PARENT]);
+  expect(onRecord()).toEqual([]);
+});
+
 test("a session that the host refused to make is not looked for", async () => {
   stage.host.failNext("createSession", refused);
   await expect(stage.launch()).rejects.toThrow("OpenCode created no session for the task: BadRequest: no. Try again.");

@@ -5,6 +5,7 @@ import { createFakeHost, type FakeSession, unavailable } from "../../fakes/fake-
 import { createSharedSessionFile } from "../../fakes/session-file.ts";
 import { createStage, PARENT } from "../../fakes/stage.ts";
 import { createVirtualClock, settled, type VirtualClock } from "../../fakes/virtual-clock.ts";
+import { watched } from "../../fakes/watched.ts";
 
 /** Two OpenCode processes with the same sessions and the same store. */
 const twoProcesses = () => {
@@ -296,4 +297,22 @@ test("a process that wakes first stops what was taken over: before it calls the 
   expect(first.host.at(id).busy).toBe(false);
   expect(isHeld).toBe(false);
   expect(first.engine.untilStopped(id)).toBeUndefined();
+});
+
+test("a process that was stopped in the middle of a launch goes on with it: no other one takes its session for left", async () => {
+  const { clock, open } = twoProcesses();
+  const [first, second] = [open(), open()];
+  const creation = first.host.holdNext("createSession");
+  const launched = watched(first.launch());
+  await settled();
+  first.life.pause();
+  creation.release();
+  await clock.advance(2 * LEASE_MS);
+  expect(second.host.sessionIDs()).toHaveLength(2);
+  first.life.wake();
+  await clock.advance(1_000);
+  const id = String(launched.value);
+  expect(first.task(id).status).toBe("running");
+  await first.finish(id, "12");
+  expect(first.task(id)).toMatchObject({ status: "completed", result: "12" });
 });

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { LAUNCH_LIMITS } from "../../../src/machines/launch/setup.ts";
 import { HEARTBEAT_MS, LEASE_MS } from "../../../src/services/store/ownership.ts";
 import { loadSqlite } from "../../../src/services/store/sqlite/driver.ts";
 import type { SqliteStore } from "../../../src/services/store/sqlite/sqlite-store.ts";
@@ -218,14 +219,59 @@ test("a process that closes its store leaves everything free at once", () => {
   const [a, b] = [file.openAs("a").store, file.openAs("b").store];
   const story = scriptTask("ses_1");
   a.commit({ ...story.launch(), prompts: [{ parentSessionID: "ses_parent", prompts: [noticePrompt("msg_1")] }] });
-  beginLaunch(a, "msg_2");
   a.close();
   expect(ownersIn(file)).toEqual(["b"]);
   expect(b.claim("ses_1")).toBe(false);
   const adopted = b.adopt(START, all);
   expect(idsOf(adopted.tasks)).toEqual(["ses_1"]);
   expect(adopted.prompts).toHaveLength(1);
-  expect(adopted.launches).toHaveLength(1);
+});
+
+describe("a launch is not taken over as long as its session may still be created:", () => {
+  const OVER = LAUNCH_LIMITS.searchFor + 1;
+  const lookedAt = (store: SqliteStore, at: number) => store.adopt(at, all).launches.map(({ messageID }) => messageID);
+
+  test.each([
+    ["that stands still", {}],
+    ["of another machine, of which no more is heard", { machine: "there" }],
+  ])("of a process %s it is left for a quarter of an hour, when its tasks have long been taken over", (_, given) => {
+    const file = createSharedDatabase();
+    const [a, b] = [file.openAs("a", given).store, file.openAs("b").store];
+    a.commit(scriptTask("ses_1").launch());
+    beginLaunch(a, "msg_2");
+    expect(b.adopt(START, all)).toEqual(NOBODY);
+    expect(b.adopt(START + LEASE_MS + 1, all)).toMatchObject({
+      tasks: [{ task: { sessionID: "ses_1" } }],
+      launches: [],
+    });
+    expect(lookedAt(b, START + OVER - 1)).toEqual([]);
+    expect(lookedAt(b, START + OVER)).toEqual(["msg_2"]);
+  });
+
+  test.each([
+    ["in the same process", { pid: 1 }],
+    ["in another one", {}],
+  ])("so it is where the plugin was disposed of, and what looks is %s", (_, given) => {
+    const file = createSharedDatabase();
+    const a = file.openAs("a");
+    beginLaunch(a.store, "msg_2");
+    a.store.close();
+    const b = file.openAs("b", given).store;
+    expect(lookedAt(b, START + OVER - 1)).toEqual([]);
+    expect(lookedAt(b, START + OVER)).toEqual(["msg_2"]);
+  });
+
+  test("where its process has ended it is taken over at once, and again from whoever had taken it over", () => {
+    const file = createSharedDatabase();
+    const [a, b] = [file.openAs("a"), file.openAs("b")];
+    beginLaunch(a.store, "msg_2");
+    a.store.close();
+    expect(lookedAt(b.store, START)).toEqual([]);
+    a.kill();
+    expect(lookedAt(b.store, START)).toEqual(["msg_2"]);
+    b.store.close();
+    expect(lookedAt(file.openAs("c").store, START)).toEqual(["msg_2"]);
+  });
 });
 
 test("a claimed task to which nothing happened is taken over as well: nobody else could ever claim it", () => {

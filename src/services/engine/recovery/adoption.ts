@@ -82,7 +82,7 @@ export const startAdoption = (ctx: EngineContext, { remind }: Pick<Reminders, "r
       return task !== undefined && hasEnded(task) && task.status !== "completed";
     });
     for (const pending of launches) {
-      // The process that began it has ended, and OpenCode with it: no session can appear any more.
+      // It is taken over only when no session can appear for it any more.
       const left = leftLaunch({ pending, isFinal: true, tries: 0, dueAt: at });
       runtime.dispatch({ type: "PREPARE", launch: left });
     }

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-import type { KnownOwner, Owner } from "../ownership.ts";
+import type { Owner } from "../ownership.ts";
 import type { TaskRecord } from "../store.ts";
 import type { createStoreFile, LogIdentity } from "./database-file.ts";
 import { type Database, DatabaseError, databaseError, type OpenDatabase } from "./driver.ts";
@@ -32,7 +32,7 @@ interface SharedFile {
   clock: Clock;
   log: Log;
   /** Returns whether a process of this machine is alive. Default: asks the system; only tests need another. */
-  running?: ((process: KnownOwner) => boolean) | undefined;
+  running?: ((process: Pick<Owner, "pid" | "startedAt">) => boolean) | undefined;
 }
 
 /** The most files that a process sets aside. If new files are damaged again and again, the disk is broken. */

@@ -1,5 +1,7 @@
 import type { PendingLaunch } from "../../../machines/launch/events.ts";
+import { LAUNCH_LIMITS } from "../../../machines/launch/setup.ts";
 import type { NoticePrompt } from "../../../machines/outbox/events.ts";
+import { isRunning, type ProcessIdentity } from "../../platform/process-identity.ts";
 import {
   createHeardOwners,
   IN_MEMORY,
@@ -37,6 +39,11 @@ const FREE = `${ORPHANED} AND directory = ?2 AND database = ?3`;
 /** Matches such a row that nobody can take over: its sessions were in the memory of a dead process. */
 const LOST = `${ORPHANED} AND substr(database, 1, ${IN_MEMORY.length}) = '${IN_MEMORY}'`;
 
+interface LaunchRow extends Omit<PendingLaunch, "fork">, ProcessIdentity {
+  parent: string;
+  fork: 0 | 1;
+}
+
 /** Groups prompts by parent. Each parent's prompts keep their order. */
 const byParent = (prompts: { parent: string; prompt: NoticePrompt }[]): PendingPrompts[] =>
   Object.entries(Object.groupBy(prompts, ({ parent }) => parent)).map(([parentSessionID, of = []]) => ({
@@ -53,7 +60,7 @@ export const createOwnershipTables = (
   database: Database,
   me: Owner,
   rows: RowReader,
-  running?: (process: KnownOwner) => boolean,
+  running: (process: Pick<Owner, "pid" | "startedAt">) => boolean = isRunning,
 ) => {
   const upsertOwner = database.prepare(
     `INSERT INTO owner (id, pid, machine, started_at, directory, beat_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -82,7 +89,8 @@ export const createOwnershipTables = (
     "INSERT INTO prompt (parent, owner, directory, database, prompt) VALUES (?, ?, ?, ?, ?)",
   );
   const upsertLaunch = database.prepare(
-    "INSERT OR REPLACE INTO launch (message, parent, owner, directory, database, at, fork) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    `INSERT OR REPLACE INTO launch (message, parent, owner, directory, database, at, fork, pid, machine, started_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const deleteLaunch = database.prepare("DELETE FROM launch WHERE message = ? AND owner = ?");
   const freeTasks = database.prepare<RecordRow & { parent: string }>(
@@ -91,8 +99,9 @@ export const createOwnershipTables = (
   const freePrompts = database.prepare<{ seq: number; parent: string; prompt: string }>(
     `SELECT seq, parent, prompt FROM prompt WHERE ${FREE} ORDER BY seq`,
   );
-  const freeLaunches = database.prepare<Omit<PendingLaunch, "fork"> & { parent: string; fork: 0 | 1 }>(
-    `SELECT message AS messageID, parent, parent AS parentSessionID, at, fork FROM launch WHERE ${FREE} ORDER BY at`,
+  const freeLaunches = database.prepare<LaunchRow>(
+    `SELECT message AS messageID, parent, parent AS parentSessionID, at, fork, pid, machine, started_at AS startedAt
+     FROM launch WHERE ${FREE} ORDER BY at`,
   );
   // Live tasks are deleted, since they would seem to run for ever. Ended ones stay in the history.
   const clearLost = [
@@ -121,6 +130,14 @@ export const createOwnershipTables = (
       .map((row) => heard.hear(row, check))
       .filter((owner) => owner.id !== me.id && !isGone(owner, me, check, running));
 
+  /**
+   * True for a launch of which nothing can come any more: the OpenCode that was asked for the session has ended, or has had all the
+   * time that it may take. One that lives, though it stands still or has loaded the plugin anew, may still create it; and where it
+   * stands still, its launch goes on with the session later.
+   */
+  const isSpent = (launch: LaunchRow, { now }: LeaseCheck): boolean =>
+    (launch.machine === me.machine && !running(launch)) || now - launch.at > LAUNCH_LIMITS.searchFor;
+
   const withMe = (others: readonly KnownOwner[]): string[] => [me.id, ...others.map(({ id }) => id)];
 
   const livingOwners = (check: LeaseCheck): string[] => withMe(livingOthers(check));
@@ -143,7 +160,10 @@ export const createOwnershipTables = (
         insertPrompt.run(parentSessionID, me.id, me.directory, me.database, JSON.stringify(prompt));
     },
     beginLaunch: ({ messageID, parentSessionID, at, fork }: PendingLaunch) =>
-      void upsertLaunch.run(messageID, parentSessionID, me.id, me.directory, me.database, at, fork ? 1 : 0),
+      void upsertLaunch.run(
+        ...[messageID, parentSessionID, me.id, me.directory, me.database, at, fork ? 1 : 0],
+        ...[me.pid, me.machine, me.startedAt],
+      ),
     endLaunch: (messageID: string) => void deleteLaunch.run(messageID, me.id),
 
     /** See `Store`. True for a task that does not exist, too. */
@@ -179,7 +199,7 @@ export const createOwnershipTables = (
         const value = rows.value<NoticePrompt>("prompt", `${seq} to session ${parent}`, prompt);
         return value ? { seq, parent, prompt: value } : [];
       });
-      const launches = free(freeLaunches);
+      const launches = free(freeLaunches).filter((launch) => isSpent(launch, check));
       for (const { task } of tasks) takeTask.run(me.id, task.sessionID);
       for (const { seq } of prompts) takePrompt.run(me.id, seq);
       for (const { messageID } of launches) takeLaunch.run(me.id, messageID);
@@ -188,7 +208,10 @@ export const createOwnershipTables = (
       return {
         tasks,
         prompts: byParent(prompts),
-        launches: launches.map(({ parent: _, fork, ...launch }) => ({ ...launch, fork: fork === 1 })),
+        launches: launches.map(({ messageID, parentSessionID, at, fork }) => ({
+          ...{ messageID, parentSessionID, at },
+          fork: fork === 1,
+        })),
       };
     },
   };

@@ -7,6 +7,8 @@ export const SCHEMA_VERSION = 1;
 /**
  * - `owner`: the processes that supervise tasks. Times, here and elsewhere, are epoch milliseconds.
  * - `prompt` and `launch`: what a process was about to do, for another one to finish after its death.
+ * - `pid`, `machine` and `started_at` of a launch are those of the process whose OpenCode was asked for the session, whoever has the
+ *   launch since.
  * - `request`: commands for the processes that supervise tasks. `answer` is the outcome, NULL until there is one.
  * - `directory` is that of the last owner, `database` names the OpenCode database that has the sessions: only later processes
  *   with both the same may take over.
@@ -37,7 +39,10 @@ const OWNERSHIP = `
     directory TEXT NOT NULL,
     database TEXT NOT NULL,
     at INTEGER NOT NULL,
-    fork INTEGER NOT NULL
+    fork INTEGER NOT NULL,
+    pid INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    started_at INTEGER NOT NULL
   ) STRICT;
 
   CREATE TABLE request (

@@ -2,7 +2,7 @@ import type { NoticePrompt } from "../../../machines/outbox/events.ts";
 import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
 import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
-import { HEARTBEAT_MS, type KnownOwner, type Owner, STEADY_MS } from "../ownership.ts";
+import { HEARTBEAT_MS, type Owner, STEADY_MS } from "../ownership.ts";
 import { type AbandonedWork, type Change, originOf, type Store, type TaskRecord } from "../store.ts";
 import { type Database, databaseError } from "./driver.ts";
 import { createListedTable } from "./listed-table.ts";
@@ -23,7 +23,7 @@ interface StoreInFile {
   /** Epoch milliseconds. */
   now: () => number;
   /** Returns whether a process of this machine is alive. Default: asks the system; only tests need another. */
-  running?: ((process: KnownOwner) => boolean) | undefined;
+  running?: ((process: Pick<Owner, "pid" | "startedAt">) => boolean) | undefined;
   /** Handles damaged rows. Default: treats the first one as damage of the whole file. */
   onDamaged?: OnDamaged;
 }
