@@ -25,7 +25,7 @@ const rowLines = (row: Row, columns: number): string[] => {
 };
 
 /** Where an actor is in its chart. */
-interface Standing {
+export interface Standing {
   chart: ChartName;
   /** The innermost states that it is in. */
   states: readonly string[];

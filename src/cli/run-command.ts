@@ -10,9 +10,10 @@ import { listCommand, watchCommand } from "./commands/list.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { openCommand } from "./commands/open.ts";
 import { replayCommand } from "./commands/replay.ts";
-import { receiptCommand, showCommand, whyCommand } from "./commands/show.ts";
+import { receiptCommand, showCommand } from "./commands/show.ts";
 import { answerCommand, cancelCommand, resumeCommand, steerCommand } from "./commands/step-in.ts";
 import { whatIfCommand } from "./commands/whatif.ts";
+import { whyCommand } from "./commands/why.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The commands, in the groups of the help text. */

@@ -1,5 +1,5 @@
 import type { ApiTask, Changes } from "../services/http/contract/api-task.ts";
-import type { ApiFleet, Logs, Stats, TaskWay } from "../services/http/contract/schemas.ts";
+import type { ApiFleet, Launch, Launches, Logs, Stats, TaskWay } from "../services/http/contract/schemas.ts";
 import { parseJson } from "../services/http/loopback.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import type { TaskStatus, Usage } from "../task.ts";
@@ -48,7 +48,7 @@ export const refused = (status: number, text: string): ApiFailure => {
 // The API's schemas are the only place where these shapes are written down, and this is the only way to them for what runs
 // outside the server. Only their types are imported: the client carries no validator. It checks what its readers rely on by
 // itself, see `isTask`.
-export type { ApiFleet, ApiTask, Changes, Logs, Stats, TaskWay };
+export type { ApiFleet, ApiTask, Changes, Launch, Logs, Stats, TaskWay };
 
 /** Which tasks to list. A task must match all that is given. */
 export interface TaskListQuery {
@@ -111,6 +111,12 @@ export const isChanges = (value: unknown): value is Changes =>
 /** True for the way of a task's newest run. */
 export const isWay = (value: unknown): value is TaskWay =>
   isRecord(value) && Array.isArray(value.passed) && isRecord(value.arrivals);
+
+/** True for the launches that have led to no task. */
+export const isLaunches = (value: unknown): value is Launches =>
+  isRecord(value) &&
+  Array.isArray(value.launches) &&
+  value.launches.every((one) => isWay(one) && has(one, "string", "id", "parentSessionID", "directory", "why"));
 
 /** True for the messages of a conversation. */
 export const isLogs = (value: unknown): value is Logs => Array.isArray(value);

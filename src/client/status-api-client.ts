@@ -9,6 +9,7 @@ import {
   isChanges,
   isFleet,
   isGroupPage,
+  isLaunches,
   isLogs,
   isPage,
   isStats,
@@ -111,6 +112,8 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<typeof D
     logs: (id: string) => get(pathOf(id, "/logs"), isLogs, changeMs),
     /** Requests by which way a task's newest run came to where it is in its chart. */
     way: (id: string) => get(pathOf(id, "/way"), isWay),
+    /** Requests the launches that have led to no task. */
+    launches: () => get("/v1/launches", isLaunches),
     cancel: (id: string) => change(id, "/cancel"),
     resume: (id: string, prompt: string) => change(id, "/resume", { prompt }),
     steer: (id: string, prompt: string) => change(id, "/steer", { prompt }),

@@ -1,13 +1,5 @@
 // What all charts have in common, and what is said of any of them.
-import {
-  type AnyStateNode,
-  type AnyTransitionDefinition,
-  assertEvent,
-  type EventObject,
-  enqueueActions,
-  type MachineContext,
-} from "xstate";
-import { isInState } from "./place.ts";
+import { assertEvent, type EventObject, enqueueActions, type MachineContext } from "xstate";
 
 type Transition = string | { target?: string; description?: string };
 
@@ -69,38 +61,6 @@ export const statePath = (value: unknown): string =>
         .map(([name, inner]) => `${name}.${statePath(inner)}`)
         .join(" ")
     : String(value);
-
-/** Returns the path of a state, such as `run.working`; empty for the chart itself. */
-export const pathOf = ({ path }: AnyStateNode): string => path.join(".");
-
-/**
- * Names a transition by the state that takes it, its event and its place among those of that state for that event, such as
- * `run.queued:SLOT_GRANTED:0`. The event of one that is taken at once is empty.
- */
-export const transitionName = (transition: AnyTransitionDefinition): string => {
-  const { source, eventType } = transition;
-  const same = (eventType === "" ? source.always : source.transitions.get(eventType)) ?? [];
-  return `${pathOf(source)}:${eventType}:${same.indexOf(transition)}`;
-};
-
-/**
- * Returns for each of these states, and groups of states, the name of the transition by which it was entered: of those that were
- * taken, the last one that leads into it from outside. A state that an actor begins in has none.
- */
-export const enteredThrough = (
-  taken: readonly AnyTransitionDefinition[],
-  states: readonly string[],
-): Record<string, string> =>
-  Object.fromEntries(
-    states.flatMap((state) => {
-      const transition = taken.findLast(
-        ({ source, target = [] }) =>
-          !isInState(pathOf(source), state) &&
-          target.map(pathOf).some((path) => isInState(state, path) || isInState(path, state)),
-      );
-      return transition ? [[state, transitionName(transition)] as const] : [];
-    }),
-  );
 
 /** Returns the pause before the next try, in milliseconds: `first` after the first one, doubled each time, up to `longest`. */
 export const backoff = (tries: number, { first, longest }: { first: number; longest: number }): number =>

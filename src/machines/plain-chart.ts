@@ -1,7 +1,7 @@
 import type { AnyStateMachine, AnyStateNode } from "xstate";
-import { pathOf, transitionName } from "./chart.ts";
 import { actionName, guardName } from "./chart-json.ts";
 import { guardPhrase } from "./guard-phrase.ts";
+import { pathOf, transitionName } from "./transition-names.ts";
 
 /** A state of a chart, or the chart itself. */
 export interface State {

@@ -44,6 +44,19 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     expect(store.journal("ses_1")).toEqual(story.events());
   });
 
+  test("what a task's chart began with is kept with it: its first run, also after a resume, and how it was launched", async () => {
+    const store = await open();
+    const story = scriptTask("ses_1");
+    const launch = { input: {}, events: [{ type: "TURN_TAKEN" as const, at: START }] };
+    store.commit({ ...story.launch(), launches: new Map([["ses_1", launch]]) });
+    const { facts, run } = story.record().snapshot.context;
+    for (const chapter of [story.answer(), story.deliver()]) store.commit(chapter);
+    store.claim("ses_1");
+    store.commit(story.resume());
+    expect(store.origin("ses_1")).toEqual({ facts, run, launch });
+    expect(store.origin("ses_2")).toBeUndefined();
+  });
+
   test("one change may hold many tasks, and each has its own events", async () => {
     const store = await open();
     const stories = [scriptTask("ses_1"), scriptTask("ses_2")];
@@ -218,6 +231,8 @@ export const describeStore = (open: () => Store | Promise<Store>, { writes = tru
     store.get("ses_1");
     store.list({});
     store.journal("ses_1");
+    store.origin("ses_1");
+    store.launches();
     store.remove(["ses_1"]);
   });
 

@@ -1,6 +1,7 @@
 import { initialSnapshot, type StoredSnapshot } from "../../src/machines/task/machine.ts";
 import { toTask } from "../../src/machines/task/view.ts";
 import type { Engine } from "../../src/services/engine/engine.ts";
+import type { LaunchHere } from "../../src/services/engine/launch/launches-here.ts";
 import { type RemoteOperations, runRemoteCommands } from "../../src/services/engine/operations/remote-commands.ts";
 import type { FleetView } from "../../src/services/fleet/fleet-view.ts";
 import { createReadDirectories } from "../../src/services/host/directories.ts";
@@ -45,6 +46,8 @@ export interface FakeSource extends StatusSource {
   listeners(): number;
   /** Called before each reading of all live tasks: somewhere, something may happen just then. */
   beforeLive: (() => void) | undefined;
+  /** The launches that the engine carries out. */
+  launching: LaunchHere[];
   /** What the engine sees of its fleet. Undefined: it is in none. */
   view: FleetView | undefined;
   store: Store;
@@ -197,7 +200,7 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
   };
   const log: Log = { info: () => undefined, error: (message) => console.error(message) };
 
-  const engine: Pick<Engine, "runRemoteCommands" | "executeCommand" | "subscribe" | "viewFleet"> = {
+  const engine: Pick<Engine, "runRemoteCommands" | "executeCommand" | "subscribe" | "viewFleet" | "launchesHere"> = {
     get viewFleet() {
       const { view } = source;
       return view && (async () => view);
@@ -205,6 +208,7 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
     runRemoteCommands: () => {
       if (!source.isBusy) runRemoteCommands({ store, log }, operations);
     },
+    launchesHere: () => source.launching,
     // As where another process supervises the task.
     executeCommand: () => undefined,
     subscribe: (listener) => {
@@ -252,6 +256,7 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
     refusedBy: undefined,
     isBusy: false,
     beforeLive: undefined,
+    launching: [],
     view: undefined,
     live: () => {
       source.beforeLive?.();

@@ -1,16 +1,13 @@
 import type { ApiTask } from "../../client/api-types.ts";
-import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { formatUsage, shortTime } from "../../services/text/amounts.ts";
 import { modelName, otherServer } from "../../services/text/model-and-server.ts";
 import { overlapSummary } from "../../services/text/overlap-text.ts";
-import { answerLine } from "../../services/text/request-text.ts";
 import { receiptLines, receiptSummary, whyIncomplete } from "../../services/text/result-text.ts";
-import { runTime, waitText } from "../../services/text/task-state.ts";
+import { runTime } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import {
-  CALLED_AS,
   type CommandContext,
   CommandError,
   command,
@@ -20,9 +17,10 @@ import {
   TASK_ID,
   taskIdOf,
 } from "../command.ts";
-import { liveTasks, openClient, readTask, received } from "../task-source.ts";
-import { byUrgency, stateCell } from "../task-table.ts";
+import { readTask } from "../task-source.ts";
+import { stateCell } from "../task-table.ts";
 import { count, dateTime, resumedText, type Terminal } from "../terminal.ts";
+import { answerLines, whyLine } from "./why.ts";
 
 /** Lines of a text that are shown; `--full` shows all. */
 const SHOWN_LINES = 8;
@@ -167,63 +165,4 @@ export const receiptCommand = ({ terminal }: CommandContext) =>
       if (!task.receipt) throw new CommandError(whyNone(task));
       if (json) return printJson(terminal, task.receipt);
       printReceipt(task, task.receipt, terminal);
-    });
-
-/** What `--json` prints of a task. */
-const reasonOf = ({ sessionID, status, state, waiting, queue, server, attention, why, error }: ApiTask) => ({
-  sessionID,
-  status,
-  state,
-  waiting,
-  queue,
-  server,
-  attention,
-  why,
-  error,
-});
-
-/** Describes in a sentence what a task waits for, since when, and who or what moves it. `now` is epoch milliseconds. */
-const whyLine = (task: ApiTask, now: number): string => {
-  if (task.error) return `It ended in an error: ${toSingleLine(task.error.message)}`;
-  if (hasEnded(task)) return `It waits for nothing: it is ${toSingleLine(task.status)}.`;
-  const reason = waitText(task, now) ?? task.why;
-  if (reason === undefined)
-    return "No process supervises it at the moment: it goes on when its project is opened in OpenCode.";
-  return `Waits for ${toSingleLine(reason)}.`;
-};
-
-/** Returns the command lines that answer what a task asks. They are not wrapped, so that they can be copied. */
-const answerLines = ({ attention }: ApiTask): string[] =>
-  (attention?.requests ?? []).map((request) => answerLine(CALLED_AS, request));
-
-const printReason = (task: ApiTask, terminal: Terminal) =>
-  terminal.print(
-    terminal.style("bold", named(task)),
-    ...wrap(whyLine(task, Date.now()), terminal.columns - 2).map((line) => `  ${line}`),
-    ...answerLines(task).map((line) => `  ${terminal.style("dim", "answer with:")} ${line}`),
-  );
-
-const printChart = async ({ sessionID, states }: ApiTask, client: StatusApiClient, terminal: Terminal) => {
-  const { drawSheet } = await import("../draw-sheet.ts");
-  const way = received(await client.way(sessionID));
-  terminal.print("", ...drawSheet({ chart: "task", states, way }, terminal), "");
-};
-
-export const whyCommand = ({ terminal }: CommandContext) =>
-  command("why", "say what a task waits for, since when, and what will move it")
-    .argument("[task-id]", `${TASK_ID}; without it, all tasks that have not ended`)
-    .option("--chart", "draw where in its chart each is, how it came there, and what leads away")
-    .addHelpText(
-      "after",
-      `\nOpenCode must be running.\n${examples(["why", "all tasks"], ["why 4f5c9a", "one task"], ["why 4f5c9a --chart", "and what may happen to it"])}`,
-    )
-    .action(async (id, { json, data, chart }) => {
-      const client = openClient(data);
-      const tasks = id === undefined ? await liveTasks(client) : [received(await client.task(taskIdOf(id)))];
-      if (json) return printJson(terminal, tasks.map(reasonOf));
-      if (tasks.length === 0) return terminal.print("No task is under way.");
-      for (const task of tasks.toSorted(byUrgency)) {
-        printReason(task, terminal);
-        if (chart) await printChart(task, client, terminal);
-      }
     });

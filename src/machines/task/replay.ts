@@ -55,8 +55,7 @@ export const regionsOf = ({ value }: StoredSnapshot): Regions => ({
   steering: statePath(value.steering),
 });
 
-/** Returns the event that an action raises. */
-export const raisedEvents = ({ type, params }: Action): TaskEvent[] =>
+const raisedEvents = ({ type, params }: Action): TaskEvent[] =>
   type === RAISE ? [(params as { event: TaskEvent }).event] : [];
 
 const effectsOf = ({ type, params }: Action): TaskEffect[] => (type === "emitEffect" ? [params as TaskEffect] : []);

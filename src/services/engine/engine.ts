@@ -10,6 +10,7 @@ import { createReminders, createSessionNotes, reminderFor } from "./delivery/ses
 import { createUserRequests } from "./delivery/user-requests.ts";
 import { createEffects } from "./effects/effects.ts";
 import { launch } from "./launch/launch.ts";
+import { launchesHere } from "./launch/launches-here.ts";
 import { createRunLimits } from "./limits/run-limits.ts";
 import { cancel, cancelSilently, clear } from "./operations/cancel.ts";
 import {
@@ -106,6 +107,7 @@ export const createEngine = (parts: EngineParts) => {
     usageOf: ctx.usageReader.usageOf,
     /** Reads conversations that other servers have; undefined where this one is in no fleet. */
     elsewhere: ctx.fleet?.conversations,
+    launchesHere: () => launchesHere(ctx),
     /** Returns which servers the fleet has; undefined where this one is in no fleet. */
     viewFleet: ctx.fleet?.view,
     /** Returns what an ended task left changed in its worktree; undefined where it has none of its own. */

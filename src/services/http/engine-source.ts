@@ -1,14 +1,18 @@
 import { statePaths } from "../../machines/chart.ts";
 import { chartsAsJson } from "../../machines/chart-json.ts";
+import { replayLaunch } from "../../machines/launch/replay.ts";
+import type { TaskInput } from "../../machines/task/events.ts";
 import { allowedEvents } from "../../machines/task/machine.ts";
 import { slotOf } from "../../machines/task/slot.ts";
 import { wayOfTask } from "../../machines/task/way.ts";
+import { NO_WAY } from "../../machines/way.ts";
 import { addUp, entryOf, type FleetServer, hasEnded, type Task, type Usage } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 import type { ReadDirectories } from "../host/directories.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { CommandOutcome, CountedTask, PageFilter, RemoteCommand, TaskRecord } from "../store/store.ts";
 import { usageWith, withAwaitedTasks, withSilentSupervisor } from "../store/task-usage.ts";
+import { launchElsewhere, launchState } from "../text/launch-text.ts";
 import { outOfFleet } from "../text/model-and-server.ts";
 import { waitReason } from "../text/task-state.ts";
 import {
@@ -19,7 +23,7 @@ import {
   type SourceResult,
   SourceUnavailable,
 } from "./contract/api-task.ts";
-import type { ApiFleet } from "./contract/schemas.ts";
+import type { ApiFleet, Launch, TaskWay } from "./contract/schemas.ts";
 import type { OpenDirectories, OpenDirectory } from "./status-api.ts";
 import { createWorktreeChanges } from "./worktree-changes.ts";
 
@@ -46,6 +50,17 @@ const CHARACTERS_PER_READ = 2_000_000;
 
 /** Tasks in the first read. Their size decides how many the next one takes. */
 const TASKS_IN_FIRST_READ = 1;
+
+/** The state of a launch whose actor has ended, and whose session may still be there. */
+const LEFT_TO_NEXT = "leftToNext";
+
+/** Returns the steps of a task's launch; undefined where they are not known. */
+const launchSteps = ({ launch, run, facts }: TaskInput): TaskWay["launch"] =>
+  launch &&
+  replayLaunch(launch, run.messageID, facts.parentSessionID).map(({ event, to }) => ({
+    ...{ type: event.type, at: event.at, to },
+    ...("reason" in event ? { reason: event.reason } : {}),
+  }));
 
 const failure = (reason: string, cause: SourceFailure["cause"] = "task"): SourceFailure => ({
   ok: false,
@@ -215,10 +230,31 @@ export const createEngineSource = (
       return store.get(taskId) ? store.journal(taskId) : undefined;
     },
     /** Returns by which way the newest run of a task came to where it is; undefined when there is no such task. */
-    way: (taskId: string) => {
+    way: (taskId: string): TaskWay | undefined => {
       const { store } = directoryOf(taskId);
       const record = store.get(taskId);
-      return record && wayOfTask(record.snapshot, store.journal(taskId));
+      const origin = store.origin(taskId);
+      if (!record || !origin) return record && NO_WAY;
+      const launch = launchSteps(origin);
+      return { ...wayOfTask(origin, store.journal(taskId), record.snapshot), ...(launch ? { launch } : {}) };
+    },
+    /** Returns the launches that have led to no task, as far as they are known. */
+    launches: (): Launch[] => {
+      const here = directories.all().flatMap(({ engine }) => engine.launchesHere());
+      const stored = directories.all().flatMap(({ store }) => store.launches());
+      const ids = new Set(here.map(({ id }) => id));
+      const isOwn = new Set(stored.flatMap(({ of, pending }) => (of === "own" ? pending.messageID : [])));
+      return [
+        ...here.map(({ way, ...launch }) => ({ ...launch, ...way, why: launchState(launch.states) })),
+        ...stored.flatMap(({ pending: { messageID: id, parentSessionID, at }, directory, of }) => {
+          if (ids.has(id) || (of !== "own" && isOwn.has(id))) return [];
+          ids.add(id);
+          const states = of === "own" ? [LEFT_TO_NEXT] : [];
+          const why = of === "own" ? launchState(states) : launchElsewhere(of, directory);
+          const since = new Date(at).toISOString();
+          return { ...{ id, parentSessionID, directory, states, since, why }, ...NO_WAY };
+        }),
+      ];
     },
     /** Returns what these tasks and all their descendants used, each counted once. */
     usage: (tasks: readonly ApiTask[]) =>

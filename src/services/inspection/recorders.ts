@@ -1,7 +1,8 @@
 import type { StatelyActorEvent, StatelyInspectionEvent } from "@statelyai/inspect";
 import type { AnyTransitionDefinition } from "xstate";
-import { enteredThrough, type StateValue, statePaths } from "../../machines/chart.ts";
+import { type StateValue, statePaths } from "../../machines/chart.ts";
 import { launchOfActor, parentOfOutbox } from "../../machines/supervisor/machine.ts";
+import { enteredThrough } from "../../machines/transition-names.ts";
 import { apartFrom } from "../../machines/way.ts";
 import type { Clock } from "../platform/clock.ts";
 import { createListeners } from "../platform/listeners.ts";

@@ -239,6 +239,8 @@ export const startActorSystem = (clock: Clock, log: Log, inspect?: Inspect) => {
     outboxes,
     /** The launches that are under way, or have left something, by id. */
     launches,
+    /** What is known of their journals, by the same ids. */
+    launchJournals,
     /** The deadlines of live tasks and of launches by id, and of outboxes by parent session id. */
     deadlines,
     /** True for the session of a live task and for a parent that has an outbox. */

@@ -342,6 +342,9 @@ export const createRuntime = ({
     },
     /** Returns the snapshot of a live task; undefined when it is at rest or unknown. */
     snapshotOf: (taskId: string): TaskSnapshot | undefined => tasks.get(taskId),
+    /** Returns the launches that are under way, or remove what they have left; without a journal where it is not known. */
+    launches: () =>
+      [...actors.launches].map(([id, snapshot]) => ({ snapshot, journal: actors.launchJournals.get(id) })),
     /** True while a launch is under way, or removes what it has left. */
     isLaunching: (launchId: string): boolean => actors.launches.has(launchId),
     /** True while a copy of this session's conversation may exist for another launch that is not marked as ours yet. */

@@ -42,6 +42,14 @@ export const originOf = ({ task, snapshot }: TaskRecord, launches: Change["launc
   return { facts, run, ...(launch ? { launch } : {}) };
 };
 
+/** A launch that is stored: it is under way, or has left something. */
+export interface StoredLaunch {
+  pending: PendingLaunch;
+  directory: string;
+  /** The process that it is of: this owner's, another one, or one that has ended. */
+  of: "own" | "other" | "ended";
+}
+
 /** Work of processes that have ended or died, for another process to take over. */
 export interface AbandonedWork {
   tasks: TaskRecord[];
@@ -224,6 +232,8 @@ export interface Store extends TaskHistory {
   below(taskIds: readonly string[]): TaskBelow[];
   /** Returns a task's events, oldest first. */
   journal(taskId: string): TaskEvent[];
+  /** Returns what a task's chart began with; undefined where its journal does not go back to the launch. */
+  origin(taskId: string): TaskInput | undefined;
   /** Deletes tasks with their journals, even if another process owns them. */
   remove(taskIds: string[]): void;
   /** Stores the latest progress by task. Tasks owned by other processes are left alone. */
@@ -265,6 +275,8 @@ export interface Store extends TaskHistory {
   beginLaunch(launch: PendingLaunch): void;
   /** Ends a launch that failed, or whose task is stored. */
   endLaunch(messageID: string): void;
+  /** Returns the stored launches of all processes that have led to no task, in the order of their beginning. */
+  launches(): StoredLaunch[];
 
   /** Shows that this process is alive. Returns the tasks it has lost to others meanwhile. `now` is epoch milliseconds. */
   heartbeat(now: number): string[];

@@ -5,8 +5,6 @@ import { commandHere } from "../command-line.ts";
 const run = ({ folder }: Served, command: string, args: string[], size = {}) =>
   commandHere([command, ...args, "--data", folder], size);
 
-const QUESTION = { id: "que_1", kind: "question", what: "Which one?", since: "2026-11-22T10:11:12.000Z" } as const;
-
 test("a task is shown with how it stands, what it used, its prompt and its result, cut until all is asked for", async () => {
   const served = await serve();
   const now = new Date().toISOString();
@@ -50,43 +48,4 @@ test("a task on another server is shown with it, and so is what it waits for the
   expect(JSON.parse((await run(served, "why", ["4f5c", "--json"])).out)).toMatchObject([{ server }]);
   served.source.end(sessionID);
   expect((await run(served, "show", ["4f5c"])).out).toMatch(/^server {4}desk, another one of the fleet$/m);
-});
-
-test("why says what each live task waits for and who moves it, the one that waits for a person first", async () => {
-  const served = await serve();
-  const { source } = served;
-  source.launch({ sessionID: "ses_aaaa1111", description: "read" });
-  source.launch({
-    sessionID: "ses_bbbb2222",
-    description: "ask",
-    attention: { kind: "question", what: QUESTION.what, since: QUESTION.since, requests: [QUESTION] },
-  });
-  source.end(source.launch({ sessionID: "ses_cccc3333", description: "fail" }).sessionID, "error");
-  const all = await run(served, "why", []);
-  expect(all.code).toBe(0);
-  expect(all.out.replaceAll(/node \S+/g, "taskchart")).toMatch(
-    /^ses_bbbb2222 "ask"\n {2}Waits for the user to answer: "Which one\?" .*\n {2}answer with: taskchart answer que_1 {2}\(or --reject\)\nses_aaaa1111 "read"\n {2}Waits for its agent, which is at work \(for .*\)\.\n$/,
-  );
-  expect((await run(served, "why", ["cccc"])).out).toContain("It ended in an error: overloaded");
-  expect(JSON.parse((await run(served, "why", ["aaaa", "--json"])).out)).toMatchObject([
-    { sessionID: "ses_aaaa1111", waiting: { for: "agent" }, why: "its agent, which is at work" },
-  ]);
-  expect(await run(served, "why", ["nope"])).toMatchObject({ code: 2, error: 'There is no task "ses_nope".\n' });
-});
-
-test("why --chart draws the part of its chart in which a task is, with the way that it came", async () => {
-  const served = await serve();
-  served.source.launch({ sessionID: "ses_aaaa1111" });
-  served.source.launch({ sessionID: "ses_bbbb2222", state: "running.queued" });
-  const lines = (await run(served, "why", ["aaaa", "--chart"])).out.split("\n");
-  const sheet = lines.slice(lines.indexOf("task › run › working"));
-  expect(sheet.slice(0, 4)).toEqual([
-    "task › run › working",
-    "● busy",
-    "  The agent is at work.",
-    "  came here: prompt accepted, from run › prompting › sending",
-  ]);
-  // Its journal says that it is at work, which it is not: no way is better than a wrong one.
-  expect((await run(served, "why", ["bbbb", "--chart"])).out).toMatch(/^● queued$/m);
-  expect((await run(served, "why", ["bbbb", "--chart"])).out).not.toContain("came here");
 });

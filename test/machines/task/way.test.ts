@@ -1,18 +1,25 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type AnyTransitionDefinition, createActor } from "xstate";
-import { enteredThrough, statePaths } from "../../../src/machines/chart.ts";
+import { initialTransition, transition } from "xstate";
+import { statePaths } from "../../../src/machines/chart.ts";
 import { machines } from "../../../src/machines/chart-json.ts";
+import { movesOf } from "../../../src/machines/moves.ts";
+import { isInState } from "../../../src/machines/place.ts";
 import { chartOf, withAllInside } from "../../../src/machines/plain-chart.ts";
-import type { TaskEvent, TaskInput } from "../../../src/machines/task/events.ts";
+import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { taskMachine } from "../../../src/machines/task/machine.ts";
-import { movesOf, wayOfTask } from "../../../src/machines/task/way.ts";
-import { apartFrom, NO_WAY, wayOf } from "../../../src/machines/way.ts";
+import { wayOfTask } from "../../../src/machines/task/way.ts";
+import { NO_WAY, wayOf } from "../../../src/machines/way.ts";
+import { START, taskInput } from "../../fakes/task-input.ts";
 import { pureRuns } from "../../seed.ts";
 import { type ScriptedTask, scriptTask } from "../../services/store/scripted-task.ts";
 import { journalFrom, picks, READABLE } from "../journals.ts";
 
-const wayNow = (task: ScriptedTask) => wayOfTask(task.record().snapshot, task.events());
+const wayNow = (task: ScriptedTask, events = task.events()) => {
+  const { snapshot } = task.record();
+  const { facts } = snapshot.context;
+  return wayOfTask(taskInput(facts.sessionID), events, snapshot);
+};
 
 test("a task at work has passed the queue and its prompt, and came there as that was accepted", () => {
   const task = scriptTask("ses_a");
@@ -55,44 +62,40 @@ test("nothing is known of a way whose journal does not lead to where the task is
   task.launch();
   const sinceWork = task.events().length;
   task.answer();
-  expect(wayOfTask(task.record().snapshot, task.events().slice(sinceWork))).toBe(NO_WAY);
+  expect(wayNow(task, task.events().slice(sinceWork))).toBe(NO_WAY);
 });
 
-/** What XState reports of an actor that takes the events: for each that led into other states, by which transitions. */
-const reportedBy = (origin: TaskInput, events: readonly TaskEvent[]): Record<string, string>[] => {
-  let taken: AnyTransitionDefinition[] = [];
-  const actor = createActor(taskMachine, {
-    input: origin,
-    inspect: (inspected) => {
-      if (inspected.type === "@xstate.microstep") taken.push(...inspected._transitions);
-    },
-  });
-  actor.start();
-  let before = statePaths(actor.getSnapshot().value);
-  return events.flatMap((event) => {
-    taken = [];
-    actor.send(event);
-    const after = statePaths(actor.getSnapshot().value);
-    const entered = apartFrom(after, before);
-    before = after;
-    return entered.length === 0 ? [] : [enteredThrough(taken, entered)];
-  });
-};
-
-test("whatever happens, a replay names the transitions that XState takes, and the first run's ids change nothing", () => {
-  const names = new Set(
-    withAllInside(chartOf(machines.task)).flatMap((state) => state.transitions.map(({ name }) => name)),
+test("whatever happens, the way leads from state to state as a replay does, each time through a transition of the chart", () => {
+  const transitions = new Map(
+    withAllInside(chartOf(machines.task)).flatMap((state) => state.transitions.map((one) => [one.name, one] as const)),
   );
   fc.assert(
     fc.property(picks, READABLE, (chosen, words) => {
       const { origin, events, snapshot } = journalFrom(chosen, words);
-      const [, ...moves] = movesOf(origin, events);
-      expect(moves.map(({ through }) => through)).toEqual(reportedBy(origin, events));
-      for (const { entered, through } of moves)
-        expect(Object.keys(through)).toEqual(expect.arrayContaining([...entered]));
-      for (const name of moves.flatMap(({ through }) => Object.values(through))) expect(names).toContain(name);
-      expect(wayOfTask(snapshot, events)).toEqual(wayOf(movesOf(origin, events)));
+      const [begin, ...moves] = movesOf(taskMachine, origin, events);
+      let states = [...(begin?.entered ?? [])];
+      expect(states).toEqual(statePaths(initialTransition(taskMachine, origin)[0].value));
+      for (const { left, entered, through } of moves) {
+        for (const state of entered) {
+          const { source = "", targets = [] } = transitions.get(through[state] ?? "") ?? {};
+          expect(states.some((before) => isInState(before, source) && left.includes(before))).toBe(true);
+          expect(targets.some((target) => isInState(state, target))).toBe(true);
+        }
+        states = [...states.filter((state) => !left.includes(state)), ...entered];
+      }
+      expect(states.toSorted()).toEqual(statePaths(snapshot.value).toSorted());
+      expect(wayOfTask(origin, events, snapshot)).toEqual(wayOf(movesOf(taskMachine, origin, events)));
     }),
     { numRuns: pureRuns(100) },
   );
+});
+
+test("an event that makes the chart throw ends the way, and nothing else", () => {
+  const task = scriptTask("ses_a");
+  task.launch();
+  const broken = { type: "REQUEST_ASKED", at: START } as TaskEvent;
+  expect(() => transition(taskMachine, taskMachine.resolveState(task.record().snapshot), broken)).toThrow();
+  expect(wayNow(task, [...task.events(), broken, { type: "HOST_IDLE", at: START }])).toMatchObject({
+    arrivals: { "run.working": "run.prompting.sending:PROMPT_ACCEPTED:2" },
+  });
 });

@@ -96,6 +96,24 @@ test("of two that claim a task at rest, one gets it; given back, the other may h
   expect(b.isOwnedElsewhere("ses_1")).toBe(true);
 });
 
+test("launches that have led to no task are known to all processes, with whose they are", () => {
+  const file = createSharedDatabase();
+  const [a, b] = [file.openAs("a"), file.openAs("b")];
+  b.store.beginLaunch({ messageID: "msg_b", parentSessionID: "ses_parent", at: START + 1, fork: false });
+  beginLaunch(a.store, "msg_a");
+  beginLaunch(a.store, "msg_done");
+  a.store.endLaunch("msg_done");
+  const whose = (store: SqliteStore) => store.launches().map(({ pending, of }) => `${pending.messageID} ${of}`);
+  expect(whose(a.store)).toEqual(["msg_a own", "msg_b other"]);
+  expect(a.store.launches()[0]).toEqual({
+    pending: { messageID: "msg_a", parentSessionID: "ses_parent", at: START, fork: true },
+    directory: expect.any(String),
+    of: "own",
+  });
+  a.kill();
+  expect(whose(b.store)).toEqual(["msg_a ended", "msg_b own"]);
+});
+
 test("what a dead process had goes to the next of its directory: tasks, prompts in their order, and launches", () => {
   const file = createSharedDatabase();
   const a = file.openAs("a");

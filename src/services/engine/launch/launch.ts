@@ -34,7 +34,7 @@ const carryOut = (
   const signal = AbortSignal.any([request.signal, cancelled]);
   if (signal.aborted) return fail(LAUNCH_STOPPED);
   const id = ids.message();
-  const answered = launches.begin(id, { request, plan, signal });
+  const answered = launches.begin(id, { request, plan, signal, at: clock.now() });
   const cancel = () => runtime.dispatch({ type: "PREPARATION", id, event: { type: "CANCEL", at: clock.now() } });
   signal.addEventListener("abort", cancel, { once: true });
   const launch = {

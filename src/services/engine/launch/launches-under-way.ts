@@ -27,6 +27,8 @@ export interface LaunchCall {
   plan: LaunchPlan;
   /** Aborted when the caller's turn is aborted, or the launch is cancelled. */
   signal: AbortSignal;
+  /** When its chart began, epoch milliseconds. */
+  at: number;
   /** What the agent is to read before its first prompt; undefined until that is known. */
   preamble?: OwnText | undefined;
   /** The same as a message, once it was sent. */
@@ -58,7 +60,7 @@ export const createLaunchesUnderWay = () => {
       return work(launch).finally(() => launches.delete(launch));
     },
     /** Notes what a launch is about, until its call is answered. `id` is that of its chart. */
-    begin: (id: string, call: Pick<LaunchCall, "request" | "plan" | "signal">): Promise<Outcome<Launched>> => {
+    begin: (id: string, call: Pick<LaunchCall, "request" | "plan" | "signal" | "at">): Promise<Outcome<Launched>> => {
       const { promise: answered, resolve, reject } = Promise.withResolvers<Outcome<Launched>>();
       const answer = (given: Outcome<Launched>) => {
         calls.delete(id);
@@ -71,6 +73,8 @@ export const createLaunchesUnderWay = () => {
       calls.set(id, { ...call, answered, answer, fail });
       return answered;
     },
+    /** Returns what a launch is about; undefined for one that has been answered. */
+    find: (id: string): LaunchCall | undefined => calls.get(id),
     /** Returns what a launch is about. @throws Error for one that has been answered, of which nothing is to be done */
     callOf: (id: string): LaunchCall => {
       const call = calls.get(id);

@@ -1,4 +1,4 @@
-import type { LaunchAnswer } from "../../../machines/launch/events.ts";
+import type { LaunchAnswer, LaunchRefusal } from "../../../machines/launch/events.ts";
 import type { TaskFacts } from "../../../task.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
 import type { EffectOf } from "../../runtime/effects.ts";
@@ -81,6 +81,20 @@ const failureMessage = (reason: string, isKnown: boolean): string =>
     ? `OpenCode created no session for the task: ${reason}. Try again.`
     : `OpenCode did not say whether it created a session for the task: ${reason}. None was found; one that appears later is deleted. Try again.`;
 
+/** Says why nothing is launched. */
+export const refusalText = (refusal: LaunchRefusal): string => {
+  switch (refusal.why) {
+    case "notCreated":
+      return failureMessage(refusal.reason, refusal.isKnown);
+    case "notServed":
+      return NOT_SERVED;
+    case "stopped":
+      return LAUNCH_STOPPED;
+    default:
+      return refusal.reason;
+  }
+};
+
 /**
  * Puts the chart's answer into words for the caller.
  * @throws Error for a fault of ours
@@ -94,16 +108,6 @@ export const toOutcome = (ctx: EngineContext, answer: LaunchAnswer): Outcome<Lau
       ? { ok: true, value: { task, forkRefusal, notOffered } }
       : fail("The task was launched, but it has already ended and been removed.");
   }
-  switch (answer.why) {
-    case "noWorktree":
-      return fail(answer.reason);
-    case "notCreated":
-      return fail(failureMessage(answer.reason, answer.isKnown), "host");
-    case "notServed":
-      return fail(NOT_SERVED);
-    case "stopped":
-      return fail(LAUNCH_STOPPED);
-    default:
-      throw new Error(answer.reason);
-  }
+  if (answer.why === "fault") throw new Error(answer.reason);
+  return fail(refusalText(answer), answer.why === "notCreated" ? "host" : undefined);
 };

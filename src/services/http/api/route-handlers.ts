@@ -79,6 +79,8 @@ export const registerReadRoutes = (app: App, context: ApiContext): void => {
     return c.json(validated(log, schemas.TaskWay, way), 200);
   });
 
+  app.openapi(routes.launches, (c) => c.json(validated(log, schemas.Launches, { launches: source.launches() }), 200));
+
   app.openapi(routes.group, (c) => {
     const { id } = c.req.valid("param");
     const tasks = id.length > MAX_BATCH_ID_CHARS ? [] : source.batch(id);

@@ -143,6 +143,15 @@ export const routes = {
     },
   }),
 
+  launches: createRoute({
+    ...get(
+      "listLaunches",
+      "/v1/launches",
+      "The launches that have led to no task: those under way, and those that have left something",
+    ),
+    responses: { 200: json("The launches.", schemas.Launches), ...readErrors },
+  }),
+
   group: createRoute({
     ...get("getTaskGroup", "/v1/task-groups/{id}", "The tasks of a batch, with totals"),
     request: { params: schemas.GroupPath },

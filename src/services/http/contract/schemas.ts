@@ -204,7 +204,7 @@ export const TaskJournal = z
   )
   .describe("The events that a task's statechart accepted.");
 
-export const TaskWay = z.object({
+const Way = z.object({
   passed: z
     .array(z.string())
     .describe(
@@ -217,7 +217,48 @@ export const TaskWay = z.object({
     ),
 });
 
+export const TaskWay = Way.extend({
+  launch: z
+    .array(
+      z.object({
+        type: z.string().describe("The event's type, such as `SESSION_CREATED`."),
+        at: z.number().describe("When it happened, in epoch milliseconds."),
+        to: z.string().describe("The state of the launch's chart that it led to."),
+        reason: z.string().optional().describe("What was wrong; absent where nothing was."),
+      }),
+    )
+    .optional()
+    .describe("How the task was launched, oldest first. Absent where that is not known."),
+});
 export type TaskWay = z.infer<typeof TaskWay>;
+
+export const Launch = Way.extend({
+  id: z.string().describe("The id of the task's first prompt, by which OpenCode's log and the live view name it, too."),
+  parentSessionID: z.string().describe("The session whose agent launches the task."),
+  directory: z.string().describe("The directory that OpenCode has open."),
+  description: z.string().optional().describe("What the task is about. Absent where the call has been answered."),
+  agent: z.string().optional().describe("The task's agent. Absent where the call has been answered."),
+  states: z
+    .array(z.string())
+    .describe(
+      "The state that its statechart is in, such as `preparing.makingWorktree`. Empty where another process has it.",
+    ),
+  since: z
+    .string()
+    .optional()
+    .describe(
+      "Since when that is so; where another process has it, since when a session may have been created for it.",
+    ),
+  why: z.string().describe("What is done for it, or what it waits for, in sentences."),
+  refusal: z.string().optional().describe("Why nothing is launched. Absent as long as something may be."),
+});
+export type Launch = z.infer<typeof Launch>;
+export const Launches = z.object({
+  launches: z
+    .array(Launch)
+    .describe("Those of this process, and of others those for which a session may have been created."),
+});
+export type Launches = z.infer<typeof Launches>;
 
 export const Logs = z.array(z.unknown()).describe("The messages of a session, as OpenCode returns them.");
 export type Logs = z.infer<typeof Logs>;

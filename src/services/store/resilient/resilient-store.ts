@@ -116,6 +116,10 @@ export const createResilientStore = (file: FileAccess): Store => {
       const stored = read((store) => store.journal(taskId));
       return stored ? [...stored.value, ...buffer.journal(taskId, "unsaved")] : buffer.journal(taskId, "any");
     },
+    origin: (taskId) => {
+      if (buffer.isRemoved(taskId)) return undefined;
+      return readOr((store) => store.origin(taskId), undefined) ?? buffer.originOf(taskId);
+    },
     remove: (taskIds) => {
       slots.forget(taskIds);
       buffered(buffer.remove)(taskIds);
@@ -147,6 +151,7 @@ export const createResilientStore = (file: FileAccess): Store => {
 
     beginLaunch: buffered(buffer.beginLaunch),
     endLaunch: buffered(buffer.endLaunch),
+    launches: () => readOr((store) => store.launches(), []),
 
     heartbeat: (now) => {
       if (isClosed()) return [];

@@ -1,4 +1,5 @@
 import type { PendingLaunch } from "../../../machines/launch/events.ts";
+import type { TaskInput } from "../../../machines/task/events.ts";
 import { entryOf, type Progress, type Task, type TaskEntry } from "../../../task.ts";
 import type { SqliteStore } from "../sqlite/sqlite-store.ts";
 import {
@@ -194,6 +195,7 @@ export const createWriteBuffer = () => {
     /** Returns a task read from the file with its unsaved progress. */
     withLatestProgress,
     journal: tasks.journal,
+    originOf: (taskId: string): TaskInput | undefined => tasks.basisOf(taskId)?.origin ?? undefined,
     /** Returns a list read from the file with all unsaved changes. */
     mergeUnsaved: (listed: TaskEntry[], filter: TaskFilter): TaskEntry[] => {
       const unsaved = tasks.list(filter, "unsaved").map(entryOf);

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
+import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../../machines/task/machine.ts";
 import type { Journal } from "../../../machines/task/replay.ts";
 import type { Progress, TaskStatus, Usage } from "../../../task.ts";
@@ -9,7 +9,7 @@ import { type Database, DatabaseError, type OpenDatabase } from "./driver.ts";
 import { createTasksBelow } from "./listed-table.ts";
 import { OWNER_COLUMNS } from "./ownership-tables.ts";
 import { isUnreleased, refuseOthers, SCHEMA_VERSION, versionOf } from "./schema.ts";
-import type { StoredOrigin } from "./task-table.ts";
+import { originIn } from "./stored-origin.ts";
 import { createTextReader, parsePacked, parseStored } from "./text-table.ts";
 
 /** The fields by which a person recognizes a task. */
@@ -26,11 +26,6 @@ export type JournalReader = ReturnType<typeof openJournalReader>;
 /** Milliseconds to wait for a lock. Longer than in the plugin, where the wait blocks the host. */
 const LOCK_TIMEOUT_MS = 2_000;
 
-const originIn = ({ launch, ...run }: StoredOrigin, { context: { facts } }: StoredSnapshot): TaskInput => ({
-  ...{ facts, run },
-  ...(launch ? { launch } : {}),
-});
-
 /** Reads a task's journal. Throws `DatabaseError` of kind `damaged` when a row or a text of it is. */
 export const readJournal = (database: Database, taskId: string): Journal | undefined => {
   const row = database
@@ -44,8 +39,7 @@ export const readJournal = (database: Database, taskId: string): Journal | undef
   const events = database.prepare<{ event: string }>("SELECT event FROM journal WHERE task = ? ORDER BY seq");
   return {
     taskId,
-    // What a task is about never changes; the run does when it is resumed.
-    origin: row.origin === null ? null : originIn(parsePacked<StoredOrigin>(row.origin, textOf), snapshot),
+    origin: row.origin === null ? null : originIn(parsePacked(row.origin, textOf), snapshot.context.facts),
     events: events.all(row.seq).map(({ event }) => parsePacked<TaskEvent>(event, textOf)),
     snapshot,
   };

@@ -21,6 +21,7 @@ import {
   type PendingCommand,
   type PendingPrompts,
   type RemoteCommand,
+  type StoredLaunch,
   taskNotFound,
 } from "../store.ts";
 import type { Database, Statement } from "./driver.ts";
@@ -53,7 +54,7 @@ const byParent = (prompts: { parent: string; prompt: NoticePrompt }[]): PendingP
 
 /**
  * Reads and writes the tables `owner`, `prompt` and `launch`, and takes over the work of dead owners. All methods but
- * `livingOwners`, `queueOwners`, `hasOrphans`, `otherSupervisor`, `isAlone` and `isAttended` need a transaction. `running`
+ * `livingOwners`, `queueOwners`, `hasOrphans`, `launches`, `otherSupervisor`, `isAlone` and `isAttended` need a transaction. `running`
  * returns whether a process of this machine is alive.
  */
 export const createOwnershipTables = (
@@ -102,6 +103,9 @@ export const createOwnershipTables = (
   const freeLaunches = database.prepare<LaunchRow>(
     `SELECT message AS messageID, parent, parent AS parentSessionID, at, fork, pid, machine, started_at AS startedAt
      FROM launch WHERE ${FREE} ORDER BY at`,
+  );
+  const allLaunches = database.prepare<Omit<PendingLaunch, "fork"> & { owner: string; directory: string; fork: 0 | 1 }>(
+    "SELECT message AS messageID, parent AS parentSessionID, at, fork, owner, directory FROM launch ORDER BY at",
   );
   // Live tasks are deleted, since they would seem to run for ever. Ended ones stay in the history.
   const clearLost = [
@@ -165,6 +169,15 @@ export const createOwnershipTables = (
         ...[me.pid, me.machine, me.startedAt],
       ),
     endLaunch: (messageID: string) => void deleteLaunch.run(messageID, me.id),
+    /** See `Store`. */
+    launches: (check: LeaseCheck): StoredLaunch[] => {
+      const alive = new Set(livingOwners(check));
+      return allLaunches.all().map(({ owner, directory, fork, ...launch }) => ({
+        pending: { ...launch, fork: fork === 1 },
+        directory,
+        of: owner === me.id ? "own" : alive.has(owner) ? "other" : "ended",
+      }));
+    },
 
     /** See `Store`. True for a task that does not exist, too. */
     isAttended: (taskId: string, check: LeaseCheck): boolean =>

@@ -188,6 +188,7 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
     countOf: (parentSessionID) => read(() => tasks.countOf(parentSessionID), 0),
     below: (taskIds) => read(() => listed.below(taskIds), []),
     journal: (taskId) => read(() => tasks.journal(taskId), []),
+    origin: (taskId) => read(() => tasks.origin(taskId), undefined),
     remove: (taskIds) => {
       write(() => {
         for (const taskId of taskIds) tasks.remove(taskId);
@@ -252,6 +253,7 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
 
     beginLaunch: (launch) => write(() => ownership.beginLaunch(launch), undefined),
     endLaunch: (messageID) => write(() => ownership.endLaunch(messageID), undefined),
+    launches: () => read(() => ownership.launches(leaseCheck()), []),
 
     heartbeat: (at) => {
       if (isClosed) return [];

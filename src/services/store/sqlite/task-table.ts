@@ -4,6 +4,7 @@ import type { Progress } from "../../../task.ts";
 import type { Owner } from "../ownership.ts";
 import type { Retention, TaskRecord } from "../store.ts";
 import type { Database, Value } from "./driver.ts";
+import { originIn, type StoredOrigin, storedOrigin } from "./stored-origin.ts";
 import {
   createTextReader,
   type createTextTable,
@@ -13,11 +14,6 @@ import {
   type RowReader,
   type TextReference,
 } from "./text-table.ts";
-
-/** What a row keeps of a chart's input: what a task is about is in its snapshot. */
-export type StoredOrigin = TaskInput["run"] & Pick<TaskInput, "launch">;
-
-const storedOrigin = ({ run, launch }: TaskInput): StoredOrigin => ({ ...run, ...(launch ? { launch } : {}) });
 
 type StoreText = (text: string) => TextReference;
 
@@ -67,6 +63,9 @@ export const createTaskTable = (
   const selectEvents = database.prepare<{ seq: number; event: string }>(
     "SELECT seq, event FROM journal WHERE task = ? ORDER BY seq",
   );
+  const selectOrigin = database.prepare<{ seq: number; origin: string | null }>(
+    "SELECT seq, origin FROM task WHERE id = ?",
+  );
   const selectCount = database.prepare<{ tasks: number }>("SELECT count(*) AS tasks FROM task WHERE parent = ?");
   const countOwned = database.prepare<{ tasks: number }>("SELECT count(*) AS tasks FROM task WHERE owner = ?");
   const selectOwned = database.prepare<{ id: string }>("SELECT id FROM task WHERE owner = ?");
@@ -99,6 +98,15 @@ export const createTaskTable = (
 
   const append = (task: number, events: readonly TaskEvent[], store: StoreText) => {
     for (const event of events) insertEvent.run(task, packed(event, store));
+  };
+
+  const get = (taskId: string): TaskRecord | undefined => {
+    const version = selectVersion.get()?.version;
+    if (latest?.id === taskId && latest.version === version) return latest.record;
+    const row = selectRecord.get(taskId);
+    const record = row && rows.record(row);
+    latest = record && { id: taskId, record, version };
+    return record;
   };
 
   return {
@@ -146,14 +154,7 @@ export const createTaskTable = (
       (days === undefined ? 0 : deleteOlder.run(me.directory, now - days * DAY)) +
       (count === undefined ? 0 : deleteBeyond.run(me.directory, count, JSON.stringify(uncounted))),
 
-    get: (taskId: string): TaskRecord | undefined => {
-      const version = selectVersion.get()?.version;
-      if (latest?.id === taskId && latest.version === version) return latest.record;
-      const row = selectRecord.get(taskId);
-      const record = row && rows.record(row);
-      latest = record && { id: taskId, record, version };
-      return record;
-    },
+    get,
     journal: (taskId: string): TaskEvent[] => {
       const held = selectHeld.get(taskId);
       if (!held) return [];
@@ -161,6 +162,13 @@ export const createTaskTable = (
       return selectEvents
         .all(held.seq)
         .flatMap(({ seq, event }) => rows.value<TaskEvent>("journal", `${seq} of task ${taskId}`, event, textOf) ?? []);
+    },
+    origin: (taskId: string): TaskInput | undefined => {
+      const row = selectOrigin.get(taskId);
+      const stored =
+        row?.origin == null ? undefined : rows.value<StoredOrigin>("task", taskId, row.origin, textsOf(row.seq));
+      const facts = stored && get(taskId)?.snapshot.context.facts;
+      return stored && facts && originIn(stored, facts);
     },
 
     countOf: (parentSessionID: string): number => selectCount.get(parentSessionID)?.tasks ?? 0,

@@ -75,6 +75,20 @@ test("the journal and the charts can be read; anything that does not exist is a 
   }
 });
 
+test("launches are shown that have led to no task: those carried out here, and those that are only stored", async () => {
+  const { json, source } = await serve();
+  expect(await json("/v1/launches")).toEqual({ launches: [] });
+  const states = ["preparing.makingWorktree"];
+  const here = { parentSessionID: "ses_parent", directory: "/project", states, way: { passed: [], arrivals: {} } };
+  source.launching = [{ id: "msg_1", description: "Mend it", agent: "build", ...here }];
+  for (const messageID of ["msg_1", "msg_2"])
+    source.store.beginLaunch({ messageID, parentSessionID: "ses_parent", at: 1, fork: false });
+  expect((await json("/v1/launches")).launches).toMatchObject([
+    { id: "msg_1", description: "Mend it", states, why: expect.stringMatching(/A worktree is made for the task\.$/) },
+    { id: "msg_2", states: ["leftToNext"], why: expect.stringContaining("the next process looks again") },
+  ]);
+});
+
 test("an unsupported method is a 405 that lists the supported ones, and HEAD has no body", async () => {
   const { fetch, json } = await serve();
   for (const [method, path, allowed] of [
@@ -142,6 +156,7 @@ test("openapi.json describes every route with the schemas of its responses", asy
     "/v1/events",
     "/v1/fleet",
     "/v1/health",
+    "/v1/launches",
     "/v1/machines",
     "/v1/machines/{name}",
     "/v1/servers",
