@@ -74,7 +74,7 @@ test("of a task in its first run it says what the launch did", async () => {
   const task = scriptTask("ses_bbbb2222");
   served.source.store.commit({ ...task.launch(), launches: new Map([[task.id, launch]]) });
   expect((await run(served, ["bbbb"], { columns: 200 })).out).toContain(
-    "  Its launch: it is its turn, creation not confirmed after 1m (Timeout), session found, task started.\n",
+    "  Its launch: its turn came, creation not confirmed after 1m (Timeout), session found, task started.\n",
   );
   expect((await run(served, [], { columns: 200 })).out).not.toContain("Its launch");
 });
