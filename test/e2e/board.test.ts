@@ -78,6 +78,9 @@ describeInChromium("the board in the real OpenCode", () => {
     await until(() => page.locator(".requests pre").textContent()).toContain("echo clean");
     await page.getByRole("tab", { name: "Chart" }).click();
     await until(() => page.locator(".sheet-view .lit").getAttribute("data-state")).toBe("attention.awaitingUser");
+    await until(() => page.locator(".legend .by").textContent()).toBe(
+      "came here: the agent asks, from attention › none",
+    );
     await page.getByRole("button", { name: "Whole chart" }).click();
     await until(() => page.locator(".picture .lit text").allTextContents()).toEqual(
       expect.arrayContaining(["busy", "permission"]),

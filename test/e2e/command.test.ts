@@ -114,6 +114,9 @@ test("why says what the queued one waits for, and what answers the one that asks
   expect((await command(["why", short(tasks.asks)])).out).toMatch(
     /answer with: node .* answer per_\w+ <once\|always\|reject>/,
   );
+  expect((await command(["why", short(tasks.queued), "--chart"])).out).toMatch(
+    /Its launch: it is its turn, session created.*, task started\.\n\ntask › run\n(.*\n)*● queued\n/,
+  );
   expect((await command(["show", short(tasks.asks)])).out).toContain("Waits for the user to approve");
 });
 
