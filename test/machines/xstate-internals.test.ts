@@ -8,7 +8,7 @@ import { taskInput } from "../fakes/task-input.ts";
 /** The version of XState whose inner calls these overrides were checked with. */
 const CHECKED = "5.33.3";
 
-const ADVICE = `XState ${CHECKED} is relied on for more than it documents: machines/task/replay.ts makes a machine by Object.create, and overrides its getInitialSnapshot; services/runtime/actor-system.ts overrides the transition of its machines, restores actors from the snapshots of resolveState, and creates its actors with the option \`parent\` instead of spawning them. Where the other tests of this file pass with the new version, name it here; where they fail, change those places first.`;
+const ADVICE = `XState ${CHECKED} is relied on for more than it documents: machines/task/replay.ts makes a machine by Object.create, and overrides its getInitialSnapshot; services/runtime/actor-system.ts overrides the transition of its machines, restores actors from the snapshots of resolveState, and creates its actors with the option \`parent\` instead of spawning them. machines/moves.ts and services/inspection/recorders.ts read the transitions that an actor took (\`_transitions\`), and machines/transition-names.ts finds them in their states by identity. Where the other tests of this file pass with the new version, name it here; where they fail, change those places first.`;
 
 test(`the overrides of XState's machines were checked with the version that is installed`, () => {
   expect(manifest.version, ADVICE).toBe(CHECKED);
