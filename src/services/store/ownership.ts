@@ -137,7 +137,7 @@ export const opencodeDatabase = (
 };
 
 /** Processes of one boot, or of one host name, read the same clock. */
-const clockOf = ({ machine }: Pick<Owner, "machine">): string => machine.split(",", 1)[0] ?? machine;
+export const clockOf = ({ machine }: Pick<Owner, "machine">): string => machine.split(",", 1)[0] ?? machine;
 
 /**
  * Creates a memory of when one owner last saw a heartbeat of each other owner, by its own clock. A heartbeat that is new since the

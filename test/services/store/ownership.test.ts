@@ -249,22 +249,31 @@ describe("a launch is not taken over as long as its session may still be created
   const OVER = LAUNCH_LIMITS.searchFor + 1;
   const lookedAt = (store: SqliteStore, at: number) => store.adopt(at, all).launches.map(({ messageID }) => messageID);
 
-  test.each([
-    ["that stands still", {}],
-    ["of another machine, of which no more is heard", { machine: "there" }],
-  ])("of a process %s it is left for a quarter of an hour, when its tasks have long been taken over", (_, given) => {
+  test("of a process that stands still it is left for a quarter of an hour, when its tasks have long been taken over", () => {
     const file = createSharedDatabase();
-    const [a, b] = [file.openAs("a", given).store, file.openAs("b").store];
+    const [a, b] = [file.openAs("a").store, file.openAs("b").store];
     a.commit(scriptTask("ses_1").launch());
     beginLaunch(a, "msg_2");
-    expect(b.adopt(START, all)).toEqual(NOBODY);
-    expect(b.adopt(START + LEASE_MS + 1, all)).toMatchObject({
-      tasks: [{ task: { sessionID: "ses_1" } }],
-      launches: [],
-    });
+    const taken = { tasks: [{ task: { sessionID: "ses_1" } }], launches: [] };
+    expect(b.adopt(START + LEASE_MS + 1, all)).toMatchObject(taken);
     expect(lookedAt(b, START + OVER - 1)).toEqual([]);
     expect(lookedAt(b, START + OVER)).toEqual(["msg_2"]);
   });
+
+  test.each([-3_600_000, 0, 3_600_000])(
+    "so it is on another machine, whose clock is off by %i ms: what counts is since when it is known here",
+    (skew) => {
+      const file = createSharedDatabase();
+      const [a, b] = [file.openAs("a", { machine: "there" }).store, file.openAs("b").store];
+      a.heartbeat(START + skew);
+      a.beginLaunch({ messageID: "msg_2", parentSessionID: "ses_parent", at: START + skew, fork: true });
+      expect(lookedAt(b, START)).toEqual([]);
+      const silentAt = START + LEASE_MS + 1;
+      expect(lookedAt(b, silentAt)).toEqual([]);
+      expect(lookedAt(b, silentAt + OVER - 1)).toEqual([]);
+      expect(lookedAt(b, silentAt + OVER)).toEqual(["msg_2"]);
+    },
+  );
 
   test.each([
     ["in the same process", { pid: 1 }],

@@ -3,6 +3,7 @@ import { LAUNCH_LIMITS } from "../../../machines/launch/setup.ts";
 import type { NoticePrompt } from "../../../machines/outbox/events.ts";
 import { isRunning, type ProcessIdentity } from "../../platform/process-identity.ts";
 import {
+  clockOf,
   createHeardOwners,
   IN_MEMORY,
   isGone,
@@ -134,13 +135,26 @@ export const createOwnershipTables = (
       .map((row) => heard.hear(row, check))
       .filter((owner) => owner.id !== me.id && !isGone(owner, me, check, running));
 
+  /** Since when launches are known that may be taken over later, by this clock; epoch milliseconds. */
+  let knownSince = new Map<string, number>();
+
   /**
-   * True for a launch of which nothing can come any more: the OpenCode that was asked for the session has ended, or has had all the
-   * time that it may take. One that lives, though it stands still or has loaded the plugin anew, may still create it; and where it
-   * stands still, its launch goes on with the session later.
+   * Returns the launches of which nothing can come any more: the OpenCode that was asked for the session has ended, or has had all
+   * the time that it may take. One that lives, though it stands still or has loaded the plugin anew, may still create it; and where
+   * it stands still, its launch goes on with the session later. What another clock says of a launch's age does not count.
    */
-  const isSpent = (launch: LaunchRow, { now }: LeaseCheck): boolean =>
-    (launch.machine === me.machine && !running(launch)) || now - launch.at > LAUNCH_LIMITS.searchFor;
+  const spent = (launches: LaunchRow[], { now }: LeaseCheck): LaunchRow[] => {
+    const firstSeen = ({ machine, at }: LaunchRow): number =>
+      clockOf({ machine }) === clockOf(me) ? Math.min(at, now) : now;
+    knownSince = new Map(
+      launches.map((launch) => [launch.messageID, knownSince.get(launch.messageID) ?? firstSeen(launch)]),
+    );
+    return launches.filter(
+      (launch) =>
+        (launch.machine === me.machine && !running(launch)) ||
+        now - (knownSince.get(launch.messageID) ?? now) > LAUNCH_LIMITS.searchFor,
+    );
+  };
 
   const withMe = (others: readonly KnownOwner[]): string[] => [me.id, ...others.map(({ id }) => id)];
 
@@ -205,14 +219,16 @@ export const createOwnershipTables = (
      */
     takeOver: (check: LeaseCheck, wants: (parentSessionID: string) => boolean): AbandonedWork => {
       const alive = JSON.stringify(livingOwners(check));
+      const allFree = <Row extends { parent: string }>(select: Statement<Row>) =>
+        select.all(alive, me.directory, me.database);
       const free = <Row extends { parent: string }>(select: Statement<Row>) =>
-        select.all(alive, me.directory, me.database).filter(({ parent }) => wants(parent));
+        allFree(select).filter(({ parent }) => wants(parent));
       const tasks = free(freeTasks).flatMap((row) => rows.record(row) ?? []);
       const prompts = free(freePrompts).flatMap(({ seq, parent, prompt }) => {
         const value = rows.value<NoticePrompt>("prompt", `${seq} to session ${parent}`, prompt);
         return value ? { seq, parent, prompt: value } : [];
       });
-      const launches = free(freeLaunches).filter((launch) => isSpent(launch, check));
+      const launches = spent(allFree(freeLaunches), check).filter(({ parent }) => wants(parent));
       for (const { task } of tasks) takeTask.run(me.id, task.sessionID);
       for (const { seq } of prompts) takePrompt.run(me.id, seq);
       for (const { messageID } of launches) takeLaunch.run(me.id, messageID);
