@@ -99,7 +99,7 @@ const timelessTask = ({ value, context }: StoredSnapshot) => ({
 });
 
 /** Numbers of snapshots, without their times. */
-const createSnapshots = <Snapshot extends AnyMachineSnapshot>(
+export const createSnapshots = <Snapshot extends AnyMachineSnapshot>(
   machine: AnyStateMachine,
   timeless: (snapshot: Snapshot) => { value: unknown; context: unknown },
 ) => {
@@ -120,7 +120,8 @@ const createSnapshots = <Snapshot extends AnyMachineSnapshot>(
   };
 };
 
-interface Step<E> {
+/** What an event leads to in one chart. */
+export interface Step<E> {
   after: number;
   hasStepped: boolean;
   effects: E[];
@@ -136,8 +137,12 @@ const transitionsFrom = (machine: AnyStateMachine, snapshot: AnyMachineSnapshot,
   return taken;
 };
 
+/** What the chart wants done outside. */
+export const effectsOf = <E>(actions: unknown): E[] =>
+  (actions as Action[]).flatMap(({ type, params }) => (type === "emitEffect" ? [params as E] : []));
+
 /** Takes the steps of a chart, and notes which transitions that were. */
-const createSteps = <Snapshot extends AnyMachineSnapshot, E>(
+export const createSteps = <Snapshot extends AnyMachineSnapshot, E>(
   machine: AnyStateMachine,
   snapshots: ReturnType<typeof createSnapshots<Snapshot>>,
   taken: Set<string>,
@@ -150,9 +155,7 @@ const createSteps = <Snapshot extends AnyMachineSnapshot, E>(
     const from = snapshots.at(before);
     const [to, actions] = transition(machine, from, event);
     for (const name of transitionsFrom(machine, from, event)) taken.add(name);
-    const effects = (actions as unknown as Action[]).flatMap(({ type, params }) =>
-      type === "emitEffect" ? [params as E] : [],
-    );
+    const effects = effectsOf<E>(actions);
     const step = { after: snapshots.numberOf(to as Snapshot), hasStepped: to !== from, effects };
     steps.set(key, step);
     return step;
