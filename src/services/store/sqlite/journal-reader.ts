@@ -7,8 +7,7 @@ import type { KnownOwner } from "../ownership.ts";
 import { usageWith } from "../task-usage.ts";
 import { type Database, DatabaseError, type OpenDatabase } from "./driver.ts";
 import { createTasksBelow } from "./listed-table.ts";
-import { OWNER_COLUMNS } from "./ownership-tables.ts";
-import { isUnreleased, refuseOthers, SCHEMA_VERSION, versionOf } from "./schema.ts";
+import { isUnreleased, OWNER_COLUMNS, refuseOthers, SCHEMA_VERSION, versionOf } from "./schema.ts";
 import { originIn } from "./stored-origin.ts";
 import { createTextReader, parsePacked, parseStored } from "./text-table.ts";
 

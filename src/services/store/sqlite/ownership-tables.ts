@@ -26,11 +26,8 @@ import {
   taskNotFound,
 } from "../store.ts";
 import type { Database, Statement } from "./driver.ts";
+import { OWNER_COLUMNS } from "./schema.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./text-table.ts";
-
-/** The columns of the table `owner`, named as in `KnownOwner`. */
-export const OWNER_COLUMNS =
-  "owner.id, pid, machine, owner.started_at AS startedAt, owner.directory, beat_at AS heartbeatAt";
 
 /** Matches a row whose owner is dead. `?1` has the ids of the living owners as JSON. */
 const ORPHANED = "owner NOT IN (SELECT value FROM json_each(?1))";

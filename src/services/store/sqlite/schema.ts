@@ -55,6 +55,10 @@ const OWNERSHIP = `
   ) STRICT;
 `;
 
+/** The columns of the table `owner`, named as in `KnownOwner`. */
+export const OWNER_COLUMNS =
+  "owner.id, pid, machine, owner.started_at AS startedAt, owner.directory, beat_at AS heartbeatAt";
+
 /**
  * - `seq` is the order of insertion: of tasks launched in the same millisecond, of events.
  * - `lead` is the parent task, whose session or one below it launched this one; NULL when there is none.
