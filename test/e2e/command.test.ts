@@ -115,7 +115,7 @@ test("why says what the queued one waits for, and what answers the one that asks
     /answer with: node .* answer per_\w+ <once\|always\|reject>/,
   );
   expect((await command(["why", short(tasks.queued), "--chart"])).out).toMatch(
-    /Its launch: it is its turn, session created.*, task started\.\n\ntask › run\n(.*\n)*● queued\n/,
+    /Its launch: its turn came, session created.*, task started\.\n\ntask › run\n(.*\n)*● queued\n/,
   );
   expect((await command(["show", short(tasks.asks)])).out).toContain("Waits for the user to approve");
 });
