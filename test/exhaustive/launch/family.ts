@@ -1,4 +1,5 @@
 import type { launchMachine } from "../../../src/machines/launch/machine.ts";
+import { launchOf } from "./world.ts";
 
 /** What is launched: by default a task that begins with an empty session, in no worktree, on this server. */
 export interface LaunchKind {
@@ -50,4 +51,4 @@ export type LaunchMistake =
 
 /** True for what is stored of a copy: that is the first of a fork. */
 export const isOfCopy = ({ launches }: LaunchFamily, row: number): boolean =>
-  row % 2 === 0 && launches[row >> 1]?.isFork === true;
+  row % 2 === 0 && launches[launchOf(row)]?.isFork === true;
