@@ -226,6 +226,8 @@ const misbatched = ({ host, calls }: Simulation, stored: Task[]): string[] =>
     .filter(({ parentSessionID }) => host.sessionIDs().includes(parentSessionID))
     .flatMap(({ sessionID, parentSessionID, parentMessageID, batchId }) => {
       const step = host.at(parentSessionID).messages.find(({ id }) => id === parentMessageID);
+      // A person has taken the step back since: nothing says any more of which turn it was.
+      if (!step && parentMessageID.startsWith("msg_step")) return [];
       // Where the host does not say which turn it is, the message counts as one.
       const turns = [step?.promptID ?? parentMessageID, ...(calls.struck.has("message") ? [parentMessageID] : [])];
       return turns.some((turn) => batchId === turn.replace("msg_", "batch_"))
