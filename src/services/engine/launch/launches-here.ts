@@ -5,7 +5,7 @@ import { NO_WAY, type Way, wayOf } from "../../../machines/way.ts";
 import type { EngineContext } from "../context.ts";
 import { refusalText } from "./start-task.ts";
 
-/** A launch that this engine carries out, or whose leavings it removes. */
+/** A launch that this engine carries out, or of which it removes what is left. */
 export interface LaunchHere {
   /** The id of the first prompt, by which the log names it, too. */
   id: string;

@@ -235,7 +235,7 @@ export const createWriteBuffer = () => {
       if (progress.size > 0) store.storeProgress(progress);
       progress.clear();
       drain(claimed, (taskId) => {
-        if (store.claim(taskId, tasks.basisOf(taskId))) tasks.confirmOwned(taskId);
+        if (store.claim(taskId, tasks.basisOf(taskId)?.endedRuns)) tasks.confirmOwned(taskId);
         else disown([taskId]);
       });
       drain(released, store.release);

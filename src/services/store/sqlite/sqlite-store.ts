@@ -215,12 +215,11 @@ export const createSqliteStore = ({ database, owner: me, now, running, onDamaged
     otherSupervisor: (taskId) => (isClosed ? undefined : ownership.otherSupervisor(taskId, leaseCheck())),
     isAttended: (taskId) => isClosed || ownership.isAttended(taskId, leaseCheck()),
     isAlone: () => !isClosed && ownership.isAlone(leaseCheck()),
-    /** With a `basis`: not where another process has ended a run since. */
-    claim: (taskId: string, basis?: Basis) => {
-      const isNewest = (): boolean => !basis || !hasGoneOn(taskId, basis.endedRuns);
+    /** Not where more runs have ended than `endedRuns`: another process has ended them since. Default: any number may have. */
+    claim: (taskId: string, endedRuns = Number.POSITIVE_INFINITY) => {
       const isClaimed = (): boolean => tasks.claim(taskId) || tasks.ownerOf(taskId) === me.id;
       // A task whose record cannot be read cannot go on.
-      const take = () => tasks.get(taskId) !== undefined && isNewest() && isClaimed();
+      const take = () => tasks.get(taskId) !== undefined && !hasGoneOn(taskId, endedRuns) && isClaimed();
       const isMine = write(take, false);
       if (isMine) own(taskId);
       return isMine;
