@@ -1,5 +1,7 @@
 import type { LaunchAnswer, LaunchRefusal } from "../../../machines/launch/events.ts";
-import type { TaskFacts } from "../../../task.ts";
+import { slotOf } from "../../../machines/task/slot.ts";
+import { toTask } from "../../../machines/task/view.ts";
+import type { Task, TaskFacts } from "../../../task.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
 import type { EffectOf } from "../../runtime/effects.ts";
 import type { EngineContext } from "../context.ts";
@@ -95,15 +97,21 @@ export const refusalText = (refusal: LaunchRefusal): string => {
   }
 };
 
+/** Returns the task that has just begun. Only its place in the queue is to be read. */
+const begunTask = (ctx: EngineContext, taskId: string): Task | undefined => {
+  const snapshot = ctx.runtime.snapshotOf(taskId);
+  const progress = ctx.progress.of(taskId);
+  return snapshot && progress && slotOf(snapshot) !== "waiting" ? toTask(snapshot, progress) : getTask(ctx, taskId);
+};
+
 /**
  * Puts the chart's answer into words for the caller.
  * @throws Error for a fault of ours
  */
 export const toOutcome = (ctx: EngineContext, answer: LaunchAnswer): Outcome<Launched> => {
   if (answer.is === "started") {
-    const { sessionID, messageID, forkRefusal, notOffered } = answer;
-    ctx.store.endLaunch(messageID);
-    const task = getTask(ctx, sessionID);
+    const { sessionID, forkRefusal, notOffered } = answer;
+    const task = begunTask(ctx, sessionID);
     return task
       ? { ok: true, value: { task, forkRefusal, notOffered } }
       : fail("The task was launched, but it has already ended and been removed.");

@@ -94,11 +94,17 @@ export const createWriteBuffer = () => {
     disown(store.commit({ records, journal, prompts: lists }, bases));
     tasks.markSaved();
     // The file ends a launch in the transaction that stores its task.
-    for (const { origin } of bases.values()) if (origin) launches.delete(origin.run.messageID);
+    for (const { origin } of bases.values()) if (origin) endedLaunches.delete(origin.run.messageID);
     for (const list of lists) {
       if (list.prompts.length === 0) prompts.delete(list.parentSessionID);
       else list.isUnsaved = false;
     }
+  };
+
+  const endLaunch = (messageID: string) => {
+    const launch = launches.get(messageID);
+    if (launch && !launch.isUnsaved) endedLaunches.add(messageID);
+    launches.delete(messageID);
   };
 
   const withLatestProgress = (task: Task): Task => {
@@ -128,6 +134,10 @@ export const createWriteBuffer = () => {
         changes.add(taskId);
       }
       tasks.commit(change);
+      for (const taskId of taskIds) {
+        const launch = tasks.basisOf(taskId)?.origin;
+        if (launch) endLaunch(launch.run.messageID);
+      }
       for (const list of change.prompts) prompts.set(list.parentSessionID, { ...list, isUnsaved: true });
       disown(taskIds.filter((taskId) => removed.has(taskId)));
     },
@@ -142,11 +152,7 @@ export const createWriteBuffer = () => {
       for (const [taskId, latest] of tasks.storeProgress(counted)) progress.set(taskId, latest);
     },
     beginLaunch: (launch: PendingLaunch) => void launches.set(launch.messageID, { ...launch, isUnsaved: true }),
-    endLaunch: (messageID: string) => {
-      const launch = launches.get(messageID);
-      if (launch && !launch.isUnsaved) endedLaunches.add(messageID);
-      launches.delete(messageID);
-    },
+    endLaunch,
     claim: (record: TaskRecord) => {
       tasks.own(record, false);
       if (!released.delete(record.task.sessionID)) claimed.add(record.task.sessionID);

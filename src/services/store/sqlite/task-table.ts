@@ -79,10 +79,10 @@ export const createTaskTable = (
     "SELECT data_version || ' ' || total_changes() AS version FROM pragma_data_version",
   );
   /**
-   * The record that was read last, for as long as nobody writes: one call reads the same task several times. No transaction
-   * reads a record after changing it, so what is here was stored.
+   * The record that was read last, or that there is none, for as long as nobody writes: one call reads the same task several
+   * times. No transaction reads a record after changing it, so what is here was stored.
    */
-  let latest: { id: string; record: TaskRecord; version: string | undefined } | undefined;
+  let latest: { id: string; record: TaskRecord | undefined; version: string | undefined } | undefined;
 
   const packed = (value: unknown, store: StoreText): string => JSON.stringify(pack(value, store));
 
@@ -105,7 +105,7 @@ export const createTaskTable = (
     if (latest?.id === taskId && latest.version === version) return latest.record;
     const row = selectRecord.get(taskId);
     const record = row && rows.record(row);
-    latest = record && { id: taskId, record, version };
+    latest = { id: taskId, record, version };
     return record;
   };
 

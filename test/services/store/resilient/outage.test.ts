@@ -438,6 +438,19 @@ test("to end a launch whose task is stored writes nothing: it ended with that", 
   expect(log.errors).toEqual([]);
 });
 
+test("a launch that led to a task in an outage stays on record nowhere, though a person has removed the task since", async () => {
+  const { store, disk, path } = await openResilient();
+  disk.failWrites("full");
+  store.beginLaunch({ messageID: "msg_ses_1", parentSessionID: "ses_parent", at: START, fork: false });
+  store.commit(scriptTask("ses_1").launch());
+  store.remove(["ses_1"]);
+  disk.heal();
+  store.close();
+  const adopted = readFile(path, (file) => file.adopt(START, () => true));
+  // The next process would delete the session of a launch without a task.
+  expect([adopted.tasks, adopted.launches]).toEqual([[], []]);
+});
+
 test("a prompt that is withdrawn in an outage, and nothing else with it, is gone when the process ends", async () => {
   const { store, disk, path } = await openResilient();
   const withPrompts = (...ids: string[]) => [{ parentSessionID: "ses_parent", prompts: ids.map(noticePrompt) }];
