@@ -140,7 +140,7 @@ describe("the message that the agent reads first", () => {
   test("is not stored any more after a cancel in the pause, as no call is under way", () => {
     const launch = launchIn("informingAgain");
     expect(launch.take("CANCEL")).toStrictEqual([removal(["ses_1"], pendingOf({ fork: true }))]);
-    expect(launch.snapshot.context.nextDeadline).toBeUndefined();
+    expect(launch.snapshot.context).toMatchObject({ nextDeadline: undefined, refusal: { why: "stopped" } });
     expect(launch.take("SESSIONS_REMOVED")).toStrictEqual([refusedFor({ why: "stopped" })]);
   });
 });

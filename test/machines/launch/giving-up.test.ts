@@ -46,6 +46,7 @@ describe("a cancel", () => {
     const launch = launchIn("waiting");
     expect(launch.take("CANCEL")).toStrictEqual([stopped]);
     expect(stateOf(launch)).toBe("refused");
+    expect(launch.snapshot).toMatchObject({ status: "done", context: { refusal: { why: "stopped" } } });
   });
 
   test.for<[Place, LaunchEvent["type"], Follows]>([
