@@ -125,7 +125,6 @@ export const launch = createMachine({
       },
       "states": {
         "makingWorktree": {
-          "id": "makingWorktree",
           "description": "A worktree is made for the task.",
           "entry": {
             "type": "makeWorktree"
@@ -203,7 +202,6 @@ export const launch = createMachine({
           "initial": "requesting",
           "states": {
             "requesting": {
-              "id": "requesting",
               "description": "OpenCode creates the session, or copies the caller's conversation.",
               "tags": "creating",
               "entry": {
@@ -328,7 +326,6 @@ export const launch = createMachine({
               },
               "states": {
                 "looking": {
-                  "id": "looking",
                   "description": "OpenCode is asked which sessions there are.",
                   "entry": [
                     {

@@ -25,9 +25,9 @@ const isSentence = ({ init }: Node): boolean =>
 
 const isDescription = ({ type, key }: Node): boolean => type === "ObjectProperty" && key?.name === "description";
 
-/** The phrase that a guard is given by `when`. */
+/** A phrase that a guard is given by `when`: for where it holds, or for where it does not. */
 const isPhrase = (node: Node, { callee, arguments: given }: Call): boolean =>
-  callee?.name === "when" && given?.[0] === node;
+  callee?.name === "when" && (given?.[0] === node || given?.[2] === node);
 
 /** Leaves out what does nothing: the types of a chart, `assertEvent`, phrases, and descriptions, also those that a constant holds. */
 export const strykerPlugins = [

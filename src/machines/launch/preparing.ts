@@ -18,7 +18,6 @@ const creating = launchSetup.createStateConfig({
   initial: "requesting",
   states: {
     requesting: {
-      id: "requesting",
       description: "OpenCode creates the session, or copies the caller's conversation.",
       tags: "creating",
       entry: request(
@@ -58,7 +57,6 @@ const creating = launchSetup.createStateConfig({
       },
       states: {
         looking: {
-          id: "looking",
           description: "OpenCode is asked which sessions there are.",
           entry: [
             "countTry",
@@ -176,7 +174,6 @@ export const preparing = launchSetup.createStateConfig({
   },
   states: {
     makingWorktree: {
-      id: "makingWorktree",
       description: "A worktree is made for the task.",
       entry: request("makeWorktree", ({ context: { id: launchId } }) => ({ launchId })),
       on: {
