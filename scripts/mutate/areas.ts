@@ -122,7 +122,7 @@ export const areas: readonly Area[] = [
     goal: 0.85,
   },
   {
-    name: "launch",
+    name: "launches in the engine",
     code: ["src/services/engine/launch/*.ts"],
     tests: ["test/services/engine/launch/*.test.ts", engine("forking,late-sessions,missing,models,preamble")],
     slowTests: [],
