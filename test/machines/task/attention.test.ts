@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { afterEvents, queuedTask, workingTask } from "./driven-task.ts";
+import { afterEvents, cutOff, queuedTask, workingTask } from "./driven-task.ts";
 
 /** A task that has ended, and whose parent is not told yet. */
 const ended = () => {
@@ -61,6 +61,42 @@ test("what a child asked is forgotten with the process that it asked in", () => 
   const task = afterEvents(workingTask(), "REQUEST_ASKED", "ADOPTED");
   expect(task.snapshot.value.attention).toBe("none");
   expect(task.snapshot.context.userRequests).toEqual([]);
+});
+
+const permission = { id: "per_1", kind: "permission", what: "rm -rf build", since: 0 } as const;
+
+/** What a task wants sent after its process has ended while it asked these. */
+const sentAfter = (...requests: { id: string; isFromBelow?: true }[]) => {
+  const task = workingTask();
+  for (const request of requests) task.take("REQUEST_ASKED", { request: { ...permission, ...request } });
+  return { task, sent: cutOff(task) };
+};
+
+test("the step that asked a person is taken back before the run goes on in another process, and only that", () => {
+  const [own, fromBelow] = [{ id: "per_1" }, { id: "per_2", isFromBelow: true } as const];
+  const rows = [[own], [own, fromBelow], [fromBelow, own], [fromBelow], []];
+  const isTakenBack = rows.map((requests) => {
+    const { sent } = sentAfter(...requests);
+    return sent.map((effect) => effect.type === "sendPrompt" && effect.redoesStep);
+  });
+  expect(isTakenBack).toEqual([[true], [true], [true], [undefined], [undefined]]);
+});
+
+test("it is taken back once: by the next process where this one ends before the prompt is stored, and not after that", () => {
+  const unstored = sentAfter({ id: "per_1" }).task;
+  expect(cutOff(unstored)).toEqual([expect.objectContaining({ type: "sendPrompt", redoesStep: true })]);
+  const stored = afterEvents(sentAfter({ id: "per_1" }).task, "PROMPT_ACCEPTED");
+  expect(cutOff(stored)).toEqual([expect.objectContaining({ type: "sendPrompt" })]);
+  expect(stored.snapshot.context.redoesStep).toBeUndefined();
+});
+
+test("what was asked when its process ended is known until the run asks again, also after another end", () => {
+  const { task } = sentAfter({ id: "per_1" });
+  expect(task.snapshot.context.lostRequests).toEqual([permission]);
+  cutOff(task);
+  expect(task.snapshot.context.lostRequests).toEqual([permission]);
+  afterEvents(task, "PROMPT_ACCEPTED", "CANCEL", "STOPPED");
+  expect(task.snapshot.context.lostRequests).toBeUndefined();
 });
 
 test("a child is silent since it was last heard of, and no longer once it is heard", () => {
