@@ -109,16 +109,16 @@ export const areas: readonly Area[] = [
   {
     name: "worktrees",
     code: ["src/services/worktrees/**/*.ts"],
-    tests: ["test/services/worktrees/**/*.test.ts"],
-    slowTests: [engine("worktrees")],
+    tests: ["test/services/worktrees/{git/*,!(dying-git|failing-disk|made-again)}.test.ts"],
+    slowTests: ["test/services/worktrees/made-again.test.ts", engine("worktrees")],
     goal: 0.85,
   },
   {
     // Without the broker between the servers, whose tests start one: what is in the folder `nats` is not measured.
     name: "fleet",
     code: ["src/services/fleet/*.ts"],
-    tests: ["test/services/fleet/!(broker|cut-off|permissions|secured|too-large).test.ts"],
-    slowTests: [],
+    tests: ["test/services/fleet/{fleet,fleet-view,leases,requests,resume,run-log}.test.ts"],
+    slowTests: ["test/services/fleet/{changes,conversation,limits,live-steps,origin-dies,wiped-broker}.test.ts"],
     goal: 0.85,
   },
   {

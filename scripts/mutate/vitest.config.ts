@@ -11,16 +11,12 @@ class ByName extends BaseSequencer {
   }
 }
 
-/**
- * The tests that a mutant is run against: `MUTATE_TESTS` and `MUTATE_WITHOUT` are lists of globs, separated by commas. Those of
- * the night take too long to be run against each.
- */
+/** The tests that a mutant is run against: `MUTATE_TESTS` and `MUTATE_WITHOUT` are lists of globs, separated by commas. */
 export default defineConfig({
   test: {
     include: named("MUTATE_TESTS"),
     exclude: named("MUTATE_WITHOUT"),
     tags,
-    tagsFilter: ["!nightly"],
     setupFiles: ["test/seed.ts"],
     testTimeout: 20_000,
     isolate: false,
