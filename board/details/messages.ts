@@ -1,8 +1,8 @@
 import {
   type Fields,
+  messagesOf,
   type Message as ReadMessage,
   type Part as ReadPart,
-  readConversation,
 } from "../../src/client/conversation.ts";
 
 /** A part of a message, as it is shown. */
@@ -49,4 +49,4 @@ const toShown = (part: ReadPart): Part => {
 
 /** Reads the messages of a session in the form that OpenCode gives them, and cuts what is too long to be shown. */
 export const readMessages = (logs: readonly unknown[]): Message[] =>
-  readConversation(logs).map((message) => ({ ...message, parts: message.parts.map(toShown) }));
+  messagesOf(logs).map((message) => ({ ...message, parts: message.parts.map(toShown) }));

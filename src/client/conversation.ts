@@ -75,5 +75,5 @@ const readMessage = (value: unknown, index: number): Message => {
  * Reads the messages of a conversation, oldest first, in the form that OpenCode gives them. What a later version of OpenCode
  * has in addition is left out.
  */
-export const readConversation = (logs: readonly unknown[]): Message[] =>
+export const messagesOf = (logs: readonly unknown[]): Message[] =>
   logs.map(readMessage).filter(({ parts, error }) => parts.length > 0 || error !== "");

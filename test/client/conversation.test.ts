@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readConversation } from "../../src/client/conversation.ts";
+import { messagesOf } from "../../src/client/conversation.ts";
 
-const reading = (info: object, ...parts: object[]) => readConversation([{ info, parts }])[0]?.parts ?? [];
+const reading = (info: object, ...parts: object[]) => messagesOf([{ info, parts }])[0]?.parts ?? [];
 
 test("a part is done when it has ended, or all of its message has", () => {
   const text = { type: "text", text: "Go" };
@@ -18,7 +18,7 @@ test("a part is done when it has ended, or all of its message has", () => {
 
 test("parts without an id of their own get different ones, and blank texts are left out", () => {
   const part = { type: "text", text: "Go" };
-  const read = readConversation([{ parts: [part, { type: "text", text: " \n" }, part] }, { parts: [part] }]);
+  const read = messagesOf([{ parts: [part, { type: "text", text: " \n" }, part] }, { parts: [part] }]);
   const ids = read.flatMap(({ parts }) => parts.map(({ id }) => id));
   expect(ids).toHaveLength(3);
   expect(new Set(ids).size).toBe(3);
@@ -27,8 +27,8 @@ test("parts without an id of their own get different ones, and blank texts are l
 test("whatever OpenCode may return is read without a fault", () => {
   fc.assert(
     fc.property(fc.array(fc.anything()), (logs) => {
-      readConversation(logs);
-      readConversation([{ info: logs[0], parts: logs }]);
+      messagesOf(logs);
+      messagesOf([{ info: logs[0], parts: logs }]);
     }),
   );
 });

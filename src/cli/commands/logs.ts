@@ -1,4 +1,4 @@
-import { type Message, type Part, readConversation } from "../../client/conversation.ts";
+import { type Message, messagesOf, type Part } from "../../client/conversation.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
@@ -79,7 +79,7 @@ const follow = async (client: StatusApiClient, id: string, terminal: Terminal): 
     const task = event.type === "task" ? event.task : received(await client.task(id));
     const isWhole = hasEnded(task);
     const messages = await client.logs(id);
-    if (messages.ok) print(readConversation(messages.value), { isWhole });
+    if (messages.ok) print(messagesOf(messages.value), { isWhole });
     if (isWhole) return terminal.note(`The task is ${task.status}.`);
   }
 };
@@ -99,5 +99,5 @@ export const logsCommand = ({ terminal }: CommandContext) =>
       if (isFollowing) return follow(client, sessionID, terminal);
       const messages = received(await client.logs(sessionID));
       if (json) return printJson(terminal, messages);
-      createPrinter(terminal)(readConversation(messages), { isWhole: true });
+      createPrinter(terminal)(messagesOf(messages), { isWhole: true });
     });

@@ -9,7 +9,7 @@ const sessionsOf = ({ sessions, sessionID }: LaunchContext): readonly string[] |
   sessions ?? (sessionID === undefined ? undefined : [sessionID]);
 
 /** Requests that the sessions which were created be deleted. */
-export const removeSessions = request("removeSessions", ({ context }) => {
+export const requestSessionRemoval = request("removeSessions", ({ context }) => {
   const { id: launchId, pending, isFinal } = context;
   return pending && { launchId, pending, sessions: sessionsOf(context), isFinal };
 });
@@ -33,8 +33,10 @@ export const leaveToNext = request(
 );
 
 /** Requests that the worktree that was made be removed, if one was. */
-export const removeWorktree = request("removeWorktree", ({ context: { id: launchId, needsWorktree, worktree } }) =>
-  needsWorktree && worktree ? { launchId, worktreeId: worktree.id } : undefined,
+export const requestWorktreeRemoval = request(
+  "removeWorktree",
+  ({ context: { id: launchId, needsWorktree, worktree } }) =>
+    needsWorktree && worktree ? { launchId, worktreeId: worktree.id } : undefined,
 );
 
 /** Answers the call that launches: there is a task. */
@@ -58,5 +60,5 @@ export const answerRefused = request("answerCall", ({ context: { id: launchId, r
 export const onClose = {
   target: "#closed",
   description: "What is stored of the session stays, for the next process.",
-  actions: ["recordStopped", removeWorktree, answerRefused],
+  actions: ["recordStopped", requestWorktreeRemoval, answerRefused],
 } as const;

@@ -8,8 +8,8 @@ import {
   endPending,
   leaveToNext,
   onClose,
-  removeSessions,
-  removeWorktree,
+  requestSessionRemoval,
+  requestWorktreeRemoval,
 } from "./effects.ts";
 import { type LaunchInput, type LeftBehind, launchEventDescriptions } from "./events.ts";
 import { preparing } from "./preparing.ts";
@@ -52,7 +52,7 @@ const givingUp = launchSetup.createStateConfig({
     removingSession: {
       id: "removingSession",
       description: "The session is deleted, or looked for where none is known.",
-      entry: removeSessions,
+      entry: requestSessionRemoval,
       always: { guard: not("mayHaveSession"), target: "removingWorktree", description: "There is none." },
       on: {
         SESSIONS_REMOVED: { target: "removingWorktree", actions: "forgetSession" },
@@ -65,7 +65,7 @@ const givingUp = launchSetup.createStateConfig({
     },
     removingWorktree: {
       description: "The worktree that was made is removed.",
-      entry: removeWorktree,
+      entry: requestWorktreeRemoval,
       always: { guard: not("hasMadeWorktree"), target: "answering", description: "There is none." },
       on: {
         WORKTREE_REMOVED: { target: "answering" },
@@ -107,7 +107,7 @@ const leftBehind = launchSetup.createStateConfig({
     },
     removing: {
       description: "The session is deleted, or looked for where none is known.",
-      entry: removeSessions,
+      entry: requestSessionRemoval,
       on: {
         SESSIONS_REMOVED: { target: "#removed" },
         SESSIONS_LEFT: [
@@ -194,7 +194,7 @@ export const leftLaunch = (left: LeftBehind): LaunchInput => ({
 export type LaunchSnapshot = SnapshotFrom<typeof launchMachine>;
 
 /** The part of it from which another actor goes on: all that the chart has. */
-export type StoredLaunch = Pick<LaunchSnapshot, "value" | "context">;
+export type StoredLaunchSnapshot = Pick<LaunchSnapshot, "value" | "context">;
 
 /** True while a copy of the parent's conversation may exist that is not marked as ours yet. */
 export const isCopying = (snapshot: LaunchSnapshot): boolean =>

@@ -1,6 +1,6 @@
 import { backoff } from "../chart.ts";
-import { endPending, leaveCopy, onClose, removeSessions } from "./effects.ts";
-import { launchSetup, PREAMBLE_BACKOFF, request, SEARCH_BACKOFF } from "./setup.ts";
+import { endPending, leaveCopy, onClose, requestSessionRemoval } from "./effects.ts";
+import { launchSetup, PREAMBLE_BACKOFF, request, SESSION_SEARCH_BACKOFF } from "./setup.ts";
 
 const AS_TEXT = "The agent gets the conversation as a text.";
 
@@ -68,7 +68,7 @@ const creating = launchSetup.createStateConfig({
         },
         pausing: {
           description: "It may appear a moment later.",
-          entry: { type: "setDeadline", params: ({ context }) => backoff(context.tries, SEARCH_BACKOFF) },
+          entry: { type: "setDeadline", params: ({ context }) => backoff(context.tries, SESSION_SEARCH_BACKOFF) },
           exit: "clearDeadline",
           on: {
             TICK: { guard: "due", target: "looking" },
@@ -129,7 +129,7 @@ const creating = launchSetup.createStateConfig({
     removingCopy: {
       id: "removingCopy",
       description: "The conversation could not be copied, and what there is of the copy is deleted.",
-      entry: removeSessions,
+      entry: requestSessionRemoval,
       on: {
         SESSIONS_REMOVED: { target: "readingConversation", actions: "forgetSession" },
         SESSIONS_LEFT: {

@@ -15,7 +15,7 @@ export const LAUNCH_LIMITS = {
   searchFor: 900_000,
 } as const;
 
-export const SEARCH_BACKOFF = { first: 1_000, longest: 8_000 };
+export const SESSION_SEARCH_BACKOFF = { first: 1_000, longest: 8_000 };
 export const PREAMBLE_BACKOFF = { first: 500, longest: 8_000 };
 export const REMOVAL_BACKOFF = { first: 3_000, longest: 60_000 };
 

@@ -1,6 +1,6 @@
 import type { HostEvent } from "../host-events.ts";
 import type { LaunchEffect, LaunchEvent, LaunchInput } from "../launch/events.ts";
-import type { StoredLaunch } from "../launch/machine.ts";
+import type { StoredLaunchSnapshot } from "../launch/machine.ts";
 import type { NoticePrompt, OutboxEffect, OutboxEvent } from "../outbox/events.ts";
 import type { TaskEffect, TaskEvent, TaskInput } from "../task/events.ts";
 import type { StoredSnapshot } from "../task/machine.ts";
@@ -33,7 +33,7 @@ export interface FailedActor {
 /** Everything that can happen to the supervisor. `at` is the time of the event in epoch milliseconds. */
 export type SupervisorEvent =
   /** `snapshot`: where the launch stands, if it began before. */
-  | { type: "PREPARE"; launch: LaunchInput; snapshot?: StoredLaunch }
+  | { type: "PREPARE"; launch: LaunchInput; snapshot?: StoredLaunchSnapshot }
   | { type: "LAUNCH"; at: number; task: TaskInput }
   | { type: "RESTORE"; snapshot: StoredSnapshot }
   | { type: "ADOPT_PROMPTS"; at: number; parentSessionID: string; prompts: NoticePrompt[] }

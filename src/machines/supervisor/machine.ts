@@ -1,7 +1,7 @@
 import { assertEvent, type DoneActorEvent, type ErrorActorEvent, setup } from "xstate";
 import { type Phrased, phrasing, withEventDescriptions } from "../chart.ts";
 import type { LaunchEvent, LaunchInput } from "../launch/events.ts";
-import { leftLaunch, type StoredLaunch } from "../launch/machine.ts";
+import { leftLaunch, type StoredLaunchSnapshot } from "../launch/machine.ts";
 import type { OutboxEvent } from "../outbox/events.ts";
 import type { TaskEvent, TaskInput } from "../task/events.ts";
 import type { StoredSnapshot } from "../task/machine.ts";
@@ -69,7 +69,7 @@ export const launchOfActor = (actorId: string): string | undefined =>
   actorId.startsWith(LAUNCH) ? actorId.slice(LAUNCH.length) : undefined;
 
 /** A launch's actor begins with a call, with what another one has left, or where it stood. */
-export type LaunchActorInput = LaunchInput & Partial<StoredLaunch>;
+export type LaunchActorInput = LaunchInput & Partial<StoredLaunchSnapshot>;
 
 /** A task's actor begins with a launch, or from a stored snapshot. */
 export type TaskActorInput = TaskInput & Partial<StoredSnapshot>;

@@ -1,6 +1,6 @@
 /** @module-tag nightly */
 import { describe, expect, test } from "vitest";
-import { readConversation } from "../../../src/client/conversation.ts";
+import { messagesOf } from "../../../src/client/conversation.ts";
 import { messagesToSend, passageToSend } from "../../../src/services/fleet/conversations.ts";
 import { createReadDirectories } from "../../../src/services/host/directories.ts";
 import type { SpokenMessage } from "../../../src/services/host/host.ts";
@@ -145,7 +145,7 @@ describe("the messages of a task on another server, as the status API gives them
     const sent = messagesToSend(Array.from({ length: 100 }, (_, index) => message(index)));
     expect(Buffer.byteLength(JSON.stringify(sent))).toBeLessThan(1_000_000);
     expect(sent.at(-1)).toEqual(message(99));
-    const [first] = readConversation(sent);
+    const [first] = messagesOf(sent);
     expect(first?.parts[0]).toMatchObject({
       text: `[${100 - (sent.length - 1)} earlier messages are left out: the fleet carries messages of 1 MB.]`,
     });
