@@ -71,13 +71,28 @@ const formatTaskLine = (task: ListedTask, usage: Usage, now: number): OwnText =>
     " · ",
   );
 
+/** Writes in few words how a task stands that was asked for before. */
+export const formatStanding = (task: TaskWithUsage, now: number): OwnText => {
+  const listed = listedTask(task);
+  const { toolCalls } = task.progress;
+  return join(
+    [
+      own`${task.status} for ${runDuration(listed, now)}`,
+      own`${toolCalls} tool ${toolCalls === 1 ? "call" : "calls"}`,
+      formatAttention(task) ?? queueSummary(task) ?? formatWait(listed, now),
+    ],
+    " · ",
+  );
+};
+
 /** Writes the first paragraph of a task's result, or its error, on one line; undefined if it has neither. */
 const formatOutcome = ({ status, summary, error }: Task): OwnText | undefined => {
   if (status === "completed") return summary ? quoteLine(summary, SHORT_CHARS) : undefined;
   return error && quoteError(error, SHORT_CHARS);
 };
 
-const batchHeading = (batchId: string, tasks: Pick<Task, "status">[], usage: Usage): OwnText => {
+/** Writes how many tasks of a batch have ended, and what they used. */
+export const batchHeading = (batchId: string, tasks: Pick<Task, "status">[], usage: Usage): OwnText => {
   const { ended, total } = countTasks(tasks);
   return join([own`Batch ${nameOf(batchId)}: ${ended}/${total} ended`, formatUsage(usage)], " · ");
 };

@@ -3,11 +3,11 @@ import { TASK_STATUSES, WAKES } from "../../field-values.ts";
 import { duration } from "../../services/text/amounts.ts";
 import { runsHere } from "../../services/text/model-and-server.ts";
 import type { ToolNames } from "../../services/text/notice-text.ts";
-import { join, nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
+import { join, lines, nameOf, type OwnText, own, quoteLine, vouchFor } from "../../services/text/own-text.ts";
 import { queueSummary } from "../../services/text/task-state.ts";
 import type { TranscriptOptions } from "../../services/text/transcript.ts";
 import { whyKept } from "../../services/text/worktree-text.ts";
-import { hasEnded, type ListedTask, type Task, type TaskWithUsage } from "../../task.ts";
+import { addUp, countTasks, hasEnded, type ListedTask, listedTask, type Task, type TaskWithUsage } from "../../task.ts";
 import { wholeNumber } from "../arguments.ts";
 import {
   type CallContext,
@@ -20,7 +20,8 @@ import {
   type Tool,
   type ToolDeps,
 } from "../define-tool.ts";
-import { formatBatch, formatReport, formatTaskId, formatTaskList } from "./format.ts";
+import { batchHeading, formatBatch, formatReport, formatStanding, formatTaskId, formatTaskList } from "./format.ts";
+import { createRepeatedQuestions, type RepeatedQuestions } from "./repeated-questions.ts";
 
 /**
  * Returns tasks of the session: the one with that id, those of that batch, or all.
@@ -40,13 +41,26 @@ const selectTasks = (
   throw new Error(own`This session has no batch ${quoteLine(batchId)}. Batches: ${names}.`);
 };
 
+/** Answers a question that was asked before in vain: how things stand, and what will happen by itself. */
+const answerInShort = ({ prefix, isHeadless }: ToolDeps, standing: OwnText): OwnText => {
+  const next = isHeadless
+    ? own`To wait for an end, call ${nameOf(prefix)}_output with block: true.`
+    : own`You will be notified of each end: continue with other work, or end your turn.`;
+  return own`${standing}\nNothing has changed since you last asked. ${next}`;
+};
+
 /** Creates `<prefix>_list`: lists the tasks that the calling session launched. */
-const listTool = ({ engine, clock, prefix }: ToolDeps): Tool =>
-  defineTool(engine, {
+const listTool = (deps: ToolDeps, { isRepeated }: RepeatedQuestions): Tool => {
+  const { engine, clock, prefix } = deps;
+  return defineTool(engine, {
     description: "List this session's background tasks.",
     args: { status: tool.schema.enum(TASK_STATUSES).optional() },
     execute: async ({ status }, { sessionID }) => {
       const tasks = engine.list({ parentSessionID: sessionID });
+      if (isRepeated(sessionID, `list ${status}`, tasks)) {
+        const { ended, total } = countTasks(tasks);
+        return answerInShort(deps, own`${ended} of ${total} tasks have ended.`);
+      }
       const list = formatTaskList(tasks, {
         shown: (task) => status === undefined || task.status === status,
         usageOf: engine.usageOf(tasks),
@@ -58,6 +72,7 @@ const listTool = ({ engine, clock, prefix }: ToolDeps): Tool =>
       return others === undefined ? "No background tasks found" : own`No background tasks found\n${others}`;
     },
   });
+};
 
 /** Milliseconds, from the specifications. Applied here, because the host fills in no defaults. */
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -68,8 +83,9 @@ const TIMEOUT_RULE = `be between 0 and ${MAX_TIMEOUT_MS} milliseconds`;
 const DEFAULT_MESSAGES = 50;
 
 /** Creates `<prefix>_output`: shows the status and result of a task or a batch, and waits for the end on request. */
-const outputTool = ({ engine, clock }: ToolDeps): Tool =>
-  defineTool(engine, {
+const outputTool = (deps: ToolDeps, { isRepeated }: RepeatedQuestions): Tool => {
+  const { engine, clock } = deps;
+  return defineTool(engine, {
     description:
       "Status, progress and result of a background task, or a line for each task of a batch. Does not wait unless block is true.",
     args: {
@@ -104,6 +120,10 @@ const outputTool = ({ engine, clock }: ToolDeps): Tool =>
       if (outcome === "stopped") throw shutdownError(taskIds);
       if (outcome === "elsewhere") throw elsewhereError();
       const tasks = taskIds.flatMap((id) => engine.get(id) ?? []);
+      const question = `output ${taskId ?? ""} ${batchId ?? ""}`;
+      if (!block && !full_session && isRepeated(sessionID, question, tasks.map(listedTask))) {
+        return answerInShort(deps, standing());
+      }
       const [only] = tasks;
       const changes = taskId !== undefined && only ? await engine.changesOf(only) : undefined;
       const waited = outcome === "timedOut" ? own`\nStill running after a wait of ${duration(timeoutMs)}.` : own``;
@@ -116,6 +136,12 @@ const outputTool = ({ engine, clock }: ToolDeps): Tool =>
         metadata: { sessionId: task.sessionID },
       };
 
+      /** Writes how things stand in few words. */
+      function standing(): OwnText {
+        if (batchId !== undefined) return batchHeading(batchId, tasks, addUp(tasks.map(({ usage }) => usage)));
+        return lines(...tasks.map((one) => formatStanding(one, clock.now())));
+      }
+
       /** Writes the report, and records that the result of an ended task has been read. */
       function report(read: TaskWithUsage): OwnText {
         if (hasEnded(read)) engine.markRetrieved(read);
@@ -123,6 +149,7 @@ const outputTool = ({ engine, clock }: ToolDeps): Tool =>
       }
     },
   });
+};
 
 const nextStep = ({ prefix, isHeadless }: ToolDeps, { wake }: Pick<Task, "wake">): OwnText => {
   if (isHeadless) {
@@ -293,10 +320,13 @@ export const tasksNames = (prefix: string): ToolNames => ({
 });
 
 /** Creates the five tools of the toolset `tasks`, under the configured prefix. Their definitions cost tokens in every model request. */
-export const tasksToolset = (deps: ToolDeps): Record<string, Tool> => ({
-  [`${deps.prefix}_task`]: taskTool(deps),
-  [`${deps.prefix}_output`]: outputTool(deps),
-  [`${deps.prefix}_list`]: listTool(deps),
-  [`${deps.prefix}_cancel`]: cancelTool(deps),
-  [`${deps.prefix}_clear`]: clearTool(deps),
-});
+export const tasksToolset = (deps: ToolDeps): Record<string, Tool> => {
+  const repeated = createRepeatedQuestions(deps.clock);
+  return {
+    [`${deps.prefix}_task`]: taskTool(deps),
+    [`${deps.prefix}_output`]: outputTool(deps, repeated),
+    [`${deps.prefix}_list`]: listTool(deps, repeated),
+    [`${deps.prefix}_cancel`]: cancelTool(deps),
+    [`${deps.prefix}_clear`]: clearTool(deps),
+  };
+};
