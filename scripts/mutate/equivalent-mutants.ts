@@ -663,4 +663,50 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     mutation: 'id: "",',
     reason: "The name of the chart stands in pictures alone.",
   },
+  {
+    file: "src/machines/task/gating.ts",
+    code: "const times = (gate?.failures ?? 0) + 1;",
+    mutation: "const times = (gate.failures ?? 0) + 1;",
+    reason: "An answer fails at a gate that has begun; the question mark is for the compiler.",
+  },
+  {
+    file: "src/machines/task/gating.ts",
+    code: "const gatedAnswer = ({ gate }: TaskContext) => keptAnswer({ ...gate, result: gate?.answer });",
+    mutation: "const gatedAnswer = ({ gate }: TaskContext) => keptAnswer({ ...gate, result: gate.answer });",
+    reason: "An answer is kept at a gate that has begun; the question mark is for the compiler.",
+  },
+  {
+    file: "src/machines/task/gating.ts",
+    code: "return gate && state && { taskId, gateRun: state.runs, directory: workDirectory(facts), gate };",
+    mutation: "return true && { taskId, gateRun: state.runs, directory: workDirectory(facts), gate };",
+    reason:
+      "Only a task with a gate comes here, and the action before has begun it; the conditions are for the compiler.",
+  },
+  {
+    file: "src/machines/task/gating.ts",
+    code: "return gate && state && { taskId, gateRun: state.runs, directory: workDirectory(facts), gate };",
+    mutation: "return gate || state && { taskId, gateRun: state.runs, directory: workDirectory(facts), gate };",
+    reason:
+      "Only a task with a gate comes here, and the action before has begun it; the conditions are for the compiler.",
+  },
+  {
+    file: "src/machines/task/gating.ts",
+    code: 'message: `The answer did not pass the gate "${facts.gate?.command}", which ${end … e ${times})` : ""}.${output === "" ? "" : ` The end of its output: ${output}`}`,',
+    mutation:
+      'message: `The answer did not pass the gate "${facts.gate.command}", which ${endT … e ${times})` : ""}.${output === "" ? "" : ` The end of its output: ${output}`}`,',
+    reason: "Only the answer of a task with a gate fails there; the question mark is for the compiler.",
+  },
+  {
+    file: "src/machines/task/fleet-states.ts",
+    code: 'REMOTE_CLAIMED: { ...onClaim("claimed"), description: "Another server has begun it anew." },',
+    mutation: 'REMOTE_CLAIMED: { ...onClaim(""), description: "Another server has begun it anew." },',
+    reason: "A target without a name is the state itself.",
+  },
+  {
+    file: "src/machines/task/fleet-states.ts",
+    code: 'entry: ["beginWait", { type: "setDeadline", params: ({ context }) => context.facts.fleet?.patience ?? 0 }],',
+    mutation:
+      'entry: ["beginWait", { type: "setDeadline", params: ({ context }) => context.facts.fleet.patience ?? 0 }],',
+    reason: "Only a task that is offered to other servers comes here; the question mark is for the compiler.",
+  },
 ];

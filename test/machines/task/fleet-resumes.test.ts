@@ -58,7 +58,10 @@ describe("a task that ended on another server, and is resumed", () => {
     expect(types(task.take("TICK", { at: START + OFFER.patience }))).toEqual(["closeRun"]);
     expect(types(task.take("CLOSED"))).toEqual(["queueNotice"]);
     expect(task.snapshot.value).toMatchObject({ lifecycle: "error", run: "idle" });
-    expect(task.snapshot.context.error).toMatchObject({ name: "ServerAway", kind: "fleet" });
+    expect(task.snapshot.context.error).toEqual({
+      ...{ name: "ServerAway", kind: "fleet" },
+      message: "The server that has the conversation of the task did not go on with it in time.",
+    });
     expect(toTask(task.snapshot, noProgress(""))).toMatchObject({ server: { label: "one" }, worktree: WORKTREE });
   });
 

@@ -103,6 +103,15 @@ describe("a run beyond a limit", () => {
     expect(task.snapshot.context).toMatchObject({ error: BUDGET, result: "so far", receipt: observed });
   });
 
+  test("has the receipt of that run, if its server gives one", () => {
+    const receipts = [undefined, receipt({ tokens: 12, run: 7 })].map((observed) => {
+      const task = claimedTask("LIMIT_EXCEEDED");
+      task.take("REMOTE_ENDED", { outcome: "cancelled", receipt: observed });
+      return task.snapshot.context.receipt;
+    });
+    expect(receipts).toEqual([undefined, receipt({ tokens: 12, run: 0 })]);
+  });
+
   test("fails with the limit when its server never answers, and when its session is deleted", () => {
     const closed = claimedTask("LIMIT_EXCEEDED", "TICK", "CLOSED");
     const deleted = claimedTask("LIMIT_EXCEEDED", "SESSION_DELETED");
