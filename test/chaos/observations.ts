@@ -25,7 +25,7 @@ export const createTaskObservations = (
   const ends = new Set<string>();
   const removals = new Set<string>();
   const deleted = new Set<string>();
-  const resumptions = new Map<string, number>();
+  const requests = new Map<string, number>();
   const aborted = new Set<string>();
   const refused = new Set<string>();
   const endless = new Set<string>();
@@ -35,8 +35,8 @@ export const createTaskObservations = (
   const back = new Map<string, number>();
   /** The runs after whose end nothing of their batch was at work. */
   const lastOfBatch = new Set<string>();
-  /** When a task was first seen as failed or cancelled, and the runs that were then under way below it. */
-  const failures = new Map<string, { at: number; below: Set<string> }>();
+  /** When the newest run of a task that failed or was cancelled was seen so, and the runs that were then under way below it. */
+  const failures = new Map<string, { run: string; at: number; below: Set<string> }>();
 
   const above = (sessionID: string): string[] => {
     const parent = tasks.get(sessionID)?.parentSessionID;
@@ -65,10 +65,12 @@ export const createTaskObservations = (
       }
       return;
     }
-    if (resumeCount !== before.resumeCount + 1 || before.status !== "completed") {
+    // Only what was answered is resumed, and only what was not is retried.
+    const mayFollow = task.isRetry ? failed(before) : before.status === "completed";
+    if (resumeCount !== before.resumeCount + 1 || !mayFollow) {
       fault(`${id} went from run ${before.resumeCount} (${before.status}) to run ${resumeCount}`);
     }
-    if (resumeCount > (resumptions.get(id) ?? 0)) fault(`${id} was resumed though its parent did not ask for it`);
+    if (resumeCount > (requests.get(id) ?? 0)) fault(`${id} goes on though nobody asked for it`);
   };
 
   /** True for a child task that still runs although its parent task failed and nobody would read its result. */
@@ -78,14 +80,15 @@ export const createTaskObservations = (
       return failure?.below.has(runOf(task)) && now() > failure.at + AT_ONCE;
     });
 
-  const noteFailure = (lead: string) => {
+  const noteFailure = (task: Task) => {
+    const { sessionID: lead } = task;
     // What a person began in the session of an ended task is theirs, and ends with no task above that one.
     const isBelow = ({ sessionID }: Task) => {
       const leads = above(sessionID);
       return leads.includes(lead) && !leads.slice(0, leads.indexOf(lead)).some((id) => back.has(id));
     };
     const below = [...tasks.values()].filter((task) => !hasEnded(task) && isBelow(task));
-    failures.set(lead, { at: now(), below: new Set(below.map(runOf)) });
+    failures.set(lead, { run: runOf(task), at: now(), below: new Set(below.map(runOf)) });
   };
 
   const noteQuietBatch = (task: Task) => {
@@ -107,7 +110,7 @@ export const createTaskObservations = (
     }
     tasks.set(id, task);
     noteQuietBatch(task);
-    if (failed(task) && !failures.has(id)) noteFailure(id);
+    if (failed(task) && failures.get(id)?.run !== runOf(task)) noteFailure(task);
     if (status === "completed" && before && !hasEnded(before) && outlives(task)) {
       fault(`${id} works on though the task that launched it has failed`);
     }
@@ -157,8 +160,8 @@ export const createTaskObservations = (
     isGone: (taskId: string) => gone.has(taskId),
     /** True if somebody deleted the session. */
     wasDeleted: (sessionID: string) => deleted.has(sessionID),
-    /** Records that the task may be resumed. */
-    mayResume: (taskId: string) => void resumptions.set(taskId, (resumptions.get(taskId) ?? 0) + 1),
+    /** Records that the task may be resumed or retried. */
+    mayGoOn: (taskId: string) => void requests.set(taskId, (requests.get(taskId) ?? 0) + 1),
     /** True if its model ever refused. */
     wasRefused: (sessionID: string) => refused.has(sessionID),
     /** Records that the session's model refuses: its turn may be aborted, and another model may go on. */
