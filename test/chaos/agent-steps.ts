@@ -3,7 +3,18 @@ import type { LaunchRequest } from "../../src/services/engine/requests.ts";
 import type { Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import type { AgentCall } from "./agent-call.ts";
-import { atWork, isRunning, isSummarizing, isThere, mayGoOn, people, pick, preferred, tasks, wasStopped } from "./choosing.ts";
+import {
+  atWork,
+  isRunning,
+  isSummarizing,
+  isThere,
+  mayGoOn,
+  people,
+  pick,
+  preferred,
+  tasks,
+  wasStopped,
+} from "./choosing.ts";
 import { INSTRUCTION } from "./people.ts";
 import type { Simulation, StepActions } from "./simulation.ts";
 import type { Step } from "./steps.ts";
@@ -159,10 +170,7 @@ const endAll = (world: Simulation, kind: keyof typeof ALLOWED, sessionID: string
 const goOn = (world: Simulation, kind: "resume" | "retry", which: number) => {
   const isMeant = kind === "retry" ? wasStopped : ({ status }: Task) => status === "completed";
   const isReady = mayGoOn(world);
-  const ready = preferred(
-    preferred(tasks(world), isMeant),
-    (task) => isMeant(task) && isReady(task),
-  );
+  const ready = preferred(preferred(tasks(world), isMeant), (task) => isMeant(task) && isReady(task));
   const chosen = pick(ready, which);
   if (!chosen) return;
   const { sessionID: taskId } = chosen;

@@ -89,7 +89,9 @@ const overBudget = (world: Simulation): string[] => {
   const all = wholeTasks(world.stage.store);
   return all.flatMap((task) => {
     const isQueued = task.state?.endsWith("queued") === true;
-    return !isQueued && isBeyond(usedOfBudget(world, task, all), world.limits) && isAtWork(world, task) ? task.sessionID : [];
+    return !isQueued && isBeyond(usedOfBudget(world, task, all), world.limits) && isAtWork(world, task)
+      ? task.sessionID
+      : [];
   });
 };
 

@@ -26,7 +26,8 @@ export const createTaskObservations = (
   const removals = new Set<string>();
   const deleted = new Set<string>();
   const requests = new Map<string, number>();
-  const aborted = new Set<string>();
+  /** The runs in which sessions were aborted, by session. */
+  const aborted = new Map<string, string>();
   const refused = new Set<string>();
   const endless = new Set<string>();
   const gone = new Set<string>();
@@ -176,15 +177,20 @@ export const createTaskObservations = (
     /** Records that the process has ended, or that one has taken over tasks. */
     supervisorChanged: () => back.clear(),
     /** Records that the host was asked to abort the session. */
-    aborts: (sessionID: string) => void aborted.add(sessionID),
+    aborts: (sessionID: string) => {
+      const task = tasks.get(sessionID);
+      aborted.set(sessionID, task ? runOf(task) : "");
+    },
     /** Compares all stored tasks with what was seen, at the end of a step. */
     compare: (stored: Task[]) => {
       leaving.clear();
       seeStored(stored);
       leaving.clear();
-      for (const id of aborted) {
+      for (const [id, run] of aborted) {
         const task = tasks.get(id);
-        if (task && !failed(task) && !wasToEnd(id) && !refused.has(id) && !endless.has(id))
+        // What was aborted after its run had failed may have been retried since.
+        const isOfNewest = task !== undefined && (run === "" || run === runOf(task));
+        if (isOfNewest && !failed(task) && !wasToEnd(id) && !refused.has(id) && !endless.has(id))
           fault(`the session of ${id} was aborted though nobody asked for it`);
       }
       aborted.clear();

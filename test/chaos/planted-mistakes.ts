@@ -112,7 +112,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a budget does not count tasks below that have ended",
-    file: "src/services/engine/limits/run-limits.ts",
+    file: "src/services/engine/limits/budget-tree.ts",
     code: "store.list({ parentTaskId }).map(({ sessionID }) => sessionID)",
     mistake:
       "store.list({ parentTaskId }).filter(({ runEndedAt }) => runEndedAt === undefined).map(({ sessionID }) => sessionID)",

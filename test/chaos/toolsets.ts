@@ -16,7 +16,11 @@ const translate =
 const given = (args: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
 
-const prompted = ({ do: name, taskId, prompt }: Extract<AgentCall, { do: "resume" | "retry" | "steer" }>): ToolCall => ({
+const prompted = ({
+  do: name,
+  taskId,
+  prompt,
+}: Extract<AgentCall, { do: "resume" | "retry" | "steer" }>): ToolCall => ({
   tool: "task",
   args: { [name]: taskId, prompt },
 });
