@@ -32,7 +32,11 @@ const failed = async () => {
 };
 
 const newestPrompt = (server: Server, id: string): string =>
-  server.host.at(id).prompts.at(-1)?.parts.map(({ text }) => text).join("\n") ?? "";
+  server.host
+    .at(id)
+    .prompts.at(-1)
+    ?.parts.map(({ text }) => text)
+    .join("\n") ?? "";
 
 describe("a task that failed on another server", () => {
   test("is retried there, in its own conversation, and its end is delivered once", async () => {
