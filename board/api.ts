@@ -87,6 +87,7 @@ const post = async <T = ApiTask>(id: string, what: string, body?: unknown): Prom
 
 export const cancelTask = (id: string): Promise<ApiTask> => post(id, "/cancel");
 export const resumeTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/resume", { prompt });
+export const retryTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/retry", { prompt });
 export const steerTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/steer", { prompt });
 export const applyChanges = (id: string): Promise<Changes> => post(id, "/apply");
 export const discardChanges = (id: string): Promise<Changes> => post(id, "/discard");

@@ -139,7 +139,7 @@ export const Options = z.strictObject({
         .min(1)
         .optional()
         .describe(
-          "Tool calls that a task may make, in all its runs, and with the tasks and OpenCode's own subagents that it launches; with one more its run ends with status `error`. Not set: any number.",
+          "Tool calls that a task may make, in all its runs since its launch or its newest retry, and with the tasks and OpenCode's own subagents that it launches; with one more its run ends with status `error`. Not set: any number.",
         ),
       tokens: z
         .int()

@@ -204,7 +204,9 @@ export const TaskSchema = TaskFactsSchema.extend({
     .describe(
       "The models that refused the newest run, oldest first, where it went on with another one; absent where it did not. One that a person asked in the task's session may be among them. The last is `model` where all refused it.",
     ),
-  status: TaskStatusSchema.describe("How the newest run stands; `resumed` is running again."),
+  status: TaskStatusSchema.describe(
+    "How the newest run stands; `resumed` is running again, after a resume or a retry.",
+  ),
   state: z
     .string()
     .describe(
@@ -233,7 +235,14 @@ export const TaskSchema = TaskFactsSchema.extend({
   error: TaskErrorSchema.optional().describe("Why the newest run failed; absent unless it did."),
   failureReason: z.string().optional().describe("The message of `error`."),
   receipt: Receipt.optional().describe("What was observed of the newest run; absent while it is under way."),
-  resumeCount: z.int().nonnegative().describe("How many times it was resumed."),
+  resumeCount: z
+    .int()
+    .nonnegative()
+    .describe("How many times it was resumed or retried: the number of its newest run."),
+  isRetry: z
+    .literal(true)
+    .optional()
+    .describe("True where the newest run is a retry: it goes on with what the run before did not bring to its end."),
   attention: AttentionSchema.optional().describe(
     "What holds it up: a permission, a question, or silence. Absent when nothing does.",
   ),

@@ -771,11 +771,11 @@ export const outbox = createMachine({
                   "type": "hasPrompt"
                 },
                 "target": "#checking",
-                "description": "The parent launches a task: it exists, whatever closed its outbox. The prompt may have arrived already."
+                "description": "The parent has a task, new or ended, at work: it exists, whatever closed its outbox. The prompt may have arrived already."
               },
               {
                 "target": "#gathering",
-                "description": "The parent launches a task: it exists, whatever closed its outbox."
+                "description": "The parent has a task, new or ended, at work: it exists, whatever closed its outbox."
               }
             ]
           },
@@ -916,7 +916,7 @@ export const outbox = createMachine({
             },
             "PARENT_PRESENT": {
               "target": "#idle",
-              "description": "The parent launches a task: it exists, whatever closed its outbox."
+              "description": "The parent has a task, new or ended, at work: it exists, whatever closed its outbox."
             }
           }
         }

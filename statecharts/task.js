@@ -37,6 +37,7 @@ const otherwise = {
   "live": true,
   "isCompleted": true,
   "isFailed": false,
+  "mayEndOtherwise": true,
   "retryable": false,
   "wasSentSinceFault": true,
   "sendAttemptsLeft": false,
@@ -117,7 +118,8 @@ export const task = createMachine({
           "description": "The launch prompt is being worked on.",
           "meta": {
             "refuses": {
-              "RESUME": "only completed tasks can be resumed (this one is running)"
+              "RESUME": "only completed tasks can be resumed (this one is running)",
+              "RETRY": "still runs: use steer"
             }
           },
           "entry": raise({"type":"RUN_BEGAN"}),
@@ -145,10 +147,11 @@ export const task = createMachine({
           }
         },
         "resumed": {
-          "description": "A follow-up prompt is being worked on.",
+          "description": "A follow-up prompt is being worked on, or what the run before did not bring to its end.",
           "meta": {
             "refuses": {
-              "RESUME": "is currently being resumed"
+              "RESUME": "is currently being resumed",
+              "RETRY": "still runs: use steer"
             }
           },
           "entry": raise({"type":"RUN_BEGAN"}),
@@ -180,7 +183,8 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "CANCEL": "has already finished (completed)",
-              "STEER": "has already finished (completed): use resume"
+              "STEER": "has already finished (completed): use resume",
+              "RETRY": "has completed: use resume"
             }
           },
           "on": {
@@ -207,8 +211,8 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "CANCEL": "has already finished (error)",
-              "STEER": "has already finished (error)",
-              "RESUME": "only completed tasks can be resumed (this one is error)"
+              "STEER": "has already finished (error): use retry",
+              "RESUME": "only completed tasks can be resumed (this one is error): use retry"
             }
           },
           "on": {
@@ -217,6 +221,16 @@ export const task = createMachine({
                 "type": "assign resultRetrievedAt"
               },
               "description": "The result was read."
+            },
+            "RETRY": {
+              "guard": {
+                "type": "isNothingOwed and not waitedFor and mayEndOtherwise"
+              },
+              "target": "resumed",
+              "actions": {
+                "type": "assign"
+              },
+              "description": "The task goes on after its last finished step, in a run of its own."
             }
           }
         },
@@ -225,8 +239,8 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "CANCEL": "has already finished (cancelled)",
-              "STEER": "has already finished (cancelled)",
-              "RESUME": "only completed tasks can be resumed (this one is cancelled)"
+              "STEER": "has already finished (cancelled): use retry",
+              "RESUME": "only completed tasks can be resumed (this one is cancelled): use retry"
             }
           },
           "on": {
@@ -235,6 +249,16 @@ export const task = createMachine({
                 "type": "assign resultRetrievedAt"
               },
               "description": "The result was read."
+            },
+            "RETRY": {
+              "guard": {
+                "type": "isNothingOwed and not waitedFor"
+              },
+              "target": "resumed",
+              "actions": {
+                "type": "assign"
+              },
+              "description": "The task goes on after its last finished step, in a run of its own."
             }
           }
         }
@@ -2593,7 +2617,8 @@ export const task = createMachine({
         "held": {
           "meta": {
             "refuses": {
-              "RESUME": "has a result that is still being delivered"
+              "RESUME": "has a result that is still being delivered",
+              "RETRY": "has a result that is still being delivered"
             }
           },
           "description": "The run has ended, and a tool call that waits for it is to deliver the result.",
@@ -2623,7 +2648,8 @@ export const task = createMachine({
         "due": {
           "meta": {
             "refuses": {
-              "RESUME": "has a result that is still to be delivered: a call that waits for the task returns it at once"
+              "RESUME": "has a result that is still to be delivered: a call that waits for the task returns it at once",
+              "RETRY": "has a result that is still to be delivered: a call that waits for the task returns it at once"
             }
           },
           "description": "The parent is owed the notice.",
@@ -2661,7 +2687,8 @@ export const task = createMachine({
         "sending": {
           "meta": {
             "refuses": {
-              "RESUME": "has a result that is still being delivered"
+              "RESUME": "has a result that is still being delivered",
+              "RETRY": "has a result that is still being delivered"
             }
           },
           "description": "The notice is part of a prompt to the parent. Its words and ids are fixed.",
@@ -3040,6 +3067,7 @@ export const task = createMachine({
     "mayAsk": and(["live", "newRequest", not("noServerWorks")]),
     "isNothingOwed": stateIn("#nothingOwed"),
     "isNothingOwed and not waitedFor": and(["isNothingOwed", not("waitedFor")]),
+    "isNothingOwed and not waitedFor and mayEndOtherwise": and(["isNothingOwed", not("waitedFor"), "mayEndOtherwise"]),
     "live and notStopping": and(["live", "notStopping"]),
     "live and notStopping and wasSent": and(["live", "notStopping", "wasSent"]),
     "isOldestInstruction and not maySteerAgain": and(["isOldestInstruction", not("maySteerAgain")]),

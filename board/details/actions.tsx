@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
-import { cancelTask, readTask, resumeTask, steerTask } from "../api.ts";
+import { cancelTask, readTask, resumeTask, retryTask, steerTask } from "../api.ts";
 import { isActive } from "../filters.ts";
 import { count } from "../format.ts";
 import type { ListedTask } from "../listed-task.ts";
@@ -26,6 +26,23 @@ interface ActionsProps {
   onTokenLost(): void;
 }
 
+/** What a person can write to a task, by the event that it allows. */
+const WRITE = {
+  STEER: {
+    send: steerTask,
+    label: "Further instruction",
+    placeholder: "Give it a further instruction …",
+    button: "Steer",
+  },
+  RESUME: { send: resumeTask, label: "Follow-up prompt", placeholder: "Have it go on with …", button: "Resume" },
+  RETRY: {
+    send: retryTask,
+    label: "Prompt, if any",
+    placeholder: "Say what has changed, or nothing …",
+    button: "Retry",
+  },
+} as const;
+
 /** What a person can do with a task: stop it, give it an instruction, or have it go on. */
 export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: ActionsProps) => {
   const { canAct, problem, act } = useAction(onChanged, onTokenLost);
@@ -33,10 +50,11 @@ export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: Act
   const [below, setBelow] = useState<Below[] | string>();
   const [asksForToken, askForToken] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
-  const canSteer = task.allowed.includes("STEER");
-  const canResume = task.allowed.includes("RESUME");
+  const way = (["STEER", "RESUME", "RETRY"] as const).find((event) => task.allowed.includes(event));
+  const write = way && WRITE[way];
+  const canBeEmpty = way === "RETRY";
   const canCancel = task.allowed.includes("CANCEL");
-  if (!canSteer && !canResume && !canCancel && problem === "") return null;
+  if (!write && !canCancel && problem === "") return null;
 
   if (!hasToken) {
     return (
@@ -63,8 +81,8 @@ export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: Act
 
   const send = async () => {
     const given = prompt.trim();
-    if (given === "") return;
-    const isDone = await act(() => (canSteer ? steerTask : resumeTask)(task.sessionID, given));
+    if (!write || (given === "" && !canBeEmpty)) return;
+    const isDone = await act(() => write.send(task.sessionID, given));
     if (isDone) setPrompt("");
   };
 
@@ -78,7 +96,7 @@ export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: Act
 
   return (
     <section class="actions" aria-label="Actions">
-      {(canSteer || canResume) && (
+      {write && (
         <form
           onSubmit={(event) => {
             event.preventDefault();
@@ -86,16 +104,16 @@ export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: Act
           }}
         >
           <label>
-            <span class="sr">{canSteer ? "Further instruction" : "Follow-up prompt"}</span>
+            <span class="sr">{write.label}</span>
             <textarea
               rows={1}
-              placeholder={canSteer ? "Give it a further instruction …" : "Have it go on with …"}
+              placeholder={write.placeholder}
               value={prompt}
               onInput={({ currentTarget }) => setPrompt(currentTarget.value)}
             />
           </label>
-          <button type="submit" class="primary" disabled={!canAct || prompt.trim() === ""}>
-            {canSteer ? "Steer" : "Resume"}
+          <button type="submit" class="primary" disabled={!canAct || (prompt.trim() === "" && !canBeEmpty)}>
+            {write.button}
           </button>
         </form>
       )}

@@ -57,6 +57,12 @@ const PLACES: Record<string, TaskEvent[]> = {
   "at its gate": gated,
   "being cancelled": [...begun, { type: "CANCEL", at: AT }],
   completed: [...gated, gateEnded(0)],
+  "failed, and delivered": [
+    ...checked,
+    { type: "CHECKED_FAILED", at: AT, checkId: 1, completedAt: AT, error: { ...error, kind: "provider" } },
+    { type: "NOTICE_COMPOSED", at: AT },
+    { type: "NOTICE_ACKNOWLEDGED", at: AT },
+  ],
 };
 
 /** What may happen to it. */
@@ -66,6 +72,7 @@ const EVENTS: Record<string, TaskEvent> = {
   "You answer what it asked": { type: "REQUEST_ANSWERED", at: LATER, id: "per_1" },
   "You answer nothing, and nothing is heard of it": { type: "BECAME_STALE", at: LATER },
   "It is resumed": { type: "RESUME", at: LATER, ...message },
+  "It is retried": { type: "RETRY", at: LATER, ...message, budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } },
   "Its provider refuses for now": {
     type: "HOST_RETRYING",
     at: LATER,
@@ -105,7 +112,8 @@ const entered = (states: State[], before: TaskSnapshot, now: TaskSnapshot): stri
 const cellOf = (states: State[], place: TaskEvent[], event: TaskEvent): string => {
   const before = after(place);
   if (!before.can(event)) {
-    const isAsked = event.type === "CANCEL" || event.type === "STEER" || event.type === "RESUME";
+    const isAsked =
+      event.type === "CANCEL" || event.type === "STEER" || event.type === "RESUME" || event.type === "RETRY";
     return isAsked ? `Refused: ${refusalReason(before, event)}.` : "Nothing changes.";
   }
   const [now, actions] = transition(taskMachine, before, event);

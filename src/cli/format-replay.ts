@@ -147,7 +147,7 @@ export const formatSteps = (steps: readonly ReplayStep[], screen: Terminal, from
   return steps
     .slice(from, to)
     .flatMap((step, place) => [
-      ...(step.event.type === "RESUME" && step.refused === undefined ? [""] : []),
+      ...((step.event.type === "RESUME" || step.event.type === "RETRY") && step.refused === undefined ? [""] : []),
       ...linesOf(step, from + place),
     ]);
 };

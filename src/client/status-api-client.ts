@@ -116,6 +116,7 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<typeof D
     launches: () => get("/v1/launches", isLaunches),
     cancel: (id: string) => change(id, "/cancel"),
     resume: (id: string, prompt: string) => change(id, "/resume", { prompt }),
+    retry: (id: string, prompt?: string) => change(id, "/retry", prompt === undefined ? {} : { prompt }),
     steer: (id: string, prompt: string) => change(id, "/steer", { prompt }),
     answer: (id: string, reply: UserReply) => change(id, "/answers", reply),
     /** Requests what an ended task left changed in its worktree. */

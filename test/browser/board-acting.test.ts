@@ -105,6 +105,18 @@ describeInChromium("acting on the board", () => {
     await until(() => page.locator(".actions .problem").count()).toBe(0);
   });
 
+  test("a task that failed is retried, with a prompt or without", async () => {
+    const { source, open } = await start();
+    const { sessionID } = source.launch();
+    source.end(sessionID, "error");
+    const { page } = await open(sessionID);
+    await page.getByRole("button", { name: "Retry" }).click();
+    await until(() => source.asked).toEqual([`retry with "" ${sessionID}`]);
+    await page.getByLabel("Prompt, if any").fill("The key is renewed");
+    await page.getByRole("button", { name: "Retry" }).click();
+    await until(() => source.asked.at(-1)).toBe(`retry with "The key is renewed" ${sessionID}`);
+  });
+
   test("what a task changed in its worktree is applied, or discarded; a conflict is named", async () => {
     const { source, folder, open } = await start();
     const project = newRepository({ "a.txt": "one\n" });

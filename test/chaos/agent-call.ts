@@ -8,7 +8,7 @@ import type { TaskStatus, Wake } from "../../src/task.ts";
 /** What an agent asks for. Times are milliseconds. */
 export type AgentCall =
   | ({ do: "launch" } & LaunchCall)
-  | { do: "resume" | "steer"; taskId: string; prompt: string }
+  | { do: "resume" | "retry" | "steer"; taskId: string; prompt: string }
   /** Reads a task or a batch; waits at most that long for the end of all that it reads, or not at all. */
   | { do: "read"; taskId?: string; batchId?: string; timeout?: number }
   /** Without an id: all tasks of the session. */

@@ -3,7 +3,18 @@ import type { LaunchRequest } from "../../src/services/engine/requests.ts";
 import type { Task } from "../../src/task.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import type { AgentCall } from "./agent-call.ts";
-import { atWork, isResumable, isRunning, isSummarizing, isThere, people, pick, preferred, tasks } from "./choosing.ts";
+import {
+  atWork,
+  isRunning,
+  isSummarizing,
+  isThere,
+  mayGoOn,
+  people,
+  pick,
+  preferred,
+  tasks,
+  wasStopped,
+} from "./choosing.ts";
 import { INSTRUCTION } from "./people.ts";
 import type { Simulation, StepActions } from "./simulation.ts";
 import type { Step } from "./steps.ts";
@@ -107,6 +118,7 @@ const delegate = (world: Simulation, sessionID: string, timeout: number) => {
 /** The events that a tool call may cause in a task. */
 const ASKED: ReadonlySet<string> = new Set<TaskEvent["type"]>([
   "RESUME",
+  "RETRY",
   "STEER",
   "CANCEL",
   "WAIT_BEGAN",
@@ -122,7 +134,7 @@ const meddle = async (world: Simulation, task: Task, kind: Meddling) => {
   const asked = () => world.stage.store.journal(task.sessionID).filter(({ type }) => ASKED.has(type)).length;
   const before = asked();
   const { sessionID: id } = task;
-  const isPrompt = kind === "resume" || kind === "steer";
+  const isPrompt = kind === "resume" || kind === "retry" || kind === "steer";
   const answer = await Promise.race([
     world.agents.call(stranger, isPrompt ? { do: kind, taskId: id, prompt: "And for me?" } : { do: kind, taskId: id }),
     settled().then(() => undefined),
@@ -154,6 +166,18 @@ const endAll = (world: Simulation, kind: keyof typeof ALLOWED, sessionID: string
   void world.agents.call(sessionID, { do: kind }, { allows });
 };
 
+/** An agent has an ended task go on: a completed one by a follow-up, or one that was stopped from where it was. */
+const goOn = (world: Simulation, kind: "resume" | "retry", which: number) => {
+  const isMeant = kind === "retry" ? wasStopped : ({ status }: Task) => status === "completed";
+  const isReady = mayGoOn(world);
+  const ready = preferred(preferred(tasks(world), isMeant), (task) => isMeant(task) && isReady(task));
+  const chosen = pick(ready, which);
+  if (!chosen) return;
+  const { sessionID: taskId } = chosen;
+  const allows = () => world.tracks.mayGoOn(taskId);
+  void world.agents.call(chosen.parentSessionID, { do: kind, taskId, prompt: "And now?" }, { allows });
+};
+
 /** What agents do, by their tools. */
 export const agentSteps = {
   launch: (world, { parent, turn, ...how }) => {
@@ -171,19 +195,8 @@ export const agentSteps = {
     delegate(world, lead, timeout);
     return world.clock.advance(lasts);
   },
-  resume: (world, { task }) => {
-    const chosen = pick(
-      preferred(
-        preferred(tasks(world), ({ status }) => status === "completed"),
-        isResumable(world),
-      ),
-      task,
-    );
-    if (!chosen) return;
-    const { sessionID: taskId } = chosen;
-    const allows = () => world.tracks.mayResume(taskId);
-    void world.agents.call(chosen.parentSessionID, { do: "resume", taskId, prompt: "And now?" }, { allows });
-  },
+  resume: (world, { task }) => goOn(world, "resume", task),
+  retry: (world, { task }) => goOn(world, "retry", task),
   steer: (world, { task }) => {
     const chosen = pick(preferred(tasks(world), isRunning), task);
     if (!chosen) return;

@@ -65,7 +65,7 @@ export const createAnswers = ({ stage, tracks, words, place, fault }: AnswerPart
   /** True where the end of the newest run was in a notice before the task heard that the call waits. */
   const wasInNotice = (taskId: string, callID: string): boolean => {
     const journal = stage.store.journal(taskId);
-    const run = journal.slice(journal.findLastIndex(({ type }) => type === "RESUME") + 1);
+    const run = journal.slice(journal.findLastIndex(({ type }) => type === "RESUME" || type === "RETRY") + 1);
     const waits = run.findIndex((event) => event.type === "WAIT_BEGAN" && event.call === callID);
     return run.slice(0, Math.max(0, waits)).some(({ type }) => type === "NOTICE_COMPOSED");
   };

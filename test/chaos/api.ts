@@ -11,7 +11,7 @@ import type { Stage } from "../fakes/stage.ts";
 /** What a person asks of a task by the status API: on the board, with a client, or by a command in a terminal. */
 export type ApiRequest =
   | { kind: "cancel"; taskId: string }
-  | { kind: "resume" | "steer"; taskId: string; prompt: string }
+  | { kind: "resume" | "retry" | "steer"; taskId: string; prompt: string }
   /** `isFit`: the reply belongs to what is asked. */
   | { kind: "answer"; taskId: string; reply: UserReply; isFit: boolean };
 
@@ -55,6 +55,9 @@ const send = (source: StatusSource, request: ApiRequest): Promise<SourceResult<A
 const timesDone = (request: ApiRequest, journal: readonly TaskEvent[]): number | undefined => {
   if (request.kind === "resume") {
     return journal.filter((event) => event.type === "RESUME" && event.prompt === request.prompt).length;
+  }
+  if (request.kind === "retry") {
+    return journal.filter((event) => event.type === "RETRY" && event.prompt.includes(request.prompt)).length;
   }
   if (request.kind === "steer") {
     return journal.filter((event) => event.type === "STEER" && event.prompt.includes(request.prompt)).length;
@@ -103,7 +106,7 @@ export const createApiRequests = (fault: (words: string) => void): ApiRequests =
     made.flatMap(({ request, outcome }) => {
       if (!store.get(request.taskId)) return [];
       const times = timesDone(request, store.journal(request.taskId)) ?? 0;
-      const isDone = request.kind === "resume" || request.kind === "steer" ? times === 1 : true;
+      const isDone = timesDone(request, []) === undefined || times === 1;
       return [
         ...(times > 1 ? [`${request.taskId} took one request to ${request.kind} ${times} times`] : []),
         ...(outcome === "refused" && times > 0

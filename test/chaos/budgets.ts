@@ -3,7 +3,7 @@ import { type BudgetedUsage, hasEnded, noProgress, type Task } from "../../src/t
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { isBelow } from "./limit-watch.ts";
 import type { Simulation } from "./simulation.ts";
-import { isBeyond, sum } from "./usage-counts.ts";
+import { isBeyond, since, sum } from "./usage-counts.ts";
 
 /** The model of a session writes something, on its way to an answer. */
 const say = ({ host }: Simulation, sessionID: string) => {
@@ -74,6 +74,10 @@ const usedBy = (world: Simulation, task: Task, all: Task[]): BudgetedUsage =>
       world.stage.engine.get(task.sessionID)?.progress ?? noProgress(""),
     );
 
+/** The same since its budget began. */
+const usedOfBudget = (world: Simulation, task: Task, all: Task[]): BudgetedUsage =>
+  since(usedBy(world, task, all), world.stage.store.get(task.sessionID)?.snapshot.context.run.budgetFrom);
+
 /** True for a run that is under way, and not being stopped. */
 const isAtWork = ({ stage }: Simulation, task: Task): boolean => {
   const stored = stage.store.get(task.sessionID)?.snapshot;
@@ -85,7 +89,9 @@ const overBudget = (world: Simulation): string[] => {
   const all = wholeTasks(world.stage.store);
   return all.flatMap((task) => {
     const isQueued = task.state?.endsWith("queued") === true;
-    return !isQueued && isBeyond(usedBy(world, task, all), world.limits) && isAtWork(world, task) ? task.sessionID : [];
+    return !isQueued && isBeyond(usedOfBudget(world, task, all), world.limits) && isAtWork(world, task)
+      ? task.sessionID
+      : [];
   });
 };
 
@@ -136,7 +142,7 @@ export const overspend = async (world: Simulation, task: Task): Promise<void> =>
   const life = world.life();
   const all = wholeTasks(world.stage.store);
   const { sessionID } = topmost(world, task);
-  const used = usedBy(world, topmost(world, task), all).toolCalls;
+  const used = usedOfBudget(world, topmost(world, task), all).toolCalls;
   // Where tool calls are not limited to few, its tokens and its cost are.
   if (world.limits.toolCalls > 20) spend(world, task.sessionID, 1_001, 0.51);
   else callTools(world, task.sessionID, Math.max(1, world.limits.toolCalls + 1 - used), false);

@@ -19,12 +19,15 @@ export const preferred = <T>(all: T[], isMeant: (one: T) => boolean): T[] => {
 /** True for a task whose run is under way. */
 export const isRunning = (task: Task): boolean => !hasEnded(task);
 
-/** True for a task that can be resumed: it is completed, and its parent knows of that. */
-export const isResumable =
+/** True for a task that has failed or was cancelled. */
+export const wasStopped = ({ status }: Task): boolean => status === "error" || status === "cancelled";
+
+/** True for an ended task that may go on: its parent knows of its end. */
+export const mayGoOn =
   ({ stage }: Simulation) =>
-  ({ sessionID, status }: Task): boolean => {
-    const { value, context } = stage.store.get(sessionID)?.snapshot ?? {};
-    return status === "completed" && value?.notice === "none" && context?.waiters.length === 0;
+  (task: Task): boolean => {
+    const { value, context } = stage.store.get(task.sessionID)?.snapshot ?? {};
+    return hasEnded(task) && value?.notice === "none" && context?.waiters.length === 0;
   };
 
 /** True for a session that is to be notified of an end. */

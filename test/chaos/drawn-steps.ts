@@ -131,6 +131,7 @@ const OPTIONAL: Kinds<Step>["optional"] = [
   [6, one("launchBelow", { task: which })],
   [3, one("delegate", { task: which, timeout: fc.constantFrom(5_000, 30_000), lasts })],
   [6, one("resume", { task: which })],
+  [6, one("retry", { task: which })],
   [8, one("steer", { task: which })],
   [4, one("cancel", { task: which })],
   [1, one("cancelAll", { parent })],
@@ -148,7 +149,7 @@ const OPTIONAL: Kinds<Step>["optional"] = [
   ],
   [1, one("glance", { task: which })],
   [1, one("list", { parent })],
-  [2, one("meddle", { task: which, call: fc.constantFrom("resume", "steer", "cancel", "clear", "read") })],
+  [2, one("meddle", { task: which, call: fc.constantFrom("resume", "retry", "steer", "cancel", "clear", "read") })],
   [3, one("abort", { session: which })],
   [2, one("converse", { parent })],
   [1, one("comeBack", { task: which })],
@@ -163,7 +164,7 @@ const OPTIONAL: Kinds<Step>["optional"] = [
   [4, one("refuseForNow", { session: which, ms: fc.constantFrom(600, 3_000, 6_000, 20_000) })],
   [3, one("ask", { task: which, kind: fc.constantFrom("permission", "question"), lasts })],
   [1, one("reply", { task: which })],
-  [3, one("askByApi", { task: which, kind: fc.constantFrom("cancel", "resume", "resume", "steer", "steer") })],
+  [3, one("askByApi", { task: which, kind: fc.constantFrom("cancel", "resume", "resume", "retry", "steer", "steer") })],
   [
     2,
     one("answerByApi", {

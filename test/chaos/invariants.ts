@@ -152,7 +152,7 @@ const instructionsOf = (events: TaskEvent[], origin: TaskInput): { given: string
   const runs = [{ given: [] as string[], isAnswered: false }];
   for (const event of events) {
     [snapshot] = transition(taskMachine, snapshot, event);
-    if (event.type === "RESUME") runs.push({ given: [], isAnswered: false });
+    if (event.type === "RESUME" || event.type === "RETRY") runs.push({ given: [], isAnswered: false });
     const run = runs.at(-1);
     if (!run) continue;
     if (event.type === "STEER") run.given.push(event.messageID);

@@ -19,7 +19,9 @@ const newest = <Type extends TaskEvent["type"]>(
 /** A run that was stopped at a limit ends in that limit's error, and keeps what its agent had said. */
 export const wronglyStopped = ({ stage: { store } }: Simulation, stored: Task[]): string[] =>
   stored.flatMap(({ sessionID, status, error, result }) => {
-    const event = newest(store.journal(sessionID), "LIMIT_EXCEEDED");
+    const journal = store.journal(sessionID);
+    // A run that was stopped before may have been retried, and ended otherwise then.
+    const event = newest(journal.slice(journal.findLastIndex(({ type }) => type === "RETRY") + 1), "LIMIT_EXCEEDED");
     if (!event) return [];
     const isSo = status === "error" && error?.kind === event.error.kind && result === event.said;
     return isSo
@@ -33,7 +35,7 @@ export const wronglyChanged = ({ stage: { store }, limits, tracks }: Simulation,
     const list = limits.fallback.agents[agent] ?? [];
     let place = -1;
     return store.journal(sessionID).flatMap((event) => {
-      if (event.type === "RESUME") place = -1;
+      if (event.type === "RESUME" || event.type === "RETRY") place = -1;
       if (event.type !== "MODEL_CHANGED") return [];
       const next = list.findIndex((model) => isSameModel(model, event.model));
       const isInOrder = next > place;

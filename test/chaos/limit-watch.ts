@@ -5,7 +5,7 @@ import { wholeTasks } from "../services/store/whole-tasks.ts";
 import type { Limits } from "./limits.ts";
 import type { TaskObservations } from "./observations.ts";
 import type { SlotWatch } from "./slot-watch.ts";
-import { isBeyond, type UsageCounts } from "./usage-counts.ts";
+import { isBeyond, since, type UsageCounts } from "./usage-counts.ts";
 
 /** Watches that the engine stops runs, and calls tasks stale, only where there is reason for it. */
 export interface LimitWatch {
@@ -89,8 +89,9 @@ export const createLimitWatch = ({
     stopped.add(run);
     tracks.mayEnd(task.sessionID);
     const { sessionID } = task;
-    if (error.kind === "budget" && !isBeyond(usage.usedFor(sessionID), limits)) {
-      fault(`${sessionID} is stopped for its budget, and used ${JSON.stringify(usage.usedFor(sessionID))} only`);
+    const used = since(usage.usedFor(sessionID), stage.store.get(sessionID)?.snapshot.context.run.budgetFrom);
+    if (error.kind === "budget" && !isBeyond(used, limits)) {
+      fault(`${sessionID} is stopped for its budget, and used ${JSON.stringify(used)} only`);
     }
     if (error.kind === "loop" && usage.usedFor(sessionID).toolCalls < limits.repeat) {
       fault(`${sessionID} is stopped as going round in circles after too few calls`);

@@ -25,8 +25,9 @@ export const createTaskObservations = (
   const ends = new Set<string>();
   const removals = new Set<string>();
   const deleted = new Set<string>();
-  const resumptions = new Map<string, number>();
-  const aborted = new Set<string>();
+  const requests = new Map<string, number>();
+  /** The runs in which sessions were aborted, by session. */
+  const aborted = new Map<string, string>();
   const refused = new Set<string>();
   const endless = new Set<string>();
   const gone = new Set<string>();
@@ -35,8 +36,8 @@ export const createTaskObservations = (
   const back = new Map<string, number>();
   /** The runs after whose end nothing of their batch was at work. */
   const lastOfBatch = new Set<string>();
-  /** When a task was first seen as failed or cancelled, and the runs that were then under way below it. */
-  const failures = new Map<string, { at: number; below: Set<string> }>();
+  /** When the newest run of a task that failed or was cancelled was seen so, and the runs that were then under way below it. */
+  const failures = new Map<string, { run: string; at: number; below: Set<string> }>();
 
   const above = (sessionID: string): string[] => {
     const parent = tasks.get(sessionID)?.parentSessionID;
@@ -65,10 +66,12 @@ export const createTaskObservations = (
       }
       return;
     }
-    if (resumeCount !== before.resumeCount + 1 || before.status !== "completed") {
+    // Only what was answered is resumed, and only what was not is retried.
+    const mayFollow = task.isRetry ? failed(before) : before.status === "completed";
+    if (resumeCount !== before.resumeCount + 1 || !mayFollow) {
       fault(`${id} went from run ${before.resumeCount} (${before.status}) to run ${resumeCount}`);
     }
-    if (resumeCount > (resumptions.get(id) ?? 0)) fault(`${id} was resumed though its parent did not ask for it`);
+    if (resumeCount > (requests.get(id) ?? 0)) fault(`${id} goes on though nobody asked for it`);
   };
 
   /** True for a child task that still runs although its parent task failed and nobody would read its result. */
@@ -78,14 +81,15 @@ export const createTaskObservations = (
       return failure?.below.has(runOf(task)) && now() > failure.at + AT_ONCE;
     });
 
-  const noteFailure = (lead: string) => {
+  const noteFailure = (task: Task) => {
+    const { sessionID: lead } = task;
     // What a person began in the session of an ended task is theirs, and ends with no task above that one.
     const isBelow = ({ sessionID }: Task) => {
       const leads = above(sessionID);
       return leads.includes(lead) && !leads.slice(0, leads.indexOf(lead)).some((id) => back.has(id));
     };
     const below = [...tasks.values()].filter((task) => !hasEnded(task) && isBelow(task));
-    failures.set(lead, { at: now(), below: new Set(below.map(runOf)) });
+    failures.set(lead, { run: runOf(task), at: now(), below: new Set(below.map(runOf)) });
   };
 
   const noteQuietBatch = (task: Task) => {
@@ -107,7 +111,7 @@ export const createTaskObservations = (
     }
     tasks.set(id, task);
     noteQuietBatch(task);
-    if (failed(task) && !failures.has(id)) noteFailure(id);
+    if (failed(task) && failures.get(id)?.run !== runOf(task)) noteFailure(task);
     if (status === "completed" && before && !hasEnded(before) && outlives(task)) {
       fault(`${id} works on though the task that launched it has failed`);
     }
@@ -157,8 +161,8 @@ export const createTaskObservations = (
     isGone: (taskId: string) => gone.has(taskId),
     /** True if somebody deleted the session. */
     wasDeleted: (sessionID: string) => deleted.has(sessionID),
-    /** Records that the task may be resumed. */
-    mayResume: (taskId: string) => void resumptions.set(taskId, (resumptions.get(taskId) ?? 0) + 1),
+    /** Records that the task may be resumed or retried. */
+    mayGoOn: (taskId: string) => void requests.set(taskId, (requests.get(taskId) ?? 0) + 1),
     /** True if its model ever refused. */
     wasRefused: (sessionID: string) => refused.has(sessionID),
     /** Records that the session's model refuses: its turn may be aborted, and another model may go on. */
@@ -173,15 +177,20 @@ export const createTaskObservations = (
     /** Records that the process has ended, or that one has taken over tasks. */
     supervisorChanged: () => back.clear(),
     /** Records that the host was asked to abort the session. */
-    aborts: (sessionID: string) => void aborted.add(sessionID),
+    aborts: (sessionID: string) => {
+      const task = tasks.get(sessionID);
+      aborted.set(sessionID, task ? runOf(task) : "");
+    },
     /** Compares all stored tasks with what was seen, at the end of a step. */
     compare: (stored: Task[]) => {
       leaving.clear();
       seeStored(stored);
       leaving.clear();
-      for (const id of aborted) {
+      for (const [id, run] of aborted) {
         const task = tasks.get(id);
-        if (task && !failed(task) && !wasToEnd(id) && !refused.has(id) && !endless.has(id))
+        // What was aborted after its run had failed may have been retried since.
+        const isOfNewest = task !== undefined && (run === "" || run === runOf(task));
+        if (isOfNewest && !failed(task) && !wasToEnd(id) && !refused.has(id) && !endless.has(id))
           fault(`the session of ${id} was aborted though nobody asked for it`);
       }
       aborted.clear();

@@ -2,6 +2,7 @@ import type { UserRequest } from "../../src/machines/task/events.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
 import type { UserReply } from "../../src/user-request.ts";
 import type { ApiRequest } from "./api.ts";
+import { wasStopped } from "./choosing.ts";
 import type { Simulation } from "./simulation.ts";
 
 /** What every instruction says. */
@@ -14,15 +15,16 @@ export const fitsApi: Record<AskedByApi, (task: Task) => boolean> = {
   cancel: (task) => !hasEnded(task),
   steer: (task) => !hasEnded(task),
   resume: ({ status }) => status === "completed",
+  retry: wasStopped,
 };
 
-/** A person cancels, resumes or steers a task by the status API. */
+/** A person cancels, resumes, retries or steers a task by the status API. */
 export const askByApi = (world: Simulation, task: Task | undefined, kind: AskedByApi): void => {
   if (!task) return;
   const { sessionID: taskId } = task;
   world.sequence.note("engine", `a person asks the API to ${kind} ${taskId}`);
   if (kind === "cancel") world.tracks.mayEnd(taskId);
-  if (kind === "resume") world.tracks.mayResume(taskId);
+  if (kind === "resume" || kind === "retry") world.tracks.mayGoOn(taskId);
   // No two are the same, so that each can be found again.
   const said = `${kind === "steer" ? INSTRUCTION : "And now?"} Request ${world.apiRequests.count() + 1}.`;
   world.api.send(kind === "cancel" ? { kind, taskId } : { kind, taskId, prompt: said });

@@ -40,15 +40,33 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a task is resumed while the notice of its run is due",
-    file: "src/machines/task/machine.ts",
+    file: "src/machines/task/next-run.ts",
     code: 'and(["isNothingOwed", not("waitedFor")])',
     mistake: 'not("waitedFor")',
   },
   {
     name: "a task is resumed while a call waits for its end",
-    file: "src/machines/task/machine.ts",
+    file: "src/machines/task/next-run.ts",
     code: 'and(["isNothingOwed", not("waitedFor")])',
     mistake: '"isNothingOwed"',
+  },
+  {
+    name: "a task that failed is retried while the notice of that is due",
+    file: "src/machines/task/next-run.ts",
+    code: 'and(["isNothingOwed", not("waitedFor"), "mayEndOtherwise"])',
+    mistake: 'and([not("waitedFor"), "mayEndOtherwise"])',
+  },
+  {
+    name: "a retry has the error of the run before",
+    file: "src/machines/task/next-run.ts",
+    code: "error: undefined,\n      limitError: undefined,",
+    mistake: "error: undefined,",
+  },
+  {
+    name: "a retry has no new budget",
+    file: "src/services/engine/limits/run-limits.ts",
+    code: "usedSince(used, runtime.snapshotOf(taskId)?.context.run.budgetFrom)",
+    mistake: "usedSince(used)",
   },
   {
     name: "requests stay open when their run ends",
@@ -94,7 +112,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a budget does not count tasks below that have ended",
-    file: "src/services/engine/limits/run-limits.ts",
+    file: "src/services/engine/limits/budget-tree.ts",
     code: "store.list({ parentTaskId }).map(({ sessionID }) => sessionID)",
     mistake:
       "store.list({ parentTaskId }).filter(({ runEndedAt }) => runEndedAt === undefined).map(({ sessionID }) => sessionID)",

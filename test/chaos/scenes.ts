@@ -73,6 +73,24 @@ const resumedWhileOwed = fc
     pass(MOMENT),
   ]);
 
+/** A task fails or is cancelled, is retried, and is answered or stopped again; at any moment its process may die. */
+const stoppedAndRetried = fc
+  .record({
+    stop: fc.constantFrom<Step["do"] & ("cancel" | "fail")>("cancel", "fail"),
+    again: fc.boolean(),
+    dies: fc.boolean(),
+  })
+  .map(({ stop, again, dies }): Step[] => {
+    const stopped: Step = stop === "cancel" ? { do: "cancel", task: NEWEST } : { do: "fail", session: NEWEST };
+    const retried: Step[] = [pass(WHILE), { do: "retry", task: NEWEST }, pass(MOMENT)];
+    return [
+      ...[launched(), pass(MOMENT), stopped, ...retried],
+      ...(dies ? [{ do: "crash", down: 0 } as const, pass(WHILE)] : []),
+      ...(again ? [stopped, ...retried] : []),
+      ...[answered(NEWEST), pass(WHILE), { do: "resume", task: NEWEST } as const, pass(MOMENT)],
+    ];
+  });
+
 const readCall = fc.record({
   timeout: fc.constantFrom(5_000, 30_000),
   answer: fc.constantFrom("stored", "stored", "lost"),
@@ -277,6 +295,7 @@ export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   { weight: 2, arbitrary: abandoned },
   ...[
     resumedWhileOwed,
+    stoppedAndRetried,
     severalCalls,
     steeredLate,
     cancelledWhileSteered,

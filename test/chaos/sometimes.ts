@@ -51,6 +51,10 @@ const MEETINGS_OF_TASKS: Record<string, (before: TaskSnapshot, event: TaskEvent)
     type === "REQUEST_ASKED" && context.userRequests.length === 1,
   "a limit is exceeded while a person is asked": ({ value }, { type }) =>
     type === "LIMIT_EXCEEDED" && typeof value.attention === "object",
+  "a task that failed is retried": ({ value }, { type }) => type === "RETRY" && value.lifecycle === "error",
+  "a task that was cancelled is retried": ({ value }, { type }) => type === "RETRY" && value.lifecycle === "cancelled",
+  "a task is retried a second time": ({ context }, { type }) => type === "RETRY" && context.run.isRetry === true,
+  "a retried task is resumed": ({ context }, { type }) => type === "RESUME" && context.run.isRetry === true,
   "a task is resumed a second time": ({ context }, { type }) => type === "RESUME" && context.run.index > 0,
 };
 

@@ -32,6 +32,7 @@ export type Step =
   | { do: "launchBelow"; task: number }
   | { do: "delegate"; task: number; timeout: number; lasts: number }
   | { do: "resume"; task: number }
+  | { do: "retry"; task: number }
   | { do: "steer"; task: number }
   | { do: "cancel"; task: number }
   | { do: "cancelAll"; parent: number }
@@ -48,7 +49,7 @@ export type Step =
     }
   | { do: "glance"; task: number }
   | { do: "list"; parent: number }
-  | { do: "meddle"; task: number; call: "resume" | "steer" | "cancel" | "clear" | "read" }
+  | { do: "meddle"; task: number; call: "resume" | "retry" | "steer" | "cancel" | "clear" | "read" }
   // Users.
   | { do: "abort"; session: number }
   | { do: "converse"; parent: number }
@@ -65,7 +66,7 @@ export type Step =
   | { do: "stopParent"; parent: number }
   | { do: "copy"; parent: number; before: number | undefined }
   /** A person asks something of a task by the status API of this process. */
-  | { do: "askByApi"; task: number; kind: "cancel" | "resume" | "steer" }
+  | { do: "askByApi"; task: number; kind: "cancel" | "resume" | "retry" | "steer" }
   /**
    * People answer what a task asks by the status API of this process, so many at once, and one of them perhaps in OpenCode.
    * An unfit answer does not belong to what is asked.

@@ -16,7 +16,11 @@ const translate =
 const given = (args: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
 
-const prompted = ({ do: name, taskId, prompt }: Extract<AgentCall, { do: "resume" | "steer" }>): ToolCall => ({
+const prompted = ({
+  do: name,
+  taskId,
+  prompt,
+}: Extract<AgentCall, { do: "resume" | "retry" | "steer" }>): ToolCall => ({
   tool: "task",
   args: { [name]: taskId, prompt },
 });
@@ -30,6 +34,7 @@ const tasks: ToolsetWords = {
       args: given({ description: title, prompt, agent, model, wake, fork: isFork || undefined }),
     }),
     resume: prompted,
+    retry: prompted,
     steer: prompted,
     read: ({ taskId, batchId, timeout }) => {
       const args = given({ task_id: taskId, batch_id: batchId });

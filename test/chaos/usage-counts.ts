@@ -17,6 +17,13 @@ export const sum = (one: BudgetedUsage, other: Partial<BudgetedUsage>): Budgeted
   cost: one.cost + (other.cost ?? 0),
 });
 
+/** Returns what was used since then. */
+export const since = (used: BudgetedUsage, before: BudgetedUsage = NOTHING): BudgetedUsage => ({
+  toolCalls: used.toolCalls - before.toolCalls,
+  tokens: used.tokens - before.tokens,
+  cost: used.cost - before.cost,
+});
+
 /** What was used for each task, in its session and below it, and what the living process has heard of tools. */
 export const createUsageCounts = (tracks: TaskObservations, limits: Limits) => {
   const used = new Map<string, BudgetedUsage>();

@@ -10,7 +10,7 @@ import { createSharedDatabase } from "../services/store/shared-database.ts";
 import { CONFIG, FOUR_LAUNCHES, scriptFourTasks, USED } from "./four-tasks.ts";
 import { newHome, removeHome } from "./lab/home.ts";
 import { pluginsOf } from "./lab/lab.ts";
-import type { ModelRequest } from "./lab/model-request.ts";
+import { lastUserText, type ModelRequest } from "./lab/model-request.ts";
 import { startOpenCode } from "./lab/opencode.ts";
 import { runOpenCode } from "./lab/opencode-run.ts";
 import { startProxy } from "./lab/proxy.ts";
@@ -171,6 +171,18 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
       await terminal.press("Enter");
       await terminal.shows(/⊘ Find the tests/);
       await showsEnd("Find the tests");
+      await closeList();
+    });
+
+    test("retries a task that failed, with a prompt or without", async () => {
+      await openList();
+      await select("changelog");
+      await terminal.press("r");
+      await terminal.shows("Retry, with a prompt or without");
+      await terminal.type("mind the gap");
+      await terminal.press("Enter");
+      await terminal.shows('Retried "Write the changelog"');
+      await model.waitFor((request) => lastUserText(request).endsWith("mind the gap"));
       await closeList();
     });
 

@@ -191,6 +191,8 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
       const refused = asked("cancel", id);
       return [{ task: at(id), ...(refused ? { refused: refused.reason } : {}) }];
     },
+    retry: async ({ taskId, prompt = "" }) =>
+      asked(`retry with ${JSON.stringify(prompt)}`, taskId) ?? { ok: true, value: at(taskId) },
     resume: async ({ taskId, prompt }) =>
       asked(`resume with ${JSON.stringify(prompt)}`, taskId) ?? { ok: true, value: at(taskId) },
     steer: ({ taskId, prompt }) =>

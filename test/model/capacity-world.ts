@@ -100,7 +100,8 @@ export const createMoves = (family: Family) => {
     if (!before) throw new Error(`${name} was not launched`);
     const checkId = event.type.startsWith("CHECK") ? { checkId: before.context.checkId } : {};
     // Time matters to a chart only while its provider refuses: otherwise steps would not be found among those taken.
-    const isTimed = before.context.retry !== undefined || "until" in event || event.type === "RESUME";
+    const isTimed =
+      before.context.retry !== undefined || "until" in event || event.type === "RESUME" || event.type === "RETRY";
     const at = isTimed ? atOf(world) : before.context.run.startedAt;
     const after = stepOf(before, { at, ...checkId, ...event } as TaskEvent);
     return { ...world, charts: { ...world.charts, [name]: after } };
@@ -144,12 +145,13 @@ export const createMoves = (family: Family) => {
       reference: { ...world.reference, [name]: queued(world.now) },
     });
 
-  const resume = (world: World, name: string): World => {
+  const goOn = (world: World, name: string, type: "RESUME" | "RETRY"): World => {
     const told = ["NOTICE_COMPOSED" as const, "NOTICE_ACKNOWLEDGED" as const].reduce(
       (now, type) => feed(now, name, { type }),
       world,
     );
-    const resumed = feed(told, name, { type: "RESUME", messageID: "msg_2", partID: "prt_2", prompt: "more" });
+    const budgetFrom = { toolCalls: 0, tokens: 0, cost: 0 };
+    const resumed = feed(told, name, { type, messageID: "msg_2", partID: "prt_2", prompt: "more", budgetFrom });
     return later({ ...resumed, reference: { ...resumed.reference, [name]: queued(world.now) } });
   };
 
@@ -265,8 +267,11 @@ export const createMoves = (family: Family) => {
       const known = world.reference[name];
       if (!known) return [];
       if (known.phase !== "ended") return movesOf(world, name, chart, known);
-      const mayResume = chart.value.lifecycle === "completed" && chart.context.run.index === 0;
-      return mayResume ? [{ name: `${name} is resumed`, after: resume(world, name) }] : [];
+      // A task whose session is gone has nothing to go on with.
+      if (chart.context.run.index > 0 || chart.context.error?.kind === "sessionGone") return [];
+      return chart.value.lifecycle === "completed"
+        ? [{ name: `${name} is resumed`, after: goOn(world, name, "RESUME") }]
+        : [{ name: `${name} is retried`, after: goOn(world, name, "RETRY") }];
     });
     const refused = Object.values(world.reference).filter(({ refusedUntil }) => refusedUntil > world.now);
     /** The host asks one of them again, or the time for which that one goes ahead is over. */

@@ -232,6 +232,8 @@ export const createFleetHistory = (offer: FleetOffer, begin: readonly TaskEffect
     },
     /** True for a run that is in the fleet, or has ended there. */
     isInFleet: () => isInFleet,
+    /** True where a server has the conversation with which the next run goes on. */
+    hasConversation: () => isInFleet && newest !== undefined,
     /** Begins to follow the next run, which is for the server that took the last one. */
     resume: (next: readonly TaskEffect[]) => createFleetHistory(offer, next, newest),
   };

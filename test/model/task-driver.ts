@@ -281,6 +281,11 @@ export const createTaskDriver = async (
       await settled();
       if (before.context.remote) openOrder();
     },
+    RETRY: async (_, before) => {
+      await stage.call("task", { retry: id });
+      await settled();
+      if (before.context.remote) openOrder();
+    },
     STEER: ({ prompt }) => stage.call("task", { steer: id, prompt }),
     STEERING_STORED: () => host.gates.open(`steer ${id}`, ok(undefined)),
     STEERING_REFUSED: ({ retryable }) => {

@@ -90,6 +90,12 @@ const answersOf = (checkId: number, hasError: boolean, isSteered: boolean): Task
 /** How many instructions a run is given at most. */
 const INSTRUCTIONS = 2;
 
+/** The next run of a task that was stopped. */
+const RETRY: TaskEvent = {
+  ...{ type: "RETRY", at, messageID: "msg_2", partID: "prt_2", prompt: "Go on." },
+  budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 },
+};
+
 /** What can be said of instructions: one more is given, or the oldest is stored or refused. */
 const steeringIn = (snapshot: TaskSnapshot): TaskEvent[] => {
   const { instructions = [], storedInstruction } = snapshot.context;
@@ -250,7 +256,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
     { type: "MODEL_CHANGED", at, model: nextModel(context) ?? { providerID: "", modelID: "" } },
     { type: "LIMIT_EXCEEDED", at, error: { ...error, kind: "loop" }, said: "so far" },
     ...(context.run.index === 0
-      ? [{ type: "RESUME", at, messageID: "msg_2", partID: "prt_2", prompt: "And now?" } as const]
+      ? ([{ type: "RESUME", at, messageID: "msg_2", partID: "prt_2", prompt: "And now?" }, RETRY] as const)
       : []),
     ...steeringIn(snapshot),
     ...(snapshot.matches({ run: { checking: "gating" } }) ? gateEndsIn(snapshot) : []),

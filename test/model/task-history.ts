@@ -366,19 +366,24 @@ export const createTaskHistory = (
   /** The gate that ran before the step that is taken. */
   let gateOfStep: number | undefined;
 
+  /** True where the session is gone for which a run has failed: there is nothing to go on with. */
+  let isLost = false;
+
   const take = (step: Step) => {
     const { event, effects, status: now } = step;
     const before = status;
+    if (isLive(before) && now === "error" && event.type === "SESSION_DELETED" && !run.isBeyondLimit) isLost = true;
     gateOfStep = run.openGate;
     const hasEnded = isLive(before) && !isLive(now);
     status = now;
     if (!isLive(before)) {
-      const mayResume = before === "completed" && notices.areSettled();
-      const isResumed = event.type === "RESUME" && mayResume;
+      const verb = before === "completed" ? "RESUME" : "RETRY";
+      const mayGoOn = !isLost && notices.areSettled();
+      const isResumed = (event.type === "RESUME" || event.type === "RETRY") && event.type === verb && mayGoOn;
       demand((now !== before) === isResumed, `a task that is ${before} becomes ${now}`);
       if (isResumed) {
-        // The conversation of a run that ended on another server is there.
-        fleet = fleet?.isInFleet() ? fleet.resume(effects) : undefined;
+        // The conversation of a run that ended on another server is there. One that no server had begun is retried here.
+        fleet = fleet?.hasConversation() ? fleet.resume(effects) : undefined;
         const { messageID, at } = event;
         run = newRun({ ...run, index: run.index + 1, messageID, startedAt: at, partID: "", prompt: "" });
       }

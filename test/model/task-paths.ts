@@ -37,6 +37,7 @@ const LIFE: Type[] = [
   "NOTICE_COMPOSED",
   "NOTICE_ACKNOWLEDGED",
   "RESUME",
+  "RETRY",
 ];
 
 const slice = (recovery: Recovery, ...types: Type[]): Slice => ({
@@ -290,7 +291,13 @@ export const simplePaths = (): TaskPath[] => {
   const common = {
     input,
     recovery: "continue",
-    types: new Set<Type>([...LIFE, "CANCEL", "STOPPED", "CHECKED_FAILED", "CHECKED_BUSY"]),
+    types: new Set<Type>([
+      ...LIFE.filter((type) => type !== "RETRY"),
+      "CANCEL",
+      "STOPPED",
+      "CHECKED_FAILED",
+      "CHECKED_BUSY",
+    ]),
   } as const;
   return getSimplePaths(taskMachine, optionsOf(common)).map(({ steps }) => ({
     input,

@@ -90,7 +90,7 @@ scenario(
       expect({ states, allowed }).toEqual(
         index === 0
           ? { states: AT_REST("completed"), allowed: ["RESUME", "RESULT_READ"] }
-          : { states: AT_REST("error"), allowed: ["RESULT_READ"] },
+          : { states: AT_REST("error"), allowed: ["RETRY", "RESULT_READ"] },
       );
       expect(task).toMatchObject(known[index] ?? {});
       expect(task).toEqual(before[index]);

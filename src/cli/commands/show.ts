@@ -138,7 +138,7 @@ const whyNone = (task: ApiTask): string =>
     : `Task ${named(task)} has no receipt yet: it is written when its run ends.`;
 
 const printReceipt = (task: ApiTask, receipt: NonNullable<ApiTask["receipt"]>, terminal: Terminal) => {
-  const run = receipt.run === 0 ? "its first run" : `resume #${receipt.run}`;
+  const run = receipt.run === 0 ? "its first run" : `${task.isRetry ? "retry" : "resume"} #${receipt.run}`;
   const used = formatUsage(receipt);
   terminal.print(
     ...headLines(task, terminal),

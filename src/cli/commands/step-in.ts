@@ -1,4 +1,4 @@
-import type { ApiTask } from "../../client/api-types.ts";
+import type { ApiResult, ApiTask } from "../../client/api-types.ts";
 import { type AskedRequest, descendantsOf, requestsIn } from "../../client/status-api-client.ts";
 import { cut, wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
@@ -173,6 +173,37 @@ ${examples(["resume 4f5c9a now write the tests", "have it do more"])}`,
       const task = received(await openClient(data).resume(taskIdOf(id), promptOf(words, "prompt")));
       if (json) return printJson(terminal, task);
       terminal.print(`Task ${named(task)} goes on with that prompt.`);
+    });
+
+export const retryCommand = ({ terminal, end }: CommandContext) =>
+  command("retry", "have tasks go on that failed or were cancelled")
+    .argument("<task-id...>", `${TASK_ID}; several may be given`)
+    .option("--prompt <text>", "what their agents are given in addition to why they were stopped")
+    .addHelpText(
+      "after",
+      `
+Each goes on in its conversation, after its last finished step, with limits of its own. OpenCode must be running.
+${examples(
+  ["retry 4f5c9a", "go on with a task that failed"],
+  ["retry 4f5c9a 77ad02", "and with another one"],
+  ['retry 4f5c9a --prompt "The key is renewed."', "say what has changed"],
+)}`,
+    )
+    .action(async (ids, { prompt, json, data }) => {
+      const client = openClient(data);
+      const begun: ApiTask[] = [];
+      const refused: Extract<ApiResult<ApiTask>, { ok: false }>[] = [];
+      for (const id of ids.map(taskIdOf)) {
+        const result = await client.retry(id, prompt);
+        if (result.ok) begun.push(result.value);
+        else refused.push(result);
+        if (result.ok && !json) terminal.print(`Task ${named(result.value)} goes on from where it was.`);
+      }
+      const [first, ...others] = refused;
+      if (first && begun.length === 0 && others.length === 0) received(first);
+      for (const { reason } of refused) terminal.note(reason);
+      if (json) printJson(terminal, begun);
+      if (first) end(begun.length === 0 ? EXIT.failed : EXIT.found);
     });
 
 const line = (task: ApiTask): string =>

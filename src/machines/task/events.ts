@@ -1,5 +1,6 @@
 import type { GateResult, Incompleteness, Receipt } from "../../receipt.ts";
 import type {
+  BudgetedUsage,
   Claim,
   ClaimedJob,
   FleetServer,
@@ -17,7 +18,7 @@ import type {
 import type { UserQuestion } from "../../user-request.ts";
 import type { LaunchJournal } from "../launch/replay.ts";
 
-/** One prompt and the answer to it. Run 0 is the launch, run n is resume n. */
+/** One prompt and the answer to it. Run 0 is the launch, run n the n-th resume or retry. */
 export interface Run {
   index: number;
   /** Chosen before the prompt is first sent, so that sending it again is harmless. */
@@ -26,8 +27,12 @@ export interface Run {
   prompt: string;
   /** Epoch milliseconds. */
   startedAt: number;
-  /** The job that a resumed run works on; absent for a local run. That of a launch is in its facts. */
+  /** The job that a later run works on; absent for a local run. That of a launch is in its facts. */
   job?: ClaimedJob;
+  /** True where it goes on with what the run before did not bring to its end. */
+  isRetry?: true;
+  /** What the task and its descendants had used when its newest retry began: budgets count from there. Absent before that. */
+  budgetFrom?: BudgetedUsage;
 }
 
 /** A message to a child at work, after its run's prompt. Its ids are chosen before it is first sent, as those of a run are. */
@@ -136,6 +141,8 @@ export interface RunResult {
   taskId: string;
   run: number;
   parentSessionID: string;
+  /** True for a retry. */
+  isRetry?: true;
   batchId: string;
   /** Absent: `each`. */
   wake?: Wake;
@@ -289,6 +296,9 @@ type CheckResult = { at: number; checkId: number };
 /** `lastStepAt`: when the run finished its newest model step, in epoch milliseconds; absent when it has finished none. */
 type LastStep = { lastStepAt?: number | undefined };
 
+/** A further run in the session of a task. `job`: the run of another server's task that it works on; absent for a local run. */
+type NextRun = { at: number; messageID: string; partID: string; prompt: string; job?: ClaimedJob };
+
 /** Everything that can happen to a task. `at` is the time of the event in epoch milliseconds: the chart reads no clock. */
 export type TaskEvent =
   | { type: "SLOT_GRANTED"; at: number }
@@ -367,8 +377,9 @@ export type TaskEvent =
   | { type: "CLOSED"; at: number }
   /** `said`: the child's last text in this run; absent when it has said nothing, or the host did not give it in time. */
   | { type: "LIMIT_EXCEEDED"; at: number; error: TaskError; said?: string | undefined }
-  /** `job`: the run of another server's task that it works on; absent for a local run. */
-  | { type: "RESUME"; at: number; messageID: string; partID: string; prompt: string; job?: ClaimedJob }
+  | ({ type: "RESUME" } & NextRun)
+  /** `budgetFrom`: what the task and its descendants have used by now, which its budgets leave out from then on. */
+  | ({ type: "RETRY"; budgetFrom: BudgetedUsage } & NextRun)
   | { type: "STEER"; at: number; messageID: string; partID: string; prompt: string }
   | { type: "STEERING_STORED"; at: number; messageID: string }
   | { type: "STEERING_REFUSED"; at: number; messageID: string; error: TaskError; retryable: boolean }
@@ -434,6 +445,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   CLOSED: "The run is closed in the fleet: no report of a server counts any more.",
   LIMIT_EXCEEDED: "The run is beyond a limit of the options: a budget, repeated calls, or its time.",
   RESUME: "A follow-up prompt begins the next run.",
+  RETRY: "The task goes on after its last finished step, in a run of its own.",
   STEER: "The agent or a person gives the running task a further instruction.",
   STEERING_STORED: "The instruction is in the agent's conversation.",
   STEERING_REFUSED: "OpenCode did not take the instruction.",
@@ -518,6 +530,7 @@ export const taskEventWords: Record<TaskEvent["type"], string> = {
   CLOSED: "closed in the fleet",
   LIMIT_EXCEEDED: "limit exceeded",
   RESUME: "resumed",
+  RETRY: "retried",
   STEER: "instruction given",
   STEERING_STORED: "instruction stored",
   STEERING_REFUSED: "instruction refused",

@@ -1,11 +1,13 @@
-// The status is a region of its own. A completed task takes no resume before its last notice is delivered, so that each
-// notice says how one run ended.
-import { and, assign, initialTransition, not, type SnapshotFrom } from "xstate";
+// The status is a region of its own. A task takes no resume or retry before its last notice is delivered, so that each notice
+// says how one run ended.
+import { initialTransition, type SnapshotFrom } from "xstate";
 import type { TaskStatus } from "../../task.ts";
 import { statePath, withEventDescriptions } from "../chart.ts";
 import { attention } from "./attention.ts";
 import { type TaskEvent, type TaskInput, taskEventDescriptions } from "./events.ts";
+import { goOn, goOnAfterFailure } from "./next-run.ts";
 import { notice } from "./notice.ts";
+import { retryObstacle } from "./retry-obstacle.ts";
 import { run } from "./run.ts";
 import { NEW_RUN, taskSetup } from "./setup.ts";
 import { steering } from "./steering.ts";
@@ -32,13 +34,18 @@ const lifecycle = taskSetup.createStateConfig({
   states: {
     running: {
       description: "The launch prompt is being worked on.",
-      meta: { refuses: { RESUME: "only completed tasks can be resumed (this one is running)" } },
+      meta: {
+        refuses: {
+          RESUME: "only completed tasks can be resumed (this one is running)",
+          RETRY: "still runs: use steer",
+        },
+      },
       entry: beginRun,
       on: onRunEnded,
     },
     resumed: {
-      description: "A follow-up prompt is being worked on.",
-      meta: { refuses: { RESUME: "is currently being resumed" } },
+      description: "A follow-up prompt is being worked on, or what the run before did not bring to its end.",
+      meta: { refuses: { RESUME: "is currently being resumed", RETRY: "still runs: use steer" } },
       entry: beginRun,
       on: onRunEnded,
     },
@@ -48,27 +55,12 @@ const lifecycle = taskSetup.createStateConfig({
         refuses: {
           CANCEL: "has already finished (completed)",
           STEER: "has already finished (completed): use resume",
+          RETRY: "has completed: use resume",
         },
       },
       on: {
         ...onResultRead,
-        RESUME: {
-          guard: and(["isNothingOwed", not("waitedFor")]),
-          target: "resumed",
-          actions: assign(({ context, event }) => ({
-            run: {
-              index: context.run.index + 1,
-              messageID: event.messageID,
-              partID: event.partID,
-              prompt: event.prompt,
-              startedAt: event.at,
-              ...(event.job ? { job: event.job } : {}),
-            },
-            ...NEW_RUN,
-            // The server that worked on it has its conversation.
-            remote: context.remote && { ...context.remote, attempts: [] },
-          })),
-        },
+        RESUME: goOn,
       },
     },
     error: {
@@ -76,22 +68,22 @@ const lifecycle = taskSetup.createStateConfig({
       meta: {
         refuses: {
           CANCEL: "has already finished (error)",
-          STEER: "has already finished (error)",
-          RESUME: "only completed tasks can be resumed (this one is error)",
+          STEER: "has already finished (error): use retry",
+          RESUME: "only completed tasks can be resumed (this one is error): use retry",
         },
       },
-      on: onResultRead,
+      on: { ...onResultRead, RETRY: goOnAfterFailure },
     },
     cancelled: {
       description: "The newest run was stopped, by the agent or by a person.",
       meta: {
         refuses: {
           CANCEL: "has already finished (cancelled)",
-          STEER: "has already finished (cancelled)",
-          RESUME: "only completed tasks can be resumed (this one is cancelled)",
+          STEER: "has already finished (cancelled): use retry",
+          RESUME: "only completed tasks can be resumed (this one is cancelled): use retry",
         },
       },
-      on: onResultRead,
+      on: { ...onResultRead, RETRY: goOn },
     },
   },
 });
@@ -182,6 +174,7 @@ export const instructionBeingSent = ({ value, context }: StoredSnapshot): string
 const CALLER_EVENTS: TaskEvent[] = [
   { type: "CANCEL", at: 0 },
   { type: "RESUME", at: 0, messageID: "", partID: "", prompt: "" },
+  { type: "RETRY", at: 0, messageID: "", partID: "", prompt: "", budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } },
   { type: "STEER", at: 0, messageID: "", partID: "", prompt: "" },
   { type: "RESULT_READ", at: 0 },
 ];
@@ -195,6 +188,9 @@ export const allowedEvents = (snapshot: StoredSnapshot): TaskEvent["type"][] => 
 /** Returns why the task would refuse an event, in words that follow "task …"; undefined when it would accept it. */
 export const refusalReason = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {
   if (snapshot.can(event)) return undefined;
-  const reasons = Object.values(snapshot.getMeta()).map((meta) => meta?.refuses?.[event.type]);
+  const reasons = [
+    event.type === "RETRY" ? retryObstacle(snapshot.context.error) : undefined,
+    ...Object.values(snapshot.getMeta()).map((meta) => meta?.refuses?.[event.type]),
+  ];
   return reasons.find((reason) => reason !== undefined) ?? `is ${lifecyclePath(snapshot)} and takes no ${event.type}`;
 };

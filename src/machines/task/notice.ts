@@ -4,7 +4,9 @@ import { and } from "xstate";
 import type { TaskContext } from "./events.ts";
 import { given, request, taskSetup } from "./setup.ts";
 
-const refusesResume = { refuses: { RESUME: "has a result that is still being delivered" } };
+const refusesNextRun = (why: string) => ({ refuses: { RESUME: why, RETRY: why } });
+
+const BEING_DELIVERED = "has a result that is still being delivered";
 
 /** What the task that launched this one learns of its end; undefined where no task did. */
 const endToReport = ({ sessionID: taskId, parentTaskId }: TaskContext["facts"]) =>
@@ -53,7 +55,7 @@ export const notice = taskSetup.createStateConfig({
       },
     },
     held: {
-      meta: refusesResume,
+      meta: refusesNextRun(BEING_DELIVERED),
       description: "The run has ended, and a tool call that waits for it is to deliver the result.",
       on: {
         WAIT_DELIVERED: { guard: "isWaiter", target: "none", actions: "removeWaiter" },
@@ -66,11 +68,9 @@ export const notice = taskSetup.createStateConfig({
       },
     },
     due: {
-      meta: {
-        refuses: {
-          RESUME: "has a result that is still to be delivered: a call that waits for the task returns it at once",
-        },
-      },
+      meta: refusesNextRun(
+        "has a result that is still to be delivered: a call that waits for the task returns it at once",
+      ),
       description: "The parent is owed the notice.",
       entry: request("queueNotice", ({ context: { lastRunResult } }) => lastRunResult && { end: lastRunResult }),
       on: {
@@ -85,7 +85,7 @@ export const notice = taskSetup.createStateConfig({
       },
     },
     sending: {
-      meta: refusesResume,
+      meta: refusesNextRun(BEING_DELIVERED),
       description: "The notice is part of a prompt to the parent. Its words and ids are fixed.",
       on: {
         NOTICE_ACKNOWLEDGED: { target: "none" },

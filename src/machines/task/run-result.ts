@@ -17,6 +17,7 @@ export const runResult = (context: TaskContext, outcome: RunResult["outcome"]): 
   return {
     taskId: facts.sessionID,
     run: run.index,
+    ...(run.isRetry ? { isRetry: true as const } : {}),
     parentSessionID: facts.parentSessionID,
     batchId: facts.batchId,
     ...(facts.wake ? { wake: facts.wake } : {}),

@@ -4,6 +4,7 @@ import { type Phrased, phrasing, readingEvents, requesting } from "../chart.ts";
 import { ABORTED } from "../host-events.ts";
 import type { Instruction, Prompt, TaskContext, TaskEffect, TaskEvent, TaskInput } from "./events.ts";
 import { goesOn, isRefusedTooLong, modelOf, nextModelWithout, refusedModelsWith } from "./fallback.ts";
+import { retryObstacle } from "./retry-obstacle.ts";
 import { runResult } from "./run-result.ts";
 
 /**
@@ -40,7 +41,7 @@ export const TASK_LIMITS = {
   closeAgainAfter: 5_000,
 } as const;
 
-/** What a run begins with. A resumed task keeps nothing of the run before but its answer. */
+/** What a run begins with. A task that goes on keeps nothing of the run before but its answer. */
 export const NEW_RUN = {
   sendAttempts: 0,
   stopAttempts: 0,
@@ -283,6 +284,10 @@ export const taskSetup = setup({
     isFailed: when(
       "it failed",
       given("RUN_ENDED", ({ event }) => event.outcome === "error"),
+    ),
+    mayEndOtherwise: when(
+      "the next run may end otherwise",
+      ({ context }) => retryObstacle(context.error) === undefined,
     ),
     retryable: when(
       "OpenCode may take it the next time",

@@ -115,6 +115,7 @@ export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
     resumeCount: context.run.index,
     progress,
     ...omitUndefined({
+      isRetry: context.run.isRetry,
       model,
       refusedModels,
       completedAt: completedAt === undefined ? undefined : iso(completedAt),

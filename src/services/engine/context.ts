@@ -21,6 +21,7 @@ import {
   createObservedSessions,
   createSessionTree,
   createSessionWaits,
+  createStopsUnderWay,
 } from "../runtime/known-sessions.ts";
 import { createDescendantWork, createObservedAnswers, createTurns } from "../runtime/observed-runs.ts";
 import { createProgressLog, createUsageReader } from "../runtime/progress.ts";
@@ -146,6 +147,7 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     turns: createTurns(host, log),
     noticeRepair: createNoticeRepair(),
     lostSessions: createLostSessions(abort, sessionTree.ancestors),
+    stopsUnderWay: createStopsUnderWay(),
     gates: createGates(parts.runCommand),
     typedResults: createTypedResults(options.schema, parts.loadJsonSchemas),
     slots: createSlots({ store, clock, log, runtime, bus }, options.concurrency),

@@ -23,11 +23,12 @@ import {
 } from "./operations/read-task.ts";
 import { executeCommand, runRemoteCommands } from "./operations/remote-commands.ts";
 import { resume, steer } from "./operations/resume.ts";
+import { retry } from "./operations/retry.ts";
 import { createOverlaps } from "./overlaps/overlaps.ts";
 import { createHostEventRouter, subscribeReactions } from "./reactions.ts";
 import { startAdoption } from "./recovery/adoption.ts";
 import { startHousekeeping } from "./recovery/housekeeping.ts";
-import type { LaunchRequest, ResumeRequest, SteerRequest } from "./requests.ts";
+import type { LaunchRequest, ResumeRequest, RetryRequest, SteerRequest } from "./requests.ts";
 
 /** Runs all functions, even if some throw. @throws what the first one threw that failed */
 const runEach = (works: (() => void)[]): void => {
@@ -67,6 +68,7 @@ export const createEngine = (parts: EngineParts) => {
   const operations = {
     launch: (request: LaunchRequest) => launch(ctx, request),
     resume: (request: ResumeRequest) => resume(ctx, request),
+    retry: (request: RetryRequest) => retry(ctx, request),
     steer: (request: SteerRequest) => steer(ctx, request),
     cancel: (taskIds: string[]) => cancel(ctx, taskIds),
     get: (taskId: string) => getTask(ctx, taskId),

@@ -83,6 +83,12 @@ export interface ResumeRequest {
   signal: AbortSignal;
 }
 
+/** A request to go on with a task that failed or was cancelled. */
+export interface RetryRequest extends Omit<ResumeRequest, "prompt"> {
+  /** What its agent is given in addition to why it was stopped. Absent or empty: nothing. */
+  prompt?: string | undefined;
+}
+
 /** A further instruction for a running task. */
 export interface SteerRequest {
   parentSessionID: string;

@@ -11,7 +11,7 @@ import type { Membership, OriginEngine } from "./member.ts";
 import { type Job, limitKey, poolOfServer, RESUME_PRIORITY, WIRE_VERSION } from "./wire-messages.ts";
 
 /*
- * Which runs other servers may work on, and what they are given: launches of the agents whose tasks are offered, and resumes of
+ * Which runs other servers may work on, and what they are given: launches of the agents whose tasks are offered, and later runs of
  * tasks whose conversation another server has.
  */
 
@@ -91,6 +91,7 @@ export const jobFor = async (
     ...(facts.model ? { model: facts.model } : {}),
     description: facts.description,
     prompt: run.prompt,
+    ...(run.isRetry ? { isRetry: true as const } : {}),
     ...(facts.schema ? { schema: facts.schema } : {}),
     denied: parent.value.permission.flatMap(({ action, permission, pattern }) =>
       action === "deny" ? { permission, pattern } : [],
@@ -102,27 +103,31 @@ export const jobFor = async (
 /**
  * Asks the server that has a task's conversation whether it can go on with it: nobody else can. A failure says why it cannot.
  * @param origin the id of the server that launched the task
+ * @param done in which way it is to go on
  */
-export const mayResume = async (
+export const mayGoOn = async (
   broker: Pick<Broker, "ask">,
   origin: string,
   { sessionID, fleet }: Pick<Task, "sessionID" | "fleet">,
   { id, label }: FleetServer,
+  done: "resumed" | "retried",
 ): Promise<Outcome<void>> => {
   const task = own`Task ${nameOf(sessionID)}`;
   const server = own`server ${quoteLine(label)}, where it ran`;
   // Only a task that was offered to others has been with one.
   const pool = fleet?.pool ?? "";
-  const asked = await broker.ask(id, { v: WIRE_VERSION, type: "mayResume", pool, origin, task: sessionID });
+  const isRetry = done === "retried" ? { isRetry: true as const } : {};
+  const question = { v: WIRE_VERSION, type: "mayResume", pool, origin, task: sessionID, ...isRetry } as const;
+  const asked = await broker.ask(id, question);
   switch (asked.is) {
     case "answered": {
       const { obstacle } = asked.answer;
       if (obstacle === undefined) return { ok: true, value: undefined };
-      return fail(own`${task} cannot be resumed: ${server}, says ${quoteLine(obstacle)}. Launch a new task.`);
+      return fail(own`${task} cannot be ${done}: ${server}, says ${quoteLine(obstacle)}. Launch a new task.`);
     }
     case "silent":
-      return fail(own`${task} cannot be resumed now: ${server}, does not answer. Try again when it is back.`);
+      return fail(own`${task} cannot be ${done} now: ${server}, does not answer. Try again when it is back.`);
     default:
-      return fail(own`${task} cannot be resumed now: ${quoteLine(asked.message)}. Try again later.`);
+      return fail(own`${task} cannot be ${done} now: ${quoteLine(asked.message)}. Try again later.`);
   }
 };

@@ -21,8 +21,11 @@ export type LocalEngine = ReturnType<typeof createLocalEngine>;
 /** Marks the session that is the parent of an origin server's tasks. */
 const ORIGIN_KEY = "taskchartFleetOrigin";
 
-/** A person may have resumed the task here, and work with it. */
-const MAY_GO_ON: ReadonlySet<TaskStatus> = new Set(["completed", "resumed"]);
+/** A person may have resumed the task here, and work with it. A retry goes on with whatever there is. */
+const MAY_RESUME: ReadonlySet<TaskStatus> = new Set(["completed", "resumed"]);
+
+/** A task of another server that is to go on here. */
+type GoesOn = Pick<RunName, "origin" | "task"> & Pick<Job, "isRetry">;
 
 const GONE = "its conversation is not there any more";
 
@@ -69,9 +72,9 @@ export const createLocalEngine = ({ commits, clock, log }: Membership, engine: W
   };
 
   /** Returns the task here with whose conversation the run of another server's task may go on; undefined where there is none. */
-  const taskFor = (name: Pick<RunName, "origin" | "task">): Task | undefined => {
+  const taskFor = (name: GoesOn): Task | undefined => {
     const task = store.get(findTaskFor(store, name) ?? "")?.task;
-    return task && MAY_GO_ON.has(task.status) ? task : undefined;
+    return task && (name.isRetry || MAY_RESUME.has(task.status)) ? task : undefined;
   };
 
   /** Tasks whose changes stay here, because they could not be sent. */
@@ -130,15 +133,16 @@ export const createLocalEngine = ({ commits, clock, log }: Membership, engine: W
     return { ok: true, value: sessionID };
   };
 
-  const resume = async (job: Job, run: ClaimedJob): Promise<Outcome<string>> => {
+  const goOn = async (job: Job, run: ClaimedJob): Promise<Outcome<string>> => {
     const task = taskFor(job);
     if (!task) return fail(GONE);
-    const { parentSessionID, sessionID: taskId } = task;
+    const { parentSessionID, sessionID: taskId, status } = task;
     const signal = new AbortController().signal;
-    const resumed = await engine.resume({
-      ...{ parentSessionID, taskId, prompt: job.prompt, agent: undefined, job: run, signal },
-    });
-    if (!resumed.ok) return resumed;
+    const request = { parentSessionID, taskId, prompt: job.prompt, agent: undefined, job: run, signal };
+    // The run that is retried may never have come here, or was answered here before the origin server learned of it.
+    const isRetry = job.isRetry && status !== "completed";
+    const begun = await (isRetry ? engine.retry(request) : engine.resume(request));
+    if (!begun.ok) return begun;
     waitForOrigin(taskId);
     return { ok: true, value: taskId };
   };
@@ -176,7 +180,7 @@ export const createLocalEngine = ({ commits, clock, log }: Membership, engine: W
       return reason === undefined ? undefined : lasting(reason);
     },
     /** Returns why a task of another server cannot be resumed here; undefined where it can. */
-    obstacleToResume: async (name: Pick<RunName, "origin" | "task">): Promise<string | undefined> => {
+    obstacleToResume: async (name: GoesOn): Promise<string | undefined> => {
       const task = taskFor(name);
       if (!task) return GONE;
       const session = await host.session(task.sessionID);
@@ -184,7 +188,7 @@ export const createLocalEngine = ({ commits, clock, log }: Membership, engine: W
     },
     /** Begins a run, or goes on with the conversation of the run before. Resolves to the id of its task here. */
     begin: async (job: Job, run: ClaimedJob): Promise<Outcome<string>> => {
-      if (job.run > 0) return resume(job, run);
+      if (job.run > 0) return goOn(job, run);
       const begun = await launch(job, run);
       if (begun.ok) return begun;
       // A person may have deleted the session that was to be its parent.

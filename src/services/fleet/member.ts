@@ -1,7 +1,7 @@
 import type { HostEvent } from "../../machines/host-events.ts";
 import type { FleetServer, Task } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
-import type { Launched, LaunchRequest, ResumeRequest } from "../engine/requests.ts";
+import type { Launched, LaunchRequest, ResumeRequest, RetryRequest } from "../engine/requests.ts";
 import type { Host } from "../host/host.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
@@ -70,6 +70,7 @@ export interface WorkerEngine {
   directory: string;
   launch(request: LaunchRequest): Promise<Outcome<Launched>>;
   resume(request: ResumeRequest): Promise<Outcome<Task>>;
+  retry(request: RetryRequest): Promise<Outcome<Task>>;
   cancel(taskIds: string[]): Promise<unknown>;
   /** Resolves when the task has ended, or another process has taken it over. */
   untilEnded(taskId: string): Promise<unknown>;

@@ -8,7 +8,7 @@ import { repeat } from "../platform/clock.ts";
 import { createOneAtATime } from "../platform/concurrency.ts";
 import { errorMessage } from "../platform/log.ts";
 import type { BrokerFailure } from "./broker.ts";
-import { jobFor, mayResume } from "./jobs.ts";
+import { jobFor, mayGoOn } from "./jobs.ts";
 import type { Membership, OriginEngine } from "./member.ts";
 import { findLog, type RunLog, reportRun } from "./run-log.ts";
 import { listenToSteps } from "./steps.ts";
@@ -271,7 +271,7 @@ export const createRemoteRuns = (member: Membership, engine: OriginEngine) => {
   return {
     ...effects,
     /** Asks the server that has a task's conversation whether it can go on with it; a failure says why it cannot. */
-    mayResume: (task: Task, at: FleetServer) => mayResume(broker, server.id, task, at),
+    mayGoOn: (task: Task, at: FleetServer, done: "resumed" | "retried") => mayGoOn(broker, server.id, task, at, done),
     /** Returns a host that passes replies to requests of agents on other servers on to those. */
     withReplies: <H extends Host>(host: H): H => ({
       ...host,

@@ -17,7 +17,14 @@ export const Question = z.discriminatedUnion("type", [
   /** Who are you, and what do you work on? */
   Versioned.extend({ type: z.literal("present") }),
   /** Could you go on with the conversation of a task that you have worked on? */
-  Versioned.extend({ type: z.literal("mayResume"), pool: z.string(), origin: z.string(), task: z.string() }),
+  Versioned.extend({
+    type: z.literal("mayResume"),
+    pool: z.string(),
+    origin: z.string(),
+    task: z.string(),
+    /** True where its last run was not brought to its end; absent where it was answered. */
+    isRetry: z.literal(true).optional(),
+  }),
   /** What was said in the task that you work or worked on for that task of that origin server? */
   Versioned.extend({
     type: z.literal("conversation"),

@@ -75,6 +75,8 @@ export const Job = Message.extend({
   model: ModelRefSchema.optional(),
   description: z.string(),
   prompt: z.string(),
+  /** True for a run that goes on where the one before was stopped; absent for a launch and a resume. */
+  isRetry: z.literal(true).optional(),
   schema: TaskFactsSchema.shape.schema,
   /** The permissions that its agent is denied. */
   denied: z.array(z.object({ permission: z.string(), pattern: z.string() })),

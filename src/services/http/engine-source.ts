@@ -298,6 +298,7 @@ export const createEngineSource = (
     // Commands reach the task whichever process supervises it.
     cancel: (taskId: string) => execute(taskId, { kind: "cancel" }),
     resume: (taskId: string, prompt: string) => execute(taskId, { kind: "resume", prompt }),
+    retry: (taskId: string, prompt?: string) => execute(taskId, { kind: "retry", prompt }),
     steer: (taskId: string, prompt: string) => execute(taskId, { kind: "steer", prompt }),
     answer: (taskId: string, answer: UserReply) => execute(taskId, { kind: "answer", answer }),
     ...createWorktreeChanges({

@@ -31,7 +31,7 @@ export interface JournalStep {
 
 /** One run as its journal shows it. */
 export interface JournalRun {
-  /** 0 is the launch, n is resume n. */
+  /** 0 is the launch, n the n-th resume or retry. */
   index: number;
   /** The event that began it; undefined for the launch. */
   began: JournalStep | undefined;
@@ -39,7 +39,10 @@ export interface JournalRun {
   steps: JournalStep[];
   /** The step that ended it; undefined while it is under way. */
   ending: JournalStep | undefined;
-  /** How it ended, as the snapshot or the next run says it; undefined while it is under way. */
+  /**
+   * How it ended, as the snapshot or the next run says it; undefined while it is under way. Of a run that was retried it is only
+   * known that it was not completed.
+   */
   outcome: string | undefined;
   /** The limit beyond which it was, or the cancellation: from then on it was being stopped. */
   stopping: JournalStep | undefined;
@@ -65,6 +68,7 @@ const AFTER_THE_END = new Set([
   "NOTICE_DROPPED",
   "RESULT_READ",
   "RESUME",
+  "RETRY",
 ]);
 
 /**
@@ -89,6 +93,12 @@ export const isOfLiveRun = ({ event: { type } }: JournalStep): boolean =>
 export const bringsAnswer = ({ type, outcome }: RecordedEvent): boolean =>
   type === "CHECKED_ANSWERED" || (type === "REMOTE_ENDED" && outcome === "completed");
 
+/** What follows from the event that began the next run. */
+const OUTCOME_BEFORE: Readonly<Record<string, string>> = { RESUME: "completed", RETRY: "stopped" };
+
+/** True for an event that begins a run of a task that has ended. */
+export const beginsRun = ({ type }: RecordedEvent): boolean => Object.hasOwn(OUTCOME_BEFORE, type);
+
 const LIVE = new Set(["running", "resumed"]);
 
 /** True for the status of a task whose newest run is under way. */
@@ -109,7 +119,7 @@ const endingOf = (steps: readonly JournalStep[], hasEnded: boolean): JournalStep
 export const readAccount = (journal: Account["journal"]): Account => {
   const steps = stepsOf(journal.events);
   const status = journal.snapshot.value.lifecycle;
-  const begins = steps.filter(({ event }) => event.type === "RESUME");
+  const begins = steps.filter(({ event }) => beginsRun(event));
 
   const runOf = (place: number): JournalRun => {
     const [began, next] = [begins[place - 1], begins[place]];
@@ -121,7 +131,7 @@ export const readAccount = (journal: Account["journal"]): Account => {
       began,
       steps: own,
       ending: endingOf(own, isOver),
-      outcome: next ? "completed" : stateOfNewest,
+      outcome: next ? OUTCOME_BEFORE[next.event.type] : stateOfNewest,
       stopping: own.find(({ event }) => event.type === "CANCEL" || event.type === "LIMIT_EXCEEDED"),
     };
   };

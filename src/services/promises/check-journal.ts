@@ -5,6 +5,7 @@ import {
   type Account,
   at,
   type Breach,
+  beginsRun,
   inSnapshot,
   isLive,
   type JournalPromise,
@@ -33,8 +34,9 @@ const timeGoesOn: JournalPromise = {
 };
 
 /** The ids of the messages that a step brings: those of a prompt, an instruction, or what an answer is given back with. */
-const idsIn = ({ event: { type, messageID, partID, misfit } }: JournalStep): (string | undefined)[] => {
-  if (type === "RESUME" || type === "STEER" || type === "GATE_ENDED") return [messageID, partID];
+const idsIn = ({ event }: JournalStep): (string | undefined)[] => {
+  const { type, messageID, partID, misfit } = event;
+  if (beginsRun(event) || type === "STEER" || type === "GATE_ENDED") return [messageID, partID];
   return misfit ? [misfit.messageID, misfit.partID] : [];
 };
 

@@ -14,7 +14,7 @@ const nameOf = ({ index }: JournalRun): string => `run ${index}`;
 
 const endedStays: JournalPromise = {
   name: "ended-stays",
-  says: "Nothing of a run happens after its end: only a resume begins to work again.",
+  says: "Nothing of a run happens after its end: only a resume or a retry begins to work again.",
   breaches: ({ runs }) =>
     runs.flatMap((run) => {
       const { ending, steps } = run;
@@ -83,6 +83,28 @@ const completedByAnswer: JournalPromise = {
   },
 };
 
+/**
+ * True where a run ended with an answer that counts: it fits its schema, and passed its gate. Of one that was stopped, or taken
+ * over and not checked any more, it may not count.
+ */
+const isAnswered = ({ ending, stopping, steps }: JournalRun, gate: unknown): boolean => {
+  if (!ending || stopping || steps.some(({ event }) => event.type === "ADOPTED")) return false;
+  const { event } = ending;
+  if (event.type === "GATE_ENDED") return event.end?.exit === 0;
+  return bringsAnswer(event) && !event.misfit && (gate === undefined || event.type === "REMOTE_ENDED");
+};
+
+const answeredIsNotRetried: JournalPromise = {
+  name: "answered-is-not-retried",
+  says: "A run that was answered is not retried: its work would be done, and paid for, again.",
+  breaches: ({ runs, journal }) =>
+    runs.flatMap((run): Breach[] =>
+      run.outcome === "stopped" && run.ending && isAnswered(run, journal.origin.facts.gate)
+        ? [at(run.ending, `answers ${nameOf(run)}, which is retried`)]
+        : [],
+    ),
+};
+
 const resultIsAnswer: JournalPromise = {
   name: "result-is-answer",
   says: "The result of a completed run is its answer, word for word.",
@@ -103,7 +125,8 @@ const cancelHolds: JournalPromise = {
       const { stopping, ending, outcome } = run;
       if (stopping?.event.type !== "CANCEL" || !ending || outcome === undefined) return [];
       const mayDiffer = ["REMOTE_ENDED", "SUPERVISION_FAILED"].includes(ending.event.type);
-      return outcome === "cancelled" || mayDiffer
+      // One that was retried failed or was cancelled: which of the two is not known.
+      return outcome === "cancelled" || outcome === "stopped" || mayDiffer
         ? []
         : [at(ending, `ends ${nameOf(run)} as ${outcome}, which event ${stopping.number} cancelled`)];
     }),
@@ -128,7 +151,7 @@ const limitEnds: JournalPromise = {
     runs.flatMap((run): Breach[] => {
       const { stopping, ending, outcome } = run;
       if (stopping?.event.type !== "LIMIT_EXCEEDED" || !ending || outcome === undefined) return [];
-      if (outcome !== "error")
+      if (outcome !== "error" && outcome !== "stopped")
         return [at(ending, `ends ${nameOf(run)} as ${outcome}, which event ${stopping.number} had stopped at a limit`)];
       const [cause, error] = [stopping.event.error, journal.snapshot.context.error];
       return run !== newest || error?.message === cause?.message
@@ -168,6 +191,7 @@ export const RUN_PROMISES: readonly JournalPromise[] = [
   stoppingBeginsNothing,
   stopConfirmed,
   completedByAnswer,
+  answeredIsNotRetried,
   resultIsAnswer,
   cancelHolds,
   cancelledBySomebody,

@@ -96,7 +96,7 @@ const KEPT: ReadonlyMap<string, RegExp> = new Map([
       "said output answer hostError limitError retry misfit misfits remote replaces last failures " +
       "index endedAt abortedAt queuedUntil waitingSince missingSince staleSince lastStepAt modelLeftAt nextDeadline " +
       "checkId sendAttempts steerAttempts stopAttempts failedChecks endedInChecks interruptions gateRun blockedCalls " +
-      "redoesStep isFromBelow isNoticePending isNewestForgotten isReceiptIncomplete idleHinted retryable",
+      "redoesStep isRetry budgetFrom isFromBelow isNoticePending isNewestForgotten isReceiptIncomplete idleHinted retryable",
   ),
   ...[...WORDS_OF_TASKS].map(([name, words]): [string, RegExp] => [
     name,

@@ -120,6 +120,7 @@ const EXAMPLES: { readonly [Type in TaskEvent["type"]]: Examples<Type> } = {
   CLOSED: plain,
   LIMIT_EXCEEDED: () => ({ "": { error: errorOf("budget") } }),
   RESUME: () => ({ "": MESSAGE }),
+  RETRY: () => ({ "": { ...MESSAGE, budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } } }),
   STEER: () => ({ "": MESSAGE }),
   STEERING_STORED: (context) => ({ "": { messageID: oldestInstruction(context) } }),
   STEERING_REFUSED: (context) => ({

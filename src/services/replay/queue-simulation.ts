@@ -24,7 +24,7 @@ interface Stretch {
 /** A run as its journal has it. */
 export interface RecordedRun {
   facts: TaskFacts;
-  /** 0 is the launch, n is resume n. */
+  /** 0 is the launch, n the n-th resume or retry. */
   index: number;
   /** When it first asked for a slot, epoch milliseconds. */
   wantedAt: number;

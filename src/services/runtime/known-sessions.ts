@@ -191,6 +191,25 @@ export const createLostSessions = (
   };
 };
 
+/** Remembers which sessions of tasks are being stopped: the next run must not begin before, or it would be stopped, too. */
+export const createStopsUnderWay = () => {
+  const underWay = new Map<string, Promise<unknown>>();
+  return {
+    /** Notes a stop until it is done. Returns it. */
+    during: <T>(sessionID: string, stop: Promise<T>): Promise<T> => {
+      const noted = stop.finally(() => {
+        if (underWay.get(sessionID) === noted) underWay.delete(sessionID);
+      });
+      underWay.set(sessionID, noted);
+      return noted;
+    },
+    /** Resolves when the newest stop of a session is done, whatever came of it. */
+    untilDone: async (sessionID: string): Promise<void> => {
+      await Promise.allSettled([underWay.get(sessionID)]);
+    },
+  };
+};
+
 /** What shows whether something in a session is taken back, and that no other process is alive whose events this one misses. */
 interface Sources {
   reads: Pick<HostReads, "session">;

@@ -142,6 +142,7 @@ export interface ChangedTask {
 export type RemoteCommand =
   | { kind: "cancel" }
   | { kind: "resume"; prompt: string }
+  | { kind: "retry"; prompt?: string | undefined }
   | { kind: "steer"; prompt: string }
   | { kind: "answer"; answer: UserReply };
 

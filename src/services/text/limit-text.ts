@@ -12,8 +12,6 @@ const SAME_COST = 1e-9;
 
 const count = (amount: number): string => amount.toLocaleString("en-US");
 
-const NO_RESUME = "It cannot be resumed";
-
 /** Names which budget a task is beyond, by how much, and what to do; undefined when it is within all. */
 export const beyondBudget = (used: Used, budget: TaskBudget): TaskError | undefined => {
   const { toolCalls, tokens, cost } = budget;
@@ -31,7 +29,7 @@ export const beyondBudget = (used: Used, budget: TaskBudget): TaskError | undefi
   return {
     name: "BudgetExceeded",
     kind: "budget",
-    message: `It used ${figures}${subtasks}, and was stopped. ${NO_RESUME}: launch one with less to do, or ask the user to raise the option ${option}.`,
+    message: `It used ${figures}${subtasks}, and was stopped. A retry goes on from there with a new budget. Otherwise launch one with less to do, or ask the user to raise the option ${option}.`,
   };
 };
 
@@ -43,19 +41,19 @@ export const tooManyTasks = (limit: number): string =>
 export const tooManyRepeats = ({ tool, times }: { tool: string; times: number }): TaskError => ({
   name: "LoopDetected",
   kind: "loop",
-  message: `It called the tool ${tool} ${times} times in a row with the same arguments, and was stopped. ${NO_RESUME}: launch one whose prompt says how to go on where that call does not help, or ask the user to raise the option loop.repeat.`,
+  message: `It called the tool ${tool} ${times} times in a row with the same arguments, and was stopped. Retry it with a prompt that says how to go on where that call does not help, or ask the user to raise the option loop.repeat.`,
 });
 
 /** Reports that a model took steps without a word, of which the provider did not say that they were an end, and what to do. */
 export const neverEnded = (steps: number): TaskError => ({
   name: "NoStopReason",
   kind: "loop",
-  message: `Its model answered ${steps} times in a row without a word and without a tool call, and the provider did not say that it had finished. OpenCode would have asked it again for ever, so the run was stopped. ${NO_RESUME}: launch one with another model, or tell the user that the provider sends no finish_reason that OpenCode knows.`,
+  message: `Its model answered ${steps} times in a row without a word and without a tool call, and the provider did not say that it had finished. OpenCode would have asked it again for ever, so the run was stopped. Launch one with another model, or tell the user that the provider sends no finish_reason that OpenCode knows.`,
 });
 
 /** Reports that a run took longer than it may, and what to do. Both in milliseconds. */
 export const tookTooLong = (taken: number, limit: number): TaskError => ({
   name: "RunTimeout",
   kind: "timeout",
-  message: `It ran for ${duration(taken)} of at most ${duration(limit)}, and was stopped. ${NO_RESUME}: launch one with less to do, or ask the user to raise the option timeouts.run.`,
+  message: `It ran for ${duration(taken)} of at most ${duration(limit)}, and was stopped. A retry goes on from there with as much time again. Otherwise launch one with less to do, or ask the user to raise the option timeouts.run.`,
 });

@@ -68,12 +68,12 @@ const commonBatch = (ends: NoticedRun[]): TaskCounts | undefined => {
   return others.every(({ end }) => end.batchId === first?.end.batchId) ? first?.batch : undefined;
 };
 
-const headline = ({ outcome, run, description, startedAt, endedAt }: RunResult): OwnText => {
+const headline = ({ outcome, run, isRetry, description, startedAt, endedAt }: RunResult): OwnText => {
   const time = duration(endedAt - startedAt);
   if (outcome === "cancelled") return own`Agent ${quoteLine(description)} cancelled after ${time}.`;
   const failed = outcome === "error";
   return run > 0
-    ? own`Resume #${run} ${failed ? "failed" : "completed"} in ${time}.`
+    ? own`${isRetry ? "Retry" : "Resume"} #${run} ${failed ? "failed" : "completed"} in ${time}.`
     : own`Agent ${quoteLine(description)} ${failed ? "failed" : "finished"} in ${time}.`;
 };
 
@@ -171,7 +171,7 @@ const costOf = ({ delivered, batch, session }: NoticeCost): OwnText | undefined 
 /** Characters of an error or of a result that the user is shown at once: about a line of a wide terminal. */
 const GIST_CHARS = 120;
 
-/** Which task was resumed, which the headline does not say. */
+/** Which task was resumed or retried, which the headline does not say. */
 const resumed = ({ run, outcome, description }: RunResult): OwnText | undefined =>
   run > 0 && outcome !== "cancelled" ? own`Agent ${quoteLine(description)}.` : undefined;
 

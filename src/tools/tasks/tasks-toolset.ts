@@ -177,18 +177,33 @@ const steerTask = async (deps: ToolDeps, id: string, prompt: string, context: Ca
   };
 };
 
-/** Creates `<prefix>_task`: launches, resumes or steers a task. It returns as soon as the session exists, without waiting for a result. */
+/** The arguments of which each names a task that is there, so that none is launched. */
+type Named = { [Way in "steer" | "resume" | "retry"]: string | undefined };
+
+/** Returns in which way a call is about a task that is there, and which; undefined for a launch. @throws Error where it is two at once */
+const namedTask = ({ steer, resume, retry }: Named, isFork: boolean) => {
+  const named = [
+    ...(steer === undefined ? [] : [{ way: "steer", taskId: steer } as const]),
+    ...(resume === undefined ? [] : [{ way: "resume", taskId: resume } as const]),
+    ...(retry === undefined ? [] : [{ way: "retry", taskId: retry } as const]),
+  ];
+  if (named.length + (isFork ? 1 : 0) > 1) throw new Error("Give only one of steer, resume, retry and fork.");
+  return named[0];
+};
+
+/** Creates `<prefix>_task`: launches, resumes, retries or steers a task. It returns as soon as the session exists, without waiting for a result. */
 const taskTool = (deps: ToolDeps): Tool =>
   defineTool(deps.engine, {
     description:
       "Run a subagent in the background. Returns a task id at once; a notice with the result comes when the task ends. Keep working meanwhile: do not poll. Call several times in one message for parallel tasks. To follow up on a completed task, give resume and prompt only.",
     args: {
       description: tool.schema.string().optional().describe("3-5 words; required for a new task"),
-      prompt: tool.schema.string().describe("All the agent needs to know"),
+      prompt: tool.schema.string().optional().describe("All the agent needs to know; optional with retry"),
       agent: tool.schema.string().trim().optional().describe("Agent name, e.g. general; required for a new task"),
       batch_id: tool.schema.string().trim().optional().describe("Join this batch; default: one per turn"),
       wake: tool.schema.enum(WAKES).optional().describe("all: once per batch"),
       resume: tool.schema.string().trim().optional().describe("Id of a completed task to continue"),
+      retry: tool.schema.string().trim().optional().describe("Id of a failed or cancelled task to go on with"),
       model: tool.schema.string().trim().optional().describe("provider/model or provider/model#variant"),
       steer: tool.schema.string().trim().optional().describe("Id of a running task to instruct"),
       fork: tool.schema.boolean().optional().describe("Let the agent see this conversation"),
@@ -196,25 +211,26 @@ const taskTool = (deps: ToolDeps): Tool =>
     },
     ignoresUnknown: true,
     execute: async (
-      { description, prompt, agent, batch_id, wake, resume: taskId, steer, model, fork = false, worktree },
+      { description, prompt = "", agent, batch_id, wake, resume, retry, steer, model, fork = false, worktree },
       context,
     ) => {
-      if (steer !== undefined) {
-        if (taskId !== undefined || fork) throw new Error("Give only one of steer, resume and fork.");
-        return steerTask(deps, steer, prompt, context);
-      }
-      if (taskId !== undefined && fork) {
+      if (resume !== undefined && fork) {
         throw new Error(
           "fork and resume are mutually exclusive: a resumed task continues its own conversation. Give only one of them.",
         );
       }
-      if (taskId !== undefined) {
+      const named = namedTask({ steer, resume, retry }, fork);
+      if (named?.way === "steer") return steerTask(deps, named.taskId, prompt, context);
+      if (named) {
+        const { way, taskId } = named;
         const caller = { parentSessionID: context.sessionID, signal: context.abort };
         const mayUse = (task: Task) => requirePermission(deps, context, task.agent, task.description);
-        const task = orThrow(await deps.engine.resume({ ...caller, taskId, prompt, agent, model, permit: mayUse }));
+        const request = { ...caller, taskId, prompt, agent, model, permit: mayUse };
+        const task = orThrow(await deps.engine[way](request));
+        const [done, run] = way === "resume" ? (["resumed", "resume"] as const) : (["retried", "retry"] as const);
         return {
           title: task.description,
-          output: own`Task ${nameOf(task.sessionID)} was resumed in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, resume #${task.resumeCount}).${queueNote(task)}\n${nextStep(deps, task)}`,
+          output: own`Task ${nameOf(task.sessionID)} was ${done} in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}, ${run} #${task.resumeCount}).${queueNote(task)}\n${nextStep(deps, task)}`,
           metadata: { sessionId: task.sessionID },
         };
       }
@@ -236,10 +252,10 @@ const taskTool = (deps: ToolDeps): Tool =>
           ? own``
           : own`\nOpenCode could not fork this conversation (${quoteLine(forkRefusal)}); the agent was given it as text.`;
       const here = notOffered === undefined ? own`` : own`\n${runsHere(notOffered)}`;
-      const named = model === undefined ? own`` : own`, model ${nameOf(model)}`;
+      const withModel = model === undefined ? own`` : own`, model ${nameOf(model)}`;
       return {
         title: task.description,
-        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${named}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}${task.worktree ? ", in a git worktree" : ""}).${queueNote(task)}${asText}${here}\n${nextStep(deps, task)}`,
+        output: own`Task ${nameOf(task.sessionID)} is running in the background: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${withModel}, batch ${nameOf(task.batchId)}${fork ? ", forked" : ""}${task.worktree ? ", in a git worktree" : ""}).${queueNote(task)}${asText}${here}\n${nextStep(deps, task)}`,
         metadata: { sessionId: task.sessionID },
       };
     },

@@ -4,13 +4,14 @@ import { hasEnded } from "../../task.ts";
 import { openRequests } from "./tasks.ts";
 
 /** What a person can do with a task in the list. */
-export type TaskAction = "open" | "stop" | "resume" | "steer" | "answer" | "apply" | "discard" | "why";
+export type TaskAction = "open" | "stop" | "resume" | "retry" | "steer" | "answer" | "apply" | "discard" | "why";
 
 /** The keys of the list, in the order in which they are shown. */
 export const ACTION_KEYS: readonly { key: string; shown: string; action: TaskAction }[] = [
   { key: "return", shown: "enter", action: "open" },
   { key: "x", shown: "x", action: "stop" },
   { key: "r", shown: "r", action: "resume" },
+  { key: "r", shown: "r", action: "retry" },
   { key: "s", shown: "s", action: "steer" },
   { key: "a", shown: "a", action: "answer" },
   { key: "p", shown: "p", action: "apply" },
@@ -23,6 +24,10 @@ export const requestsOf = (task: ApiTask, tasks: readonly ApiTask[]): AskedReque
   const ids = new Set(task.attention?.requests?.map(({ id }) => id));
   return openRequests(tasks).filter(({ request }) => ids.has(request.id));
 };
+
+/** Returns what the key of an action does with a task: one that has failed or was cancelled is retried, not resumed. */
+export const actionFor = <Action extends TaskAction>(action: Action, { status }: ApiTask): Action | "retry" =>
+  action === "resume" && (status === "error" || status === "cancelled") ? "retry" : action;
 
 const quoted = ({ description }: ApiTask): string => `"${description}"`;
 
@@ -37,10 +42,14 @@ export const refusalOf = (action: TaskAction, task: ApiTask): string | undefined
       return hasEnded(task)
         ? `${quoted(task)} cannot be resumed: only a completed task can, once its agent's parent knows the result.`
         : `${quoted(task)} runs: steer it with s, or wait until it has ended.`;
+    case "retry":
+      return allows("RETRY")
+        ? undefined
+        : `${quoted(task)} cannot be retried: its agent's parent does not know yet how it ended, or it would only fail again.`;
     case "steer":
       if (allows("STEER")) return undefined;
       return hasEnded(task)
-        ? `${quoted(task)} has ended: resume it with r.`
+        ? `${quoted(task)} has ended: ${actionFor("resume", task)} it with r.`
         : `${quoted(task)} takes no instructions at the moment.`;
     case "answer":
       return task.attention?.requests?.length ? undefined : `${quoted(task)} has no open request.`;

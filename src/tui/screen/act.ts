@@ -11,7 +11,7 @@ import {
   type Choice,
   nextStep,
 } from "../model/answer-steps.ts";
-import { refusalOf, requestsOf, type TaskAction } from "../model/list-state.ts";
+import { actionFor, refusalOf, requestsOf, type TaskAction } from "../model/list-state.ts";
 import { changesQuestion, type Explanation, noChanges, stopQuestion, whyText } from "../model/panel-messages.ts";
 import { element } from "./element.ts";
 import type { Guard } from "./guard.ts";
@@ -72,8 +72,9 @@ export const createActions = (
     send(`${done} the changes of "${task.description}".`, () => client[action](task.sessionID));
   };
 
-  return async (action: Exclude<TaskAction, "open">, task: ApiTask, tasks: readonly ApiTask[]): Promise<void> => {
+  return async (asked: Exclude<TaskAction, "open">, task: ApiTask, tasks: readonly ApiTask[]): Promise<void> => {
     const { sessionID, description } = task;
+    const action = actionFor(asked, task);
     const refused = refusalOf(action, task);
     if (refused !== undefined) return ui.toast({ variant: "info", message: refused });
     switch (action) {
@@ -84,6 +85,11 @@ export const createActions = (
         if (await dialogs.confirm(stopQuestion(task, tasks)))
           send(`Stopped "${description}".`, () => client.cancel(sessionID));
         return;
+      case "retry": {
+        const prompt = await dialogs.writeOrNot("Retry, with a prompt or without", description);
+        if (prompt !== undefined) send(`Retried "${description}".`, () => client.retry(sessionID, prompt));
+        return;
+      }
       case "resume": {
         const prompt = await dialogs.write("Resume with a prompt", description);
         if (prompt !== undefined) send(`Resumed "${description}".`, () => client.resume(sessionID, prompt));
@@ -102,8 +108,8 @@ export const createActions = (
         await decide(action, task);
         return;
       case "answer": {
-        const [asked] = requestsOf(task, tasks);
-        if (asked) await answer(asked);
+        const [request] = requestsOf(task, tasks);
+        if (request) await answer(request);
         return;
       }
     }
@@ -164,6 +170,17 @@ const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">, keepKe
       );
     });
 
+  /** Asks for a text, which may be empty. */
+  const writeOrNot = (title: string, about: string) =>
+    ask<string>((resolve) =>
+      createComponent(ui.DialogPrompt, {
+        title,
+        description: () => element("text", { fg: () => theme.current.textMuted }, about),
+        onConfirm: (text) => resolve(text.trim()),
+        onCancel: () => resolve(undefined),
+      }),
+    );
+
   return {
     /** Shows a text until the person has read it. */
     show: (text: Explanation) =>
@@ -177,15 +194,8 @@ const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">, keepKe
         }),
       ),
     /** Asks for a text, which is not empty. */
-    write: (title: string, about: string) =>
-      ask<string>((resolve) =>
-        createComponent(ui.DialogPrompt, {
-          title,
-          description: () => element("text", { fg: () => theme.current.textMuted }, about),
-          onConfirm: (text) => resolve(text.trim() === "" ? undefined : text.trim()),
-          onCancel: () => resolve(undefined),
-        }),
-      ),
+    write: async (title: string, about: string) => (await writeOrNot(title, about)) || undefined,
+    writeOrNot,
     choose: ({ title, choices }: AnswerStep) =>
       ask<AnswerProgress>((resolve) =>
         createComponent(ui.DialogSelect<AnswerProgress>, {

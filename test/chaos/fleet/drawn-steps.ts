@@ -34,6 +34,7 @@ const kinds: Kinds<FleetStep> = {
     [1, one("answerThere", { work: some })],
     [3, one("cancel", { task: some })],
     [6, one("resume", { task: some })],
+    [4, one("retry", { task: some })],
     [
       3,
       one("limit", {

@@ -1,4 +1,4 @@
-import { hasEnded } from "../../../src/task.ts";
+import { hasEnded, type Task } from "../../../src/task.ts";
 import { PARENT } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { pick, preferred } from "../choosing.ts";
@@ -70,9 +70,38 @@ const launched = ({ origins }: FleetWorld) =>
 
 type Launched = ReturnType<typeof launched>[number];
 
-/** True for a task that is completed, and its parent knows of that. */
-const isResumable = ({ origin, task: { sessionID, status } }: Launched): boolean =>
-  status === "completed" && recordOf(origin, sessionID)?.snapshot.value.notice === "none";
+/** The tasks for which each way to go on is meant. */
+const GOES_ON = {
+  resume: ({ status }: Task) => status === "completed",
+  retry: ({ status }: Task) => status === "error" || status === "cancelled",
+};
+
+/** True for a task that has ended so, and whose parent knows of that. */
+const mayGoOn =
+  (way: keyof typeof GOES_ON) =>
+  ({ origin, task }: Launched): boolean =>
+    GOES_ON[way](task) && recordOf(origin, task.sessionID)?.snapshot.value.notice === "none";
+
+/** Has an ended task go on, where the server is that has its conversation. */
+const goOn = async (world: FleetWorld, way: keyof typeof GOES_ON, number: number): Promise<void> => {
+  const ended = launched(world).filter(({ task }) => GOES_ON[way](task));
+  const one = pick(preferred(ended, mayGoOn(way)), number);
+  if (!one) return;
+  const { origin, task } = one;
+  const request = { parentSessionID: PARENT, taskId: task.sessionID, prompt: `Question ${world.next()}?` };
+  const { signal } = new AbortController();
+  const server = world.servers.find(({ id }) => id === task.server?.id);
+  if (server && (!isUp(server) || world.drained.has(server))) world.situations?.onMeeting("resumedElsewhere");
+  void watch(world, origin, () => origin.stage.engine[way]({ ...request, agent: undefined, signal })).then((begun) => {
+    // No session is deleted here. One that was cancelled, or failed, before it began has none there.
+    if (way === "resume" && begun?.ok === false && /not there any more/.test(begun.reason))
+      world.fault(`the conversation of ${task.sessionID} of ${origin.id} is lost: ${begun.reason}`);
+    const isThere = server && isReached(world, server) && isReached(world, origin) && !world.drained.has(server);
+    if (way === "resume" && begun?.ok === false && isThere && mayGoOn(way)(one) && !world.hasTrouble)
+      world.fault(`${task.sessionID} of ${origin.id} cannot be resumed, though ${server.id} is there: ${begun.reason}`);
+  });
+  await settled();
+};
 
 /** All servers: the one last that took a job last, and goes on. */
 const byTaking = (world: FleetWorld): Server[] => {
@@ -180,34 +209,8 @@ const actions: Actions = {
     // A process that dies just then has not taken it.
     if (/stopping/.test(origin.stage.engine.get(task.sessionID)?.state ?? "")) world.cancelled.add(run);
   },
-  resume: async (world, { task: number }) => {
-    const one = pick(
-      preferred(
-        launched(world).filter(({ task: { status } }) => status === "completed"),
-        isResumable,
-      ),
-      number,
-    );
-    if (!one) return;
-    const { origin, task } = one;
-    const request = { parentSessionID: PARENT, taskId: task.sessionID, prompt: `Question ${world.next()}?` };
-    const { signal } = new AbortController();
-    const server = world.servers.find(({ id }) => id === task.server?.id);
-    if (server && (!isUp(server) || world.drained.has(server))) world.situations?.onMeeting("resumedElsewhere");
-    void watch(world, origin, () => origin.stage.engine.resume({ ...request, agent: undefined, signal })).then(
-      (resumed) => {
-        // No session is deleted here.
-        if (resumed?.ok === false && /not there any more/.test(resumed.reason))
-          world.fault(`the conversation of ${task.sessionID} of ${origin.id} is lost: ${resumed.reason}`);
-        const isThere = server && isReached(world, server) && isReached(world, origin) && !world.drained.has(server);
-        if (resumed?.ok === false && isThere && isResumable(one) && !world.hasTrouble)
-          world.fault(
-            `${task.sessionID} of ${origin.id} cannot be resumed, though ${server.id} is there: ${resumed.reason}`,
-          );
-      },
-    );
-    await settled();
-  },
+  resume: (world, { task }) => goOn(world, "resume", task),
+  retry: (world, { task }) => goOn(world, "retry", task),
   limit: (world, { model, most }) => {
     // A limit that never was is not lifted.
     if (most === null && !(model in world.limits)) return;
@@ -265,7 +268,18 @@ const actions: Actions = {
 
 /** Steps in which nothing fails but agents. */
 const UNTROUBLED: ReadonlySet<FleetStep["do"]> = new Set<FleetStep["do"]>([
-  ...(["launch", "finish", "fail", "callTool", "ask", "answerAtOrigin", "answerThere", "cancel", "resume"] as const),
+  ...([
+    "launch",
+    "finish",
+    "fail",
+    "callTool",
+    "ask",
+    "answerAtOrigin",
+    "answerThere",
+    "cancel",
+    "resume",
+    "retry",
+  ] as const),
   ...(["limit", "undrain", "restart", "wake", "plug", "bringBack", "copy", "deafen", "beginSlowly", "time"] as const),
 ]);
 

@@ -39,6 +39,7 @@ export type FleetStep =
   | { do: "answerThere"; work: number }
   | { do: "cancel"; task: number }
   | { do: "resume"; task: number }
+  | { do: "retry"; task: number }
   | { do: "limit"; model: string; most: number | null }
   /** A server is to take no more jobs, or is again. */
   | ({ do: "drain" } & OfServer)

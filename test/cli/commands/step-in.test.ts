@@ -80,3 +80,42 @@ test("resume and steer send the words after the id, and a refusal is shown in it
   served.source.refusal = "It is running.";
   expect(await run(served, ["resume", "top", "more"])).toEqual({ code: 2, out: "", error: "It is running.\n" });
 });
+
+describe("retry", () => {
+  test("has one task go on, or several, each with the prompt", async () => {
+    const served = await family();
+    expect(await run(served, ["retry", "top"])).toMatchObject({
+      code: 0,
+      out: 'Task ses_top11111 "the top" goes on from where it was.\n',
+    });
+    const { code, out } = await run(served, ["retry", "mid", "low", "--prompt", "The key is renewed."]);
+    expect({ code, lines: out.trim().split("\n").length }).toEqual({ code: 0, lines: 2 });
+    expect(served.source.asked).toEqual([
+      'retry with "" ses_top11111',
+      'retry with "The key is renewed." ses_mid22222',
+      'retry with "The key is renewed." ses_low33333',
+    ]);
+  });
+
+  test("a refusal is shown in its words; of several, those that can go on do", async () => {
+    const served = await family();
+    const unknown = await run(served, ["retry", "top", "nobody", "low"]);
+    expect(unknown).toMatchObject({ code: 1, error: expect.stringContaining("nobody") });
+    expect(served.source.asked).toEqual(['retry with "" ses_top11111', 'retry with "" ses_low33333']);
+    served.source.refusal = "It is running.";
+    expect(await run(served, ["retry", "top"])).toEqual({ code: 2, out: "", error: "It is running.\n" });
+    expect(await run(served, ["retry", "top", "low"])).toEqual({
+      code: 2,
+      out: "",
+      error: "It is running.\nIt is running.\n",
+    });
+  });
+
+  test("as JSON it is a list of the tasks that go on", async () => {
+    const served = await family();
+    const { code, out, error } = await run(served, ["retry", "top", "nobody", "--json"]);
+    expect(code).toBe(1);
+    expect(error).toContain("nobody");
+    expect(JSON.parse(out)).toMatchObject([{ sessionID: "ses_top11111" }]);
+  });
+});

@@ -24,6 +24,10 @@ const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: 
   LIMIT_EXCEEDED: { error: { name: "BudgetExceeded", kind: "budget", message: "used 41 of 40 tool calls" } },
   SUPERVISION_FAILED: { error: fault },
   RESUME: { messageID: "msg_2", partID: "prt_2", prompt: "more" },
+  RETRY: {
+    ...{ messageID: "msg_2", partID: "prt_2", prompt: "Go on." },
+    budgetFrom: { toolCalls: 3, tokens: 100, cost: 0.5 },
+  },
   STEER: { messageID: "msg_3", partID: "prt_3", prompt: "Only the tests." },
   STEERING_STORED: { messageID: "msg_3" },
   STEERING_REFUSED: { messageID: "msg_3", error: fault, retryable: true },

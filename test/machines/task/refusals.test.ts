@@ -6,6 +6,10 @@ import { afterEvents, answeredTask, completeAndTell, type DrivenTask, resume, wo
 const EVENTS = {
   CANCEL: { type: "CANCEL", at: 0 },
   RESUME: { type: "RESUME", at: 0, messageID: "msg_9", partID: "prt_9", prompt: "more" },
+  RETRY: {
+    ...{ type: "RETRY", at: 0, messageID: "msg_9", partID: "prt_9", prompt: "Go on." },
+    budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 },
+  },
   STEER: { type: "STEER", at: 0, messageID: "msg_9", partID: "prt_9", prompt: "Only the tests." },
 } satisfies { [Type in TaskEvent["type"]]?: Extract<TaskEvent, { type: Type }> };
 
@@ -14,6 +18,12 @@ const reason = (task: DrivenTask, type: keyof typeof EVENTS) => refusalReason(ta
 const TOLD = ["NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED"] as const;
 const completed = () => completeAndTell(workingTask());
 const failed = () => afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED", ...TOLD);
+const lost = () => afterEvents(workingTask(), "SESSION_DELETED", ...TOLD);
+const overflown = () => {
+  const task = afterEvents(workingTask(), "HOST_IDLE");
+  task.take("CHECKED_FAILED", { error: { name: "ContextOverflowError", kind: "provider", message: "too long" } });
+  return afterEvents(task, ...TOLD);
+};
 const cancelled = () => afterEvents(workingTask(), "CANCEL", "STOPPED", ...TOLD);
 
 test.for<[string, DrivenTask, keyof typeof EVENTS, string]>([
@@ -22,11 +32,38 @@ test.for<[string, DrivenTask, keyof typeof EVENTS, string]>([
   ["has completed", completed(), "CANCEL", "has already finished (completed)"],
   ["has completed", completed(), "STEER", "has already finished (completed): use resume"],
   ["has failed", failed(), "CANCEL", "has already finished (error)"],
-  ["has failed", failed(), "STEER", "has already finished (error)"],
-  ["has failed", failed(), "RESUME", "only completed tasks can be resumed (this one is error)"],
+  ["has failed", failed(), "STEER", "has already finished (error): use retry"],
+  ["has failed", failed(), "RESUME", "only completed tasks can be resumed (this one is error): use retry"],
   ["was cancelled", cancelled(), "CANCEL", "has already finished (cancelled)"],
-  ["was cancelled", cancelled(), "STEER", "has already finished (cancelled)"],
-  ["was cancelled", cancelled(), "RESUME", "only completed tasks can be resumed (this one is cancelled)"],
+  ["was cancelled", cancelled(), "STEER", "has already finished (cancelled): use retry"],
+  ["was cancelled", cancelled(), "RESUME", "only completed tasks can be resumed (this one is cancelled): use retry"],
+  ["runs", workingTask(), "RETRY", "still runs: use steer"],
+  ["is resumed", resume(completed()), "RETRY", "still runs: use steer"],
+  ["has completed", completed(), "RETRY", "has completed: use resume"],
+  [
+    "has lost its session",
+    lost(),
+    "RETRY",
+    "has no conversation any more, since its session was deleted: launch a new task",
+  ],
+  [
+    "has read more than its model takes",
+    overflown(),
+    "RETRY",
+    "has a longer conversation than its model takes, and would fail again: launch a new task, with less to read or with another model",
+  ],
+  [
+    "owes the notice of its failure",
+    afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED"),
+    "RETRY",
+    "has a result that is still to be delivered: a call that waits for the task returns it at once",
+  ],
+  [
+    "has the notice of its failure on the way",
+    afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED", "NOTICE_COMPOSED"),
+    "RETRY",
+    "has a result that is still being delivered",
+  ],
   ["is being stopped", afterEvents(workingTask(), "CANCEL"), "CANCEL", "is already being cancelled"],
   ["is being stopped", afterEvents(workingTask(), "CANCEL"), "STEER", "is being cancelled"],
   ["was aborted", afterEvents(workingTask(), "HOST_IDLE", "CHECKED_ABORTED"), "STEER", "was just aborted"],

@@ -44,7 +44,9 @@ test("a task may use all of its tool calls; with one more its run is stopped, an
   await stage.clock.advance(STOP);
   expect(stage.task(id)).toMatchObject({ status: "error", error: { name: "BudgetExceeded", kind: "budget" } });
   expect(stage.host.at(id).busy).toBe(false);
-  expect(hidden(stage)).toContain("It used 4 of 3 tool calls, and was stopped. It cannot be resumed");
+  expect(hidden(stage)).toContain(
+    "It used 4 of 3 tool calls, and was stopped. A retry goes on from there with a new budget.",
+  );
   expect(hidden(stage)).toContain("raise the option budget.toolCalls");
   await expect(stage.call("task", { resume: id, prompt: "Go on." })).rejects.toThrow(
     "only completed tasks can be resumed",

@@ -9,6 +9,24 @@ describePlays({
     if (id) await call("task", { resume: id, prompt: "fail now" });
     await work();
   },
+  "a task fails, is retried, fails again, and is retried once more": async ({ launch, call, work }) => {
+    const id = await launch("fail at once");
+    await work();
+    if (id) await call("task", { retry: id, prompt: "fail now" });
+    await work();
+    if (id) await call("task", { retry: id, prompt: "count the files" });
+    await work();
+  },
+  "a task that was cancelled is retried, and resumed after that": async ({ launch, call, work }) => {
+    const id = await launch("go on for ever");
+    await work();
+    if (id) await call("cancel", { task_id: id });
+    await work();
+    if (id) await call("task", { retry: id, prompt: "count the files" });
+    await work();
+    if (id) await call("task", { resume: id, prompt: "count the folders" });
+    await work();
+  },
   "a task is given two instructions, and answers to the last": async ({ launch, call, work }) => {
     const id = await launch("go on for ever");
     for (const prompt of ["count the folders", "count the tests"]) if (id) await call("task", { steer: id, prompt });

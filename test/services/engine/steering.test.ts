@@ -160,8 +160,9 @@ describe("an instruction is refused, with the reason", () => {
   test.each([
     ["for a task that has ended", {}, /cannot be steered: it has already finished \(completed\): use resume/],
     ["without words", { prompt: " " }, /prompt is empty/],
-    ["with resume", { resume: "ses_0001" }, /only one of steer, resume and fork/],
-    ["with fork", { fork: true }, /only one of steer, resume and fork/],
+    ["with resume", { resume: "ses_0001" }, /only one of steer, resume, retry and fork/],
+    ["with retry", { retry: "ses_0001" }, /only one of steer, resume, retry and fork/],
+    ["with fork", { fork: true }, /only one of steer, resume, retry and fork/],
     ["for a task that is not there", { steer: "ses_other" }, /has no task "ses_other"/],
   ])("%s", async (_, args, message) => {
     const { stage, id } = await stageWithResult("12");

@@ -30,7 +30,7 @@ test("a run that takes longer than `timeouts.run` is stopped, and its parent is 
   expect(stage.task(id)).toMatchObject({ status: "error", error: { name: "RunTimeout", kind: "timeout" } });
   expect(stage.host.at(id).busy).toBe(false);
   const told = stage.noticeText();
-  expect(told).toMatch(/It ran for 1m.* of at most 1m, and was stopped\. It cannot be resumed.*timeouts\.run/);
+  expect(told).toMatch(/It ran for 1m.* of at most 1m, and was stopped\. A retry goes on.*timeouts\.run/);
 });
 
 test("each run has its own time", async () => {

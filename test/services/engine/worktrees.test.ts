@@ -92,6 +92,20 @@ test("a worktree in which nothing was changed goes at the end, and is made again
   expect(readdirSync(root)).toHaveLength(1);
 });
 
+test("a retry goes on in the worktree with what the run before left there, and makes it again where nothing was left", async () => {
+  const { stage } = begin();
+  const [changed, unchanged] = [await stage.launch({ worktree: true }), await stage.launch({ worktree: true })];
+  const trees = [changed, unchanged].map((task) => treeOf(stage, task));
+  writeFileSync(join(trees[0] ?? "", "b.txt"), "half of it\n");
+  for (const task of [changed, unchanged]) stage.host.fail(task, { name: "APIError", message: "400" });
+  await noticesOf(stage, 1);
+  await until(() => expect(existsSync(trees[1] ?? "")).toBe(false));
+  await stage.clock.advance(2_000);
+  for (const task of [changed, unchanged]) await stage.call("task", { retry: task });
+  expect(readFileSync(join(trees[0] ?? "", "b.txt"), "utf8")).toBe("half of it\n");
+  expect(readFileSync(join(trees[1] ?? "", "a.txt"), "utf8")).toContain("one");
+});
+
 test("a resume that finds the tree of its task's worktree no repository any more is refused, and prompts nobody", async () => {
   const { project, stage } = begin();
   const task = await stage.launch({ worktree: true });

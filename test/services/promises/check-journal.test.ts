@@ -22,6 +22,7 @@ import {
   RUNNING,
   receipt,
   resume,
+  retry,
   steer,
   stored,
   type Written,
@@ -83,6 +84,38 @@ describe("a journal keeps all promises", () => {
     ],
     ["of a task that is resumed", [...DONE, resume(1), ...AT_WORK, answer(2), receipt(1), ...NOTICE]],
     ["of one that is resumed and waits", [...DONE, resume(1)], { value: { lifecycle: "resumed", run: "queued" } }],
+    [
+      "of a task that fails, and is retried",
+      [
+        ...AT_WORK,
+        check("CHECKED_FAILED", 1),
+        receipt(0),
+        ...NOTICE,
+        retry(1),
+        ...AT_WORK,
+        answer(2),
+        receipt(1),
+        ...NOTICE,
+      ],
+    ],
+    [
+      "of one that is cancelled and retried, and then beyond a limit",
+      [
+        ...[...AT_WORK, "CANCEL", "STOPPED", receipt(0), ...NOTICE, retry(1)],
+        ...[...AT_WORK, beyond, "STOPPED", receipt(1), ...NOTICE],
+      ],
+      ended("error", { error: LIMIT }),
+    ],
+    [
+      "of one that was beyond a limit, and is retried",
+      [...AT_WORK, beyond, "STOPPED", receipt(0), ...NOTICE, retry(1)],
+      { value: { lifecycle: "resumed", run: "queued" } },
+    ],
+    [
+      "of an answer that does not fit once more, and of its retry",
+      [...AT_WORK, answer(1, misfit(1)), receipt(0), ...NOTICE, retry(1)],
+      { value: { lifecycle: "resumed", run: "queued" } },
+    ],
     [
       "of an instruction that reaches the child before its answer counts",
       [...AT_WORK, steer(1), answer(1), stored(1), check("CHECKED_BUSY", 2), answer(3), receipt(0), ...NOTICE],
@@ -259,6 +292,14 @@ const BREAKING: Record<string, [says: string, written: readonly Written[], aroun
     ],
     ["1 completes run 0 without an answer", [...AT_WORK, resume(1)], { value: { lifecycle: "resumed" } }],
     ["run 0 is completed, and nothing ended it", []],
+  ],
+  "answered-is-not-retried": [
+    ["4 answers run 0, which is retried", [...DONE, retry(1)], { value: { lifecycle: "resumed", run: "queued" } }],
+    [
+      "4 answers run 0, which is retried",
+      [...AT_WORK, answer(1), gateEnd(1, 0), receipt(0), ...NOTICE, retry(1)],
+      { ...GATED, value: { lifecycle: "resumed", run: "queued" } },
+    ],
   ],
   "result-is-answer": [
     ["the result is another than the answer of event 4", DONE, { context: { result: "There are 13." } }],

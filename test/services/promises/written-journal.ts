@@ -21,7 +21,7 @@ export const journalOf = (written: readonly Written[], { facts, value, context }
     const at = START + (index + 1) * 1_000;
     return typeof event === "string" ? { type: event, at } : { at, ...event };
   });
-  const resumes = events.filter(({ type }) => type === "RESUME");
+  const resumes = events.filter(({ type }) => type === "RESUME" || type === "RETRY");
   const newest = resumes.at(-1);
   const launch = { index: 0, messageID: "msg_0", partID: "prt_0", startedAt: START };
   const run = newest
@@ -64,6 +64,7 @@ export const check = (type: string, checkId: number, more: Partial<RecordedEvent
 });
 export const receipt = (run: number): Written => ({ type: "RECEIPT_WRITTEN", receipt: { run } });
 export const resume = (n: number): Written => ({ type: "RESUME", messageID: `msg_r${n}`, partID: `prt_r${n}` });
+export const retry = (n: number): Written => ({ type: "RETRY", messageID: `msg_r${n}`, partID: `prt_r${n}` });
 export const steer = (n: number): Written => ({ type: "STEER", messageID: `msg_s${n}`, partID: `prt_s${n}` });
 export const stored = (n: number): Written => ({ type: "STEERING_STORED", messageID: `msg_s${n}` });
 export const call = (type: string, name = "call_1"): Written => ({ type, call: name });

@@ -25,7 +25,9 @@ test.each([
   const error = beyondBudget({ ...used, tasks }, { ...NONE, ...budget });
   expect(error).toMatchObject({ name: "BudgetExceeded", kind: "budget" });
   expect(error?.message).toContain(words);
-  expect(error?.message).toMatch(new RegExp(`was stopped\\. It cannot be resumed: .* raise the option ${option}\\.$`));
+  expect(error?.message).toMatch(
+    new RegExp(`was stopped\\. A retry goes on from there with a new budget\\. .* raise the option ${option}\\.$`),
+  );
 });
 
 test("a loop and a run that takes too long say what to do as well", () => {

@@ -127,8 +127,8 @@ const inheritance: Entry[] = [
   ...lines(TASKS, "Fork Context Inheritance", "Reject fork with resume", {
     "system returns error immediately": planted(
       TOOLS,
-      "if (taskId !== undefined && fork) {",
-      'if (taskId !== undefined && fork) { await requirePermission(deps, context, "general", "both");',
+      "if (resume !== undefined && fork) {",
+      'if (resume !== undefined && fork) { await requirePermission(deps, context, "general", "both");',
     ),
     "error message explains fork and resume are mutually exclusive": noReason,
   }),

@@ -5,7 +5,7 @@ import { cutNotice } from "./notices.ts";
 
 /* What the specifications say of resumed tasks, and of lists of tasks. */
 
-const RESUME = "src/services/engine/operations/resume.ts";
+const RESUME = "src/services/engine/operations/go-on.ts";
 const LIFECYCLE = "src/machines/task/machine.ts";
 const TOOLS = "src/tools/tasks/tasks-toolset.ts";
 const READ = "src/tools/tasks/tasks-toolset.ts";
@@ -13,8 +13,8 @@ const FORMAT = "src/tools/tasks/format.ts";
 
 const neverCompletes = planted(
   LIFECYCLE,
-  'meta: { refuses: { RESUME: "is currently being resumed" } },\n      entry: beginRun,\n      on: onRunEnded,',
-  'meta: { refuses: { RESUME: "is currently being resumed" } },\n      entry: beginRun,\n      on: { RUN_ENDED: { target: "cancelled" } },',
+  'meta: { refuses: { RESUME: "is currently being resumed", RETRY: "still runs: use steer" } },\n      entry: beginRun,\n      on: onRunEnded,',
+  'meta: { refuses: { RESUME: "is currently being resumed", RETRY: "still runs: use steer" } },\n      entry: beginRun,\n      on: { RUN_ENDED: { target: "cancelled" } },',
 );
 
 const resumption: Entry[] = [
@@ -41,13 +41,13 @@ const resumption: Entry[] = [
     "returns immediately with confirmation (non-blocking)": [
       planted(
         TOOLS,
-        "const task = orThrow(await deps.engine.resume({ ...caller, taskId, prompt, agent, model, permit: mayUse }));",
-        "const task = orThrow(await deps.engine.resume({ ...caller, taskId, prompt, agent, model, permit: mayUse })); await deps.engine.wait({ taskIds: [task.sessionID], sessionID: context.sessionID, callID: undefined, signal: context.abort, timeoutMs: undefined });",
+        "const task = orThrow(await deps.engine[way](request));",
+        "const task = orThrow(await deps.engine[way](request)); await deps.engine.wait({ taskIds: [task.sessionID], sessionID: context.sessionID, callID: undefined, signal: context.abort, timeoutMs: undefined });",
       ),
       planted(
         TOOLS,
-        "output: own`Task ${nameOf(task.sessionID)} was resumed in the background",
-        "output: own`It was resumed in the background",
+        "output: own`Task ${nameOf(task.sessionID)} was ${done} in the background",
+        "output: own`It was ${done} in the background",
       ),
     ],
     "subagent receives the message with full conversation history": planted(
@@ -107,7 +107,7 @@ const counts: Entry[] = [
   }),
   ...lines(TASKS, "Resume Count Tracking", "Increment resume count", {
     "the task's resumeCount field is incremented by one": planted(
-      LIFECYCLE,
+      "src/machines/task/next-run.ts",
       "index: context.run.index + 1,",
       "index: context.run.index + 2,",
     ),

@@ -67,9 +67,9 @@ const IN_OPENCODE = unplanted(
 export const ofSubtasks: readonly Entry[] = [
   ...of("Primary Invariants", {
     "Task ↔ Agent binding is immutable: `TaskCreated.agentId` defines the executor for the entire lifecycle.": planted(
-      "src/services/engine/operations/resume.ts",
-      "if (request.agent !== undefined && request.agent.toLowerCase() !== agent.toLowerCase()) {",
-      "if (request.agent === null) {",
+      "src/services/engine/operations/go-on.ts",
+      "if (agent !== undefined && agent.toLowerCase() !== task.agent.toLowerCase()) {",
+      "if (agent === null) {",
       "a task is bound to one agent for its whole life",
     ),
     "Every Task has exactly one `AgentRuntime` when executed.": planted(

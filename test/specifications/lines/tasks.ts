@@ -18,8 +18,8 @@ const PROGRESS = "src/services/runtime/progress.ts";
 
 const launchesBoth = planted(
   TOOLS,
-  "if (taskId !== undefined && fork) {",
-  'if (taskId !== undefined && fork) { await launchForCaller(context, deps, { description: "both", prompt, agent: "general", batchId: undefined, wake, model, fork: false, worktree });',
+  "if (resume !== undefined && fork) {",
+  'if (resume !== undefined && fork) { await launchForCaller(context, deps, { description: "both", prompt, agent: "general", batchId: undefined, wake, model, fork: false, worktree });',
 );
 
 const creation: Entry[] = [
@@ -91,14 +91,14 @@ const status: Entry[] = [
   }),
   ...lines(TASKS, "Task Status Management", "Track resumed status", {
     'status changes to "resumed" while processing the follow-up prompt': planted(
-      LIFECYCLE,
+      "src/machines/task/next-run.ts",
       'target: "resumed",',
       'target: "running",',
     ),
     'status returns to "completed" when subagent response is received': planted(
       LIFECYCLE,
-      'meta: { refuses: { RESUME: "is currently being resumed" } },\n      entry: beginRun,\n      on: onRunEnded,',
-      'meta: { refuses: { RESUME: "is currently being resumed" } },\n      entry: beginRun,\n      on: { RUN_ENDED: { target: "cancelled" } },',
+      'meta: { refuses: { RESUME: "is currently being resumed", RETRY: "still runs: use steer" } },\n      entry: beginRun,\n      on: onRunEnded,',
+      'meta: { refuses: { RESUME: "is currently being resumed", RETRY: "still runs: use steer" } },\n      entry: beginRun,\n      on: { RUN_ENDED: { target: "cancelled" } },',
     ),
   }),
 ];

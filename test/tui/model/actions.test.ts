@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Answers, afterText, nextStep } from "../../../src/tui/model/answer-steps.ts";
-import { refusalOf, requestsOf } from "../../../src/tui/model/list-state.ts";
+import { actionFor, refusalOf, requestsOf } from "../../../src/tui/model/list-state.ts";
 import { changesQuestion, noChanges, stopQuestion, stopsWith, whyText } from "../../../src/tui/model/panel-messages.ts";
 import { readPanelOptions } from "../../../src/tui/screen/panel.ts";
 import type { OpenUserRequest } from "../../../src/user-request.ts";
@@ -80,8 +80,10 @@ describe("an action that makes no sense", () => {
   test.each([
     ["stop", ended(panelTask("a"), "completed"), "has ended already"],
     ["resume", panelTask("a"), "steer it with s"],
-    ["resume", ended(panelTask("a"), "error"), "only a completed task"],
+    ["resume", ended(panelTask("a"), "completed"), "only a completed task"],
+    ["retry", ended(panelTask("a"), "error"), "or it would only fail again"],
     ["steer", ended(panelTask("a"), "completed"), "resume it with r"],
+    ["steer", ended(panelTask("a"), "cancelled"), "retry it with r"],
     ["steer", panelTask("a"), "no instructions"],
     ["answer", panelTask("a"), "has no open request"],
     ["apply", ended(panelTask("a"), "completed"), "has no worktree"],
@@ -98,10 +100,21 @@ describe("an action that makes no sense", () => {
   test("differs from one that does", () => {
     expect(refusalOf("stop", panelTask("a"))).toBeUndefined();
     expect(refusalOf("resume", ended(panelTask("a", { allowed: ["RESUME"] }), "completed"))).toBeUndefined();
+    expect(refusalOf("retry", ended(panelTask("a", { allowed: ["RETRY"] }), "error"))).toBeUndefined();
     expect(refusalOf("steer", panelTask("a", { allowed: ["STEER"] }))).toBeUndefined();
     expect(refusalOf("answer", asking(panelTask("a")))).toBeUndefined();
     expect(refusalOf("apply", ended(panelTask("a", { worktree: WORKTREE }), "error"))).toBeUndefined();
   });
+});
+
+test("the key that resumes a completed task retries one that failed or was cancelled", () => {
+  const statuses = ["completed", "error", "cancelled"] as const;
+  expect(statuses.map((status) => actionFor("resume", ended(panelTask("a"), status)))).toEqual([
+    "resume",
+    "retry",
+    "retry",
+  ]);
+  expect(actionFor("stop", ended(panelTask("a"), "error"))).toBe("stop");
 });
 
 test("a request can be answered from the task that asks, and from those above it", () => {

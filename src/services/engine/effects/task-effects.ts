@@ -54,7 +54,7 @@ export const createTaskEffects = (
   "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "endTurn" | "stopSession"
 > => {
   const { host, clock, log, ids, store, runtime, slots } = ctx;
-  const { observedAnswers, receipts, typedResults, descendantWork, worktrees } = ctx;
+  const { observedAnswers, receipts, typedResults, descendantWork, worktrees, stopsUnderWay } = ctx;
   const earlierOf = createEarlierMessages();
 
   /** Waits until the message may be sent. False where the task does not want that any more by then, or is another process's. */
@@ -285,6 +285,10 @@ export const createTaskEffects = (
     checkRun: { know: knowRun, perform: checkRun, failures: ["CHECK_FAILED", "CHECKED_NOT_FOUND"], onFault: endRun },
     changeModel: { perform: changeModel, failures: ["NOT_STOPPED"], onFault: endRun },
     endTurn: { perform: endTurn, onFault: endRun },
-    stopSession: { perform: (effect) => stopSession(ctx, effect), failures: ["NOT_STOPPED"], onFault: endRun },
+    stopSession: {
+      perform: (effect) => stopsUnderWay.during(effect.taskId, stopSession(ctx, effect)),
+      failures: ["NOT_STOPPED"],
+      onFault: endRun,
+    },
   };
 };

@@ -1,4 +1,5 @@
-import type { BudgetedUsage } from "../../../task.ts";
+import { type BudgetedUsage, noProgress } from "../../../task.ts";
+import type { EngineContext } from "../context.ts";
 
 /** What a task and its descendants have used. */
 interface TreeUsage extends BudgetedUsage {
@@ -36,6 +37,29 @@ interface UsageSource {
   /** Returns the tasks that a task launched, ended ones included. */
   childTasks(taskId: string): string[];
 }
+
+/** Reads tasks as they are stored, those that run with what was counted since. */
+export const storedUsage = ({ progress, store }: Pick<EngineContext, "progress" | "store">): UsageSource => ({
+  ownUsage: (taskId) => progress.of(taskId) ?? store.get(taskId)?.task.progress ?? noProgress(""),
+  childTasks: (parentTaskId) => store.list({ parentTaskId }).map(({ sessionID }) => sessionID),
+});
+
+/** Returns what a task and its descendants have used so far, in all their runs. */
+export const usedSoFar = (ctx: Pick<EngineContext, "progress" | "store">, taskId: string): BudgetedUsage => {
+  const source = storedUsage(ctx);
+  const tree = createBudgetTree(source);
+  tree.set(taskId, undefined, source.ownUsage(taskId));
+  const { toolCalls, tokens, cost } = tree.of(taskId) ?? NOTHING;
+  return { toolCalls, tokens, cost };
+};
+
+/** Returns what was used since then. */
+export const usedSince = (used: TreeUsage, { toolCalls, tokens, cost }: BudgetedUsage = NOTHING): TreeUsage => ({
+  ...used,
+  toolCalls: used.toolCalls - toolCalls,
+  tokens: used.tokens - tokens,
+  cost: used.cost - cost,
+});
 
 /**
  * Creates an empty tree of what tasks have used together with their descendants. A task is read from its source once, with its

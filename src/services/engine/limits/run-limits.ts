@@ -1,28 +1,25 @@
 import type { HostEvent, MessageInfo } from "../../../machines/host-events.ts";
 import type { TaskSnapshot } from "../../../machines/task/machine.ts";
 import { slotOf } from "../../../machines/task/slot.ts";
-import { hasEnded, noProgress, type Task, type TaskError } from "../../../task.ts";
+import { hasEnded, type Task, type TaskError } from "../../../task.ts";
 import { logFault } from "../../platform/log.ts";
 import { isWithoutCall, STEPS_WITHOUT_END } from "../../runtime/run-outcome.ts";
 import { beyondBudget, tookTooLong, tooManyRepeats } from "../../text/limit-text.ts";
 import type { EngineContext } from "../context.ts";
 import { cancelChildren } from "../operations/cancel.ts";
 import { readLastWords } from "../operations/read-task.ts";
-import { createBudgetTree } from "./budget-tree.ts";
+import { createBudgetTree, storedUsage, usedSince } from "./budget-tree.ts";
 
 /** Starts ending runs beyond a budget, runs in a loop, runs that take too long, and turns that would never end. */
 export const createRunLimits = (ctx: EngineContext) => {
-  const { runtime, clock, log, bus, store, progress, ancestorTask, abort } = ctx;
+  const { runtime, clock, log, bus, ancestorTask, abort } = ctx;
   const { budget, timeouts } = ctx.options;
   const { repeat, readingTools } = ctx.options.loop;
   const toolCalls = createToolCallLog(readingTools);
   const endlessSteps = createEndlessSteps();
   const isLimited = [budget.toolCalls, budget.tokens, budget.cost].some((limit) => limit !== undefined);
-  const ownUsage = (taskId: string) => progress.of(taskId) ?? store.get(taskId)?.task.progress ?? noProgress("");
-  const sums = createBudgetTree({
-    ownUsage,
-    childTasks: (parentTaskId) => store.list({ parentTaskId }).map(({ sessionID }) => sessionID),
-  });
+  const usage = storedUsage(ctx);
+  const sums = createBudgetTree(usage);
   /** Tasks beyond a limit whose last words are being read. */
   const ending = new Set<string>();
 
@@ -52,17 +49,20 @@ export const createRunLimits = (ctx: EngineContext) => {
       .finally(() => ending.delete(taskId));
   };
 
-  /**
-   * Adds up what a task has used. Ends the topmost ancestor if it is beyond its budget: it has used no less than its
-   * descendants, and all stop with it.
-   */
+  /** A retry has a new budget: what was used before it does not count. */
+  const errorOf = (taskId: string): TaskError | undefined => {
+    const used = sums.of(taskId);
+    return used && beyondBudget(usedSince(used, runtime.snapshotOf(taskId)?.context.run.budgetFrom), budget);
+  };
+
+  /** Adds up what a task has used. Ends the topmost of its ancestors and itself that is beyond its budget: all below stop with it. */
   const measure = (taskId: string, parentTaskId: string | undefined) => {
     if (!isLimited) return;
-    sums.set(taskId, parentTaskId, ownUsage(taskId));
-    const [topmost = taskId] = sums.lineage(taskId);
-    const used = sums.of(topmost);
-    const error = used && beyondBudget(used, budget);
-    if (error) endRun(topmost, error);
+    sums.set(taskId, parentTaskId, usage.ownUsage(taskId));
+    for (const id of sums.lineage(taskId)) {
+      const error = errorOf(id);
+      if (error) return endRun(id, error);
+    }
   };
 
   const forget = ({ sessionID }: Task) => {

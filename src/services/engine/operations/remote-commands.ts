@@ -3,13 +3,14 @@ import type { UserReply } from "../../../user-request.ts";
 import { errorMessage, type Log, logFault } from "../../platform/log.ts";
 import type { Failure, Outcome } from "../../platform/result.ts";
 import type { CommandOutcome, RemoteCommand, Store } from "../../store/store.ts";
-import type { CancelResult, ResumeRequest, SteerRequest } from "../requests.ts";
+import type { CancelResult, ResumeRequest, RetryRequest, SteerRequest } from "../requests.ts";
 
 /** What may be asked for from outside. */
 export interface RemoteOperations {
   get(taskId: string): Task | undefined;
   cancel(taskIds: string[]): Promise<CancelResult[]>;
   resume(request: ResumeRequest): Promise<Outcome<Task>>;
+  retry(request: RetryRequest): Promise<Outcome<Task>>;
   steer(request: SteerRequest): Outcome<Task>;
   answer(taskId: string, answer: UserReply): Promise<Outcome<void>>;
 }
@@ -20,7 +21,7 @@ const toCommandOutcome = ({ reason, cause: liesWith }: Failure): CommandOutcome 
 });
 
 const perform = async (
-  { get, cancel, resume, steer, answer }: RemoteOperations,
+  { get, cancel, resume, retry, steer, answer }: RemoteOperations,
   taskId: string,
   command: RemoteCommand,
 ): Promise<CommandOutcome> => {
@@ -40,8 +41,11 @@ const perform = async (
     return steered.ok ? {} : toCommandOutcome(steered);
   }
   const { signal } = new AbortController();
-  const resumed = await resume({ parentSessionID, taskId, prompt: command.prompt, agent: undefined, signal });
-  return resumed.ok ? {} : toCommandOutcome(resumed);
+  const asked = { parentSessionID, taskId, agent: undefined, signal };
+  const begun = await (command.kind === "resume"
+    ? resume({ ...asked, prompt: command.prompt })
+    : retry({ ...asked, prompt: command.prompt }));
+  return begun.ok ? {} : toCommandOutcome(begun);
 };
 
 /** Executes a person's command for a task of this process. A fault is an outcome too, of which the caller learns. */

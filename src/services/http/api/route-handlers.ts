@@ -144,6 +144,9 @@ export const registerCommandRoutes = (app: App, { source, log, token, writeJson 
   app.openapi({ ...routes.resume, middleware: [withToken, bodyLimit] }, async (c) =>
     respond(c.env.connection, await source.resume(idOf(c.req.valid("param")), c.req.valid("json").prompt)),
   );
+  app.openapi({ ...routes.retry, middleware: [withToken, bodyLimit] }, async (c) =>
+    respond(c.env.connection, await source.retry(idOf(c.req.valid("param")), c.req.valid("json").prompt)),
+  );
   app.openapi({ ...routes.steer, middleware: [withToken, bodyLimit] }, async (c) =>
     respond(c.env.connection, await source.steer(idOf(c.req.valid("param")), c.req.valid("json").prompt)),
   );

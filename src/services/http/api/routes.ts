@@ -53,8 +53,8 @@ const worktreeErrors = {
   503: tooMuch,
 };
 
-const withBody = <S extends z.ZodType>(schema: S) => ({
-  request: { ...ofTask, body: { required: true, content: { "application/json": { schema } } } },
+const withBody = <S extends z.ZodType>(schema: S, required = true) => ({
+  request: { ...ofTask, body: { required, content: { "application/json": { schema } } } },
   responses: {
     200: json("The task.", ApiTask),
     ...commandErrors,
@@ -216,6 +216,11 @@ export const routes = {
   resume: createRoute({
     ...post("resumeTask", "/v1/tasks/{id}/resume", "Sends a completed task a follow-up prompt"),
     ...withBody(schemas.ResumeBody),
+  }),
+
+  retry: createRoute({
+    ...post("retryTask", "/v1/tasks/{id}/retry", "Has a task go on that failed or was cancelled, from where it was"),
+    ...withBody(schemas.RetryBody, false),
   }),
 
   steer: createRoute({

@@ -54,6 +54,14 @@ const promptBody = (description: string) =>
 
 export const ResumeBody = promptBody("The follow-up prompt, to which the task's agent has its whole conversation.");
 
+export const RetryBody = z.object({
+  prompt: z
+    .string()
+    .trim()
+    .optional()
+    .describe("What the task's agent is given in addition to why it was stopped. Absent or empty: nothing."),
+});
+
 export const SteerBody = promptBody("The further instruction, which the task's agent sees at its next step.");
 
 export const AnswerBody = UserReply;

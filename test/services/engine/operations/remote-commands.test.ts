@@ -19,6 +19,7 @@ const WILLING: RemoteOperations = {
   get: () => task,
   cancel: async () => [{ task }],
   resume: async () => done,
+  retry: async () => done,
   steer: () => done,
   answer: async () => ({ ok: true, value: undefined }),
 };
@@ -43,6 +44,7 @@ const execute = async (
 const COMMANDS: Readonly<Record<PendingCommand["command"]["kind"], PendingCommand["command"]>> = {
   cancel: { kind: "cancel" },
   resume: { kind: "resume", prompt: "And now?" },
+  retry: { kind: "retry" },
   steer: { kind: "steer", prompt: "Only the tests." },
   answer: { kind: "answer", answer: { requestId: "per_1", reply: "once" } },
 };
@@ -66,6 +68,7 @@ test.each<[string, keyof typeof COMMANDS, Partial<RemoteOperations>, CommandOutc
     { refused: "Task ses_1 has ended." },
   ],
   ["a resume that is refused", "resume", { resume: async () => refusal }, { refused: "It runs." }],
+  ["a retry that is refused", "retry", { retry: async () => refusal }, { refused: "It runs." }],
   ["an instruction that is refused", "steer", { steer: () => refusal }, { refused: "It runs." }],
   ["an answer that is refused", "answer", { answer: async () => refusal }, { refused: "It runs." }],
   [
@@ -84,7 +87,7 @@ test("what cannot be stored is logged with the command", async () => {
   expect(errors).toEqual([expect.stringMatching(/outcome of a command.*req_1.*kaboom/)]);
 });
 
-test("a resume and an instruction are those of the task's parent, and an instruction is a person's", async () => {
+test("a resume, a retry and an instruction are those of the task's parent, and an instruction is a person's", async () => {
   const asked: unknown[] = [];
   const note = <T>(request: unknown, answer: T): T => {
     asked.push(request);
@@ -92,9 +95,11 @@ test("a resume and an instruction are those of the task's parent, and an instruc
   };
   await execute(COMMANDS.steer, { steer: (request) => note(request, done) });
   await execute(COMMANDS.resume, { resume: async (request) => note(request, done) });
+  await execute({ kind: "retry", prompt: "The key is renewed." }, { retry: async (request) => note(request, done) });
   const { parentSessionID } = task;
   expect(asked).toMatchObject([
     { parentSessionID, taskId: "ses_1", prompt: "Only the tests.", from: "user" },
     { parentSessionID, taskId: "ses_1", prompt: "And now?", agent: undefined },
+    { parentSessionID, taskId: "ses_1", prompt: "The key is renewed.", agent: undefined },
   ]);
 });

@@ -49,6 +49,31 @@ test("a running task is given an instruction; one without words is a 400, and on
   expect(await answerOf(await steer("Faster."))).toEqual({ status: 409, body: { status: 409, error: source.refusal } });
 });
 
+test("a task is retried with a prompt or without; an empty body and none are the same, and a refusal is a 409", async () => {
+  const served = await serve();
+  const { source } = served;
+  const { sessionID } = source.launch();
+  const retry = (body?: unknown) => post(`/v1/tasks/${sessionID}/retry`, served, body);
+  expect(await answerOf(await retry({ prompt: " The key is renewed. " }))).toMatchObject({
+    status: 200,
+    body: { sessionID },
+  });
+  expect((await retry({})).status).toBe(200);
+  const { url, token } = served.server;
+  const bare = await fetch(`${url}/v1/tasks/${sessionID}/retry`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(bare.status).toBe(200);
+  expect(source.asked).toEqual([
+    `retry with "The key is renewed." ${sessionID}`,
+    ...[1, 2].map(() => `retry with "" ${sessionID}`),
+  ]);
+  expect((await retry({ prompt: 5 })).status).toBe(400);
+  source.refusal = "it still runs: use steer";
+  expect(await answerOf(await retry())).toEqual({ status: 409, body: { status: 409, error: source.refusal } });
+});
+
 test("a command for a task whose directory is not open is refused at once, naming the directory; its requests are not shown", async () => {
   const served = await serve();
   const { source, clock, json } = served;

@@ -1,0 +1,115 @@
+import type { TaskEvent } from "../../../machines/task/events.ts";
+import type { ModelRef, Task } from "../../../task.ts";
+import { logFault } from "../../platform/log.ts";
+import { fail, type Outcome } from "../../platform/result.ts";
+import { modelName } from "../../text/model-and-server.ts";
+import { nameOf, own, quoteLine } from "../../text/own-text.ts";
+import type { EngineContext } from "../context.ts";
+import { usedSoFar } from "../limits/budget-tree.ts";
+import type { RetryRequest } from "../requests.ts";
+import { getTask } from "./read-task.ts";
+
+/** How a task goes on: by a follow-up prompt to its answer, or from where it was stopped. */
+type Way = "RESUME" | "RETRY";
+
+const WORDS = {
+  RESUME: { done: "resumed", verb: "resume", refused: (reason: string) => `cannot be resumed: ${reason}` },
+  RETRY: { done: "retried", verb: "retry", refused: (reason: string) => `cannot be retried: it ${reason}` },
+} as const;
+
+/** Returns the model that a task was launched with, and that its next run begins with: the first that a run was refused by. */
+const ownModelOf = ({ model, refusedModels: [first] = [] }: Task): ModelRef | undefined =>
+  first === undefined ? model : first.model;
+
+/** Refuses another agent or model than the task's. */
+const refuseChange = (task: Task, { agent, model: wanted }: Pick<RetryRequest, "agent" | "model">) => {
+  const model = ownModelOf(task);
+  if (agent !== undefined && agent.toLowerCase() !== task.agent.toLowerCase()) {
+    return fail(
+      own`A task never changes its agent: task ${nameOf(task.sessionID)} works with ${quoteLine(task.agent)}. Leave agent out.`,
+    );
+  }
+  if (wanted === undefined || (model !== undefined && wanted === modelName(model))) return undefined;
+  const ofTask =
+    model === undefined ? own`` : own`: task ${nameOf(task.sessionID)} works with ${quoteLine(modelName(model))}`;
+  return fail(own`A task never changes its model${ofTask}. Leave model out, or launch a new task with it.`);
+};
+
+/** Provides what the task goes on with: its worktree, or the server that has its conversation. A failure says why it cannot. */
+const prepare = async (
+  { worktrees, remoteRuns }: EngineContext,
+  task: Task,
+  way: Way,
+  signal: AbortSignal,
+): Promise<Outcome<void>> => {
+  if (task.server === undefined) return worktrees.prepare(task, signal);
+  if (remoteRuns) return remoteRuns.mayGoOn(task, task.server, WORDS[way].done);
+  return fail(own`Its conversation is on server ${quoteLine(task.server.label)}, and this one is in no fleet.`);
+};
+
+/**
+ * Begins the next run of a task in its own session; does not wait for the result. A failure says why it cannot, and nothing is
+ * changed then.
+ * @param promptOf returns what its agent is given; asked once it is known that the session is there
+ */
+export const goOn = async (
+  ctx: EngineContext,
+  task: Task,
+  way: Way,
+  request: Omit<RetryRequest, "prompt">,
+  promptOf: () => Promise<Outcome<string>>,
+): Promise<Outcome<Task>> => {
+  const { host, runtime, progress, clock, ids, log, options, sessionDirectories, sessionTree } = ctx;
+  const { sessionID, parentSessionID } = task;
+  const { verb, refused } = WORDS[way];
+  const changed = refuseChange(task, request);
+  if (changed) return changed;
+  const eventWith = (prompt: string): TaskEvent => {
+    const { job } = request;
+    const [messageID, partID = ""] = [ids.message(), ...ids.parts(1)];
+    const run = { at: clock.now(), messageID, partID, prompt, ...(job ? { job } : {}) };
+    return way === "RESUME" ? { type: way, ...run } : { type: way, ...run, budgetFrom: usedSoFar(ctx, sessionID) };
+  };
+  const refusal = () => {
+    const reason = runtime.refusalReason(sessionID, eventWith(""));
+    return reason === undefined ? undefined : fail(`Task ${sessionID} ${refused(reason)}.`);
+  };
+  const refusedAtOnce = refusal();
+  if (refusedAtOnce) return refusedAtOnce;
+  await request.permit?.(task);
+  const session = await host.session(sessionID);
+  if (!session.ok && session.failure.kind === "notFound") {
+    return fail(
+      `The session of task ${sessionID} does not exist any more. Start a new task with ${options.notice.tools.launch}.`,
+    );
+  }
+  if (!session.ok) {
+    const message = quoteLine(session.failure.message);
+    return fail(own`OpenCode did not find the task's session: ${message}. Try again.`, "host");
+  }
+  if (session.value.isReverted) {
+    return fail(
+      `The user has taken back messages of task ${sessionID} (undo), which a ${verb} would delete for good. Have them redo that, or write to the task's conversation, and ${verb} it then.`,
+    );
+  }
+  const prepared = await prepare(ctx, task, way, request.signal);
+  if (!prepared.ok) return prepared;
+  const prompt = await promptOf();
+  if (!prompt.ok) return prompt;
+  // So that its requests reach the session that the user looks at.
+  const onFault = logFault(log, "the ancestors of a task could not be read", { sessionID });
+  sessionTree.loadAncestors(sessionID).catch(onFault);
+  if (request.signal.aborted) return fail("The turn was aborted; nothing was sent.");
+  // It may have gone on while the host or the user was being asked.
+  const refusedNow = refusal();
+  if (refusedNow) return refusedNow;
+  const event = eventWith(prompt.value);
+  const { overlaps: _, ...counted } = task.progress;
+  progress.begin(sessionID, clock.now(), counted);
+  if (task.worktree && !task.server) sessionDirectories.enter(sessionID, task.worktree.directory);
+  runtime.send(sessionID, event);
+  // A parent that is a task itself may have been cancelled, and go on as well: then its outbox takes notices again.
+  runtime.dispatch({ type: "OUTBOX", id: parentSessionID, event: { type: "PARENT_PRESENT", at: clock.now() } });
+  const begun = getTask(ctx, sessionID);
+  return begun ? { ok: true, value: begun } : fail(`Task ${sessionID} was cleared.`);
+};

@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import { allowedEvents } from "../../../src/machines/task/machine.ts";
+import { toTask } from "../../../src/machines/task/view.ts";
+import { noProgress } from "../../../src/task.ts";
+import { afterEvents, type DrivenTask, OFFER, offeredTask, queuedTask, workingTask } from "./driven-task.ts";
+
+const TOLD = ["NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED"] as const;
+
+/** Tasks whose run was not brought to its end, and whose parent knows of it, by what ended it. */
+const stopped: Record<string, () => DrivenTask> = {
+  "a failure of its model": () => afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED", ...TOLD),
+  "a limit": () => afterEvents(workingTask(), "LIMIT_EXCEEDED", "STOPPED", ...TOLD),
+  "a cancel": () => afterEvents(workingTask(), "CANCEL", "STOPPED", ...TOLD),
+  "a cancel in the queue": () => afterEvents(queuedTask(), "CANCEL", ...TOLD),
+  "a fault of the plugin": () => afterEvents(workingTask(), "SUPERVISION_FAILED", ...TOLD),
+};
+
+describe.each(Object.entries(stopped))("after %s", (_, end) => {
+  test("a retry is a run of its own in the same session, with a slot, a prompt and limits of its own", () => {
+    const task = end();
+    expect(allowedEvents(task.snapshot)).toEqual(["RETRY", "RESULT_READ"]);
+    expect(task.take("RETRY")).toEqual([expect.objectContaining({ type: "requestSlot", taskId: "ses_child" })]);
+    const { value, context } = task.snapshot;
+    expect(value).toMatchObject({ lifecycle: "resumed", run: "queued", notice: "none" });
+    expect(context).toMatchObject({
+      run: { index: 1, messageID: "msg_2", prompt: "Go on.", isRetry: true, budgetFrom: { toolCalls: 3 } },
+      ...{ error: undefined, limitError: undefined, completedAt: undefined, stopAttempts: 0, receipt: undefined },
+    });
+    const [send] = task.take("SLOT_GRANTED");
+    expect(send).toMatchObject({ type: "sendPrompt", prompt: { sessionID: "ses_child", messageID: "msg_2" } });
+  });
+
+  test("its end is owed like any other, as that of a retry", () => {
+    const task = afterEvents(end(), "RETRY", "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE");
+    expect(task.take("CHECKED_ANSWERED", { result: "12" })).toEqual([
+      expect.objectContaining({
+        type: "queueNotice",
+        end: expect.objectContaining({ run: 1, isRetry: true, outcome: "completed" }),
+      }),
+    ]);
+    expect(toTask(task.snapshot, noProgress(""))).toMatchObject({ status: "completed", resumeCount: 1, isRetry: true });
+  });
+});
+
+test("a retry may fail and be retried, as often as it is asked for", () => {
+  const task = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED", ...TOLD);
+  for (const index of [1, 2, 3]) {
+    afterEvents(task, "RETRY");
+    expect(task.snapshot.context.run.index).toBe(index);
+    afterEvents(task, "SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_IDLE", "CHECKED_FAILED", ...TOLD);
+  }
+});
+
+test("a task that is retried and then answered is resumed as any other: that is no retry, and its budget counts from the retry", () => {
+  const task = afterEvents(
+    stopped["a limit"]?.() ?? workingTask(),
+    "RETRY",
+    "SLOT_GRANTED",
+    "PROMPT_ACCEPTED",
+    "HOST_IDLE",
+  );
+  afterEvents(task, "CHECKED_ANSWERED", ...TOLD);
+  task.take("RESUME", { messageID: "msg_4" });
+  const { run } = task.snapshot.context;
+  expect(run).toMatchObject({ index: 2, messageID: "msg_4", budgetFrom: { toolCalls: 3 } });
+  expect(run).not.toHaveProperty("isRetry");
+});
+
+test("a task is not retried before its last end is delivered, nor while a call waits for it", () => {
+  const task = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED");
+  expect(allowedEvents(task.snapshot)).not.toContain("RETRY");
+  afterEvents(task, "NOTICE_COMPOSED");
+  expect(allowedEvents(task.snapshot)).not.toContain("RETRY");
+  afterEvents(task, "WAIT_BEGAN", "NOTICE_ACKNOWLEDGED");
+  expect(allowedEvents(task.snapshot)).not.toContain("RETRY");
+  afterEvents(task, "WAIT_DELIVERED");
+  expect(allowedEvents(task.snapshot)).toContain("RETRY");
+});
+
+test.each([
+  ["runs", workingTask()],
+  ["has completed", afterEvents(workingTask(), "HOST_IDLE", "CHECKED_ANSWERED", ...TOLD)],
+  ["has lost its session", afterEvents(workingTask(), "SESSION_DELETED", ...TOLD)],
+])("a task that %s is not retried", (_, task) => {
+  expect(allowedEvents(task.snapshot)).not.toContain("RETRY");
+});
+
+test("a run that another server was at work on is retried there, and one that nobody had begun is retried here", () => {
+  const claimed = afterEvents(offeredTask(), "JOB_ENQUEUED", "REMOTE_CLAIMED");
+  claimed.take("REMOTE_ENDED", { outcome: "error", error: { name: "APIError", kind: "provider", message: "400" } });
+  afterEvents(claimed, ...TOLD);
+  expect(claimed.take("RETRY")).toEqual([{ type: "enqueueJob", taskId: "ses_child", run: 1 }]);
+  expect(claimed.snapshot.context.remote).toMatchObject({ server: { id: "srv_1" }, attempts: [] });
+  const waiting = queuedTask({ fleet: OFFER });
+  afterEvents(waiting, "JOB_ENQUEUED", "CANCEL", "CLOSED", ...TOLD);
+  expect(waiting.take("RETRY")).toEqual([expect.objectContaining({ type: "requestSlot" })]);
+});
