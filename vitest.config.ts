@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { isNightly } from "./test/nightly.ts";
 import { PATIENCE_MS } from "./test/patience.ts";
+import { tags } from "./test/tags.ts";
 
 /** Files that take long, the longest first (measured, 2 cores): begun last, each would run alone at the end. */
 export const SLOW = [
@@ -107,13 +108,7 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/co
 export default defineConfig({
   test: {
     sequence: { sequencer: SlowFirst },
-    tags: [
-      {
-        name: "gate",
-        description: "Of those in OpenCode and of the pages, `npm test` runs these: one for each promise.",
-      },
-      { name: "nightly", description: "Takes long, and sees more of what others see: `npm test` leaves it out." },
-    ],
+    tags,
     // Most compute, and some wait for sockets and timers meanwhile: with a worker for each core, a fifth of the time was idle.
     maxWorkers: availableParallelism() + 1,
     projects: [

@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { tags } from "../../test/tags.ts";
 
 const named = (variable: string): string[] => process.env[variable]?.split(",") ?? [];
 
@@ -10,11 +11,16 @@ class ByName extends BaseSequencer {
   }
 }
 
-/** The tests that a mutant is run against: `MUTATE_TESTS` and `MUTATE_WITHOUT` are lists of globs, separated by commas. */
+/**
+ * The tests that a mutant is run against: `MUTATE_TESTS` and `MUTATE_WITHOUT` are lists of globs, separated by commas. Those of
+ * the night take too long to be run against each.
+ */
 export default defineConfig({
   test: {
     include: named("MUTATE_TESTS"),
     exclude: named("MUTATE_WITHOUT"),
+    tags,
+    tagsFilter: ["!nightly"],
     setupFiles: ["test/seed.ts"],
     testTimeout: 20_000,
     isolate: false,
