@@ -23,6 +23,8 @@ export default defineConfig({
     tagsFilter: ["!nightly"],
     setupFiles: ["test/seed.ts"],
     testTimeout: 20_000,
+    // Vitest's own second is less than some wait for, such as a program that is ended by force.
+    expect: { poll: { timeout: 10_000 } },
     isolate: false,
     sequence: { sequencer: ByName },
   },
