@@ -99,9 +99,9 @@ test("git is looked for in no folder that is named relatively, and its words are
   vi.stubEnv("LC_ALL", "de_DE.UTF-8");
   vi.stubEnv("GIT_DIR", "/elsewhere");
   vi.stubEnv("GIT_SSH_COMMAND", "my-ssh");
-  const asked = 'printf "%s\\n" "$PATH" "$LC_ALL" "${GIT_DIR-none}" "$GIT_SSH_COMMAND" "$GIT_TERMINAL_PROMPT"';
+  const asked = 'printf "%s\\n" "$PATH" "$LC_ALL" "$GIT_DIR" "$GIT_SSH_COMMAND" "$GIT_TERMINAL_PROMPT"';
   const answer = await gitAt(temporaryFolder(), ["-c", `alias.say=!${asked}`, "say"]);
   const [path = "", ...rest] = lineOf(answer).split("\n");
   expect(path.split(":").filter((folder) => !folder.startsWith("/"))).toEqual([]);
-  expect(rest).toEqual(["C", "none", "my-ssh", "0"]);
+  expect(rest).toEqual(["C", "", "my-ssh", "0"]);
 });
