@@ -626,4 +626,41 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     mutation: '} else if (language === "" && fence.endsWith(open.fence)) {',
     reason: "All characters of a fence are the same.",
   },
+  {
+    file: "src/services/worktrees/record.ts",
+    code: 'return schema.safeParse(JSON.parse(readFileSync(file, "utf8"))).data;',
+    mutation: 'return schema.safeParse(JSON.parse(readFileSync(file, ""))).data;',
+    reason: "JSON is read from bytes as from text.",
+  },
+  {
+    file: "src/services/worktrees/record.ts",
+    code: 'const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";',
+    mutation: 'const isMissing = true && error.code === "ENOENT";',
+    reason: "What is thrown there is an error, with a code or without: the conditions are for the compiler.",
+  },
+  {
+    file: "src/services/worktrees/record.ts",
+    code: 'const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";',
+    mutation: 'const isMissing = error instanceof Error || "code" in error && error.code === "ENOENT";',
+    reason: "What is thrown there is an error, with a code or without: the conditions are for the compiler.",
+  },
+  {
+    file: "src/services/worktrees/folders.ts",
+    code: 'const { project }: { project?: unknown } = JSON.parse(readFileSync(record, "utf8"));',
+    mutation: 'const { project }: { project?: unknown } = JSON.parse(readFileSync(record, ""));',
+    reason: "JSON is read from bytes as from text.",
+  },
+  {
+    file: "src/services/worktrees/lock.ts",
+    code: 'const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);',
+    mutation: "const codeOf = (error: unknown): unknown => (true ? error.code : undefined);",
+    reason: "What is thrown there is an error, with a code or without: the conditions are for the compiler.",
+  },
+  {
+    file: "src/services/worktrees/lock.ts",
+    code: 'const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);',
+    mutation:
+      'const codeOf = (error: unknown): unknown => (error instanceof Error || "code" in error ? error.code : undefined);',
+    reason: "What is thrown there is an error, with a code or without: the conditions are for the compiler.",
+  },
 ];
