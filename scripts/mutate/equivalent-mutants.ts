@@ -663,4 +663,17 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
       'const codeOf = (error: unknown): unknown => (error instanceof Error || "code" in error ? error.code : undefined);',
     reason: "What is thrown there is an error, with a code or without: the conditions are for the compiler.",
   },
+  {
+    file: "src/services/worktrees/change-counts.ts",
+    code: "return count !== undefined && isAwaited(count);",
+    mutation: "return true && isAwaited(count);",
+    reason: "A count that was begun just now is there: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/worktrees/change-counts.ts",
+    code: "if (id === undefined || !hasEnded(task)) return undefined;",
+    mutation: "if (false || !hasEnded(task)) return undefined;",
+    reason:
+      "A task without a worktree of its own has no changes, by what comes next: the condition is for the compiler.",
+  },
 ];

@@ -1,8 +1,11 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createChangeCounts } from "../../../src/services/worktrees/change-counts.ts";
-import type { WorktreeRecord } from "../../../src/services/worktrees/record.ts";
+import { readRecord, type WorktreeRecord } from "../../../src/services/worktrees/record.ts";
 import type { Task, WorktreeChanges } from "../../../src/task.ts";
-import { temporaryFolder } from "../../fakes/repository.ts";
+import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
+import { makeTaskWorktree } from "../../fakes/task-worktree.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 import { ENDED, know, type Left, RECORD } from "./known-worktrees.ts";
 import { AROUND } from "./worktrees-at-rest.ts";
@@ -67,6 +70,14 @@ describe("when a run of a task ends, changes are", () => {
 
 describe("what cannot be counted, for the worktree", () => {
   const { base: _base, ...halfMade } = RECORD;
+
+  test("is of a repository that is gone, is written down and logged", async () => {
+    const { counts, errors } = begin([ENDED], RECORD, { hasTree: true });
+    const reason = "git could not be started: spawn git ENOENT";
+    expect(await counts.countAgain(ENDED)).toEqual({ run: 0, at: 7, files: [], problem: reason });
+    expect(errors).toEqual([["what a task changed could not be counted", { id: "w1", reason }]]);
+  });
+
   test.each<[string, WorktreeRecord, Left, Partial<WorktreeChanges>]>([
     ["has no folder", RECORD, {}, {}],
     ["was never whole", halfMade, { hasTree: true }, {}],
@@ -97,7 +108,7 @@ test.each<[WorktreeRecord["gone"], Partial<WorktreeChanges>]>([
   [{ why: "sent", at: 1 }, { became: "sent" }],
 ])("changes of a worktree that is gone %j say what became of them", (gone, more) => {
   const { counts } = begin([ENDED], { ...RECORD, ...(gone && { gone }) }, { changes: COUNTED });
-  expect(counts.changesOf(ENDED)).toEqual({ ...COUNTED, ...more });
+  expect(counts.changesOf(ENDED)).toStrictEqual({ ...COUNTED, ...more });
   expect(counts.changesOf({ ...ENDED, resumeCount: 1 })).toBeUndefined();
   expect(counts.changesOf(BELOW)).toBeUndefined();
 });
@@ -105,6 +116,7 @@ test.each<[WorktreeRecord["gone"], Partial<WorktreeChanges>]>([
 test("who asks for the latest changes has them counted where that was not done, of a task that has ended", async () => {
   const done = begin([ENDED], RECORD, { changes: COUNTED });
   expect(await done.counts.latestChanges(ENDED)).toEqual(COUNTED);
+  expect(await done.counts.latestChanges(RUNNING)).toBeUndefined();
   expect(done.counted).toEqual([]);
   const { counts, counted } = begin();
   for (const task of [RUNNING, WITHOUT, BELOW]) {
@@ -160,4 +172,61 @@ test("where a task is counted again meanwhile, the later count is waited for", a
   second.resolve();
   await counting[1];
   expect(counts.untilCounted("ses_p")).toBeUndefined();
+});
+
+test("a count that ends after a later one takes nothing away from it", async () => {
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { counts } = begin([ENDED], RECORD, {}, (count) => (count === 1 ? first : second).promise);
+  const counting = [counts.countAgain(ENDED), counts.countAgain(ENDED)];
+  second.resolve();
+  await counting[1];
+  first.resolve();
+  expect(await counting[0]).toMatchObject({ problem: expect.any(String) });
+});
+
+test("a worktree of which nothing is known has nothing to count", async () => {
+  const root = temporaryFolder();
+  const log: unknown[] = [];
+  const counts = createChangeCounts(
+    {
+      ...{ ...AROUND, root, log: { info: () => undefined, error: (...line) => void log.push(line) } },
+      store: { get: () => undefined, live: () => [] },
+    },
+    { run: (_id, work) => work(), idle: () => Promise.resolve() },
+  );
+  counts.expect(ENDED);
+  counts.onRunEnded(ENDED);
+  await counts.untilCounted("ses_p");
+  expect(counts.changesOf(ENDED)?.problem).toMatch(/^there is no .*w1\/tree any more$/);
+  expect(log).toHaveLength(1);
+});
+
+const inside = { id: "w1", directory: "/d", isShared: true };
+const elsewhere = { id: "w2", directory: "/d", isShared: false };
+
+test.each<[string, Record<string, string>, Task[], WorktreeRecord["gone"]]>([
+  ["goes", {}, [], { why: "clean", at: 7 }],
+  [
+    "goes, though other tasks run",
+    {},
+    [
+      { ...WITHOUT, status: "running" },
+      { ...RUNNING, worktree: elsewhere },
+      { ...ENDED, worktree: inside },
+    ],
+    { why: "clean", at: 7 },
+  ],
+  ["stays while another task works in it", {}, [{ ...RUNNING, sessionID: "ses_2", worktree: inside }], undefined],
+  ["stays where something is hidden in it", { "notes/.gitignore": "*\n", "notes/n.txt": "n\n" }, [], undefined],
+])("a worktree in which nothing was changed %s", async (_name, files, live, gone) => {
+  const root = join(temporaryFolder(), "worktrees");
+  const { tree, paths, worktree } = await makeTaskWorktree(newRepository({ "a.txt": "1\n" }), root);
+  tree.write(files);
+  const store = { get: () => undefined, live: () => live.map((task) => ({ task }) as never) };
+  const clock = createVirtualClock(7);
+  const queues = { run: <T>(_id: string, work: () => Promise<T>) => work(), idle: () => Promise.resolve() };
+  const counts = createChangeCounts({ ...AROUND, root, clock, store }, queues);
+  expect(await counts.countAgain({ ...ENDED, worktree })).toMatchObject({ run: 0, files: [] });
+  expect(readRecord(paths)?.gone).toEqual(gone);
+  expect(existsSync(paths.tree)).toBe(gone === undefined);
 });
