@@ -676,4 +676,10 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     reason:
       "A task without a worktree of its own has no changes, by what comes next: the condition is for the compiler.",
   },
+  {
+    file: "src/services/worktrees/remove-worktree.ts",
+    code: "await rm(paths.folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 100 });",
+    mutation: "await rm(paths.folder, { recursive: true, force: false, maxRetries: 3, retryDelay: 100 });",
+    reason: "The folder is there, for the lock is in it.",
+  },
 ];

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { HostResult } from "../../../src/services/host/host.ts";
 import { lock } from "../../../src/services/worktrees/lock.ts";
 import { readRecord, type WorktreeRecord } from "../../../src/services/worktrees/record.ts";
 import { createWorktrees } from "../../../src/services/worktrees/worktrees.ts";
@@ -13,14 +14,14 @@ import { signal } from "./worktrees-at-rest.ts";
 const NOW = 100_000_000;
 
 /** The worktrees of an engine in an empty folder, with all that they log and ask of OpenCode. */
-const begin = (live: readonly Task[] = []) => {
+const begin = (close: HostResult<void> = { ok: true, value: undefined }) => {
   const root = temporaryFolder();
   const log: unknown[] = [];
   const closed: string[] = [];
   const host = {
     closeDirectory: async (directory: string) => {
       closed.push(directory);
-      return { ok: true, value: undefined } as const;
+      return close;
     },
   };
   const worktrees = createWorktrees({
@@ -29,7 +30,7 @@ const begin = (live: readonly Task[] = []) => {
     log: { info: (...line) => void log.push(line), error: (...line) => void log.push(line) },
     options: { root, agents: ["build"], setup: undefined, keep: 1_000 },
     newId: () => "w1",
-    store: { get: () => undefined, live: () => live.map((task) => ({ task }) as never) },
+    store: { get: () => undefined, live: () => [] },
   });
   return { root, worktrees, log, closed };
 };
@@ -151,6 +152,17 @@ test("what is left of a worktree that is gone goes for the reason that was noted
   expect(readRecord(paths)?.gone).toEqual({ why: "discarded", at: 5 });
   expect([existsSync(paths.tree), existsSync(paths.applied)]).toEqual([false, false]);
   await worktrees.expire("of which nothing is known");
+});
+
+test("a worktree that OpenCode does not close goes as well, and that is logged", async () => {
+  const { root, worktrees, log } = begin({
+    ok: false,
+    failure: { kind: "unavailable", name: "Timeout", message: "it took too long" },
+  });
+  const paths = know(root, RECORD);
+  await worktrees.remove("w1");
+  expect(existsSync(paths.folder)).toBe(false);
+  expect(log).toEqual([["OpenCode did not close a worktree", { id: "w1", reason: "it took too long" }]]);
 });
 
 test("of tasks that are cleared, what they had of their own goes", async () => {
