@@ -682,4 +682,17 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     mutation: "await rm(paths.folder, { recursive: true, force: false, maxRetries: 3, retryDelay: 100 });",
     reason: "The folder is there, for the lock is in it.",
   },
+  {
+    file: "src/services/worktrees/worktrees.ts",
+    code: "if (id !== undefined && record) writeRecord(pathsOf(root, id), { ...record, taskId: task.sessionID });",
+    mutation: "if (true && record) writeRecord(pathsOf(root, id), { ...record, taskId: task.sessionID });",
+    reason: "Where there is no id, no record was read: the condition is for the compiler.",
+  },
+  {
+    file: "src/services/worktrees/worktrees.ts",
+    code: "for (const id of tasks.flatMap((task) => ownWorktreeOf(task) ?? [])) remove(id).catch(onNotRemoved(id));",
+    mutation:
+      'for (const id of tasks.flatMap((task) => ownWorktreeOf(task) ?? ["Stryker was here"])) remove(id).catch(onNotRemoved(id));',
+    reason: "No worktree has that id.",
+  },
 ];

@@ -1,12 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { HostResult } from "../../../src/services/host/host.ts";
 import { lock } from "../../../src/services/worktrees/lock.ts";
 import { readRecord, type WorktreeRecord } from "../../../src/services/worktrees/record.ts";
-import { createWorktrees } from "../../../src/services/worktrees/worktrees.ts";
+import { createWorktrees, type Worktrees } from "../../../src/services/worktrees/worktrees.ts";
 import type { Task, WorktreeChanges } from "../../../src/task.ts";
-import { temporaryFolder } from "../../fakes/repository.ts";
+import { newRepository, temporaryFolder } from "../../fakes/repository.ts";
+import { makeTaskWorktree } from "../../fakes/task-worktree.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { ENDED, know, type Left, RECORD } from "./known-worktrees.ts";
 import { signal } from "./worktrees-at-rest.ts";
@@ -30,7 +31,7 @@ const begin = (close: HostResult<void> = { ok: true, value: undefined }) => {
     log: { info: (...line) => void log.push(line), error: (...line) => void log.push(line) },
     options: { root, agents: ["build"], setup: undefined, keep: 1_000 },
     newId: () => "w1",
-    store: { get: () => undefined, live: () => [] },
+    store: { get: (id) => (id === "ses_1" ? ({ task: ENDED } as never) : undefined), live: () => [] },
   });
   return { root, worktrees, log, closed };
 };
@@ -201,7 +202,9 @@ test("a sweep does what is due, says so, and goes on where that fails", async ()
   writeFileSync(broken.applying, "no journal");
   const { base: _, ...halfMade } = RECORD;
   writeFileSync(expired.record, JSON.stringify(halfMade));
-  await Promise.all(worktrees.sweep("/project", (id) => (id === "ses_1" ? ENDED : undefined)));
+  const swept = worktrees.sweep("/project", (id) => (id === "ses_1" ? ENDED : undefined));
+  expect(swept).toHaveLength(3);
+  await Promise.all(swept);
   expect([expired.tree, lost.folder, young.tree, broken.tree].map(existsSync)).toEqual([false, false, true, true]);
   expect(log).toEqual([
     ["a worktree is swept", { id: "w1", what: "expire" }],
@@ -264,6 +267,7 @@ test("of a patch there is what was counted, nothing where nothing was changed, a
   expect(await patchOf(ENDED, FILES)).toBe("a patch");
   expect(await patchOf(ENDED, of())).toBeUndefined();
   expect(await patchOf(without, FILES)).toBeUndefined();
+  expect(await patchOf({ ...ENDED, status: "running" }, FILES)).toBeUndefined();
   await expect(patchOf(ENDED, PROBLEM)).rejects.toThrow("git failed");
 });
 
@@ -298,13 +302,16 @@ test("a task cannot be prompted in a folder that is gone", () => {
   expect(worktrees.obstacleTo(without)).toBeUndefined();
 });
 
-test("where none can be made, nothing is left, and the reason is said", async () => {
-  const { root, worktrees } = begin();
+test("where none can be made, nothing is left but a folder that nobody else may read, and the reason is said", async () => {
+  const { root, worktrees, log } = begin();
+  rmdirSync(root);
   expect(await worktrees.make({ directory: "/nowhere/at/all", project: "/project", signal })).toMatchObject({
     ok: false,
     reason: expect.stringMatching(/^No worktree could be made from "\/nowhere\/at\/all": "git could not be started/),
   });
-  expect(existsSync(join(root, "w1"))).toBe(false);
+  expect(readdirSync(root)).toEqual([]);
+  expect(statSync(root).mode & 0o777).toBe(0o700);
+  expect(log).toEqual([]);
 });
 
 test("what another server changed is kept where no worktree can be made of it, and it is said where", async () => {
@@ -312,9 +319,64 @@ test("what another server changed is kept where no worktree can be made of it, a
   const given = { id: "w1", task: ENDED, directory: "/nowhere/at/all", commit: "c0ffee", before: undefined };
   expect(await worktrees.receive({ ...given, patch: Buffer.from("a patch") })).toMatchObject({
     ok: false,
-    reason: expect.stringMatching(`; the patch is in "${join(root, "w1")}"$`),
+    reason: expect.stringMatching(`^"git could not be started: .*"; the patch is in "${join(root, "w1")}"$`),
   });
   expect(readFileSync(join(root, "w1", "received.patch"), "utf8")).toBe("a patch");
+});
+
+test("what another server changed stays there where it cannot be kept here", async () => {
+  const { root, worktrees } = begin();
+  writeFileSync(join(root, "w1"), "in the way");
+  const given = { id: "w1", task: ENDED, directory: "/nowhere/at/all", commit: "c0ffee", before: undefined };
+  expect(await worktrees.receive({ ...given, patch: Buffer.from("a patch") })).toMatchObject({
+    ok: false,
+    reason: expect.stringMatching(/^"ENOTDIR.*"; the patch stays on the server that worked on it$/),
+  });
+});
+
+const received = {
+  id: "w1",
+  task: ENDED,
+  directory: "/d",
+  commit: "c0ffee",
+  patch: Buffer.from(""),
+  before: undefined,
+};
+
+test.each<[string, (worktrees: Worktrees) => unknown]>([
+  ["assigned", (worktrees) => worktrees.assign(ENDED)],
+  ["prepared", (worktrees) => worktrees.prepare(ENDED, signal)],
+  ["received", (worktrees) => worktrees.receive(received)],
+])("a notice waits for the changes in a worktree that was %s", async (_, use) => {
+  const { root, worktrees } = begin();
+  know(root, RECORD, { hasPatch: true });
+  expect(worktrees.untilCounted("ses_p")).toBeUndefined();
+  await use(worktrees);
+  await worktrees.untilCounted("ses_p");
+  expect(worktrees.changesOf(ENDED)).toMatchObject({ problem: expect.stringContaining("git could not be started") });
+});
+
+test("of tasks in worktrees that are there it is counted what they left", async () => {
+  const { root, worktrees } = begin();
+  know(root, RECORD);
+  know(root, RECORD, { hasTree: false }, "w2");
+  const other: Task = { ...ENDED, sessionID: "ses_2", worktree: { id: "w2", directory: "/d", isShared: false } };
+  await worktrees.countUndecided([without, other, ENDED]);
+  expect(worktrees.changesOf(ENDED)?.problem).toContain("git could not be started");
+  expect(worktrees.changesOf(other)).toBeUndefined();
+});
+
+test("a worktree that has more than its patch does not expire; without that it does", async () => {
+  const { root, worktrees, log } = begin();
+  const { tree, paths } = await makeTaskWorktree(newRepository({ "a.txt": "1\n" }), root);
+  tree.write({ "notes/.gitignore": "*\n" });
+  await worktrees.expire("w1");
+  expect(log).toEqual([["a worktree is kept: its patch has not all of it", { id: "w1", leftOut: 1 }]]);
+  expect(existsSync(paths.tree)).toBe(true);
+  rmSync(tree.path("notes"), { recursive: true });
+  await worktrees.expire("w1");
+  expect(readRecord(paths)?.gone).toEqual({ why: "expired", at: NOW });
+  expect(existsSync(paths.tree)).toBe(false);
 });
 
 test("what another server changed is taken in once", async () => {
