@@ -91,7 +91,7 @@ test("an error says what git says is wrong, without its hints, and with its code
 test("where git cannot be started, the error says so, and has no code", async () => {
   const error = await gitAt("/no/such/folder", ["status"]).catch((error) => error);
   expect(error).toMatchObject({ name: "GitError", code: undefined });
-  expect(error.message).toMatch(/^git could not be started: spawn git ENOENT$/);
+  expect(error.message).toMatch(/^git could not be started: .*ENOENT/);
 });
 
 test("git is looked for in no folder that is named relatively, and its words are English", async () => {
