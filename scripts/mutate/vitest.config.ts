@@ -11,14 +11,19 @@ class ByName extends BaseSequencer {
   }
 }
 
-/** The tests that a mutant is run against: `MUTATE_TESTS` and `MUTATE_WITHOUT` are lists of globs, separated by commas. */
+/**
+ * The tests that a mutant is run against: `MUTATE_TESTS` and `MUTATE_WITHOUT` are lists of globs, separated by commas. Those of
+ * the night take too long to be run against each.
+ */
 export default defineConfig({
   test: {
     include: named("MUTATE_TESTS"),
     exclude: named("MUTATE_WITHOUT"),
     tags,
     setupFiles: ["test/seed.ts"],
-    testTimeout: 20_000,
+    testTimeout: 60_000,
+    // Vitest's own second is less than some wait for, such as a program that is ended by force.
+    expect: { poll: { timeout: 10_000 } },
     isolate: false,
     sequence: { sequencer: ByName },
   },

@@ -1,5 +1,5 @@
 // Schema and answer may be made to cost: the code that checks an answer counts what it does, and ends beyond a bound.
-import { _, Ajv, type ErrorObject, type Format, Name } from "ajv";
+import { _, Ajv, type ErrorObject, type FormatDefinition, Name } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { RE2JS } from "re2js";
@@ -81,29 +81,30 @@ const createMeter = () => {
 /** How much of a value is looked at by the schema for it, beside the schemas for its parts. */
 const widthOf = (value: unknown): number => {
   if (typeof value === "string") return value.length / CHARS_PER_COST;
-  if (Array.isArray(value)) return value.length;
-  return typeof value === "object" && value !== null ? Object.keys(value).length : 0;
+  return Object.keys(value ?? {}).length;
 };
 
 /** JSON with the names of objects in order: the same text for equal values. */
-const canonical = (value: unknown): string => {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join(",")}}`;
-};
+const canonical = (json: unknown): string =>
+  JSON.stringify(json, (_name, value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    const names = Object.keys(value).toSorted();
+    return Object.fromEntries(names.map((name) => [name, value[name]]));
+  });
 
 /** Adds the formats of strings, each for strings that are not too long. Of numbers and of bytes there is nothing to bound. */
 const addFormats = (ajv: Ajv) => {
   formats.default(ajv);
   for (const [name, format] of Object.entries(ajv.formats)) {
-    if (name === "byte" || format === true || format === undefined) continue;
-    const { validate, ...rest } =
-      format instanceof RegExp || typeof format === "function" ? { validate: format } : format;
-    if ("type" in rest && rest.type === "number") continue;
+    const definition = (format instanceof RegExp || typeof format === "function" ? { validate: format } : format) as
+      | FormatDefinition<string>
+      | (FormatDefinition<number> & { type: "number" })
+      | true;
+    if (name === "byte" || definition === true || definition.type === "number") continue;
+    const { validate } = definition;
     const fits =
       validate instanceof RegExp ? (text: string) => validate.test(text) : (validate as (text: string) => boolean);
-    ajv.addFormat(name, { ...rest, validate: (text: string) => text.length <= FORMAT_CHARS && fits(text) } as Format);
+    ajv.addFormat(name, { ...definition, validate: (text: string) => text.length <= FORMAT_CHARS && fits(text) });
   }
 };
 
@@ -139,12 +140,8 @@ const compile = (schema: ResultSchema) => {
   const Draft = DRAFT_07.test(String(schema.$schema)) ? Ajv : Ajv2020;
   const ajv = new Draft({ ...SETTINGS, code: { regExp, optimize: false } });
   addFormats(ajv);
-  // Before all other keywords: those that look into a value are costly.
-  const [first] = ajv.RULES.rules.find(({ type }) => type === undefined)?.rules ?? [];
   ajv.addKeyword({
     keyword: COST,
-    schemaType: "number",
-    ...(first ? { before: first.keyword } : {}),
     code: ({ gen, data, schema: cost }) => {
       const look = gen.scopeValue("func", { ref: meter.look });
       gen.code(_`${look}(${cost}, ${data}, ${ERRORS})`);
@@ -155,7 +152,6 @@ const compile = (schema: ResultSchema) => {
   ajv.addKeyword({
     keyword: "uniqueItems",
     type: "array",
-    schemaType: "boolean",
     error: { message: "must not have equal items" },
     validate: (isUnique: boolean, items: unknown[]) => {
       if (!isUnique) return true;

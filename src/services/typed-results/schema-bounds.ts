@@ -19,15 +19,7 @@ const MAX_PATH_CHARS = 1_000;
 export const COST = "taskchartCost";
 
 /** Keywords whose values are no schemas, but data. */
-const DATA: readonly string[] = [
-  "enum",
-  "const",
-  "default",
-  "examples",
-  "required",
-  "dependentRequired",
-  "$vocabulary",
-];
+const DATA: readonly string[] = ["enum", "const", "default", "examples", "dependentRequired", "$vocabulary"];
 
 /** Keywords whose values are schemas by a name that the author chose. */
 const BY_NAME: readonly string[] = [
@@ -53,7 +45,7 @@ export const shapeProblem = (json: unknown): string | undefined => {
       if (length > MAX_PATH_CHARS) {
         return `the names that lead to one of its values have more than ${MAX_PATH_CHARS} characters`;
       }
-      if (isObject(inner)) open.push({ value: inner, depth: depth + 1, path: length });
+      open.push({ value: inner, depth: depth + 1, path: length });
     }
   }
   return undefined;

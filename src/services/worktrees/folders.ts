@@ -69,8 +69,9 @@ export const worktreeIdOf = (root: string, directory: string): string | undefine
  */
 export const projectOf = (root: string, directory: string): string | undefined => {
   const id = worktreeIdOf(root, directory);
-  const { record } = pathsOf(root, id ?? "");
-  if (id === undefined || !existsSync(record)) return undefined;
+  if (id === undefined) return undefined;
+  const { record } = pathsOf(root, id);
+  if (!existsSync(record)) return undefined;
   const { project }: { project?: unknown } = JSON.parse(readFileSync(record, "utf8"));
   return typeof project === "string" ? project : undefined;
 };

@@ -38,6 +38,8 @@ describe("the JSON of an answer is", () => {
       "a block after one with a longer fence that shows another block",
       `\`\`\`\`md\n\`\`\`json\n{}\n\`\`\`\n\`\`\`\`\n\`\`\`json\n${json}\n\`\`\``,
     ],
+    ["a block after a line that begins and ends as one", `\`\`\`ts const a = 1;\`\`\`\n\`\`\`json\n${json}\n\`\`\``],
+    ["a block after one that shows how a block begins", `\`\`\`md\n\`\`\`json\n\`\`\`\n\`\`\`json\n${json}\n\`\`\``],
     ["a block without a language whose end is missing", `\`\`\`\n{}\n\`\`\`\nOr:\n\`\`\`\n${json}`],
     [
       "a block before one of another language, though that holds JSON, too",
@@ -50,6 +52,10 @@ describe("the JSON of an answer is", () => {
 
   test("in lines that end as all others do, wherever they were written", async () => {
     expect(await create().read({}, "```\r\n[\r\n1]\r\n```")).toEqual({ json: "[\n1]" });
+  });
+
+  test("all lines of a block whose end is missing", async () => {
+    expect(await create().read({}, "```json\n[1,\n2]")).toEqual({ json: "[1,\n2]" });
   });
 
   test("as it is written: numbers keep all their digits", async () => {
@@ -213,6 +219,11 @@ describe("bounds", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(600_000_000);
   });
 
+  test("let an answer of a million characters be read", async () => {
+    const answer = `"${"x".repeat(999_998)}"`;
+    expect(await create().read({}, answer)).toEqual({ json: answer });
+  });
+
   test("leave room for an answer of half a million characters", async () => {
     const schema = { items: { anyOf: [{ type: "number" }, FILES] } };
     const answer = JSON.stringify(
@@ -292,7 +303,7 @@ describe("bounds", () => {
   });
 
   test.each([
-    ["is too long", `"${"x".repeat(1_000_000)}"`, "it has 1000002 characters, and at most 1000000 are read"],
+    ["is too long", `"${"x".repeat(999_999)}"`, "it has 1000001 characters, and at most 1000000 are read"],
     [
       "is nested too deeply",
       JSON.stringify(nested(65, (inner) => [inner], 1)),
@@ -316,7 +327,8 @@ describe("bounds", () => {
     expect(await misfitsOf(unique, '[{"a":1,"b":[2]},{"b":[2],"a":1}]')).toEqual([
       "the value must not have equal items",
     ]);
-    expect(await misfitsOf(unique, '[{"a":1},{"a":"1"},[1],["1"],1,"1",null,"null",true]')).toEqual([]);
+    expect(await misfitsOf(unique, '[{"a":1},{"a":"1"},{"0":1},[1],["1"],1,"1",null,"null",true]')).toEqual([]);
+    expect(await misfitsOf({ uniqueItems: false }, "[1,1]")).toEqual([]);
   });
 
   test("are not for the schema to set", async () => {

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { thisProcessIdentity } from "../../../src/services/platform/process-identity.ts";
-import { isLocked, lock } from "../../../src/services/worktrees/lock.ts";
+import { isLocked, lock, whileLocked } from "../../../src/services/worktrees/lock.ts";
 import { temporaryFolder } from "../../fakes/repository.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00Z");
@@ -29,6 +29,59 @@ test("a worktree whose folder is gone cannot be locked", () => {
   const folder = join(temporaryFolder(), "gone");
   expect(isLocked({ folder }, NOW)).toBe(false);
   expect(lock({ folder }, NOW)).toBeUndefined();
+});
+
+test("it names its process and its time, for nobody else to read", () => {
+  const folder = temporaryFolder();
+  lock({ folder }, NOW);
+  const file = join(folder, "lock-1.json");
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ ...thisProcessIdentity, at: NOW });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("other files are no locks, and of locks the highest number counts", () => {
+  const folder = temporaryFolder();
+  for (const name of ["changes.json", "a-lock-9.json", "lock-9.json.part", "lock-x.json"])
+    writeFileSync(join(folder, name), "{}");
+  expect(isLocked({ folder }, Date.now())).toBe(false);
+  leave(folder, { at: NOW - HOUR });
+  writeFileSync(join(folder, "lock-9.json"), JSON.stringify({ ...thisProcessIdentity, at: NOW - HOUR }));
+  writeFileSync(join(folder, "lock-10.json"), JSON.stringify({ ...thisProcessIdentity, at: NOW }));
+  expect(isLocked({ folder }, NOW)).toBe(true);
+  rmSync(join(folder, "lock-10.json"));
+  lock({ folder }, NOW);
+  expect(readdirSync(folder)).toContain("lock-10.json");
+});
+
+test("a lock that cannot be read is an error, not a lock that does not count", () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "lock-1.json"));
+  expect(() => isLocked({ folder }, NOW)).toThrow("EISDIR");
+});
+
+test("it can be given back when the folder is gone", () => {
+  const folder = temporaryFolder();
+  const release = lock({ folder }, NOW);
+  rmSync(folder, { recursive: true });
+  expect(release).not.toThrow();
+});
+
+test("while it is held, work is done, and it is given back also where that fails", async () => {
+  const root = temporaryFolder();
+  const folder = join(root, "w1");
+  mkdirSync(folder);
+  const lines: unknown[] = [];
+  const log = { info: (...line: unknown[]) => void lines.push(line), error: () => undefined };
+  const context = { root, clock: { now: () => NOW, after: () => () => undefined }, log };
+  expect(await whileLocked(context, "w1", async () => isLocked({ folder }, NOW))).toBe(true);
+  const failing = whileLocked(context, "w1", () => Promise.reject(new Error("it failed")));
+  await expect(failing).rejects.toThrow("it failed");
+  expect(isLocked({ folder }, NOW)).toBe(false);
+  expect(lines).toEqual([]);
+  lock({ folder }, NOW);
+  await expect(whileLocked(context, "w1", async () => "done")).rejects.toThrow(
+    new Error("its changes are being applied or discarded"),
+  );
 });
 
 test.each([

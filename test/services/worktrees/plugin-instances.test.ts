@@ -44,6 +44,9 @@ test("no more than a thousand events are kept for a project whose plugin never s
   instances.open("/project", instanceThat(took));
   expect(took).toHaveLength(1_000);
   expect(took[0]).toBe("0");
+  const next: string[] = [];
+  instances.open("/project", instanceThat(next));
+  expect(next).toEqual([]);
 });
 
 test("a worktree is served from the start of the plugin there to its end", () => {
