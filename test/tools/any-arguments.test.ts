@@ -11,7 +11,7 @@ import { pureRuns } from "../seed.ts";
 const RUNS = { seed: 20_261_122, numRuns: pureRuns(300) };
 
 const TOOLS: Record<string, string[]> = {
-  asyncagents_task: ["description", "prompt", "agent", "batch_id", "resume", "fork"],
+  asyncagents_task: ["description", "prompt", "agent", "batch_id", "resume", "retry", "fork"],
   asyncagents_output: ["task_id", "batch_id", "block", "timeout", "full_session", "message_limit", "since_message_id"],
   asyncagents_list: ["status"],
   asyncagents_cancel: ["task_id", "batch_id", "all"],

@@ -31,6 +31,10 @@ const ANY_TIME: TaskEvent[] = [
   { type: "CHECK_FAILED", at: 0, checkId: LATE, error: { name: "E", kind: "host", message: "late" } },
   { type: "CHECKED_ANSWERED", at: 0, checkId: LATE, completedAt: 0, result: "late" },
   { type: "RESUME", at: 0, messageID: "msg_3", partID: "prt_3", prompt: "more" },
+  {
+    ...{ type: "RETRY", at: 0, messageID: "msg_4", partID: "prt_4", prompt: "Go on." },
+    budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 },
+  },
   { type: "WAIT_ABANDONED", at: 0, call: "call_9" },
   { type: "WAIT_DELIVERED", at: 0, call: "call_9" },
   { type: "NOTICE_ACKNOWLEDGED", at: 0 },
@@ -60,7 +64,7 @@ const ENDS: ReadonlySet<string> = new Set<TaskEvent["type"]>([
 ]);
 
 /** Events of which a task that has ended takes note. */
-const AFTER_THE_END = /^(RESUME|RESULT_READ|ADOPTED|WAIT_|NOTICE_)/;
+const AFTER_THE_END = /^(RESUME|RETRY|RESULT_READ|ADOPTED|WAIT_|NOTICE_)/;
 
 /** Leads a run from its launch to its answer, and its answer to the parent. */
 const TO_THE_END: TaskEvent["type"][] = [
@@ -92,6 +96,7 @@ const RECURRING: TaskEvent["type"][][] = [
   ["SLOT_GRANTED", "PROMPT_ACCEPTED", "HOST_ERROR", "HOST_IDLE", "CHECKED_BUSY"],
   ["SLOT_GRANTED", "PROMPT_ACCEPTED", "CANCEL", "NOT_STOPPED", "TICK", "STEER"],
   [...TO_THE_END, "RESUME"],
+  ["SLOT_GRANTED", "CANCEL", "STOPPED", "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RETRY"],
   ["JOB_REFUSED", "TICK"],
   ["JOB_ENQUEUED", "REMOTE_CLAIMED", "REMOTE_LOST"],
   ["JOB_ENQUEUED", "REMOTE_CLAIMED", "REMOTE_LOST", "CANCEL", "TICK"],
@@ -275,9 +280,11 @@ test("a task that is resumed goes on as if it were launched with that prompt, wh
     const at = begin.run.startedAt;
     const run = { messageID: "msg_9", partID: "prt_9", prompt: "And now?" };
     const offset = resumed.snapshot.context.checkId;
-    const { index } = resumed.snapshot.context.run;
+    const { index, budgetFrom } = resumed.snapshot.context.run;
     const begun = resumed.take({ type: "RESUME", at, ...run });
-    const asLaunched = { ...begin, run: { index: index + 1, startedAt: at, ...run } };
+    // After a retry, its budget counts on.
+    const kept = budgetFrom ? { budgetFrom } : {};
+    const asLaunched = { ...begin, run: { index: index + 1, startedAt: at, ...run, ...kept } };
     const [, actions] = initialTransition(taskMachine, asLaunched);
     expect(counted(begun, offset)).toEqual(effectsOf(actions));
     const launched = watched(taskMachine, asLaunched);
@@ -285,7 +292,7 @@ test("a task that is resumed goes on as if it were launched with that prompt, wh
     expect(known).toEqual({ ...launched.snapshot.context, ...KEPT_BY_A_RESUME });
     for (const [place, choice] of after.choices.slice(0, 40).entries()) {
       const event = nextEvent(launched, after, choice, place);
-      if (!event || event.type === "RESUME") continue;
+      if (!event || event.type === "RESUME" || event.type === "RETRY") continue;
       const isCheck = "checkId" in event && event.checkId !== LATE;
       const effects = resumed.take(isCheck ? { ...event, checkId: event.checkId + offset } : event);
       expect(counted(effects, offset), event.type).toEqual(launched.take(event));
