@@ -15,7 +15,12 @@ const message = (given: Partial<MessageInfo>): HostEvent => ({
 });
 
 const session: HostSession = {
-  ...{ id: sessionID, parentID: undefined, agent: undefined, model: undefined, permission: [], title: "" },
+  id: sessionID,
+  parentID: undefined,
+  agent: undefined,
+  model: undefined,
+  permission: [],
+  title: "",
 };
 const request = { id: "per_1", kind: "permission", what: "bash", since: 900 } as const;
 const error = { name: "APIError", message: "slow down" };
