@@ -844,4 +844,34 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
       'for (const id of tasks.flatMap((task) => ownWorktreeOf(task) ?? ["Stryker was here"])) remove(id).catch(onNotRemoved(id));',
     reason: "No worktree has that id.",
   },
+  {
+    file: "src/machines/supervisor/machine.ts",
+    code: 'if (!("actorId" in event && "error" in event)) return;',
+    mutation: "if (false) return;",
+    reason: "Only the error of an actor comes here; the condition is for the compiler.",
+  },
+  {
+    file: "src/machines/supervisor/machine.ts",
+    code: 'if (!("actorId" in event && "error" in event)) return;',
+    mutation: "if (!(true)) return;",
+    reason: "Only the error of an actor comes here; the condition is for the compiler.",
+  },
+  {
+    file: "src/machines/supervisor/machine.ts",
+    code: 'if (!("actorId" in event && "error" in event)) return;',
+    mutation: 'if (!("actorId" in event || "error" in event)) return;',
+    reason: "Only the error of an actor comes here; the condition is for the compiler.",
+  },
+  {
+    file: "src/machines/supervisor/machine.ts",
+    code: 'if (!("actorId" in event)) return;',
+    mutation: "if (false) return;",
+    reason: "Only the end of an actor comes here; the condition is for the compiler.",
+  },
+  {
+    file: "src/machines/supervisor/machine.ts",
+    code: "actions: { /** Has a service perform the effect. */ perform: (_, _effect: Effect … at were sent to it before. */ stop: (_, _actor: { id: string }) => undefined, },",
+    mutation: "actions: {},",
+    reason: "Whoever runs the chart provides all of them.",
+  },
 ];
