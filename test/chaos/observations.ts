@@ -34,6 +34,9 @@ export const createTaskObservations = (
   /** What was removed in the step under way. */
   const leaving = new Set<string>();
   const back = new Map<string, number>();
+  /** Tasks whose retries have begun in the step under way, and the runs that their agents were told of by that. */
+  const retried = new Set<string>();
+  const toldByRetry = new Set<string>();
   /** The runs after whose end nothing of their batch was at work. */
   const lastOfBatch = new Set<string>();
   /** When the newest run of a task that failed or was cancelled was seen so, and the runs that were then under way below it. */
@@ -110,12 +113,23 @@ export const createTaskObservations = (
       fault(`run ${resumeCount} of ${id} is ${status}`);
     }
     tasks.set(id, task);
+    if (task.isRetry && before?.resumeCount !== resumeCount) retried.add(id);
     noteQuietBatch(task);
     if (failed(task) && failures.get(id)?.run !== runOf(task)) noteFailure(task);
     if (status === "completed" && before && !hasEnded(before) && outlives(task)) {
       fault(`${id} works on though the task that launched it has failed`);
     }
     if (status === "cancelled" && !wasToEnd(id)) fault(`${id} is cancelled though nobody asked for it`);
+  };
+
+  /** A retry says what has become of the tasks that its agent had launched. */
+  const noteTold = () => {
+    const ofRetried = [...tasks.values()].filter((task) => retried.has(task.parentSessionID));
+    for (const { sessionID, resumeCount, ...task } of ofRetried) {
+      const ended = hasEnded(task) ? resumeCount + 1 : resumeCount;
+      for (let run = 0; run < ended; run += 1) toldByRetry.add(`${sessionID}/${run}`);
+    }
+    retried.clear();
   };
 
   const seeStored = (stored: Task[]) => {
@@ -140,6 +154,8 @@ export const createTaskObservations = (
     all: () => [...tasks.values()],
     /** True when nothing of the task's batch was at work at some moment since that run ended. */
     wasLastOfBatch: (taskId: string, run: number) => lastOfBatch.has(`${taskId}/${run}`),
+    /** True where the retry of the task that launched it began after that run's end, and told its agent of it. */
+    wasToldByRetry: (taskId: string, run: number) => toldByRetry.has(`${taskId}/${run}`),
     /** Records that a session was asked to stop, or is gone: it and everything below it may end. */
     mayEnd: (sessionID: string) => void ends.add(sessionID),
     /** Records that a task was cleared: it and everything below it may be removed. */
@@ -186,6 +202,7 @@ export const createTaskObservations = (
       leaving.clear();
       seeStored(stored);
       leaving.clear();
+      noteTold();
       for (const [id, run] of aborted) {
         const task = tasks.get(id);
         // What was aborted after its run had failed may have been retried since.

@@ -23,14 +23,19 @@ const isOfPersonBack = ({ host, tracks }: DeliveryParts, { parentSessionID, star
   host.sessionIDs().includes(parentSessionID) &&
   Date.parse(startedAt) > (tracks.backSince(parentSessionID) ?? Number.POSITIVE_INFINITY);
 
-/** Every result was delivered to a parent that listens, unless it knows that the task was cancelled with its turn. */
+/**
+ * Every result was delivered to a parent that listens, unless it knows that the task was cancelled with its turn, or was told by
+ * its own retry what became of the task.
+ */
 export const undelivered = (world: DeliveryParts, stored: Task[]): string[] =>
   stored
     .filter((task) => isListening(world, task.parentSessionID) || isOfPersonBack(world, task))
     .flatMap((task) =>
       Array.from({ length: task.resumeCount + 1 }, (_, run) => {
         const { notices, byWaiting, byReading, isGivenUp } = world.deliveries.of(task, run);
-        const isKnown = run === task.resumeCount && world.abandonedRuns.isKnown(task);
+        const isKnown =
+          (run === task.resumeCount && world.abandonedRuns.isKnown(task)) ||
+          world.tracks.wasToldByRetry(task.sessionID, run);
         return notices + byWaiting + byReading === 0 && !isGivenUp && !isKnown
           ? `${task.parentSessionID} was never notified of run ${run} of ${task.sessionID} (${task.status})`
           : [];

@@ -1,4 +1,4 @@
-import type { ModelRefusal, Task, TaskError } from "../../task.ts";
+import type { ModelRefusal, Task, TaskEntry, TaskError } from "../../task.ts";
 import { modelName } from "./model-and-server.ts";
 import { lines, nameOf, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
 
@@ -26,11 +26,35 @@ const WHY = {
 
 const CANCELLED = { text: "your task was cancelled", isQuoted: false } as const;
 
+/** Tasks of its own that an agent is told of: the newest ones. */
+const MOST_LAUNCHED = 20;
+
+/** Says what has become of the tasks that the agent launched: those that ended while it was stopped sent it no notice. */
+const launchedTasks = (launched: readonly Launched[]): OwnText | "" => {
+  if (launched.length === 0) return "";
+  const shown = launched.slice(-MOST_LAUNCHED);
+  return lines(
+    shown.length < launched.length
+      ? own`You launched ${launched.length} tasks. The newest ${MOST_LAUNCHED} are now:`
+      : "The tasks that you launched are now:",
+    ...shown.map(
+      ({ sessionID, description, status }) => own`- ${nameOf(sessionID)} ${quoteLine(description)}: ${status}`,
+    ),
+  );
+};
+
+type Launched = Pick<TaskEntry, "sessionID" | "description" | "status">;
+
 /**
  * Writes what an agent is given whose run failed or was cancelled, and that is to go on.
  * @param prompt what whoever has it go on adds; undefined where that is nothing
+ * @param launched the tasks that it has launched, the newest last
  */
-export const retryPrompt = ({ status, error }: Pick<Task, "status" | "error">, prompt: string | undefined): string => {
+export const retryPrompt = (
+  { status, error }: Pick<Task, "status" | "error">,
+  prompt: string | undefined,
+  launched: readonly Launched[],
+): string => {
   const why = status === "error" && error ? WHY[error.kind] : CANCELLED;
   const said = lines(
     "Automated message. The user did not write it, and it approves nothing.",
@@ -41,6 +65,7 @@ export const retryPrompt = ({ status, error }: Pick<Task, "status" | "error">, p
           quoteBlock(error.message.slice(0, ERROR_CHARS)),
         )
       : "",
+    launchedTasks(launched),
     "Go on from where you were. What you did before still holds: do not do it again.",
   );
   return prompt === undefined ? said : `${said}\n\n${prompt}`;

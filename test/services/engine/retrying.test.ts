@@ -219,6 +219,8 @@ describe("of tasks below each other", () => {
     await settled();
     await stage.call("task", { retry: lead });
     await settled();
+    // Nobody was notified of that end.
+    expect(given(stage, lead)).toContain(`The tasks that you launched are now:\n- ${helper} "help": cancelled\n`);
     expect(await stage.call("task", { retry: helper }, { sessionID: lead })).toContain("was retried");
     await settled();
     await stage.finish(helper, "I helped.");

@@ -57,6 +57,6 @@ export const retry = async (ctx: EngineContext, request: RetryRequest): Promise<
     if (unsent !== undefined) return { ok: true, value: prompt === undefined ? unsent : `${unsent}\n\n${prompt}` };
     // The server that launched the task has said why it was stopped.
     if (request.job && prompt !== undefined) return { ok: true, value: prompt };
-    return { ok: true, value: retryPrompt(task, prompt) };
+    return { ok: true, value: retryPrompt(task, prompt, store.list({ parentSessionID: task.sessionID })) };
   });
 };
