@@ -174,9 +174,13 @@ const unsteered = ({ host, stage, storage }: Simulation, stored: Task[]): string
       const places = given.map((id) => messages.flatMap((message, place) => (message.id === id ? place : [])));
       const first = places.map(([place]) => place ?? -1);
       const last = first.at(-1) ?? -1;
+      // Which came first in one millisecond, nothing that OpenCode stores can say.
       const isSeen = messages.some(
-        ({ role, finish = "", isSummary }, place) =>
-          role === "assistant" && !isSummary && place > last && ["stop", "unknown"].includes(finish),
+        ({ role, finish = "", isSummary, createdAt }, place) =>
+          role === "assistant" &&
+          !isSummary &&
+          (place > last || createdAt === messages[last]?.createdAt) &&
+          ["stop", "unknown"].includes(finish),
       );
       return [
         ...given.filter((_, index) => (places[index]?.length ?? 0) > 1).map((id) => `${id} is in ${sessionID} twice`),
