@@ -874,4 +874,16 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     mutation: "actions: {},",
     reason: "Whoever runs the chart provides all of them.",
   },
+  {
+    file: "src/machines/outbox/delivery.ts",
+    code: "prompt && sender ? { parentSessionID, prompt, sender } : undefined,",
+    mutation: "true ? { parentSessionID, prompt, sender } : undefined,",
+    reason: "A prompt is sent only once there is one and the parent was read; the condition is for the compiler.",
+  },
+  {
+    file: "src/machines/outbox/delivery.ts",
+    code: "prompt && sender ? { parentSessionID, prompt, sender } : undefined,",
+    mutation: "prompt || sender ? { parentSessionID, prompt, sender } : undefined,",
+    reason: "A prompt is sent only once there is one and the parent was read; the condition is for the compiler.",
+  },
 ];
