@@ -119,7 +119,9 @@ export const createTaskObservations = (
     if (status === "completed" && before && !hasEnded(before) && outlives(task)) {
       fault(`${id} works on though the task that launched it has failed`);
     }
-    if (status === "cancelled" && !wasToEnd(id)) fault(`${id} is cancelled though nobody asked for it`);
+    // Judged once: the task above it that had failed may be retried.
+    const isNews = before === undefined || before.status !== status || before.resumeCount !== resumeCount;
+    if (status === "cancelled" && isNews && !wasToEnd(id)) fault(`${id} is cancelled though nobody asked for it`);
   };
 
   /** A retry says what has become of the tasks that its agent had launched. */
