@@ -97,7 +97,10 @@ export const createEngine = (parts: EngineParts) => {
     waits.recheckAll();
     worker?.takeOver();
   });
-  const runCommands = () => runRemoteCommands(ctx, operations);
+  /** A process that may be ending begins nothing: what is asked of it is left to one that stays. */
+  const runCommands = () => {
+    if (ctx.opening.isProcessStaying()) runRemoteCommands(ctx, operations);
+  };
   const stopHousekeeping = startHousekeeping(ctx, { notes, runLimits, runCommands });
 
   subscribeReactions(ctx, userRequests);

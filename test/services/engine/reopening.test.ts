@@ -53,6 +53,19 @@ describe("a directory that OpenCode closes and opens again in the same process",
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
+  test("begins nothing that a person asks for through another process until it is known to stay", async () => {
+    const { stage, id } = await durableStageWithTask();
+    await stage.finish(id, "12");
+    await stage.reopen();
+    const command = { kind: "resume", prompt: "And now?" } as const;
+    stage.store.submitCommand({ id: "req_1", taskId: id, command }, stage.clock.now());
+    await dying(stage);
+    expect(promptsOf(stage, id)).toBe(1);
+    await stage.clock.advance(HEARTBEAT_MS);
+    expect(promptsOf(stage, id)).toBe(2);
+    expect(stage.task(id).status).toBe("resumed");
+  });
+
   test("launches tasks at once, whatever it thinks of the process", async () => {
     const stage = createDurableStage();
     await stage.reopen();
