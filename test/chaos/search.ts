@@ -82,7 +82,7 @@ export interface Search {
  * How many schedules are drawn to see what is not rare, and how often that must occur in them: so often that the few that
  * `npm test` draws come to it, too.
  */
-const [DRAWN, OFTEN] = [300, 7];
+const [DRAWN, OFTEN] = [300, 15];
 
 /**
  * Searches for all situations that few schedules come to, among those that are kept first. Resolves to a short schedule for
