@@ -20,6 +20,7 @@ const CHANGES: Readonly<Record<string, object | undefined>> = {
   apply: undefined,
   discard: undefined,
   resume: { prompt: "Go." },
+  retry: { prompt: "Go." },
   steer: { prompt: "Go." },
   answers: { requestId: "per_1", reply: "once" },
 };

@@ -172,6 +172,7 @@ test("openapi.json describes every route with the schemas of its responses", asy
     "/v1/tasks/{id}/events",
     "/v1/tasks/{id}/logs",
     "/v1/tasks/{id}/resume",
+    "/v1/tasks/{id}/retry",
     "/v1/tasks/{id}/steer",
     "/v1/tasks/{id}/way",
   ]);
