@@ -886,4 +886,10 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     mutation: "prompt || sender ? { parentSessionID, prompt, sender } : undefined,",
     reason: "A prompt is sent only once there is one and the parent was read; the condition is for the compiler.",
   },
+  {
+    file: "src/machines/outbox/setup.ts",
+    code: 'const fault = event.type === "PARENT_ERROR" ? event.fault : undefined;',
+    mutation: "const fault = true ? event.fault : undefined;",
+    reason: "The other event has no such field; the condition is for the compiler.",
+  },
 ];
