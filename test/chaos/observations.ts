@@ -113,7 +113,11 @@ export const createTaskObservations = (
       fault(`run ${resumeCount} of ${id} is ${status}`);
     }
     tasks.set(id, task);
-    if (task.isRetry && before?.resumeCount !== resumeCount) retried.add(id);
+    if (task.isRetry && before?.resumeCount !== resumeCount) {
+      retried.add(id);
+      // What a person began there is the retried task's own from now on, and ends with it.
+      back.delete(id);
+    }
     noteQuietBatch(task);
     if (failed(task) && failures.get(id)?.run !== runOf(task)) noteFailure(task);
     if (status === "completed" && before && !hasEnded(before) && outlives(task)) {

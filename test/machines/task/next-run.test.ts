@@ -2,7 +2,15 @@ import { describe, expect, test } from "vitest";
 import { allowedEvents } from "../../../src/machines/task/machine.ts";
 import { toTask } from "../../../src/machines/task/view.ts";
 import { noProgress } from "../../../src/task.ts";
-import { afterEvents, type DrivenTask, OFFER, offeredTask, queuedTask, workingTask } from "./driven-task.ts";
+import {
+  afterEvents,
+  completeAndTell,
+  type DrivenTask,
+  OFFER,
+  offeredTask,
+  queuedTask,
+  workingTask,
+} from "./driven-task.ts";
 
 const TOLD = ["NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED"] as const;
 
@@ -94,4 +102,13 @@ test("a run that another server was at work on is retried there, and one that no
   const waiting = queuedTask({ fleet: OFFER });
   afterEvents(waiting, "JOB_ENQUEUED", "CANCEL", "CLOSED", ...TOLD);
   expect(waiting.take("RETRY")).toEqual([expect.objectContaining({ type: "requestSlot" })]);
+});
+
+test("a run that goes on for another server works on the job that this server has of it", () => {
+  const job = { origin: "srv_1", task: "ses_there", run: 1, claim: { epoch: 1, seq: 1 }, depth: 1 };
+  const resumed = completeAndTell(workingTask());
+  resumed.take("RESUME", { job });
+  const retried = afterEvents(workingTask(), "CANCEL", "STOPPED", ...TOLD);
+  retried.take("RETRY", { job });
+  for (const { snapshot } of [resumed, retried]) expect(snapshot.context.run).toHaveProperty("job", job);
 });
