@@ -54,8 +54,17 @@ export const createTaskObservations = (
     return end < 0 ? leads : leads.slice(0, end);
   };
 
-  const wasToEnd = (taskId: string): boolean =>
-    ends.has(taskId) || above(taskId).some((lead) => ends.has(lead) || failed(tasks.get(lead)));
+  /** Runs that were under way when a task above them failed or was cancelled: they end with it, though it is retried meanwhile. */
+  const endWithLead = new Set<string>();
+
+  const wasToEnd = (taskId: string): boolean => {
+    const task = tasks.get(taskId);
+    return (
+      ends.has(taskId) ||
+      (task !== undefined && endWithLead.has(runOf(task))) ||
+      above(taskId).some((lead) => ends.has(lead) || failed(tasks.get(lead)))
+    );
+  };
 
   const wasToGo = (taskId: string): boolean =>
     removals.has(taskId) || above(taskId).some((lead) => removals.has(lead) || deleted.has(lead));
@@ -93,6 +102,7 @@ export const createTaskObservations = (
     };
     const below = [...tasks.values()].filter((task) => !hasEnded(task) && isBelow(task));
     failures.set(lead, { run: runOf(task), at: now(), below: new Set(below.map(runOf)) });
+    for (const run of below.map(runOf)) endWithLead.add(run);
   };
 
   const noteQuietBatch = (task: Task) => {
@@ -123,9 +133,7 @@ export const createTaskObservations = (
     if (status === "completed" && before && !hasEnded(before) && outlives(task)) {
       fault(`${id} works on though the task that launched it has failed`);
     }
-    // Judged once: the task above it that had failed may be retried.
-    const isNews = before === undefined || before.status !== status || before.resumeCount !== resumeCount;
-    if (status === "cancelled" && isNews && !wasToEnd(id)) fault(`${id} is cancelled though nobody asked for it`);
+    if (status === "cancelled" && !wasToEnd(id)) fault(`${id} is cancelled though nobody asked for it`);
   };
 
   /** A retry says what has become of the tasks that its agent had launched. */
