@@ -892,4 +892,35 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
     mutation: "const fault = true ? event.fault : undefined;",
     reason: "The other event has no such field; the condition is for the compiler.",
   },
+  {
+    file: "src/machines/task/machine.ts",
+    code: '{ type: "RETRY", at: 0, messageID: "", partID: "", prompt: "", budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } },',
+    mutation:
+      '{ type: "RETRY", at: 0, messageID: "Stryker was here!", partID: "", prompt: "", budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } },',
+    reason:
+      "Whether a task takes a prompt does not depend on its ids and words, nor a retry on what was used before it.",
+  },
+  {
+    file: "src/machines/task/machine.ts",
+    code: '{ type: "RETRY", at: 0, messageID: "", partID: "", prompt: "", budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } },',
+    mutation:
+      '{ type: "RETRY", at: 0, messageID: "", partID: "Stryker was here!", prompt: "", budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } },',
+    reason:
+      "Whether a task takes a prompt does not depend on its ids and words, nor a retry on what was used before it.",
+  },
+  {
+    file: "src/machines/task/machine.ts",
+    code: '{ type: "RETRY", at: 0, messageID: "", partID: "", prompt: "", budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } },',
+    mutation:
+      '{ type: "RETRY", at: 0, messageID: "", partID: "", prompt: "Stryker was here!", budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } },',
+    reason:
+      "Whether a task takes a prompt does not depend on its ids and words, nor a retry on what was used before it.",
+  },
+  {
+    file: "src/machines/task/machine.ts",
+    code: '{ type: "RETRY", at: 0, messageID: "", partID: "", prompt: "", budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } },',
+    mutation: '{ type: "RETRY", at: 0, messageID: "", partID: "", prompt: "", budgetFrom: {} },',
+    reason:
+      "Whether a task takes a prompt does not depend on its ids and words, nor a retry on what was used before it.",
+  },
 ];
