@@ -26,6 +26,8 @@ const WHY = {
 
 const CANCELLED = { text: "your task was cancelled", isQuoted: false } as const;
 
+type Launched = Pick<TaskEntry, "sessionID" | "description" | "status">;
+
 /** Tasks of its own that an agent is told of: the newest ones. */
 const MOST_LAUNCHED = 20;
 
@@ -42,8 +44,6 @@ const launchedTasks = (launched: readonly Launched[]): OwnText | "" => {
     ),
   );
 };
-
-type Launched = Pick<TaskEntry, "sessionID" | "description" | "status">;
 
 /**
  * Writes what an agent is given whose run failed or was cancelled, and that is to go on.

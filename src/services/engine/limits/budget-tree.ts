@@ -14,7 +14,7 @@ interface Node {
   sum: TreeUsage;
 }
 
-const NOTHING: TreeUsage = { toolCalls: 0, tokens: 0, cost: 0, tasks: 0 };
+export const NOTHING_USED: TreeUsage = { toolCalls: 0, tokens: 0, cost: 0, tasks: 0 };
 
 const add = (sum: TreeUsage, more: TreeUsage): TreeUsage => ({
   toolCalls: sum.toolCalls + more.toolCalls,
@@ -49,12 +49,12 @@ export const usedSoFar = (ctx: Pick<EngineContext, "progress" | "store">, taskId
   const source = storedUsage(ctx);
   const tree = createBudgetTree(source);
   tree.set(taskId, undefined, source.ownUsage(taskId));
-  const { toolCalls, tokens, cost } = tree.of(taskId) ?? NOTHING;
+  const { toolCalls, tokens, cost } = tree.of(taskId) ?? NOTHING_USED;
   return { toolCalls, tokens, cost };
 };
 
 /** Returns what was used since then. */
-export const usedSince = (used: TreeUsage, { toolCalls, tokens, cost }: BudgetedUsage = NOTHING): TreeUsage => ({
+export const usedSince = (used: TreeUsage, { toolCalls, tokens, cost }: BudgetedUsage = NOTHING_USED): TreeUsage => ({
   ...used,
   toolCalls: used.toolCalls - toolCalls,
   tokens: used.tokens - tokens,
@@ -87,7 +87,7 @@ export const createBudgetTree = ({ ownUsage, childTasks }: UsageSource) => {
 
   /** Reads a task with its descendants. Those that are known already are used as they are. */
   const load = (taskId: string, parent: string | undefined, own: BudgetedUsage): Node => {
-    const node: Node = { parent, children: new Set(), own, sum: { ...NOTHING, ...own } };
+    const node: Node = { parent, children: new Set(), own, sum: { ...NOTHING_USED, ...own } };
     nodes.set(taskId, node);
     for (const childId of childTasks(taskId)) {
       const child = nodes.get(childId) ?? load(childId, taskId, ownUsage(childId));

@@ -5,7 +5,7 @@ import { fail, type Outcome } from "../../platform/result.ts";
 import { modelName } from "../../text/model-and-server.ts";
 import { nameOf, own, quoteLine } from "../../text/own-text.ts";
 import type { EngineContext } from "../context.ts";
-import { usedSoFar } from "../limits/budget-tree.ts";
+import { NOTHING_USED, usedSoFar } from "../limits/budget-tree.ts";
 import type { RetryRequest } from "../requests.ts";
 import { getTask } from "./read-task.ts";
 
@@ -70,8 +70,10 @@ export const goOn = async (
     const run = { at: clock.now(), messageID, partID, prompt, ...(job ? { job } : {}) };
     return way === "RESUME" ? { type: way, ...run } : { type: way, ...run, budgetFrom: usedSoFar(ctx, sessionID) };
   };
+  // What is refused depends on neither the ids nor what was used, which takes reading all tasks below.
+  const asked = { at: clock.now(), messageID: "", partID: "", prompt: "", budgetFrom: NOTHING_USED };
   const refusal = () => {
-    const reason = runtime.refusalReason(sessionID, eventWith(""));
+    const reason = runtime.refusalReason(sessionID, { type: way, ...asked });
     return reason === undefined ? undefined : fail(`Task ${sessionID} ${refused(reason)}.`);
   };
   const refusedAtOnce = refusal();
