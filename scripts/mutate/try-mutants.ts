@@ -28,8 +28,8 @@ const OPTIONS: PartialStrykerOptions = {
 };
 
 const run = (file: string, tests: string[], without: string[], concurrency: number): Promise<MutantResult[]> => {
-  process.env.MUTATE_TESTS = tests.join(",");
-  process.env.MUTATE_WITHOUT = without.join(",");
+  process.env.MUTATE_TESTS = JSON.stringify(tests);
+  process.env.MUTATE_WITHOUT = JSON.stringify(without);
   return new Stryker({ ...OPTIONS, mutate: [file], concurrency }).runMutationTest();
 };
 

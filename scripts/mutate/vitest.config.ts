@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { tags } from "../../test/tags.ts";
 
-const named = (variable: string): string[] => process.env[variable]?.split(",") ?? [];
+const named = (variable: string): string[] => JSON.parse(process.env[variable] ?? "[]") as string[];
 
 /** Files in the order of their names: examples come before the random histories, which take longer. */
 class ByName extends BaseSequencer {
@@ -12,8 +12,8 @@ class ByName extends BaseSequencer {
 }
 
 /**
- * The tests that a mutant is run against: `MUTATE_TESTS` and `MUTATE_WITHOUT` are lists of globs, separated by commas. Those of
- * the night take too long to be run against each.
+ * The tests that a mutant is run against: `MUTATE_TESTS` and `MUTATE_WITHOUT` are JSON lists of globs, which may have commas.
+ * Those of the night take too long to be run against each.
  */
 export default defineConfig({
   test: {

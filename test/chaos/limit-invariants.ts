@@ -16,13 +16,18 @@ const newest = <Type extends TaskEvent["type"]>(
 ): Extract<TaskEvent, { type: Type }> | undefined =>
   events.findLast((event): event is Extract<TaskEvent, { type: Type }> => event.type === type);
 
-/** A run that was stopped at a limit ends in that limit's error, and keeps what its agent had said. */
+/** The errors of runs that were stopped at a limit. */
+const AT_LIMIT: ReadonlySet<string | undefined> = new Set(["budget", "loop", "timeout"]);
+
+/** A run that was stopped at a limit ends in that limit's error, and keeps what its agent had said; no other has such an error. */
 export const wronglyStopped = ({ stage: { store } }: Simulation, stored: Task[]): string[] =>
   stored.flatMap(({ sessionID, status, error, result }) => {
     const journal = store.journal(sessionID);
     // A run that was stopped before may have been retried, and ended otherwise then.
     const event = newest(journal.slice(journal.findLastIndex(({ type }) => type === "RETRY") + 1), "LIMIT_EXCEEDED");
-    if (!event) return [];
+    if (!event) {
+      return AT_LIMIT.has(error?.kind) ? [`${sessionID} met no limit, and has ended with the error ${error?.kind}`] : [];
+    }
     const isSo = status === "error" && error?.kind === event.error.kind && result === event.said;
     return isSo
       ? []

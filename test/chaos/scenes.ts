@@ -60,18 +60,16 @@ const scenesOfLimits: fc.Arbitrary<Step[]>[] = [dawdling, heardAgain, asleep, us
  * that. Whatever happens before and beside them is drawn as ever.
  */
 
-/** A task is resumed though its end is owed still, for others of its batch are at work. */
-const resumedWhileOwed = fc
-  .nat(2)
-  .map((parent): Step[] => [
-    launched({ parent, wake: "all" }),
-    launched({ parent, wake: "all" }),
-    pass(MOMENT),
-    answered(SECOND_NEWEST),
-    pass(MOMENT),
-    { do: "resume", task: NEWEST },
-    pass(MOMENT),
-  ]);
+/** A task is resumed or retried though its end is owed still, for others of its batch are at work. */
+const goesOnWhileOwed = fc.tuple(fc.nat(2), fc.boolean()).map(([parent, isRetried]): Step[] => [
+  launched({ parent, wake: "all" }),
+  launched({ parent, wake: "all" }),
+  pass(MOMENT),
+  isRetried ? { do: "fail", session: SECOND_NEWEST } : answered(SECOND_NEWEST),
+  pass(MOMENT),
+  { do: isRetried ? "retry" : "resume", task: NEWEST },
+  pass(MOMENT),
+]);
 
 /** A task fails or is cancelled, is retried, and is answered or stopped again; at any moment its process may die. */
 const stoppedAndRetried = fc
@@ -294,7 +292,7 @@ export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   // Only with one toolset is a task cancelled with the turn: elsewhere this is an abort like others.
   { weight: 2, arbitrary: abandoned },
   ...[
-    resumedWhileOwed,
+    goesOnWhileOwed,
     stoppedAndRetried,
     severalCalls,
     steeredLate,
