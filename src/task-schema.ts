@@ -243,6 +243,12 @@ export const TaskSchema = TaskFactsSchema.extend({
     .literal(true)
     .optional()
     .describe("True where the newest run is a retry: it goes on with what the run before did not bring to its end."),
+  nextRun: z
+    .enum(["resume", "retry"])
+    .optional()
+    .describe(
+      "How an ended task goes on by itself once its result is delivered, because it was asked to before that. Absent where nobody has asked.",
+    ),
   attention: AttentionSchema.optional().describe(
     "What holds it up: a permission, a question, or silence. Absent when nothing does.",
   ),

@@ -146,7 +146,7 @@ export const entryOf = (task: Task): TaskEntry => ({
 /** A task in a list, with what holds it up and what it waits for. */
 export interface ListedTask
   extends TaskEntry,
-    Pick<Task, "attention" | "waiting" | "queue" | "server" | "model" | "refusedModels">,
+    Pick<Task, "attention" | "waiting" | "queue" | "server" | "model" | "refusedModels" | "nextRun">,
     Pick<Progress, "overlaps"> {}
 
 /** Returns a task as a list shows it. */
@@ -158,6 +158,7 @@ export const listedTask = (task: Task): ListedTask => ({
   server: task.server,
   model: task.model,
   refusedModels: task.refusedModels,
+  nextRun: task.nextRun,
   overlaps: task.progress.overlaps,
 });
 

@@ -72,6 +72,7 @@ const EFFECTS: { [Type in TaskEffect["type"]]: Describe<Type> } = {
   requestRemoteStop: ({ run }) => `ask the server to stop run ${run}`,
   closeRun: ({ run }) => `close run ${run} in the fleet`,
   reportEnd: ({ parentTaskId }) => `notify ${parentTaskId} of the end`,
+  beginNextRun: ({ next }) => `begin the next run, ${next.begins === "RETRY" ? "a retry" : "a resume"}`,
   queueNotice: ({ end }) => `queue the notice of run ${end.run}, ${end.outcome}`,
   withdrawNotice: ({ run }) => `withdraw the notice of run ${run}`,
 };
@@ -95,6 +96,7 @@ export const stepRows = ({ event, from, to, raised, effects, changed, refused }:
     ...raised.map((inner) => ({ label: "raises", text: [inner.type, payloadOf(inner)].filter(Boolean).join(", ") })),
     ...moved("steering"),
     ...moved("notice"),
+    ...moved("nextRun"),
     ...moved("attention"),
     ...effects.map((effect) => ({ label: "effect", text: toSingleLine(describeEffect(effect)) })),
   ];

@@ -169,8 +169,7 @@ const endAll = (world: Simulation, kind: keyof typeof ALLOWED, sessionID: string
 /** An agent has an ended task go on: a completed one by a follow-up, or one that was stopped from where it was. */
 const goOn = (world: Simulation, kind: "resume" | "retry", which: number) => {
   const isMeant = kind === "retry" ? wasStopped : ({ status }: Task) => status === "completed";
-  const isReady = mayGoOn(world);
-  const ready = preferred(preferred(tasks(world), isMeant), (task) => isMeant(task) && isReady(task));
+  const ready = preferred(preferred(tasks(world), isMeant), (task) => isMeant(task) && mayGoOn(task));
   const chosen = pick(ready, which);
   if (!chosen) return;
   const { sessionID: taskId } = chosen;

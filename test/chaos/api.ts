@@ -53,11 +53,15 @@ const send = (source: StatusSource, request: ApiRequest): Promise<SourceResult<A
 
 /** How often the journal has the event that the request causes; undefined where it does not tell. */
 const timesDone = (request: ApiRequest, journal: readonly TaskEvent[]): number | undefined => {
-  if (request.kind === "resume") {
-    return journal.filter((event) => event.type === "RESUME" && event.prompt === request.prompt).length;
-  }
-  if (request.kind === "retry") {
-    return journal.filter((event) => event.type === "RETRY" && event.prompt.includes(request.prompt)).length;
+  if (request.kind === "resume" || request.kind === "retry") {
+    const begun = journal.flatMap((event) =>
+      // One that was asked for too early is there twice.
+      (event.type === "RESUME" || event.type === "RETRY" || event.type === "NEXT_RUN_ASKED") &&
+      event.prompt.includes(request.prompt)
+        ? event.messageID
+        : [],
+    );
+    return new Set(begun).size;
   }
   if (request.kind === "steer") {
     return journal.filter((event) => event.type === "STEER" && event.prompt.includes(request.prompt)).length;

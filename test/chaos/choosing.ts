@@ -22,13 +22,8 @@ export const isRunning = (task: Task): boolean => !hasEnded(task);
 /** True for a task that has failed or was cancelled. */
 export const wasStopped = ({ status }: Task): boolean => status === "error" || status === "cancelled";
 
-/** True for an ended task that may go on: its parent knows of its end. */
-export const mayGoOn =
-  ({ stage }: Simulation) =>
-  (task: Task): boolean => {
-    const { value, context } = stage.store.get(task.sessionID)?.snapshot ?? {};
-    return hasEnded(task) && value?.notice === "none" && context?.waiters.length === 0;
-  };
+/** True for an ended task that nobody has asked to go on yet. */
+export const mayGoOn = (task: Task): boolean => hasEnded(task) && task.nextRun === undefined;
 
 /** True for a session that is to be notified of an end. */
 export const isOwed =

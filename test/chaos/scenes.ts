@@ -73,20 +73,23 @@ const goesOnWhileOwed = fc
     pass(MOMENT),
   ]);
 
-/** A task fails or is cancelled, is retried, and is answered or stopped again; at any moment its process may die. */
+/** What stops a task, by what stops it. */
+const STOPS = {
+  cancel: { do: "cancel", task: NEWEST },
+  fail: { do: "fail", session: NEWEST },
+  limit: { do: "circle", task: NEWEST },
+} satisfies Record<string, Step>;
+const stop = fc.constantFrom<Step>(...Object.values(STOPS));
+
+/** A task fails, is cancelled or meets a limit, is retried, and is answered or stopped again; at any moment its process may die. */
 const stoppedAndRetried = fc
-  .record({
-    stop: fc.constantFrom<Step["do"] & ("cancel" | "fail")>("cancel", "fail"),
-    again: fc.boolean(),
-    dies: fc.boolean(),
-  })
-  .map(({ stop, again, dies }): Step[] => {
-    const stopped: Step = stop === "cancel" ? { do: "cancel", task: NEWEST } : { do: "fail", session: NEWEST };
+  .record({ stopped: stop, again: fc.option(stop, { nil: undefined }), dies: fc.boolean() })
+  .map(({ stopped, again, dies }): Step[] => {
     const retried: Step[] = [pass(WHILE), { do: "retry", task: NEWEST }, pass(MOMENT)];
     return [
       ...[launched(), pass(MOMENT), stopped, ...retried],
       ...(dies ? [{ do: "crash", down: 0 } as const, pass(WHILE)] : []),
-      ...(again ? [stopped, ...retried] : []),
+      ...(again ? [again, ...retried] : []),
       ...[answered(NEWEST), pass(WHILE), { do: "resume", task: NEWEST } as const, pass(MOMENT)],
     ];
   });

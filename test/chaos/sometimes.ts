@@ -55,6 +55,10 @@ const MEETINGS_OF_TASKS: Record<string, (before: TaskSnapshot, event: TaskEvent)
   "a task that was cancelled is retried": ({ value }, { type }) => type === "RETRY" && value.lifecycle === "cancelled",
   "a task is retried a second time": ({ context }, { type }) => type === "RETRY" && context.run.isRetry === true,
   "a retried task is resumed": ({ context }, { type }) => type === "RESUME" && context.run.isRetry === true,
+  "a next run is asked for while the notice is on its way": ({ value }, { type }) =>
+    type === "NEXT_RUN_ASKED" && value.notice === "sending",
+  "a process ends while a next run waits for the delivery": ({ value }, { type }) =>
+    type === "ADOPTED" && value.nextRun === "waiting",
   "a task is resumed a second time": ({ context }, { type }) => type === "RESUME" && context.run.index > 0,
 };
 
@@ -105,7 +109,7 @@ export interface Situations extends Omit<Tally, "note"> {
 /** What other tests come to: these schedules have neither fleets nor worktrees. */
 const ELSEWHERE: readonly RegExp[] = [
   /^task: run\.fleet/,
-  /REMOTE_|CLOSED #|run\.idle RUN_(BEGAN|ENDED) #1/,
+  /REMOTE_|CLOSED #|run\.idle RUN_(BEGAN #2|ENDED #1)/,
   /composing COMPOSE_FAILED/,
 ];
 

@@ -101,6 +101,7 @@ const snapshotOf = (task: Task): StoredSnapshot => {
       notice: "none",
       attention: requestKind ? { awaitingUser: requestKind } : "none",
       steering: "none",
+      nextRun: "none",
     },
     context: {
       ...BEGUN,

@@ -171,6 +171,13 @@ export const createTaskDriver = async (
     look(messages);
   };
 
+  const goOn = async (args: { resume: string; prompt: string } | { retry: string }, before: TaskSnapshot) => {
+    // The engine itself begins a run that was asked for before.
+    if (before.value.nextRun === "none") await stage.call("task", args);
+    await settled();
+    if (before.context.remote) openOrder();
+  };
+
   const acts: { [Type in TaskEvent["type"]]: (event: Of<Type>, before: TaskSnapshot) => unknown } = {
     SLOT_GRANTED: async () => {
       rigging.hasSlot = true;
@@ -276,15 +283,13 @@ export const createTaskDriver = async (
         host.emit({ type: "toolCall", sessionID: id, callID, tool: "bash", stage: "begun", input: "ls" });
       }
     },
-    RESUME: async ({ prompt }, before) => {
-      await stage.call("task", { resume: id, prompt });
-      await settled();
-      if (before.context.remote) openOrder();
-    },
-    RETRY: async (_, before) => {
-      await stage.call("task", { retry: id });
-      await settled();
-      if (before.context.remote) openOrder();
+    RESUME: ({ prompt }, before) => goOn({ resume: id, prompt }, before),
+    RETRY: (_, before) => goOn({ retry: id }, before),
+    NEXT_RUN_ASKED: async ({ begins, prompt }) => {
+      // The outbox may wait for the same.
+      host.letRead(true);
+      await stage.call("task", begins === "RESUME" ? { resume: id, prompt } : { retry: id });
+      host.letRead(false);
     },
     STEER: ({ prompt }) => stage.call("task", { steer: id, prompt }),
     STEERING_STORED: () => host.gates.open(`steer ${id}`, ok(undefined)),

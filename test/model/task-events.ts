@@ -1,5 +1,5 @@
 import { statePath } from "../../src/machines/chart.ts";
-import type { Recovery, TaskEvent, UserRequest } from "../../src/machines/task/events.ts";
+import type { NextRunWay, Recovery, TaskEvent, UserRequest } from "../../src/machines/task/events.ts";
 import { nextModel } from "../../src/machines/task/fallback.ts";
 import { isAtRest, type TaskSnapshot } from "../../src/machines/task/machine.ts";
 import type { Claim } from "../../src/task.ts";
@@ -95,6 +95,11 @@ const RETRY: TaskEvent = {
   ...{ type: "RETRY", at, messageID: "msg_2", partID: "prt_2", prompt: "Go on." },
   budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 },
 };
+
+/** The same, asked for while the result is being delivered. */
+const asked = (begins: NextRunWay): TaskEvent => ({
+  ...{ type: "NEXT_RUN_ASKED", begins, at, messageID: "msg_2", partID: "prt_2", prompt: "And now?" },
+});
 
 /** What can be said of instructions: one more is given, or the oldest is stored or refused. */
 const steeringIn = (snapshot: TaskSnapshot): TaskEvent[] => {
@@ -193,6 +198,12 @@ const fleetEventsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
 /** What may come in a state: what the host says or does, a person or an agent asks for, or time does. Not all of it is taken. */
 export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[] => {
   const { value, context } = snapshot;
+  const resume: TaskEvent = { type: "RESUME", at, messageID: "msg_2", partID: "prt_2", prompt: "And now?" };
+  // The engine itself says so at once.
+  if (value.nextRun === "beginning") {
+    const { begins, isCancelled } = context.nextRun ?? {};
+    return [{ ...(begins === "RETRY" ? RETRY : resume), ...(isCancelled ? { isCancelled } : {}) }];
+  }
   if (snapshot.matches({ run: "queued" })) {
     return [
       { type: "SLOT_GRANTED", at },
@@ -255,9 +266,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
     { type: "NOT_STOPPED", at, error: fault },
     { type: "MODEL_CHANGED", at, model: nextModel(context) ?? { providerID: "", modelID: "" } },
     { type: "LIMIT_EXCEEDED", at, error: { ...error, kind: "loop" }, said: "so far" },
-    ...(context.run.index === 0
-      ? ([{ type: "RESUME", at, messageID: "msg_2", partID: "prt_2", prompt: "And now?" }, RETRY] as const)
-      : []),
+    ...(context.run.index === 0 ? [resume, RETRY, asked("RESUME"), asked("RETRY")] : []),
     ...steeringIn(snapshot),
     ...(snapshot.matches({ run: { checking: "gating" } }) ? gateEndsIn(snapshot) : []),
     ...(context.nextDeadline === undefined ? [] : [{ type: "TICK", at: context.nextDeadline } as const]),

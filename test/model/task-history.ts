@@ -366,6 +366,11 @@ export const createTaskHistory = (
   /** The gate that ran before the step that is taken. */
   let gateOfStep: number | undefined;
 
+  /** How a run is to begin that was asked for too early. */
+  let planned: "RESUME" | "RETRY" | undefined;
+  /** True while nothing is missing to that but its beginning. */
+  let isToBegin = false;
+
   /** True where the session is gone for which a run has failed: there is nothing to go on with. */
   let isLost = false;
 
@@ -374,20 +379,26 @@ export const createTaskHistory = (
     const before = status;
     if (isLive(before) && now === "error" && event.type === "SESSION_DELETED" && !run.isBeyondLimit) isLost = true;
     gateOfStep = run.openGate;
-    const hasEnded = isLive(before) && !isLive(now);
     status = now;
+    let hasBegun = false;
     if (!isLive(before)) {
       const verb = before === "completed" ? "RESUME" : "RETRY";
-      const mayGoOn = !isLost && notices.areSettled();
-      const isResumed = (event.type === "RESUME" || event.type === "RETRY") && event.type === verb && mayGoOn;
-      demand((now !== before) === isResumed, `a task that is ${before} becomes ${now}`);
+      const isSettled = notices.areSettled();
+      const isResumed =
+        (event.type === "RESUME" || event.type === "RETRY") && event.type === verb && !isLost && isSettled;
+      const begun = isResumed && (event.isCancelled ? "cancelled" : "resumed");
+      demand(now === (begun || before), `a task that is ${before} becomes ${now}`);
+      if (event.type === "NEXT_RUN_ASKED" && event.begins === verb && !isLost && !isSettled) planned ??= verb;
       if (isResumed) {
+        hasBegun = true;
+        planned = undefined;
         // The conversation of a run that ended on another server is there. One that no server had begun is retried here.
-        fleet = fleet?.hasConversation() ? fleet.resume(effects) : undefined;
+        fleet = fleet?.hasConversation() && !event.isCancelled ? fleet.resume(effects) : undefined;
         const { messageID, at } = event;
         run = newRun({ ...run, index: run.index + 1, messageID, startedAt: at, partID: "", prompt: "" });
       }
     }
+    const hasEnded = (isLive(before) || hasBegun) && !isLive(now);
     const isStillLive = isLive(now);
     if (isLive(before)) fleet?.take(step);
     if (isLive(before)) takeReport(event, isStillLive, effects);
@@ -414,11 +425,15 @@ export const createTaskHistory = (
       return effect.type === "withdrawNotice" ? `withdraw ${effect.run}` : [];
     });
     demand(done.join() === expected.join(), `of notices: "${done.join()}" in place of "${expected.join()}"`);
+    const begins = effects.flatMap((effect) => (effect.type === "beginNextRun" ? effect.next.begins : []));
+    const isDue = planned !== undefined && notices.areSettled() && (event.type === "ADOPTED" || !isToBegin);
+    demand(begins.join() === (isDue ? planned : ""), `of next runs: "${begins.join()}", with ${planned} asked for`);
+    isToBegin = planned !== undefined && notices.areSettled();
     for (const effect of effects) {
       if (isStillLive) takeEffect(effect, isStillLive);
       if (hasEnded) checkEnd(event, effect, now);
       if (!isLive(before) && !isStillLive)
-        demand(/Notice$|Receipt$/.test(effect.type), `a task that has ended does ${effect.type}`);
+        demand(/Notice$|Receipt$|NextRun$/.test(effect.type), `a task that has ended does ${effect.type}`);
     }
   };
 

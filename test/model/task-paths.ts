@@ -76,6 +76,7 @@ const SLICES: Slice[] = [
   slice("continue", "ADOPTED", "CHECKED_BUSY", "CHECKED_FAILED", "CHECKED_ABORTED", "CHECKED_UNANSWERED"),
   slice("fail", "ADOPTED", "CHECKED_ABORTED", "CHECKED_UNANSWERED"),
   slice("continue", "WAIT_BEGAN", "WAIT_ABANDONED", "WAIT_DELIVERED", "ADOPTED"),
+  slice("continue", "NEXT_RUN_ASKED", "CANCEL", "STOPPED", "CHECKED_FAILED"),
   slice("continue", "CHECKED_AWAITING_TASKS", "OWN_TASK_ENDED", "HOST_BUSY", "HOST_ERROR", "ADOPTED"),
   slice(
     "continue",

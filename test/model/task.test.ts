@@ -74,6 +74,8 @@ const walk = async (path: TaskPath) => {
     for (const [index, event] of path.events.entries()) {
       const [before, after] = [snapshots[index], snapshots[index + 1]] as [TaskSnapshot, TaskSnapshot];
       await driver.drive(event, before);
+      // The engine itself begins the next run at once.
+      if (after.value.nextRun === "beginning") continue;
       const step = `${index + 1}. ${event.type}`;
       const { newest } = driver.recorded;
       expect(newest && comparable(newest), step).toEqual(comparable(after));

@@ -159,6 +159,9 @@ ${examples(["steer 4f5c9a only the tests, please", "change the course of a task"
       terminal.print(`Task ${named(task)} was given the instruction: its agent sees it at its next step.`);
     });
 
+/** Says when a task goes on that cannot yet. */
+const onceDelivered = ({ nextRun }: ApiTask): string => (nextRun ? ", once its result is delivered" : "");
+
 export const resumeCommand = ({ terminal }: CommandContext) =>
   command("resume", "send a completed task a follow-up prompt")
     .argument("<task-id>", TASK_ID)
@@ -172,7 +175,7 @@ ${examples(["resume 4f5c9a now write the tests", "have it do more"])}`,
     .action(async (id, words, { json, data }) => {
       const task = received(await openClient(data).resume(taskIdOf(id), promptOf(words, "prompt")));
       if (json) return printJson(terminal, task);
-      terminal.print(`Task ${named(task)} goes on with that prompt.`);
+      terminal.print(`Task ${named(task)} goes on with that prompt${onceDelivered(task)}.`);
     });
 
 export const retryCommand = ({ terminal, end }: CommandContext) =>
@@ -197,7 +200,8 @@ ${examples(
         const result = await client.retry(id, prompt);
         if (result.ok) begun.push(result.value);
         else refused.push(result);
-        if (result.ok && !json) terminal.print(`Task ${named(result.value)} goes on from where it was.`);
+        if (result.ok && !json)
+          terminal.print(`Task ${named(result.value)} goes on from where it was${onceDelivered(result.value)}.`);
       }
       const [first, ...others] = refused;
       if (first && begun.length === 0 && others.length === 0) received(first);
@@ -222,7 +226,7 @@ ${examples(["cancel 4f5c9a", "stop a task"])}`,
     .action(async (given, { yes = false, json, data }) => {
       const client = openClient(data);
       const task = received(await client.task(taskIdOf(given)));
-      if (hasEnded(task)) {
+      if (hasEnded(task) && !task.nextRun) {
         throw new CommandError(`Task ${named(task)} has already ended: it is ${toSingleLine(task.status)}.`);
       }
       const subtasks = descendantsOf(task.sessionID, await liveTasks(client));

@@ -4,7 +4,7 @@ import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 import { answerLine } from "../../services/text/request-text.ts";
-import { waitText } from "../../services/text/task-state.ts";
+import { nextRunSummary, waitText } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import {
   CALLED_AS,
@@ -24,6 +24,8 @@ import type { Terminal } from "../terminal.ts";
 
 /** Describes in a sentence what a task waits for, since when, and who or what moves it. `now` is epoch milliseconds. */
 export const whyLine = (task: ApiTask, now: number): string => {
+  const goesOn = nextRunSummary(task);
+  if (goesOn !== undefined) return `It is ${toSingleLine(task.status)}, and ${goesOn}.`;
   if (task.error) return `It ended in an error: ${toSingleLine(task.error.message)}`;
   if (hasEnded(task)) return `It waits for nothing: it is ${toSingleLine(task.status)}.`;
   const reason = waitText(task, now) ?? task.why;

@@ -31,6 +31,8 @@ export interface Run {
   job?: ClaimedJob;
   /** True where it goes on with what the run before did not bring to its end. */
   isRetry?: true;
+  /** True where it was cancelled before it could begin: nothing of it is sent. */
+  isCancelled?: true;
   /** What the task and its descendants had used when its newest retry began: budgets count from there. Absent before that. */
   budgetFrom?: BudgetedUsage;
 }
@@ -255,6 +257,8 @@ export type TaskEffect =
   | { type: "closeRun"; taskId: string; run: number }
   /** A run has ended: the task that launched this one goes on. */
   | { type: "reportEnd"; taskId: string; parentTaskId: string }
+  /** Begin the run that was asked for while the result of the one before was being delivered. Reported at once by the event that it names. */
+  | { type: "beginNextRun"; taskId: string; next: PlannedRun }
   /**
    * Store an instruction in the child's conversation, behind the run's prompt `runMessageID`. A child at work sees it at its
    * next step; that alone wakes nobody. Reported by `STEERING_STORED` or `STEERING_REFUSED`.
@@ -282,6 +286,7 @@ export const taskEffectDescriptions: Record<TaskEffect["type"], string> = {
   requestRemoteStop: "The server that works on the run is asked to stop.",
   closeRun: "The run is closed in the fleet.",
   reportEnd: "The task that launched this one learns of the end.",
+  beginNextRun: "The next run begins.",
   sendSteering: "The oldest instruction is sent to OpenCode.",
   queueNotice: "The notice of the end is queued for the parent.",
   withdrawNotice: "The notice is withdrawn: the result is delivered in another way.",
@@ -295,6 +300,16 @@ type CheckResult = { at: number; checkId: number };
 
 /** `lastStepAt`: when the run finished its newest model step, in epoch milliseconds; absent when it has finished none. */
 type LastStep = { lastStepAt?: number | undefined };
+
+/** How the next run of a task begins: by a follow-up to its answer, or from where it was stopped. */
+export type NextRunWay = "RESUME" | "RETRY";
+
+/** A run that was asked for while the result of the one before is still being delivered. */
+export type PlannedRun = Omit<NextRun, "at"> & {
+  begins: NextRunWay;
+  /** True where it was cancelled meanwhile. */
+  isCancelled?: true;
+};
 
 /** A further run in the session of a task. `job`: the run of another server's task that it works on; absent for a local run. */
 type NextRun = { at: number; messageID: string; partID: string; prompt: string; job?: ClaimedJob };
@@ -377,9 +392,11 @@ export type TaskEvent =
   | { type: "CLOSED"; at: number }
   /** `said`: the child's last text in this run; absent when it has said nothing, or the host did not give it in time. */
   | { type: "LIMIT_EXCEEDED"; at: number; error: TaskError; said?: string | undefined }
-  | ({ type: "RESUME" } & NextRun)
+  | ({ type: "RESUME"; isCancelled?: true } & NextRun)
   /** `budgetFrom`: what the task and its descendants have used by now, which its budgets leave out from then on. */
-  | ({ type: "RETRY"; budgetFrom: BudgetedUsage } & NextRun)
+  | ({ type: "RETRY"; isCancelled?: true; budgetFrom: BudgetedUsage } & NextRun)
+  /** `begins`: the event that is to begin the run. */
+  | ({ type: "NEXT_RUN_ASKED"; begins: NextRunWay } & NextRun)
   | { type: "STEER"; at: number; messageID: string; partID: string; prompt: string }
   | { type: "STEERING_STORED"; at: number; messageID: string }
   | { type: "STEERING_REFUSED"; at: number; messageID: string; error: TaskError; retryable: boolean }
@@ -446,6 +463,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   LIMIT_EXCEEDED: "The run is beyond a limit of the options: a budget, repeated calls, or its time.",
   RESUME: "A follow-up prompt begins the next run.",
   RETRY: "The task goes on after its last finished step, in a run of its own.",
+  NEXT_RUN_ASKED: "The task is asked to go on while its result is still being delivered: it does after that.",
   STEER: "The agent or a person gives the running task a further instruction.",
   STEERING_STORED: "The instruction is in the agent's conversation.",
   STEERING_REFUSED: "OpenCode did not take the instruction.",
@@ -531,6 +549,7 @@ export const taskEventWords: Record<TaskEvent["type"], string> = {
   LIMIT_EXCEEDED: "limit exceeded",
   RESUME: "resumed",
   RETRY: "retried",
+  NEXT_RUN_ASKED: "asked to go on",
   STEER: "instruction given",
   STEERING_STORED: "instruction stored",
   STEERING_REFUSED: "instruction refused",
@@ -615,6 +634,8 @@ export interface TaskContext {
   isReceiptIncomplete?: boolean | undefined;
   /** How the newest run ended. */
   lastRunResult: RunResult | undefined;
+  /** What the task goes on with once the result of its newest run is delivered; undefined where nobody has asked for it. */
+  nextRun?: PlannedRun | undefined;
   userRequests: UserRequest[];
   /** What was open in a process that has ended. The step that asked is done again; kept until it asks, or the run ends. */
   lostRequests?: UserRequest[] | undefined;

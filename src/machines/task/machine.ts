@@ -1,11 +1,10 @@
-// The status is a region of its own. A task takes no resume or retry before its last notice is delivered, so that each notice
-// says how one run ended.
+// The status is a region of its own.
 import { initialTransition, type SnapshotFrom } from "xstate";
 import type { TaskStatus } from "../../task.ts";
 import { statePath, withEventDescriptions } from "../chart.ts";
 import { attention } from "./attention.ts";
 import { type TaskEvent, type TaskInput, taskEventDescriptions } from "./events.ts";
-import { goOn, goOnAfterFailure } from "./next-run.ts";
+import { goOn, goOnAfterFailure, nextRun } from "./next-run.ts";
 import { notice } from "./notice.ts";
 import { retryObstacle } from "./retry-obstacle.ts";
 import { run } from "./run.ts";
@@ -116,6 +115,7 @@ export const taskMachine = taskSetup.createMachine(
       notice,
       attention,
       steering,
+      nextRun,
     },
   }),
 );
@@ -152,10 +152,14 @@ export const lifecyclePath = ({ value: { lifecycle, run } }: StoredSnapshot): st
 /** True while the task's session is being stopped. */
 export const isStopping = (snapshot: StoredSnapshot): boolean => taskMachine.resolveState(snapshot).hasTag("stopping");
 
-/** True when the task has ended, with its receipt, and its parent is owed nothing: nothing happens to it unless somebody asks. */
+/**
+ * True when the task has ended, with its receipt, its parent is owed nothing, and it is not to go on: nothing happens to it unless
+ * somebody asks.
+ */
 export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
   context.completedAt !== undefined &&
   value.notice === "none" &&
+  value.nextRun !== "beginning" &&
   context.waiters.length === 0 &&
   !context.isReceiptIncomplete;
 
@@ -179,15 +183,24 @@ const CALLER_EVENTS: TaskEvent[] = [
   { type: "RESULT_READ", at: 0 },
 ];
 
-/** Returns the names of the callers' events that the task would accept now. */
+/** The event by which a task is asked for a run that it cannot begin before its result is delivered. */
+const asNextRun = (event: TaskEvent): TaskEvent =>
+  event.type === "RESUME" || event.type === "RETRY"
+    ? { type: "NEXT_RUN_ASKED", begins: event.type, at: 0, messageID: "", partID: "", prompt: "" }
+    : event;
+
+/** Returns the names of the callers' events that the task would accept now, or once its result is delivered. */
 export const allowedEvents = (snapshot: StoredSnapshot): TaskEvent["type"][] => {
   const now = taskMachine.resolveState(snapshot);
-  return CALLER_EVENTS.flatMap((event) => (now.can(event) ? event.type : []));
+  return CALLER_EVENTS.flatMap((event) => (now.can(event) || now.can(asNextRun(event)) ? event.type : []));
 };
 
-/** Returns why the task would refuse an event, in words that follow "task …"; undefined when it would accept it. */
+/**
+ * Returns why the task would refuse an event, in words that follow "task …"; undefined when it would accept it, now or once its
+ * result is delivered.
+ */
 export const refusalReason = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {
-  if (snapshot.can(event)) return undefined;
+  if (snapshot.can(event) || snapshot.can(asNextRun(event))) return undefined;
   const reasons = [
     event.type === "RETRY" ? retryObstacle(snapshot.context.error) : undefined,
     ...Object.values(snapshot.getMeta()).map((meta) => meta?.refuses?.[event.type]),

@@ -4,10 +4,6 @@ import { and } from "xstate";
 import type { TaskContext } from "./events.ts";
 import { given, request, taskSetup } from "./setup.ts";
 
-const refusesNextRun = (why: string) => ({ refuses: { RESUME: why, RETRY: why } });
-
-const BEING_DELIVERED = "has a result that is still being delivered";
-
 /** What the task that launched this one learns of its end; undefined where no task did. */
 const endToReport = ({ sessionID: taskId, parentTaskId }: TaskContext["facts"]) =>
   parentTaskId === undefined ? undefined : { taskId, parentTaskId };
@@ -55,7 +51,6 @@ export const notice = taskSetup.createStateConfig({
       },
     },
     held: {
-      meta: refusesNextRun(BEING_DELIVERED),
       description: "The run has ended, and a tool call that waits for it is to deliver the result.",
       on: {
         WAIT_DELIVERED: { guard: "isWaiter", target: "none", actions: "removeWaiter" },
@@ -68,9 +63,6 @@ export const notice = taskSetup.createStateConfig({
       },
     },
     due: {
-      meta: refusesNextRun(
-        "has a result that is still to be delivered: a call that waits for the task returns it at once",
-      ),
       description: "The parent is owed the notice.",
       entry: request("queueNotice", ({ context: { lastRunResult } }) => lastRunResult && { end: lastRunResult }),
       on: {
@@ -85,7 +77,6 @@ export const notice = taskSetup.createStateConfig({
       },
     },
     sending: {
-      meta: refusesNextRun(BEING_DELIVERED),
       description: "The notice is part of a prompt to the parent. Its words and ids are fixed.",
       on: {
         NOTICE_ACKNOWLEDGED: { target: "none" },

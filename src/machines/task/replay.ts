@@ -53,6 +53,7 @@ export const regionsOf = ({ value }: StoredSnapshot): Regions => ({
   notice: statePath(value.notice),
   attention: statePath(value.attention),
   steering: statePath(value.steering),
+  nextRun: statePath(value.nextRun),
 });
 
 const raisedEvents = ({ type, params }: Action): TaskEvent[] =>

@@ -84,7 +84,11 @@ export const run = taskSetup.createStateConfig({
       id: "idle",
       description: "No run is under way. What was observed of the newest one is written down.",
       on: {
-        RUN_BEGAN: [{ guard: "isForFleet", target: "fleet" }, { target: "queued" }],
+        RUN_BEGAN: [
+          { guard: "isCancelledBefore", ...cancelled, description: "Nothing of it is sent." },
+          { guard: "isForFleet", target: "fleet" },
+          { target: "queued" },
+        ],
         RUN_ENDED: [
           { guard: "hasReceipt", description: "The server that worked on the run has written it." },
           { actions: writeReceipt },

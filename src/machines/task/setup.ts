@@ -521,6 +521,16 @@ export const taskSetup = setup({
     ),
     mayAsk: when("it is a new request", and(["live", "newRequest", not("noServerWorks")])),
     isNothingOwed: when("its notice is delivered", stateIn("#nothingOwed")),
+    mayGoOn: when("the result of its newest run is delivered", and(["isNothingOwed", not("waitedFor")])),
+    fitsItsEnd: when(
+      "it fits how the newest run ended",
+      given(
+        "NEXT_RUN_ASKED",
+        ({ context: { completedAt, lastRunResult }, event }) =>
+          completedAt !== undefined && (event.begins === "RESUME") === (lastRunResult?.outcome === "completed"),
+      ),
+    ),
+    isCancelledBefore: when("it was cancelled before", ({ context: { run } }) => run.isCancelled === true),
   } satisfies Record<string, Phrased>,
 });
 

@@ -91,6 +91,12 @@ export const attentionOf = ({ userRequests, staleSince }: TaskContext): Attentio
   return staleSince === undefined ? undefined : { kind: "stale", what: "", since: iso(staleSince) };
 };
 
+/** Returns how a task is to go on; undefined where that was cancelled, or nobody has asked for it. */
+const nextRunOf = ({ nextRun }: TaskContext): Task["nextRun"] => {
+  if (!nextRun || nextRun.isCancelled) return undefined;
+  return nextRun.begins === "RESUME" ? "resume" : "retry";
+};
+
 /** Returns the first paragraph of a result. */
 const summaryOf = (result: string): string => result.trim().split(/\n\s*\n/, 1)[0] ?? "";
 
@@ -127,6 +133,7 @@ export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
       error,
       failureReason: error?.message,
       receipt,
+      nextRun: nextRunOf(context),
       attention: attentionOf(context),
       waiting: waitingOf(snapshot),
       interruptedAt: context.interruptedAt === undefined ? undefined : iso(context.interruptedAt),

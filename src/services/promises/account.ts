@@ -35,7 +35,7 @@ export interface JournalRun {
   index: number;
   /** The event that began it; undefined for the launch. */
   began: JournalStep | undefined;
-  /** What happened from its beginning to the next one. */
+  /** What happened from its beginning to the next one; first what cancelled it before it could begin. */
   steps: JournalStep[];
   /** The step that ended it; undefined while it is under way. */
   ending: JournalStep | undefined;
@@ -69,6 +69,7 @@ const AFTER_THE_END = new Set([
   "RESULT_READ",
   "RESUME",
   "RETRY",
+  "NEXT_RUN_ASKED",
 ]);
 
 /**
@@ -107,6 +108,11 @@ export const isLive = (status: string): boolean => LIVE.has(status);
 const stepsOf = (events: readonly RecordedEvent[]): JournalStep[] =>
   events.map((event, index) => ({ number: index + 1, event }));
 
+/** True for a cancellation of the next run, which was asked for before it: the run among whose steps it is has ended. */
+const isOfNextRun = (step: JournalStep, steps: readonly JournalStep[]): boolean =>
+  step.event.type === "CANCEL" &&
+  steps.some(({ number, event }) => event.type === "NEXT_RUN_ASKED" && number < step.number);
+
 /** The step that ended a run, of which `hasEnded` is known: what always does, or what came last before its first sign. */
 const endingOf = (steps: readonly JournalStep[], hasEnded: boolean): JournalStep | undefined => {
   const sign = steps.findIndex(({ event }) => AFTER_THE_END.has(event.type));
@@ -121,9 +127,19 @@ export const readAccount = (journal: Account["journal"]): Account => {
   const status = journal.snapshot.value.lifecycle;
   const begins = steps.filter(({ event }) => beginsRun(event));
 
+  /** What is in the journal from the beginning of a run to that of the next one. */
+  const stepsFrom = (place: number): JournalStep[] =>
+    place < 0
+      ? []
+      : steps.slice(begins[place - 1]?.number ?? 0, (begins[place]?.number ?? Number.POSITIVE_INFINITY) - 1);
+
   const runOf = (place: number): JournalRun => {
     const [began, next] = [begins[place - 1], begins[place]];
-    const own = steps.slice(began?.number ?? 0, next ? next.number - 1 : undefined);
+    const [before, here] = [stepsFrom(place - 1), stepsFrom(place)];
+    const own = [
+      ...before.filter((step) => isOfNextRun(step, before)),
+      ...here.filter((step) => !isOfNextRun(step, here)),
+    ];
     const isOver = next !== undefined || !isLive(status);
     const stateOfNewest = isLive(status) ? undefined : status;
     return {

@@ -28,6 +28,8 @@ const Event = Message.partial().extend({
   type: z.string(),
   at: z.number(),
   checkId: z.number().optional(),
+  begins: z.string().optional(),
+  isCancelled: z.boolean().optional(),
   result: z.string().optional(),
   lastStepAt: z.number().optional(),
   misfit: Message.optional(),
@@ -56,6 +58,7 @@ const Snapshot = z.object({
     notice: z.string(),
     attention: z.unknown(),
     steering: z.unknown(),
+    nextRun: z.unknown(),
   }),
   context: z.object({
     facts: Facts,

@@ -160,6 +160,45 @@ const limitEnds: JournalPromise = {
     }),
 };
 
+/** What was asked for while an end was being delivered, and how the next run began, where it has. */
+const askedRuns = ({ runs, steps }: Account) =>
+  runs.map((run, place) => {
+    const until = runs[place + 1]?.began;
+    const here = steps.filter(
+      ({ number }) => number > (run.began?.number ?? 0) && number < (until?.number ?? Number.POSITIVE_INFINITY),
+    );
+    const asked = here.filter(({ event }) => event.type === "NEXT_RUN_ASKED");
+    const [first] = asked;
+    const isCancelled = here.some(({ number, event }) => first && event.type === "CANCEL" && number > first.number);
+    return { asked, isCancelled, began: until };
+  });
+
+const askedBegins: JournalPromise = {
+  name: "asked-begins",
+  says: "A run that is asked for while an end is being delivered begins after that, once and with what it was given; cancelled before, it ends as it begins.",
+  breaches: (account) =>
+    askedRuns(account).flatMap(({ asked: [asked, ...more], isCancelled, began }): Breach[] => {
+      const twice = more.map((step) => at(step, "asks for a run that was asked for already"));
+      const stored = account.journal.snapshot.value.nextRun;
+      if (asked && !began && stored !== "waiting") {
+        return [...twice, inSnapshot(`the run that event ${asked.number} asks for is stored as ${stored}`)];
+      }
+      if (!began) return twice;
+      const { event } = began;
+      if ((event.isCancelled === true) !== isCancelled)
+        return [
+          ...twice,
+          at(
+            began,
+            `begins a run that was ${isCancelled ? "" : "not "}cancelled as if it ${isCancelled ? "was not" : "were"}`,
+          ),
+        ];
+      return !asked || (event.type === asked.event.begins && event.messageID === asked.event.messageID)
+        ? twice
+        : [...twice, at(began, `begins another run than event ${asked.number} asks for`)];
+    }),
+};
+
 /** The steps that bring a run's receipt: on another server it is written with the end. */
 const receiptsOf = ({ steps }: JournalRun): JournalStep[] =>
   steps.filter(({ event: { type, receipt } }) => type === "RECEIPT_WRITTEN" || (type === "REMOTE_ENDED" && receipt));
@@ -195,6 +234,7 @@ export const RUN_PROMISES: readonly JournalPromise[] = [
   resultIsAnswer,
   cancelHolds,
   cancelledBySomebody,
+  askedBegins,
   limitEnds,
   oneReceipt,
 ];

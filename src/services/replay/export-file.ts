@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { RunResult, TaskContext, TaskInput } from "../../machines/task/events.ts";
+import type { PlannedRun, RunResult, TaskContext, TaskInput } from "../../machines/task/events.ts";
 import { type Journal, replay } from "../../machines/task/replay.ts";
 import { TaskSchema } from "../../task-schema.ts";
 import { escapeUnprintable } from "../platform/plain-text.ts";
@@ -92,7 +92,7 @@ for (const [name, words] of fieldsOf(TaskSchema)) {
 const KEPT: ReadonlyMap<string, RegExp> = new Map([
   ...namesWith(
     PRIVATE,
-    "origin launch input isFork needsWorktree asksFleet events snapshot context facts run request userRequests instructions storedInstruction lastRunResult " +
+    "origin launch input isFork needsWorktree asksFleet events snapshot context facts run request userRequests instructions storedInstruction lastRunResult nextRun isCancelled " +
       "said output answer hostError limitError retry misfit misfits remote replaces last failures " +
       "index endedAt abortedAt queuedUntil waitingSince missingSince staleSince lastStepAt modelLeftAt nextDeadline " +
       "checkId sendAttempts steerAttempts stopAttempts failedChecks endedInChecks interruptions gateRun blockedCalls " +
@@ -112,6 +112,7 @@ const KEPT: ReadonlyMap<string, RegExp> = new Map([
   ["name", ERROR_NAME],
   ["startedAt", TIME],
   ["outcome", wordsOf<RunResult["outcome"]>("completed", "error", "cancelled")],
+  ["begins", wordsOf<PlannedRun["begins"]>("RESUME", "RETRY")],
   ["recovery", wordsOf<TaskContext["recovery"]>("continue", "fail")],
 ]);
 

@@ -39,6 +39,7 @@ const ANSWERS: Record<TaskEffect["type"], readonly TaskEvent["type"][]> = {
   requestRemoteStop: ["REMOTE_ENDED", "REMOTE_LOST"],
   closeRun: ["CLOSED", "REMOTE_ENDED", "REMOTE_CLAIMED"],
   reportEnd: [],
+  beginNextRun: ["RESUME", "RETRY"],
   queueNotice: ["NOTICE_COMPOSED", "NOTICE_DROPPED"],
   withdrawNotice: [],
 };

@@ -121,6 +121,10 @@ const EXAMPLES: { readonly [Type in TaskEvent["type"]]: Examples<Type> } = {
   LIMIT_EXCEEDED: () => ({ "": { error: errorOf("budget") } }),
   RESUME: () => ({ "": MESSAGE }),
   RETRY: () => ({ "": { ...MESSAGE, budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } } }),
+  NEXT_RUN_ASKED: () => ({
+    "by a follow-up": { ...MESSAGE, begins: "RESUME" },
+    "by a retry": { ...MESSAGE, begins: "RETRY" },
+  }),
   STEER: () => ({ "": MESSAGE }),
   STEERING_STORED: (context) => ({ "": { messageID: oldestInstruction(context) } }),
   STEERING_REFUSED: (context) => ({

@@ -135,8 +135,15 @@ export const stateOf = (
 /** Returns what a live task does or waits for, in a few words. */
 export const doingOf = (task: Pick<LiveTask, "waiting">): string => waitOf(task).words;
 
+/** Writes that an ended task goes on by itself; undefined where it does not. */
+export const nextRunSummary = ({ nextRun }: Pick<Task, "nextRun">): OwnText | undefined =>
+  nextRun && own`goes on by a ${nextRun} once its result is delivered`;
+
 /** Returns how a task has ended, in a few words: why it failed, or what its result lacks, where that is known. */
-export const endOf = ({ status, error, incomplete }: Pick<Task, "status" | "error" | "incomplete">): string => {
+export const endOf = (task: Pick<Task, "status" | "error" | "incomplete" | "nextRun">): string => {
+  const goesOn = nextRunSummary(task);
+  const { status, error, incomplete } = task;
+  if (goesOn !== undefined) return `${status}, ${goesOn}`;
   if (status === "error") return error?.message ?? "failed";
   return (status === "completed" ? incompleteInShort({ incomplete }) : undefined) ?? status;
 };

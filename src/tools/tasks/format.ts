@@ -11,7 +11,7 @@ import {
   receiptReport,
   whyIncomplete,
 } from "../../services/text/result-text.ts";
-import { queueSummary, waitText } from "../../services/text/task-state.ts";
+import { nextRunSummary, queueSummary, waitText } from "../../services/text/task-state.ts";
 import { worktreeReport } from "../../services/text/worktree-text.ts";
 import {
   addUp,
@@ -65,6 +65,7 @@ const formatTaskLine = (task: ListedTask, usage: Usage, now: number): OwnText =>
       formatUsage(usage),
       wentOn(task),
       incompleteInShort(task),
+      nextRunSummary(task),
       formatAttention(task) ?? queueSummary(task) ?? formatWait(task, now),
       hasEnded(task) ? undefined : sharedFiles(task.overlaps),
     ],
@@ -79,6 +80,7 @@ export const formatStanding = (task: TaskWithUsage, now: number): OwnText => {
     [
       own`${task.status} for ${runDuration(listed, now)}`,
       own`${toolCalls} tool ${toolCalls === 1 ? "call" : "calls"}`,
+      nextRunSummary(task),
       formatAttention(task) ?? queueSummary(task) ?? formatWait(listed, now),
     ],
     " · ",
@@ -213,9 +215,10 @@ export const formatReport = (task: TaskWithUsage, now: number, changes?: Worktre
   const attention = formatAttention(task);
   const waits = waitText(task, now);
   const otherModel = wentOn(task);
+  const goesOn = nextRunSummary(task);
   return lines(
     own`Task ${formatTaskId(task)}: ${quoteLine(task.description)} (agent ${nameOf(task.agent)}${formatModel(task)})`,
-    ended ? status : own`${status} (${nameOf(runStateOf(task))})`,
+    ended ? join([status, goesOn], ", ") : own`${status} (${nameOf(runStateOf(task))})`,
     otherModel && own`Model: ${otherModel}`,
     attention === undefined ? "" : own`Attention: ${attention}`,
     waits === undefined ? "" : own`Waits for: ${waits}`,

@@ -165,6 +165,13 @@ const queueNote = (task: Task): OwnText => {
   return queued === undefined ? own`` : own` It is ${queued}. It starts by itself.`;
 };
 
+/** Reports that a task which was asked to go on will, and what would have it go on sooner. */
+const goesOnLater = ({ prefix }: ToolDeps, task: Task, run: NonNullable<Task["nextRun"]>) => ({
+  title: task.description,
+  output: own`Task ${nameOf(task.sessionID)} has a result that is still to be delivered to you. It goes on with what you gave it as soon as that is done (${run} #${task.resumeCount + 1}), and you will be notified when that ends. To have it go on now, read the result with ${nameOf(prefix)}_output and block: true.`,
+  metadata: { sessionId: task.sessionID },
+});
+
 const steerTask = async (deps: ToolDeps, id: string, prompt: string, context: CallContext) => {
   const parentSessionID = context.sessionID;
   const { sessionID: taskId, agent, description } = orThrow(deps.engine.find(parentSessionID, id));
@@ -227,6 +234,7 @@ const taskTool = (deps: ToolDeps): Tool =>
         const mayUse = (task: Task) => requirePermission(deps, context, task.agent, task.description);
         const request = { ...caller, taskId, prompt, agent, model, permit: mayUse };
         const task = orThrow(await deps.engine[way](request));
+        if (task.nextRun) return goesOnLater(deps, task, task.nextRun);
         const [done, run] = way === "resume" ? (["resumed", "resume"] as const) : (["retried", "retry"] as const);
         return {
           title: task.description,
@@ -261,6 +269,10 @@ const taskTool = (deps: ToolDeps): Tool =>
     },
   });
 
+/** Says what a cancel has led to: of a task that had ended, it is the next run that does not take place. */
+const cancelledOutcome = ({ status }: Task, before: Pick<Task, "nextRun"> | undefined): OwnText =>
+  before?.nextRun ? own`stays ${status}, and does not go on: its ${before.nextRun} is cancelled` : own`is ${status}`;
+
 /** Creates `<prefix>_cancel`: cancels tasks and their child tasks. */
 const cancelTool = ({ engine }: ToolDeps): Tool =>
   defineTool(engine, {
@@ -278,12 +290,13 @@ const cancelTool = ({ engine }: ToolDeps): Tool =>
         );
       }
       const chosen = selectTasks(engine, sessionID, task_id, batch_id);
-      const tasks = task_id ? chosen : chosen.filter((task) => !hasEnded(task));
+      const tasks = task_id ? chosen : chosen.filter((task) => !hasEnded(task) || task.nextRun);
       if (tasks.length === 0) return "No running tasks to cancel.";
+      const before = ({ sessionID: id }: Task) => tasks.find(({ sessionID }) => sessionID === id);
       const results = await engine.cancel(tasks.map((task) => task.sessionID));
       const output = results
         .map(({ task, refused }) => {
-          const outcome = refused === undefined ? own`is ${task.status}` : vouchFor(refused);
+          const outcome = refused === undefined ? cancelledOutcome(task, before(task)) : vouchFor(refused);
           return own`Task ${formatTaskId(task)} ${quoteLine(task.description)} ${outcome}.`;
         })
         .join("\n");

@@ -36,16 +36,18 @@ export const refusalOf = (action: TaskAction, task: ApiTask): string | undefined
   const allows = (event: string) => task.allowed.includes(event);
   switch (action) {
     case "stop":
-      return hasEnded(task) ? `${quoted(task)} has ended already.` : undefined;
+      return hasEnded(task) && !task.nextRun ? `${quoted(task)} has ended already.` : undefined;
     case "resume":
       if (allows("RESUME")) return undefined;
       return hasEnded(task)
-        ? `${quoted(task)} cannot be resumed: only a completed task can, once its agent's parent knows the result.`
+        ? task.nextRun
+          ? `${quoted(task)} is to go on already, once its result is delivered.`
+          : `${quoted(task)} cannot be resumed: only a completed task can.`
         : `${quoted(task)} runs: steer it with s, or wait until it has ended.`;
     case "retry":
       return allows("RETRY")
         ? undefined
-        : `${quoted(task)} cannot be retried: its agent's parent does not know yet how it ended, or it would only fail again.`;
+        : `${quoted(task)} cannot be retried: ${task.nextRun ? "it is to go on already, once its result is delivered" : "it would only fail again"}.`;
     case "steer":
       if (allows("STEER")) return undefined;
       return hasEnded(task)

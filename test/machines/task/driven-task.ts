@@ -28,6 +28,7 @@ const usual: { [Type in TaskEvent["type"]]?: Partial<Extract<TaskEvent, { type: 
     ...{ messageID: "msg_2", partID: "prt_2", prompt: "Go on." },
     budgetFrom: { toolCalls: 3, tokens: 100, cost: 0.5 },
   },
+  NEXT_RUN_ASKED: { begins: "RESUME", messageID: "msg_2", partID: "prt_2", prompt: "more" },
   STEER: { messageID: "msg_3", partID: "prt_3", prompt: "Only the tests." },
   STEERING_STORED: { messageID: "msg_3" },
   STEERING_REFUSED: { messageID: "msg_3", error: fault, retryable: true },

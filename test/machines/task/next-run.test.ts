@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { allowedEvents } from "../../../src/machines/task/machine.ts";
+import type { TaskEvent } from "../../../src/machines/task/events.ts";
+import { allowedEvents, isAtRest, refusalReason } from "../../../src/machines/task/machine.ts";
 import { toTask } from "../../../src/machines/task/view.ts";
+import { NOTHING_USED } from "../../../src/services/engine/limits/budget-tree.ts";
 import { noProgress } from "../../../src/task.ts";
 import {
   afterEvents,
@@ -74,15 +76,93 @@ test("a task that is retried and then answered is resumed as any other: that is 
   expect(run).not.toHaveProperty("isRetry");
 });
 
-test("a task is not retried before its last end is delivered, nor while a call waits for it", () => {
+const RETRY = { type: "RETRY", ...{ at: 0, messageID: "", partID: "", prompt: "" }, budgetFrom: NOTHING_USED } as const;
+const RESUME = { type: "RESUME", ...{ at: 0, messageID: "", partID: "", prompt: "" } } as const;
+
+test("no run begins before the last end is delivered, nor while a call waits for it: until then it can be asked for", () => {
   const task = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED");
-  expect(allowedEvents(task.snapshot)).not.toContain("RETRY");
+  const expectOnlyAsked = () => {
+    expect(task.snapshot.can(RETRY)).toBe(false);
+    expect(allowedEvents(task.snapshot)).toContain("RETRY");
+  };
+  expectOnlyAsked();
   afterEvents(task, "NOTICE_COMPOSED");
-  expect(allowedEvents(task.snapshot)).not.toContain("RETRY");
+  expectOnlyAsked();
   afterEvents(task, "WAIT_BEGAN", "NOTICE_ACKNOWLEDGED");
-  expect(allowedEvents(task.snapshot)).not.toContain("RETRY");
+  expectOnlyAsked();
   afterEvents(task, "WAIT_DELIVERED");
-  expect(allowedEvents(task.snapshot)).toContain("RETRY");
+  expect(task.snapshot.can(RETRY)).toBe(true);
+});
+
+const FOLLOW_UP = { messageID: "msg_2", partID: "prt_2", prompt: "more" };
+
+describe("a task that is asked to go on while its result is being delivered", () => {
+  const asked = () => afterEvents(workingTask(), "HOST_IDLE", "CHECKED_ANSWERED", "NOTICE_COMPOSED", "NEXT_RUN_ASKED");
+  const beginning = { type: "beginNextRun", taskId: "ses_child", next: { begins: "RESUME", ...FOLLOW_UP } };
+
+  test("stays completed, and goes on with what it was given once the notice is read", () => {
+    const task = asked();
+    expect(task.snapshot.value).toMatchObject({ lifecycle: "completed", run: "idle", nextRun: "waiting" });
+    expect(toTask(task.snapshot, noProgress(""))).toMatchObject({ status: "completed", nextRun: "resume" });
+    expect(task.take("NOTICE_ACKNOWLEDGED")).toEqual([beginning]);
+    expect(isAtRest(task.snapshot)).toBe(false);
+    task.take("RESUME");
+    expect(task.snapshot.value).toMatchObject({ lifecycle: "resumed", run: "queued", nextRun: "none" });
+    expect(task.snapshot.context).toMatchObject({ run: { index: 1, ...FOLLOW_UP }, nextRun: undefined });
+    expect(toTask(task.snapshot, noProgress(""))).not.toHaveProperty("nextRun");
+  });
+
+  test.each<[string, TaskEvent["type"][], TaskEvent["type"]]>([
+    ["a call delivers it", ["HOST_IDLE", "CHECKED_ANSWERED", "NEXT_RUN_ASKED", "WAIT_BEGAN"], "WAIT_DELIVERED"],
+    ["nobody can have it", ["HOST_IDLE", "CHECKED_ANSWERED", "NEXT_RUN_ASKED"], "NOTICE_DROPPED"],
+  ])("goes on as well once %s", (_, events, last) => {
+    expect(afterEvents(workingTask(), ...events).take(last)).toEqual([beginning]);
+  });
+
+  test("takes no second one: the first is kept", () => {
+    const task = asked();
+    expect(allowedEvents(task.snapshot)).not.toContain("RESUME");
+    expect(refusalReason(task.snapshot, RESUME)).toBe(
+      "is to go on already, with what it was given, once its result is delivered",
+    );
+    task.take("NEXT_RUN_ASKED", { prompt: "something else" });
+    expect(task.snapshot.context.nextRun).toMatchObject(FOLLOW_UP);
+  });
+
+  test("takes only what fits how it ended", () => {
+    const answered = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_ANSWERED");
+    expect(answered.take("NEXT_RUN_ASKED", { begins: "RETRY" })).toEqual([]);
+    const failed = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED", "NEXT_RUN_ASKED");
+    const lost = afterEvents(workingTask(), "SESSION_DELETED");
+    lost.take("NEXT_RUN_ASKED", { begins: "RETRY" });
+    for (const { snapshot } of [answered, failed, lost]) expect(snapshot.value.nextRun).toBe("none");
+    failed.take("NEXT_RUN_ASKED", { begins: "RETRY" });
+    expect(toTask(failed.snapshot, noProgress(""))).toMatchObject({ status: "error", nextRun: "retry" });
+  });
+
+  test("may be cancelled meanwhile: the next run ends as it begins, with a notice, and nothing is sent", () => {
+    const task = asked();
+    expect(allowedEvents(task.snapshot)).toContain("CANCEL");
+    task.take("CANCEL");
+    expect(toTask(task.snapshot, noProgress(""))).not.toHaveProperty("nextRun");
+    expect(task.take("NOTICE_ACKNOWLEDGED")).toEqual([
+      { ...beginning, next: { ...beginning.next, isCancelled: true } },
+    ]);
+    expect(task.take("RESUME", { isCancelled: true })).toEqual([
+      expect.objectContaining({ type: "queueNotice", end: expect.objectContaining({ run: 1, outcome: "cancelled" }) }),
+    ]);
+    expect(task.snapshot.value).toMatchObject({ lifecycle: "cancelled", run: "idle", notice: "due", nextRun: "none" });
+    afterEvents(task, ...TOLD);
+    expect(task.take("RETRY")).toEqual([expect.objectContaining({ type: "requestSlot" })]);
+  });
+
+  test("goes on in the process that takes it over", () => {
+    const waiting = asked();
+    expect(waiting.take("ADOPTED", { isNoticePending: true })).toEqual([]);
+    expect(waiting.snapshot.value.nextRun).toBe("waiting");
+    waiting.take("NOTICE_ACKNOWLEDGED");
+    expect(waiting.take("ADOPTED")).toEqual([beginning]);
+  });
 });
 
 test.each([

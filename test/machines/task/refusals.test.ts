@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { isStopping, refusalReason } from "../../../src/machines/task/machine.ts";
-import { afterEvents, answeredTask, completeAndTell, type DrivenTask, resume, workingTask } from "./driven-task.ts";
+import { afterEvents, completeAndTell, type DrivenTask, resume, workingTask } from "./driven-task.ts";
 
 const EVENTS = {
   CANCEL: { type: "CANCEL", at: 0 },
@@ -52,39 +52,9 @@ test.for<[string, DrivenTask, keyof typeof EVENTS, string]>([
     "RETRY",
     "has a longer conversation than its model takes, and would fail again: launch a new task, with less to read or with another model",
   ],
-  [
-    "owes the notice of its failure",
-    afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED"),
-    "RETRY",
-    "has a result that is still to be delivered: a call that waits for the task returns it at once",
-  ],
-  [
-    "has the notice of its failure on the way",
-    afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED", "NOTICE_COMPOSED"),
-    "RETRY",
-    "has a result that is still being delivered",
-  ],
   ["is being stopped", afterEvents(workingTask(), "CANCEL"), "CANCEL", "is already being cancelled"],
   ["is being stopped", afterEvents(workingTask(), "CANCEL"), "STEER", "is being cancelled"],
   ["was aborted", afterEvents(workingTask(), "HOST_IDLE", "CHECKED_ABORTED"), "STEER", "was just aborted"],
-  [
-    "owes its notice",
-    answeredTask(),
-    "RESUME",
-    "has a result that is still to be delivered: a call that waits for the task returns it at once",
-  ],
-  [
-    "has its notice on the way",
-    afterEvents(answeredTask(), "NOTICE_COMPOSED"),
-    "RESUME",
-    "has a result that is still being delivered",
-  ],
-  [
-    "has a call that waits for its result",
-    afterEvents(workingTask(), "WAIT_BEGAN", "HOST_IDLE", "CHECKED_ANSWERED"),
-    "RESUME",
-    "has a result that is still being delivered",
-  ],
 ])("a task that %s says why it refuses", ([, task, type, words]) => {
   expect(reason(task, type)).toBe(words);
 });

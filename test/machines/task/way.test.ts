@@ -53,7 +53,7 @@ test("a resumed task has passed nothing yet", () => {
   task.resume();
   expect(wayNow(task)).toMatchObject({
     passed: [],
-    arrivals: { "lifecycle.resumed": "lifecycle.completed:RESUME:0", "run.queued": "run.idle:RUN_BEGAN:1" },
+    arrivals: { "lifecycle.resumed": "lifecycle.completed:RESUME:0", "run.queued": "run.idle:RUN_BEGAN:2" },
   });
 });
 

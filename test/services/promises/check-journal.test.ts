@@ -11,6 +11,7 @@ import {
   answered,
   asked,
   call,
+  cancelledResume,
   check,
   claim,
   DONE,
@@ -25,6 +26,7 @@ import {
   retry,
   steer,
   stored,
+  toGoOn,
   type Written,
 } from "./written-journal.ts";
 
@@ -39,6 +41,7 @@ const brokenIn = (journal: RecordedJournal): Record<string, string[]> =>
   );
 
 const GATED = { facts: { gate: { tries: 1 } } };
+const AGAIN: Around = { value: { lifecycle: "resumed", run: "queued" } };
 const FOR_FLEET = { facts: { fleet: {} } };
 const LIMIT = { name: "BudgetExceeded", kind: "budget", message: "It used more than $1." };
 const beyond: Written = { type: "LIMIT_EXCEEDED", error: LIMIT };
@@ -83,7 +86,18 @@ describe("a journal keeps all promises", () => {
       [...AT_WORK, call("WAIT_BEGAN"), call("WAIT_DELIVERED"), answer(1), receipt(0), ...NOTICE],
     ],
     ["of a task that is resumed", [...DONE, resume(1), ...AT_WORK, answer(2), receipt(1), ...NOTICE]],
-    ["of one that is resumed and waits", [...DONE, resume(1)], { value: { lifecycle: "resumed", run: "queued" } }],
+    ["of one that is resumed and waits", [...DONE, resume(1)], AGAIN],
+    [
+      "of one that is to go on when its end is delivered",
+      [...DONE.slice(0, 5), toGoOn(1)],
+      { value: { notice: "due", nextRun: "waiting" } },
+    ],
+    ["of one that went on after that", [...DONE.slice(0, 5), toGoOn(1), ...NOTICE, resume(1)], AGAIN],
+    [
+      "of one whose next run was cancelled before it could begin",
+      [...DONE.slice(0, 5), toGoOn(1), "CANCEL", ...NOTICE, cancelledResume(1), receipt(1)],
+      { value: { lifecycle: "cancelled", notice: "due" }, context: { result: undefined } },
+    ],
     [
       "of a task that fails, and is retried",
       [
@@ -109,12 +123,12 @@ describe("a journal keeps all promises", () => {
     [
       "of one that was beyond a limit, and is retried",
       [...AT_WORK, beyond, "STOPPED", receipt(0), ...NOTICE, retry(1)],
-      { value: { lifecycle: "resumed", run: "queued" } },
+      AGAIN,
     ],
     [
       "of an answer that does not fit once more, and of its retry",
       [...AT_WORK, answer(1, misfit(1)), receipt(0), ...NOTICE, retry(1)],
-      { value: { lifecycle: "resumed", run: "queued" } },
+      AGAIN,
     ],
     [
       "of an instruction that reaches the child before its answer counts",
@@ -294,7 +308,7 @@ const BREAKING: Record<string, [says: string, written: readonly Written[], aroun
     ["run 0 is completed, and nothing ended it", []],
   ],
   "answered-is-not-retried": [
-    ["4 answers run 0, which is retried", [...DONE, retry(1)], { value: { lifecycle: "resumed", run: "queued" } }],
+    ["4 answers run 0, which is retried", [...DONE, retry(1)], AGAIN],
     [
       "4 answers run 0, which is retried",
       [...AT_WORK, answer(1), gateEnd(1, 0), receipt(0), ...NOTICE, retry(1)],
@@ -409,6 +423,17 @@ const BREAKING: Record<string, [says: string, written: readonly Written[], aroun
       ],
       { ...RUNNING, ...GATED },
     ],
+  ],
+  "asked-begins": [
+    ["9 begins another run than event 6 asks for", [...DONE.slice(0, 5), toGoOn(1), ...NOTICE, resume(2)], AGAIN],
+    ["7 asks for a run that was asked for already", [...DONE.slice(0, 5), toGoOn(1), toGoOn(2)]],
+    ["the run that event 6 asks for is stored as none", [...DONE.slice(0, 5), toGoOn(1)]],
+    [
+      "10 begins a run that was cancelled as if it was not",
+      [...DONE.slice(0, 5), toGoOn(1), "CANCEL", ...NOTICE, resume(1)],
+      AGAIN,
+    ],
+    ["8 begins a run that was not cancelled as if it were", [...DONE, cancelledResume(1)]],
   ],
   "delivered-once": [
     ["8 is a notice of an end that event 7 (NOTICE_ACKNOWLEDGED) delivered", [...DONE, "NOTICE_ACKNOWLEDGED"]],

@@ -33,7 +33,11 @@ export const journalOf = (written: readonly Written[], { facts, value, context }
     origin: { facts: ownFacts, run: launch },
     events,
     snapshot: {
-      value: { lifecycle: "completed", run: "idle", notice: "none", attention: "none", steering: "none", ...value },
+      value: {
+        ...{ lifecycle: "completed", run: "idle", notice: "none" },
+        ...{ attention: "none", steering: "none", nextRun: "none" },
+        ...value,
+      },
       context: {
         facts: ownFacts,
         run,
@@ -63,8 +67,13 @@ export const check = (type: string, checkId: number, more: Partial<RecordedEvent
   ...more,
 });
 export const receipt = (run: number): Written => ({ type: "RECEIPT_WRITTEN", receipt: { run } });
-export const resume = (n: number): Written => ({ type: "RESUME", messageID: `msg_r${n}`, partID: `prt_r${n}` });
-export const retry = (n: number): Written => ({ type: "RETRY", messageID: `msg_r${n}`, partID: `prt_r${n}` });
+const nextRun = (n: number) => ({ messageID: `msg_r${n}`, partID: `prt_r${n}` });
+export const resume = (n: number): Written => ({ type: "RESUME", ...nextRun(n) });
+/** One that was cancelled before it could begin. */
+export const cancelledResume = (n: number): Written => ({ type: "RESUME", ...nextRun(n), isCancelled: true });
+export const retry = (n: number): Written => ({ type: "RETRY", ...nextRun(n) });
+/** A resume that is asked for while the end before is being delivered. */
+export const toGoOn = (n: number): Written => ({ type: "NEXT_RUN_ASKED", begins: "RESUME", ...nextRun(n) });
 export const steer = (n: number): Written => ({ type: "STEER", messageID: `msg_s${n}`, partID: `prt_s${n}` });
 export const stored = (n: number): Written => ({ type: "STEERING_STORED", messageID: `msg_s${n}` });
 export const call = (type: string, name = "call_1"): Written => ({ type, call: name });

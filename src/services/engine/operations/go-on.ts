@@ -1,4 +1,4 @@
-import type { TaskEvent } from "../../../machines/task/events.ts";
+import type { NextRunWay, PlannedRun, TaskEvent } from "../../../machines/task/events.ts";
 import type { ModelRef, Task } from "../../../task.ts";
 import { logFault } from "../../platform/log.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
@@ -8,9 +8,6 @@ import type { EngineContext } from "../context.ts";
 import { NOTHING_USED, usedSoFar } from "../limits/budget-tree.ts";
 import type { RetryRequest } from "../requests.ts";
 import { getTask } from "./read-task.ts";
-
-/** How a task goes on: by a follow-up prompt to its answer, or from where it was stopped. */
-type Way = "RESUME" | "RETRY";
 
 const WORDS = {
   RESUME: { done: "resumed", verb: "resume", refused: (reason: string) => `cannot be resumed: ${reason}` },
@@ -39,7 +36,7 @@ const refuseChange = (task: Task, { agent, model: wanted }: Pick<RetryRequest, "
 const prepare = async (
   { worktrees, remoteRuns }: EngineContext,
   task: Task,
-  way: Way,
+  way: NextRunWay,
   signal: AbortSignal,
 ): Promise<Outcome<void>> => {
   if (task.server === undefined) return worktrees.prepare(task, signal);
@@ -47,29 +44,36 @@ const prepare = async (
   return fail(own`Its conversation is on server ${quoteLine(task.server.label)}, and this one is in no fleet.`);
 };
 
+/** Returns the event that begins a run of a task, of which progress is counted from now on. */
+export const beginningOf = (ctx: EngineContext, task: Task, { begins, ...run }: PlannedRun): TaskEvent => {
+  const { progress, clock, sessionDirectories } = ctx;
+  const { sessionID, worktree, server } = task;
+  const at = clock.now();
+  const { overlaps: _, ...counted } = task.progress;
+  progress.begin(sessionID, at, counted);
+  if (worktree && !server) sessionDirectories.enter(sessionID, worktree.directory);
+  return begins === "RESUME"
+    ? { type: begins, at, ...run }
+    : { type: begins, at, ...run, budgetFrom: usedSoFar(ctx, sessionID) };
+};
+
 /**
- * Begins the next run of a task in its own session; does not wait for the result. A failure says why it cannot, and nothing is
- * changed then.
+ * Begins the next run of a task in its own session, at once or when the result of the run before is delivered; does not wait for
+ * the result. A failure says why it cannot, and nothing is changed then.
  * @param promptOf returns what its agent is given; asked once it is known that the session is there
  */
 export const goOn = async (
   ctx: EngineContext,
   task: Task,
-  way: Way,
+  way: NextRunWay,
   request: Omit<RetryRequest, "prompt">,
   promptOf: () => Promise<Outcome<string>>,
 ): Promise<Outcome<Task>> => {
-  const { host, runtime, progress, clock, ids, log, options, sessionDirectories, sessionTree } = ctx;
+  const { host, runtime, clock, ids, log, options, sessionTree } = ctx;
   const { sessionID, parentSessionID } = task;
   const { verb, refused } = WORDS[way];
   const changed = refuseChange(task, request);
   if (changed) return changed;
-  const eventWith = (prompt: string): TaskEvent => {
-    const { job } = request;
-    const [messageID, partID = ""] = [ids.message(), ...ids.parts(1)];
-    const run = { at: clock.now(), messageID, partID, prompt, ...(job ? { job } : {}) };
-    return way === "RESUME" ? { type: way, ...run } : { type: way, ...run, budgetFrom: usedSoFar(ctx, sessionID) };
-  };
   // What is refused depends on neither the ids nor what was used, which takes reading all tasks below.
   const asked = { at: clock.now(), messageID: "", partID: "", prompt: "", budgetFrom: NOTHING_USED };
   const refusal = () => {
@@ -105,11 +109,12 @@ export const goOn = async (
   // It may have gone on while the host or the user was being asked.
   const refusedNow = refusal();
   if (refusedNow) return refusedNow;
-  const event = eventWith(prompt.value);
-  const { overlaps: _, ...counted } = task.progress;
-  progress.begin(sessionID, clock.now(), counted);
-  if (task.worktree && !task.server) sessionDirectories.enter(sessionID, task.worktree.directory);
-  runtime.send(sessionID, event);
+  const { job } = request;
+  const [partID = ""] = ids.parts(1);
+  const next = { begins: way, messageID: ids.message(), partID, prompt: prompt.value, ...(job ? { job } : {}) };
+  // A task without an actor is at rest.
+  const isNow = runtime.snapshotOf(sessionID)?.can({ type: way, ...asked }) !== false;
+  runtime.send(sessionID, isNow ? beginningOf(ctx, task, next) : { type: "NEXT_RUN_ASKED", at: clock.now(), ...next });
   // A parent that is a task itself may have been cancelled, and go on as well: then its outbox takes notices again.
   runtime.dispatch({ type: "OUTBOX", id: parentSessionID, event: { type: "PARENT_PRESENT", at: clock.now() } });
   const begun = getTask(ctx, sessionID);
