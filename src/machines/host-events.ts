@@ -27,8 +27,11 @@ export interface HostSession {
   archivedAt?: number;
 }
 
-/** Why nothing is sent to a conversation: a person took back its newest messages, or archived it and has not used it since. */
-export type SetAside = "reverted" | "archived";
+/**
+ * Why nothing is sent to a conversation: a person took back its newest messages, or archived it and has not used it since; or it
+ * is that of a task that is paused.
+ */
+export type SetAside = "reverted" | "archived" | "paused";
 
 /** The part of a message that shows how far a run has come. */
 export interface MessageInfo {

@@ -1,6 +1,7 @@
 import { initialSnapshot, type StoredSnapshot } from "../../src/machines/task/machine.ts";
 import { toTask } from "../../src/machines/task/view.ts";
 import type { Engine } from "../../src/services/engine/engine.ts";
+import type { CancelResult } from "../../src/services/engine/requests.ts";
 import type { LaunchHere } from "../../src/services/engine/launch/launches-here.ts";
 import { type RemoteOperations, runRemoteCommands } from "../../src/services/engine/operations/remote-commands.ts";
 import type { FleetView } from "../../src/services/fleet/fleet-view.ts";
@@ -186,12 +187,16 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
     return source.refusal === undefined ? undefined : fail(source.refusal, source.refusedBy);
   };
 
+  const stopped = (what: string, id: string): CancelResult[] => {
+    const refused = asked(what, id);
+    return [{ task: at(id), ...(refused ? { refused: refused.reason } : {}) }];
+  };
+
   const operations: RemoteOperations = {
     get: (taskId) => store.get(taskId)?.task,
-    cancel: async ([id = ""]) => {
-      const refused = asked("cancel", id);
-      return [{ task: at(id), ...(refused ? { refused: refused.reason } : {}) }];
-    },
+    cancel: async ([id = ""]) => stopped("cancel", id),
+    pause: async ([id = ""]) => stopped("pause", id),
+    goOn: async ([id = ""]) => stopped("continue", id),
     retry: async ({ taskId, prompt = "" }) =>
       asked(`retry with ${JSON.stringify(prompt)}`, taskId) ?? { ok: true, value: at(taskId) },
     resume: async ({ taskId, prompt }) =>

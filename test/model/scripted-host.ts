@@ -18,7 +18,7 @@ export interface ScriptedHost extends FakeHost {
   notice(): Prompt;
   /** While true, the parent can be read, as is needed to launch. */
   letRead(isRead: boolean): void;
-  /** While true, sessions stop at once and are found idle. */
+  /** While true, sessions stop at once, until they are found idle once. */
   letStop(isStopped: boolean): void;
 }
 
@@ -63,7 +63,12 @@ export const createScriptedHost = (clock: Clock, hasEnded: (taskId: string) => b
       isParent(message.sessionID) ? fake.storeMessage(message) : gates.wait(`steer ${message.sessionID}`),
     abort: (id) => (canStop ? Promise.resolve(ok(undefined)) : gates.wait(`stop ${id}`)),
     children: async () => ok([]),
-    busy: () => (canStop ? Promise.resolve(ok(new Set<string>())) : gates.wait("look")),
+    busy: () => {
+      if (!canStop) return gates.wait("look");
+      // What follows from the stop may ask as well.
+      canStop = false;
+      return Promise.resolve(ok(new Set<string>()));
+    },
     messages: async (id) => (isParent(id) ? never() : ok(scripted)),
     message: async (id, messageID) => {
       if (isParent(id)) return canRead ? fake.message(id, messageID) : never();

@@ -237,6 +237,8 @@ export const createTaskDriver = async (
     CHECKED_UNSEEN: (_, before) => look([answer(runID(before), { finish: "stop", text: "12" })]),
     CHECKED_NOT_FOUND: () => host.gates.open("look", { ok: false, failure: missing }),
     CHECK_FAILED: () => host.gates.open("look", failed),
+    PAUSE: ({ by }) => inBackground(stage.engine.pause([id], by)),
+    CONTINUE: () => stage.engine.goOn([id]),
     CANCEL: () => inBackground(stage.call("cancel", { task_id: id })),
     STOPPED: async () => {
       host.letStop(true);
@@ -386,6 +388,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     completedAt,
     error,
     remote,
+    pause,
   } = context;
   return {
     value,
@@ -404,6 +407,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     misfits,
     endedInChecks,
     remote: remote?.attempts.length,
+    pause: pause && { by: pause.by, attempts: pause.attempts, wasSent: pause.wasSent },
     hasEnded: completedAt !== undefined,
     error: error?.kind,
   };

@@ -53,7 +53,7 @@ const isRecovering = (snapshot: TaskSnapshot) => snapshot.matches({ run: { check
 /** The answers that the host can give to the newest check: one to each. */
 const answersTo = (snapshot: TaskSnapshot): TaskEvent[] => {
   const { facts, checkId, hostError, nextDeadline, missingSince, storedInstruction, misfits = 0 } = snapshot.context;
-  const isAsked = snapshot.matches({ run: { checking: { asking: "verifying" } } }) || isRecovering(snapshot);
+  const isAsked = snapshot.matches({ run: { checking: "asking" } }) || snapshot.matches({ run: { pausing: "asking" } });
   return !isAsked || nextDeadline !== undefined
     ? []
     : [
@@ -207,6 +207,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
   if (snapshot.matches({ run: "queued" })) {
     return [
       { type: "SLOT_GRANTED", at },
+      { type: "PAUSE", at, by: "person" },
       { type: "CANCEL", at },
       { type: "ADOPTED", at, recovery, isNoticePending: false },
     ];
@@ -262,6 +263,8 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
     { type: "SESSION_DELETED", at },
     ...answersTo(snapshot),
     { type: "CANCEL", at },
+    { type: "PAUSE", at, by: "person" },
+    ...(snapshot.matches({ run: "paused" }) ? [{ type: "CONTINUE", at } as const] : []),
     { type: "STOPPED", at },
     { type: "NOT_STOPPED", at, error: fault },
     { type: "MODEL_CHANGED", at, model: nextModel(context) ?? { providerID: "", modelID: "" } },
@@ -272,7 +275,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
     ...(context.nextDeadline === undefined ? [] : [{ type: "TICK", at: context.nextDeadline } as const]),
     { type: "RESULT_READ", at },
     // To be taken over again and again while it is being stopped would go on for ever.
-    ...(isAtRest(snapshot) || context.stopAttempts > 1
+    ...(isAtRest(snapshot) || Math.max(context.stopAttempts, context.pause?.attempts ?? 0) > 1
       ? []
       : [{ type: "ADOPTED", at, recovery, isNoticePending: value.notice === "sending" } as const]),
     // The file was damaged meanwhile, and the prompt is lost.

@@ -101,6 +101,14 @@ const newRun = ({ index, messageID, startedAt }: Run) => ({
   /** True where it is being stopped for a limit, not by a cancellation. */
   isBeyondLimit: false,
   isChangingModel: false,
+  /** True once it has left the task's own model. */
+  isModelChanged: false,
+  /** `stopping`: its session is being stopped for that; `continuing`: it has a slot again, and OpenCode is asked about it. */
+  pause: "none" as "none" | "stopping" | "paused" | "queued" | "continuing",
+  /** How often its session was stopped for the pause. */
+  pauseStops: 0,
+  /** True where something of it was sent before it was paused. */
+  wasSentBefore: false,
   /** Number of the check that the host has not answered. */
   openCheck: undefined as number | undefined,
   /** What the host reported first of its failure, since it was last seen at work. */
@@ -164,17 +172,36 @@ export const createTaskHistory = (
     if (event.type === "CHECK_FAILED") {
       run.unansweredChecks += 1;
       run.openCheck = undefined;
+      if (run.pause === "stopping") {
+        if (run.unansweredChecks >= UNANSWERED_CHECKS) run.pause = "paused";
+        return;
+      }
       const isLast = run.unansweredChecks >= UNANSWERED_CHECKS;
       demand(isStillLive !== isLast, `the ${run.unansweredChecks}. check in a row was not answered`);
       return;
     }
     run.openCheck = undefined;
     run.isRecovering = false;
+    if (run.pause === "stopping") {
+      if (event.type !== "CHECKED_BUSY") run.pause = "paused";
+      else if (run.pauseStops >= STOPS) Object.assign(run, { pause: "none" });
+      return;
+    }
+    const { pause } = run;
+    if (run.pause === "continuing") run.pause = "none";
     const isInterrupted =
       event.type === "CHECKED_UNANSWERED" ||
       event.type === "CHECKED_UNSEEN" ||
       (event.type === "CHECKED_ABORTED" && isRecovering);
     if (event.type === "CHECKED_HOST_FAULT") run.firstError = undefined;
+    // A pause is no interruption.
+    if (
+      pause === "continuing" &&
+      (isInterrupted || event.type === "CHECKED_HOST_FAULT" || event.type === "CHECKED_ABORTED")
+    ) {
+      Object.assign(run, { sends: 0, unansweredChecks: 0 });
+      return;
+    }
     if ((isInterrupted && isRecovering) || event.type === "CHECKED_HOST_FAULT")
       return takeInterruption(event, isStillLive, isRecovering);
     if (isInterrupted) {
@@ -210,13 +237,33 @@ export const createTaskHistory = (
       return takeAnswer(event, isStillLive, effects);
     }
     switch (event.type) {
+      case "PAUSE": {
+        if (run.isStopping || fleet?.isInFleet() || run.pause === "stopping" || run.pause === "paused") break;
+        const isAtWork = run.hasSlot;
+        run.wasSentBefore ||= isAtWork || run.isModelChanged;
+        run.pauseStops = 0;
+        Object.assign(run, { pause: isAtWork ? "stopping" : "paused", isRecovering: false, unansweredChecks: 0 });
+        Object.assign(run, {
+          firstError: undefined,
+          openCheck: undefined,
+          isChangingModel: false,
+          openGate: undefined,
+        });
+        run.requests.clear();
+        break;
+      }
+      case "CONTINUE":
+        if (run.pause === "paused")
+          Object.assign(run, { pause: "queued", sends: 0, interruptions: 0, unansweredChecks: 0 });
+        break;
       case "SLOT_GRANTED":
+        if (run.pause === "queued") run.pause = run.wasSentBefore ? "continuing" : "none";
         // A run in the fleet has asked for none.
         run.hasSlot = !fleet?.isInFleet();
         break;
       case "HOST_ERROR": {
         // Of a child that has answered, whose gate runs, nothing is expected.
-        const isExpected = run.hasSlot && run.openGate === undefined;
+        const isExpected = run.hasSlot && run.openGate === undefined && run.pause === "none";
         if (isExpected && !run.isStopping && !run.isRecovering && !run.isChangingModel)
           run.firstError ??= event.error.message;
         break;
@@ -227,7 +274,7 @@ export const createTaskHistory = (
         break;
       case "MODEL_CHANGED":
         if (!run.isChangingModel) break;
-        Object.assign(run, { sends: 0, unansweredChecks: 0, firstError: undefined });
+        Object.assign(run, { isModelChanged: true, sends: 0, unansweredChecks: 0, firstError: undefined });
         break;
       case "REQUEST_ASKED":
         // A child that asks is at work.
@@ -241,12 +288,14 @@ export const createTaskHistory = (
         if (!run.isStopping) run.isBeyondLimit = effects.some(({ type }) => type === "stopSession");
         break;
       case "NOT_STOPPED":
+        if (run.pause === "stopping" && run.pauseStops >= STOPS) run.pause = "none";
         if (run.isStopping) demand(isStillLive === run.stops < STOPS, `it was asked to stop ${run.stops} times`);
         break;
       case "ADOPTED":
         recovery = event.recovery;
         run.requests.clear();
-        if (!run.hasSlot || run.isStopping) break;
+        if (!run.hasSlot || run.isStopping || run.pause === "stopping" || run.pause === "paused") break;
+        if (run.pause === "continuing") run.pause = "none";
         if (isAnswerChecked()) run.endedInChecks += 1;
         Object.assign(run, { isRecovering: true, isChangingModel: false, firstError: undefined, unansweredChecks: 0 });
         break;
@@ -267,6 +316,7 @@ export const createTaskHistory = (
         demand(effect.schema === schema, "a prompt is sent without the schema");
         demand(run.hasSlot, "a prompt is sent without a slot");
         demand(!run.isStopping, "a prompt is sent to a task that is being stopped");
+        demand(run.pause === "none", "a prompt is sent to a task that is paused");
         demand(run.sends <= SENDS, `a prompt is sent for the ${run.sends}. time without a sign of work`);
         break;
       case "checkRun":
@@ -287,7 +337,13 @@ export const createTaskHistory = (
         run.openGate = undefined;
         break;
       case "stopSession":
+        if (effect.isPause) {
+          run.pauseStops += 1;
+          demand(run.pause === "stopping", "a run is stopped for a pause that nobody asked for");
+          break;
+        }
         if (!isStillLive) break;
+        run.pause = "none";
         Object.assign(run, { isStopping: true, isRecovering: false, isChangingModel: false, openCheck: undefined });
         run.stops += 1;
         break;

@@ -77,6 +77,14 @@ const SLICES: Slice[] = [
   slice("fail", "ADOPTED", "CHECKED_ABORTED", "CHECKED_UNANSWERED"),
   slice("continue", "WAIT_BEGAN", "WAIT_ABANDONED", "WAIT_DELIVERED", "ADOPTED"),
   slice("continue", "NEXT_RUN_ASKED", "CANCEL", "STOPPED", "CHECKED_FAILED"),
+  slice("continue", "PAUSE", "STOPPED", "NOT_STOPPED", "TICK", "CHECKED_BUSY"),
+  slice("continue", "PAUSE", "STOPPED", "CHECKED_ABORTED", "CONTINUE", "CANCEL", "ADOPTED"),
+  slice("continue", "PAUSE", "STOPPED", "CONTINUE", "CHECKED_AWAITING_TASKS", "CHECKED_FAILED", "CHECKED_HOST_FAULT"),
+  slice("continue", "PAUSE", "STOPPED", "CONTINUE", "CHECKED_ABORTED", "CHECKED_UNANSWERED", "CHECKED_NOT_FOUND"),
+  slice("continue", "PAUSE", "STOPPED", "CONTINUE", "CHECK_FAILED", "TICK"),
+  slice("continue", "PAUSE", "STOPPED", "CONTINUE", "STEER", "STEERING_STORED", "CHECKED_UNSEEN"),
+  slice("continue", "PAUSE", "STOPPED", "CONTINUE", "REQUEST_ASKED", "REQUEST_ANSWERED"),
+  slice("continue", "PAUSE", "CHECKED_FAILED", "MODEL_CHANGED", "TICK"),
   slice("continue", "CHECKED_AWAITING_TASKS", "OWN_TASK_ENDED", "HOST_BUSY", "HOST_ERROR", "ADOPTED"),
   slice(
     "continue",
@@ -161,6 +169,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     misfits,
     endedInChecks,
     remote,
+    pause,
   } = context;
   const flags = [
     limitError !== undefined,
@@ -184,6 +193,8 @@ const key = ({ value, context }: TaskSnapshot): string => {
     misfits,
     endedInChecks,
     remote?.attempts.length,
+    pause?.attempts,
+    pause?.wasSent,
   ];
   const steering = [instructions?.length, storedInstruction?.messageID, steerAttempts];
   return JSON.stringify([value, flags, counts, steering, requests.map(({ id }) => id), waiters, blockedCalls]);

@@ -13,6 +13,7 @@ const AT_REST = (status: string) => [
   "notice.none",
   "attention.none",
   "steering.none",
+  "nextRun.none",
 ];
 
 scenario(

@@ -39,6 +39,12 @@ export const attention = taskSetup.createStateConfig({
         redoesStep: userRequests.some(({ isFromBelow }) => !isFromBelow) || redoesStep,
       })),
     },
+    PAUSE: {
+      guard: "mayPause",
+      target: ".none",
+      description: "The open requests are rejected: its agent asks again when it goes on.",
+      actions: forgetRequests,
+    },
     PROMPT_ACCEPTED: {
       description: "That step is taken back. The steps that follow it waited for nobody.",
       actions: assign({ redoesStep: undefined }),
@@ -50,7 +56,7 @@ export const attention = taskSetup.createStateConfig({
       on: {
         REQUEST_ASKED: onRequestAsked,
         BECAME_STALE: {
-          guard: and(["live", not("isQueued"), not("noServerWorks"), not("isRefusedForNow")]),
+          guard: and(["live", not("isQueued"), not("isPaused"), not("noServerWorks"), not("isRefusedForNow")]),
           target: "stale",
         },
       },

@@ -240,9 +240,9 @@ export type TaskEffect =
   | { type: "stopGate"; taskId: string }
   /**
    * Abort the child session and its descendants, and reject the open `requests`. The session has stopped once the
-   * run's message is stored and no model works on it. Reported by `STOPPED` or `NOT_STOPPED`.
+   * run's message is stored and no model works on it. `isPause`: it goes on later. Reported by `STOPPED` or `NOT_STOPPED`.
    */
-  | { type: "stopSession"; taskId: string; messageID: string; requests: UserRequest[] }
+  | { type: "stopSession"; taskId: string; messageID: string; requests: UserRequest[]; isPause?: true }
   /** Write down what was observed of the run, which has ended. Reported at once by `RECEIPT_WRITTEN` or `RECEIPT_INCOMPLETE`. */
   | ({ type: "writeReceipt" } & ReceiptRequest)
   /** The same, with what the host has stored of the run. Reported by `RECEIPT_WRITTEN`. */
@@ -301,6 +301,20 @@ type CheckResult = { at: number; checkId: number };
 /** `lastStepAt`: when the run finished its newest model step, in epoch milliseconds; absent when it has finished none. */
 type LastStep = { lastStepAt?: number | undefined };
 
+/** Who paused a run. */
+export type PausedBy = "agent" | "person";
+
+/** A run that is paused, is being paused, or waits for a slot to go on after that. */
+export interface Pause {
+  by: PausedBy;
+  /** What was open when it was paused. */
+  requests: UserRequest[];
+  /** How often its session was asked to stop. */
+  attempts: number;
+  /** True where something of the run was sent to OpenCode before: what became of that is found out before the run goes on. */
+  wasSent?: true;
+}
+
 /** How the next run of a task begins: by a follow-up to its answer, or from where it was stopped. */
 export type NextRunWay = "RESUME" | "RETRY";
 
@@ -358,6 +372,8 @@ export type TaskEvent =
   | { type: "CALL_RETURNED"; at: number; call: string }
   | { type: "OWN_TASK_ENDED"; at: number; taskId: string }
   | { type: "CANCEL"; at: number }
+  | { type: "PAUSE"; at: number; by: PausedBy }
+  | { type: "CONTINUE"; at: number }
   | { type: "STOPPED"; at: number }
   | { type: "NOT_STOPPED"; at: number; error: TaskError }
   | { type: "MODEL_CHANGED"; at: number; model: ModelRef }
@@ -450,6 +466,8 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   CALL_RETURNED: "That tool call waits no longer.",
   OWN_TASK_ENDED: "A run of a task that the agent launched has ended.",
   CANCEL: "The agent or a person cancels the task.",
+  PAUSE: "The agent or a person pauses the task.",
+  CONTINUE: "The agent or a person has the paused task go on.",
   STOPPED: "The task's session and its descendants have stopped.",
   NOT_STOPPED: "The task's session has not stopped.",
   MODEL_CHANGED: "The turn of the model that is refused has ended: the run goes on with this one.",
@@ -536,6 +554,8 @@ export const taskEventWords: Record<TaskEvent["type"], string> = {
   CALL_RETURNED: "that call returns",
   OWN_TASK_ENDED: "a task of its own ends",
   CANCEL: "cancelled",
+  PAUSE: "paused",
+  CONTINUE: "told to go on",
   STOPPED: "stopped",
   NOT_STOPPED: "not stopped",
   MODEL_CHANGED: "turn of the model ended",
@@ -634,6 +654,8 @@ export interface TaskContext {
   isReceiptIncomplete?: boolean | undefined;
   /** How the newest run ended. */
   lastRunResult: RunResult | undefined;
+  /** Undefined while the run is not paused. */
+  pause?: Pause | undefined;
   /** What the task goes on with once the result of its newest run is delivered; undefined where nobody has asked for it. */
   nextRun?: PlannedRun | undefined;
   userRequests: UserRequest[];

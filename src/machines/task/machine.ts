@@ -152,6 +152,12 @@ export const lifecyclePath = ({ value: { lifecycle, run } }: StoredSnapshot): st
 /** True while the task's session is being stopped. */
 export const isStopping = (snapshot: StoredSnapshot): boolean => taskMachine.resolveState(snapshot).hasTag("stopping");
 
+/** True for a task whose run is paused, or is being paused. */
+export const isPaused = (snapshot: Pick<StoredSnapshot, "value"> | undefined): boolean => {
+  const state = snapshot ? statePath(snapshot.value.run) : "";
+  return state === "paused" || state.startsWith("pausing.");
+};
+
 /**
  * True when the task has ended, with its receipt, its parent is owed nothing, and it is not to go on: nothing happens to it unless
  * somebody asks.

@@ -3,6 +3,7 @@
 import { and, assign, not } from "xstate";
 import { checking } from "./checking.ts";
 import { fleet } from "./fleet-states.ts";
+import { paused, pausing, recordPause, recordPauseOfBegun } from "./pausing.ts";
 import { prompting } from "./prompting.ts";
 import {
   cancelled,
@@ -37,6 +38,11 @@ export const run = taskSetup.createStateConfig({
   initial: "idle",
   on: {
     CANCEL: { guard: and(["live", "notStopping"]), target: ".stopping" },
+    PAUSE: {
+      guard: "mayPause",
+      target: ".pausing",
+      actions: recordPauseOfBegun,
+    },
     LIMIT_EXCEEDED: {
       guard: and(["live", "notStopping", "wasSent"]),
       target: ".stopping",
@@ -111,13 +117,26 @@ export const run = taskSetup.createStateConfig({
       meta: { waitsFor: "slot" },
       entry: ["beginWait", assign({ nextDeadline: undefined }), requestSlot],
       on: {
-        SLOT_GRANTED: {
-          target: "prompting",
-          actions: taskSetup.assign({
-            queuedUntil: ({ context: { queuedUntil, run, waitingSince = run.startedAt }, event }) =>
-              event.at > waitingSince ? event.at : queuedUntil,
-          }),
-        },
+        SLOT_GRANTED: [
+          {
+            guard: "hasBegunBefore",
+            target: "#continuing",
+            // The time in which it was paused does not count.
+            actions: taskSetup.assign({ queuedUntil: ({ event }) => event.at, pause: undefined }),
+          },
+          {
+            target: "prompting",
+            actions: taskSetup.assign({
+              queuedUntil: ({ context: { queuedUntil, run, waitingSince = run.startedAt }, event }) =>
+                event.at > waitingSince ? event.at : queuedUntil,
+              pause: undefined,
+            }),
+          },
+        ],
+        PAUSE: [
+          { guard: "goesOn", target: "paused", description: "Its turn is over.", actions: recordPauseOfBegun },
+          { target: "paused", description: "There is nothing to stop.", actions: recordPause },
+        ],
         ADOPTED: { description: "Nothing is under way: the run asks for a slot here.", actions: requestSlot },
         CANCEL: { guard: not("goesOn"), ...cancelled, description: "Nothing was sent yet: there is nothing to stop." },
       },
@@ -126,6 +145,8 @@ export const run = taskSetup.createStateConfig({
     working,
     changingModel,
     checking,
+    pausing,
+    paused,
     fleet,
     stopping,
   },

@@ -61,6 +61,7 @@ export const NEW_RUN = {
   blockedCalls: undefined,
   storedInstruction: undefined,
   retry: undefined,
+  pause: undefined,
   model: undefined,
   refusedModels: undefined,
   modelLeftAt: undefined,
@@ -307,6 +308,21 @@ export const taskSetup = setup({
       ({ context }) => context.failedChecks + 1 < TASK_LIMITS.failedChecks,
     ),
     notStopping: when("the run is not being stopped", ({ context }) => context.stopAttempts === 0),
+    isPaused: when("the run is paused, or is being paused", or([stateIn("#paused"), stateIn("#pausing")])),
+    mayPause: when(
+      "the run is at work or waits for that",
+      and(["live", "notStopping", not("isInFleet"), not("isPaused")]),
+    ),
+    hasBegunBefore: when(
+      "something of the run was sent before it was paused",
+      ({ context: { pause } }) => pause?.wasSent === true,
+      "nothing of the run was sent before",
+    ),
+    pauseAttemptsLeft: when(
+      "it may be tried again",
+      ({ context: { pause } }) => (pause?.attempts ?? 0) < TASK_LIMITS.stopAttempts,
+    ),
+    isFinal: when("the answer ends the run", and([not("isSteered"), not("isMisfit"), not("hasGate")])),
     isBeyondLimit: when("the run is beyond a limit", ({ context }) => context.limitError !== undefined),
     stopAttemptsLeft: when("it may be tried again", ({ context }) => context.stopAttempts < TASK_LIMITS.stopAttempts),
     isCurrentCheck: when(

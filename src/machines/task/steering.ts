@@ -78,6 +78,7 @@ export const steering = taskSetup.createStateConfig({
           actions: assign({ steerAttempts: ({ context }) => (context.steerAttempts ?? 0) + 1 }),
         },
         ADOPTED: { target: "waiting", description: STORED_AGAIN },
+        PAUSE: { guard: "mayPause", target: "waiting", description: STORED_AGAIN },
       },
     },
   },

@@ -1,4 +1,5 @@
 import type { HostEvent } from "../../machines/host-events.ts";
+import type { PausedBy } from "../../machines/task/events.ts";
 import type { Task, WorktreeChanges } from "../../task.ts";
 import type { ModelMessage } from "../host/host.ts";
 import { logFault } from "../platform/log.ts";
@@ -21,6 +22,7 @@ import {
   readTranscript,
   tasksOfOriginal,
 } from "./operations/read-task.ts";
+import { continueTasks, pauseTasks } from "./operations/pause.ts";
 import { executeCommand, runRemoteCommands } from "./operations/remote-commands.ts";
 import { resume, steer } from "./operations/resume.ts";
 import { retry } from "./operations/retry.ts";
@@ -71,6 +73,8 @@ export const createEngine = (parts: EngineParts) => {
     retry: (request: RetryRequest) => retry(ctx, request),
     steer: (request: SteerRequest) => steer(ctx, request),
     cancel: (taskIds: string[]) => cancel(ctx, taskIds),
+    pause: (taskIds: string[], by: PausedBy) => pauseTasks(ctx, taskIds, by),
+    goOn: (taskIds: string[]) => continueTasks(ctx, taskIds),
     get: (taskId: string) => getTask(ctx, taskId),
     list: (filter: TaskFilter) => listTasks(ctx, filter),
     find: (parentSessionID: string, idOrPrefix: string) => findTask(ctx, parentSessionID, idOrPrefix),

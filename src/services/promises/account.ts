@@ -27,6 +27,8 @@ export const inSnapshot = (what: string): Breach => ({ event: undefined, what })
 export interface JournalStep {
   number: number;
   event: RecordedEvent;
+  /** True where it says how the stop for a pause went: such a stop ends no run. */
+  isOfPause: boolean;
 }
 
 /** One run as its journal shows it. */
@@ -105,8 +107,19 @@ const LIVE = new Set(["running", "resumed"]);
 /** True for the status of a task whose newest run is under way. */
 export const isLive = (status: string): boolean => LIVE.has(status);
 
-const stepsOf = (events: readonly RecordedEvent[]): JournalStep[] =>
-  events.map((event, index) => ({ number: index + 1, event }));
+/** What a session is stopped for, until another one of these comes. */
+const STOPPED_FOR = /^(PAUSE|CONTINUE|CANCEL|LIMIT_EXCEEDED|RESUME|RETRY)$/;
+
+const stepsOf = (events: readonly RecordedEvent[]): JournalStep[] => {
+  let reason = "";
+  return events.map((event, index) => {
+    if (STOPPED_FOR.test(event.type)) reason = event.type;
+    return { number: index + 1, event, isOfPause: reason === "PAUSE" && /^(NOT_)?STOPPED$/.test(event.type) };
+  });
+};
+
+/** True for a step that ends a run, whatever state it is in. */
+const isEnd = ({ event, isOfPause }: JournalStep): boolean => ENDS.has(event.type) && !isOfPause;
 
 /** True for a cancellation of the next run, which was asked for before it: the run among whose steps it is has ended. */
 const isOfNextRun = (step: JournalStep, steps: readonly JournalStep[]): boolean =>
@@ -116,9 +129,9 @@ const isOfNextRun = (step: JournalStep, steps: readonly JournalStep[]): boolean 
 /** The step that ended a run, of which `hasEnded` is known: what always does, or what came last before its first sign. */
 const endingOf = (steps: readonly JournalStep[], hasEnded: boolean): JournalStep | undefined => {
   const sign = steps.findIndex(({ event }) => AFTER_THE_END.has(event.type));
-  if (sign < 0 && !hasEnded) return steps.find(({ event }) => ENDS.has(event.type));
+  if (sign < 0 && !hasEnded) return steps.find(isEnd);
   const before = sign < 0 ? steps : steps.slice(0, sign);
-  return before.find(({ event }) => ENDS.has(event.type)) ?? before.findLast(isOfLiveRun);
+  return before.find(isEnd) ?? before.findLast(isOfLiveRun);
 };
 
 /** Reads a journal that begins at its task's launch. */

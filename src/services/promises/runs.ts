@@ -56,7 +56,7 @@ const stopConfirmed: JournalPromise = {
   breaches: ({ runs }) =>
     runs.flatMap((run): Breach[] => {
       const { stopping, ending, steps } = run;
-      const stopped = steps.find(({ event }) => event.type === "STOPPED");
+      const stopped = steps.find(({ event, isOfPause }) => event.type === "STOPPED" && !isOfPause);
       if (stopped && (!stopping || stopped.number < stopping.number))
         return [at(stopped, `stops ${nameOf(run)}, which nobody had asked for`)];
       return !stopping || !ending || !wasAtWork(run) || ENDS_STOPPING.has(ending.event.type)
@@ -160,6 +160,32 @@ const limitEnds: JournalPromise = {
     }),
 };
 
+/** What goes on with a run, or shows that somebody does. */
+const WORKS_ON = /^(SLOT_GRANTED|MODEL_CHANGED|GATE_ENDED)$/;
+
+const pausedDoesNothing: JournalPromise = {
+  name: "paused-does-nothing",
+  says: "A run that has stopped for a pause gets no slot, model or gate until it is told to go on, and only such a run is.",
+  breaches: ({ runs }) =>
+    runs.flatMap(({ steps }) => {
+      let pause: JournalStep | undefined;
+      let hasStopped = false;
+      return steps.flatMap((step): Breach[] => {
+        const { event, isOfPause } = step;
+        if (event.type === "PAUSE") [pause, hasStopped] = [step, false];
+        if (isOfPause && event.type === "STOPPED") hasStopped = true;
+        if (event.type === "CONTINUE") {
+          const isDue = pause !== undefined;
+          pause = undefined;
+          return isDue ? [] : [at(step, "has a run go on that is not paused")];
+        }
+        return pause && hasStopped && WORKS_ON.test(event.type)
+          ? [at(step, `goes on with a run that is paused since event ${pause.number}`)]
+          : [];
+      });
+    }),
+};
+
 /** What was asked for while an end was being delivered, and how the next run began, where it has. */
 const askedRuns = ({ runs, steps }: Account) =>
   runs.map((run, place) => {
@@ -235,6 +261,7 @@ export const RUN_PROMISES: readonly JournalPromise[] = [
   cancelHolds,
   cancelledBySomebody,
   askedBegins,
+  pausedDoesNothing,
   limitEnds,
   oneReceipt,
 ];

@@ -15,18 +15,18 @@ const OF_SENT_RUN =
 
 const slotFirst: JournalPromise = {
   name: "slot-first",
-  says: "A run is sent to its agent only with a slot, and gets another slot only for another model.",
+  says: "A run is sent to its agent only with a slot, and gets another slot only for another model, or to go on after a pause.",
   breaches: ({ runs }) =>
     runs.flatMap(({ steps, index }) => {
       let slots = 0;
-      let models = 0;
+      let causes = 0;
       let isTaken = false;
       return steps.flatMap((step): Breach[] => {
         const { type } = step.event;
         if (type === "SLOT_GRANTED") slots += 1;
-        if (type === "MODEL_CHANGED") models += 1;
+        if (type === "MODEL_CHANGED" || type === "CONTINUE") causes += 1;
         if (type === "REMOTE_CLAIMED") isTaken = true;
-        if (type === "SLOT_GRANTED" && slots > models + 1) return [at(step, `gives run ${index} a slot that it has`)];
+        if (type === "SLOT_GRANTED" && slots > causes + 1) return [at(step, `gives run ${index} a slot that it has`)];
         return slots === 0 && !isTaken && OF_SENT_RUN.test(type)
           ? [at(step, `is of a run at work, and run ${index} has no slot`)]
           : [];

@@ -94,6 +94,8 @@ const EXAMPLES: { readonly [Type in TaskEvent["type"]]: Examples<Type> } = {
     return Object.fromEntries((known.length > 0 ? known : [TEXT]).map((taskId) => [taskId, { taskId }]));
   },
   CANCEL: plain,
+  PAUSE: () => ({ "by a person": { by: "person" }, "by the agent": { by: "agent" } }),
+  CONTINUE: plain,
   STOPPED: plain,
   NOT_STOPPED: () => ({ "": { error: errorOf("host") } }),
   MODEL_CHANGED: (context) => ({ "": { model: otherModel(context) } }),

@@ -141,6 +141,8 @@ export interface ChangedTask {
 /** A command to the process that supervises a task. */
 export type RemoteCommand =
   | { kind: "cancel" }
+  | { kind: "pause" }
+  | { kind: "continue" }
   | { kind: "resume"; prompt: string }
   | { kind: "retry"; prompt?: string | undefined }
   | { kind: "steer"; prompt: string }

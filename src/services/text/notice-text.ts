@@ -270,6 +270,7 @@ export const toastOf = (ends: readonly RunResult[]): OwnText => {
 const UNTIL = {
   reverted: "you redo what you took back in the conversation, or write something else there",
   archived: "somebody writes to its conversation, which is archived",
+  paused: "the task that launched it goes on, which is paused",
 } as const;
 
 /** Writes the toast about ends that wait because nothing is sent to their conversation now. */

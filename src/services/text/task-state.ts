@@ -11,7 +11,7 @@ type LiveTask = Pick<ListedTask | Task, "status" | "attention" | "waiting" | "qu
 /** What a wait is called. */
 interface Wait {
   /** In a column of one or two words; absent where the task's status says enough. */
-  state?: "queued" | "offered" | "retrying" | "stopping";
+  state?: "queued" | "offered" | "retrying" | "stopping" | "paused";
   /** In a few words. */
   words: string;
   /** In words that follow "Waits for": what for, and who or what ends it. `nextTry` is such as "in 20s". */
@@ -92,6 +92,12 @@ const WAITS: Record<WaitsFor, Wait> = {
     words: "recovering",
     sentence: (_, nextTry) =>
       own`OpenCode to say what became of the run, whose process has ended; it is asked again ${nextTry}`,
+  },
+  pause: { state: "stopping", words: "pausing", sentence: () => own`its session, which is being stopped for a pause` },
+  continue: {
+    state: "paused",
+    words: "paused",
+    sentence: () => own`somebody to have it go on: it is paused, keeps what was done and holds no slot`,
   },
   stop: {
     state: "stopping",

@@ -125,17 +125,17 @@ describe("a task that is asked to go on while its result is being delivered", ()
     expect(refusalReason(task.snapshot, RESUME)).toBe(
       "is to go on already, with what it was given, once its result is delivered",
     );
-    task.take("NEXT_RUN_ASKED", { prompt: "something else" });
-    expect(task.snapshot.context.nextRun).toMatchObject(FOLLOW_UP);
+    expect(task.refuses("NEXT_RUN_ASKED", { prompt: "something else" })).toBe(true);
   });
 
   test("takes only what fits how it ended", () => {
     const answered = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_ANSWERED");
-    expect(answered.take("NEXT_RUN_ASKED", { begins: "RETRY" })).toEqual([]);
-    const failed = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED", "NEXT_RUN_ASKED");
+    const failed = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_FAILED");
     const lost = afterEvents(workingTask(), "SESSION_DELETED");
-    lost.take("NEXT_RUN_ASKED", { begins: "RETRY" });
-    for (const { snapshot } of [answered, failed, lost]) expect(snapshot.value.nextRun).toBe("none");
+    expect(answered.refuses("NEXT_RUN_ASKED", { begins: "RETRY" })).toBe(true);
+    expect(failed.refuses("NEXT_RUN_ASKED", { begins: "RESUME" })).toBe(true);
+    expect(lost.refuses("NEXT_RUN_ASKED", { begins: "RETRY" })).toBe(true);
+    expect(workingTask().refuses("NEXT_RUN_ASKED")).toBe(true);
     failed.take("NEXT_RUN_ASKED", { begins: "RETRY" });
     expect(toTask(failed.snapshot, noProgress(""))).toMatchObject({ status: "error", nextRun: "retry" });
   });

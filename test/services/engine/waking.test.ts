@@ -222,13 +222,59 @@ describe("a resume inside a batch", () => {
     expect(notified(stage)).toEqual([[second, first]]);
   });
 
-  test("of a task whose end is owed is refused, with what to do", async () => {
+  test("of a task whose end is owed waits for the notice, and its own end is owed after that", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    expect(await stage.call("task", { resume: first, prompt: "And now?" })).toMatch(
+      /^Task \S+ has a result that is still to be delivered to you. It goes on .* \(resume #1\), and you will be notified when that ends. To have it go on now, read the result with background_output and block: true.$/,
+    );
+    expect(await stage.call("output", { task_id: first })).toContain(
+      "completed after 0s, goes on by a resume once its result is delivered",
+    );
+    await expect(stage.call("task", { resume: first, prompt: "Or else?" })).rejects.toThrow("is to go on already");
+    await finish(stage, second);
+    expect(notified(stage)).toEqual([[first, second]]);
+    expect(stage.task(first)).toMatchObject({ status: "resumed", resumeCount: 1 });
+    await finish(stage, first);
+    expect(notified(stage)).toEqual([[first, second], [first]]);
+  });
+
+  test("of a task whose end is owed begins at once when a call reads the result", async () => {
     const stage = createStage();
     const [first] = await launchAll(stage, 2);
     await finish(stage, first);
-    await expect(stage.call("task", { resume: first, prompt: "And now?" })).rejects.toThrow(
-      /has a result that is still to be delivered: a call that waits for the task returns it at once/,
+    await stage.call("task", { resume: first, prompt: "And now?" });
+    expect(await stage.call("output", { task_id: first, block: true })).toContain("Status: completed");
+    await settled();
+    expect(stage.task(first)).toMatchObject({ status: "resumed", resumeCount: 1 });
+    expect(stage.host.at(first).prompts.at(-1)?.parts[0]?.text).toContain("And now?");
+  });
+
+  test("of a task whose end is owed may be cancelled before it begins: its parent is notified", async () => {
+    const stage = createStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    await stage.call("task", { resume: first, prompt: "And now?" });
+    expect(await stage.call("cancel", { task_id: first })).toContain(
+      "stays completed, and does not go on: its resume is cancelled",
     );
+    await finish(stage, second);
+    await settled();
+    expect(stage.task(first)).toMatchObject({ status: "cancelled", resumeCount: 1 });
+    expect(notified(stage)).toEqual([[first, second], [first]]);
+  });
+
+  test("of a task whose end is owed begins in the process that takes it over", async () => {
+    const stage = createDurableStage();
+    const [first, second] = await launchAll(stage, 2);
+    await finish(stage, first);
+    await stage.call("task", { resume: first, prompt: "And now?" });
+    await stage.restart();
+    await stage.clock.advance(60);
+    expect(stage.task(first)).toMatchObject({ status: "completed", nextRun: "resume" });
+    await finish(stage, second);
+    expect(stage.task(first)).toMatchObject({ status: "resumed", resumeCount: 1 });
   });
 });
 

@@ -86,6 +86,11 @@ describe("a journal keeps all promises", () => {
       [...AT_WORK, call("WAIT_BEGAN"), call("WAIT_DELIVERED"), answer(1), receipt(0), ...NOTICE],
     ],
     ["of a task that is resumed", [...DONE, resume(1), ...AT_WORK, answer(2), receipt(1), ...NOTICE]],
+    [
+      "of one that is paused and goes on",
+      [...AT_WORK.slice(0, 2), "PAUSE", "STOPPED", check("CHECKED_ABORTED", 1), "CONTINUE", "SLOT_GRANTED"],
+      { value: { lifecycle: "running", run: { checking: { asking: "continuing" } } } },
+    ],
     ["of one that is resumed and waits", [...DONE, resume(1)], AGAIN],
     [
       "of one that is to go on when its end is delivered",
@@ -423,6 +428,14 @@ const BREAKING: Record<string, [says: string, written: readonly Written[], aroun
       ],
       { ...RUNNING, ...GATED },
     ],
+  ],
+  "paused-does-nothing": [
+    [
+      "5 goes on with a run that is paused since event 3",
+      [...AT_WORK.slice(0, 2), "PAUSE", "STOPPED", "SLOT_GRANTED"],
+      RUNNING,
+    ],
+    ["3 has a run go on that is not paused", [...AT_WORK.slice(0, 2), "CONTINUE"], RUNNING],
   ],
   "asked-begins": [
     ["9 begins another run than event 6 asks for", [...DONE.slice(0, 5), toGoOn(1), ...NOTICE, resume(2)], AGAIN],

@@ -81,7 +81,7 @@ describe("an action that makes no sense", () => {
     ["stop", ended(panelTask("a"), "completed"), "has ended already"],
     ["resume", panelTask("a"), "steer it with s"],
     ["resume", ended(panelTask("a"), "completed"), "only a completed task"],
-    ["retry", ended(panelTask("a"), "error"), "or it would only fail again"],
+    ["retry", ended(panelTask("a"), "error"), "it would only fail again"],
     ["steer", ended(panelTask("a"), "completed"), "resume it with r"],
     ["steer", ended(panelTask("a"), "cancelled"), "retry it with r"],
     ["steer", panelTask("a"), "no instructions"],

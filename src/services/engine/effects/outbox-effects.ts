@@ -1,5 +1,6 @@
 import type { HostSession, SetAside } from "../../../machines/host-events.ts";
 import type { NoticePrompt, OutboxEvent, Sender } from "../../../machines/outbox/events.ts";
+import { isPaused } from "../../../machines/task/machine.ts";
 import { hasEnded, type TaskEntry } from "../../../task.ts";
 import type { HostFailure, HostResult } from "../../host/host.ts";
 import { firstFailure, isDeleted, okIfNotFound, whySetAside } from "../../host/sessions.ts";
@@ -93,6 +94,7 @@ export const createOutboxEffects = (
 
   /** A parent that seems to be set aside may have been used again while the host answered: its newest state counts. */
   const whySetAsideNow = async (parent: HostSession): Promise<HostResult<SetAside | undefined>> => {
+    if (isPaused(runtime.snapshotOf(parent.id))) return { ok: true, value: "paused" };
     const why = await whySetAside(host, parent);
     if (!why.ok || why.value === undefined) return why;
     const newest = await reads.session(parent.id);

@@ -20,7 +20,7 @@ export const untilEnded = ({ waits }: EngineContext, taskIds: string[]) =>
   waits.waitForEnd({ taskIds, signal: new AbortController().signal, timeoutMs: STOP_TIMEOUT_MS });
 
 /** Returns the ids of the tasks launched by sessions, either directly or from helper sessions of their tasks. */
-const launchedBy = ({ store }: EngineContext, sessionIDs: string[]): string[] => {
+export const launchedBy = ({ store }: EngineContext, sessionIDs: string[]): string[] => {
   const launched = sessionIDs.flatMap((id) => [
     ...store.list({ parentSessionID: id }),
     ...store.list({ parentTaskId: id }),
@@ -157,6 +157,9 @@ const keptOf = ({ worktrees }: EngineContext, task: Task, keptDescendants: reado
 /** What a child whose request is rejected reads, while its task is being stopped. */
 const CANCELLED = "The task is cancelled.";
 
+/** The same, while the task is being paused. */
+const PAUSED = "The task is paused. Ask again when you go on.";
+
 /** The error of a session that has not stopped. */
 export const notStopped = (failure: HostFailure | undefined): TaskError => ({
   name: failure?.name ?? "StillRunning",
@@ -186,11 +189,16 @@ const abortAll = async (
  */
 export const stopSession = async (
   { host, clock }: EngineContext,
-  { taskId, messageID, requests }: { taskId: string; messageID: string; requests: UserRequest[] },
+  {
+    taskId,
+    messageID,
+    requests,
+    isPause = false,
+  }: { taskId: string; messageID: string; requests: UserRequest[]; isPause?: boolean },
 ): Promise<TaskEvent> => {
   const { sessions, results } = await abortAll(host, taskId);
   // The host would list the child's open requests for ever: an abort does not remove them.
-  const rejected = await Promise.all(requests.map((request) => host.rejectUserRequest(request, CANCELLED)));
+  const rejected = await Promise.all(requests.map((request) => host.rejectUserRequest(request, isPause ? PAUSED : CANCELLED)));
   const prompted = await host.message(taskId, messageID);
   // Once more, now that the prompt is known to be there: the first abort may have come before it.
   const again = await host.abort(taskId);

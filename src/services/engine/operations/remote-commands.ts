@@ -9,6 +9,8 @@ import type { CancelResult, ResumeRequest, RetryRequest, SteerRequest } from "..
 export interface RemoteOperations {
   get(taskId: string): Task | undefined;
   cancel(taskIds: string[]): Promise<CancelResult[]>;
+  pause(taskIds: string[], by: "person"): Promise<CancelResult[]>;
+  goOn(taskIds: string[]): Promise<CancelResult[]>;
   resume(request: ResumeRequest): Promise<Outcome<Task>>;
   retry(request: RetryRequest): Promise<Outcome<Task>>;
   steer(request: SteerRequest): Outcome<Task>;
@@ -20,17 +22,19 @@ const toCommandOutcome = ({ reason, cause: liesWith }: Failure): CommandOutcome 
   ...(liesWith === "host" ? { liesWith } : {}),
 });
 
+const outcomeOf = ([one]: CancelResult[]): CommandOutcome =>
+  one?.refused === undefined ? {} : { refused: `Task ${one.task.sessionID} ${one.refused}.` };
+
 const perform = async (
-  { get, cancel, resume, retry, steer, answer }: RemoteOperations,
+  { get, cancel, pause, goOn, resume, retry, steer, answer }: RemoteOperations,
   taskId: string,
   command: RemoteCommand,
 ): Promise<CommandOutcome> => {
   const task = get(taskId);
   if (!task) return { refused: `Task ${taskId} no longer exists.` };
-  if (command.kind === "cancel") {
-    const [cancelled] = await cancel([taskId]);
-    return cancelled?.refused === undefined ? {} : { refused: `Task ${taskId} ${cancelled.refused}.` };
-  }
+  if (command.kind === "cancel") return outcomeOf(await cancel([taskId]));
+  if (command.kind === "pause") return outcomeOf(await pause([taskId], "person"));
+  if (command.kind === "continue") return outcomeOf(await goOn([taskId]));
   if (command.kind === "answer") {
     const answered = await answer(taskId, command.answer);
     return answered.ok ? {} : toCommandOutcome(answered);

@@ -18,6 +18,8 @@ const done = { ok: true, value: task } as const;
 const WILLING: RemoteOperations = {
   get: () => task,
   cancel: async () => [{ task }],
+  pause: async () => [{ task }],
+  goOn: async () => [{ task }],
   resume: async () => done,
   retry: async () => done,
   steer: () => done,
@@ -43,6 +45,8 @@ const execute = async (
 
 const COMMANDS: Readonly<Record<PendingCommand["command"]["kind"], PendingCommand["command"]>> = {
   cancel: { kind: "cancel" },
+  pause: { kind: "pause" },
+  continue: { kind: "continue" },
   resume: { kind: "resume", prompt: "And now?" },
   retry: { kind: "retry" },
   steer: { kind: "steer", prompt: "Only the tests." },

@@ -1,0 +1,119 @@
+// A paused run keeps its session and all that was done, and holds no slot. Before it goes on, OpenCode is asked what became of
+// it: days may have passed, and a person may have written to its session (docs/decisions/309-a-pause-is-a-state-of-the-run.md).
+import { and, assign } from "xstate";
+import { cancelled, checkAgainLater, countFailedCheck, endCompleted, requestCheck } from "./run-transitions.ts";
+import { given, request, TASK_LIMITS, taskSetup } from "./setup.ts";
+
+/** Notes who pauses a run, and what its agent had asked. */
+export const recordPause = taskSetup.assign({
+  pause: given("PAUSE", ({ context: { pause, userRequests: requests }, event: { by } }) => ({
+    ...{ by, requests, attempts: 0 },
+    ...(pause?.wasSent ? { wasSent: true as const } : {}),
+  })),
+});
+
+/** The same for a run of which something was sent. */
+export const recordPauseOfBegun = [
+  recordPause,
+  taskSetup.assign({ pause: ({ context: { pause } }) => pause && { ...pause, wasSent: true as const } }),
+] as const;
+
+const goOnAsItIs = {
+  target: "#verifying",
+  description: "It could not be stopped, and is not paused.",
+  actions: taskSetup.assign({ pause: undefined }),
+} as const;
+
+const toPause = { guard: "isCurrentCheck", target: "#paused" } as const;
+
+/** State of the region `run`: it is being paused. Its turn is ended, and OpenCode is asked whether the run had ended by itself. */
+export const pausing = taskSetup.createStateConfig({
+  id: "pausing",
+  description: "The task is being paused: its session and the descendants of that are stopped.",
+  meta: {
+    waitsFor: "pause",
+    refuses: { PAUSE: "is being paused already", CONTINUE: "is still being paused: try again in a moment" },
+  },
+  initial: "aborting",
+  entry: ["beginWait", "forgetRetry", assign({ failedChecks: 0, hostError: undefined })],
+  on: {
+    ADOPTED: { target: ".aborting", description: "The session is still to be stopped." },
+  },
+  states: {
+    aborting: {
+      description: "The abort is on its way.",
+      entry: [
+        assign({
+          nextDeadline: undefined,
+          pause: ({ context: { pause } }) => pause && { ...pause, attempts: pause.attempts + 1 },
+        }),
+        request("stopSession", ({ context: { facts, run, pause, userRequests } }) => ({
+          ...{ taskId: facts.sessionID, messageID: run.messageID },
+          ...{ requests: [...(pause?.requests ?? []), ...userRequests], isPause: true as const },
+        })),
+      ],
+      on: {
+        STOPPED: { target: "asking" },
+        NOT_STOPPED: [{ guard: "pauseAttemptsLeft", target: "resting" }, goOnAsItIs],
+      },
+    },
+    resting: {
+      description: "The session still runs, or its prompt has not arrived yet. It is aborted again after a moment.",
+      entry: { type: "setDeadline", params: TASK_LIMITS.stopAgainAfter },
+      on: { TICK: { guard: "due", target: "aborting" } },
+    },
+    asking: {
+      description: "It has stopped. OpenCode is asked whether the run had ended just before.",
+      entry: requestCheck,
+      on: {
+        CHECKED_ANSWERED: [
+          {
+            guard: and(["isCurrentCheck", "isFinal"]),
+            target: "#idle",
+            description: "It had: there is nothing to pause.",
+            actions: ["recordEnd", "recordAnswer", endCompleted],
+          },
+          { guard: "isCurrentCheck", target: "#paused", description: "What its answer leads to waits as well." },
+        ],
+        CHECKED_BUSY: [
+          { guard: and(["isCurrentCheck", "pauseAttemptsLeft"]), target: "resting" },
+          { guard: "isCurrentCheck", ...goOnAsItIs },
+        ],
+        CHECKED_AWAITING_TASKS: toPause,
+        CHECKED_FAILED: toPause,
+        CHECKED_HOST_FAULT: toPause,
+        CHECKED_ABORTED: toPause,
+        CHECKED_UNANSWERED: toPause,
+        CHECKED_UNSEEN: toPause,
+        CHECKED_NOT_FOUND: toPause,
+        CHECK_FAILED: [
+          {
+            guard: and(["isCurrentCheck", "failedChecksLeft"]),
+            description: "It is asked again after a pause.",
+            actions: [countFailedCheck, checkAgainLater],
+          },
+          { guard: "isCurrentCheck", target: "#paused", description: "It is asked when the run goes on." },
+        ],
+        TICK: { guard: "due", target: "asking", reenter: true },
+      },
+    },
+  },
+});
+
+/** State of the region `run`: nothing works on it, and it goes on only when somebody says so. */
+export const paused = taskSetup.createStateConfig({
+  id: "paused",
+  description:
+    "The task is paused. It keeps what was done, holds no slot and costs nothing, until it is told to go on.",
+  meta: { waitsFor: "continue", refuses: { PAUSE: "is paused already" } },
+  entry: ["beginWait", assign({ nextDeadline: undefined, failedChecks: 0 })],
+  on: {
+    CONTINUE: {
+      target: "#queued",
+      description: "It asks for a slot.",
+      actions: assign({ sendAttempts: 0, interruptions: 0 }),
+    },
+    CANCEL: { ...cancelled, description: "There is nothing to stop." },
+    ADOPTED: { description: "It stays paused, whatever process supervises it." },
+  },
+});
