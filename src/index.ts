@@ -1,5 +1,9 @@
 // What OpenCode starts: OpenCode 1 calls `server`, OpenCode 2 `setup`.
-import { SERVICE, startIn } from "./start.ts";
+import type { Plugin } from "@opencode-ai/plugin";
+import { startPluginIn } from "./shared-start.ts";
+import { SERVICE } from "./start.ts";
+
+const server: Plugin = async (input, given) => startPluginIn(input, given);
 
 const REFUSAL =
   "opencode-taskchart works with OpenCode 1 (1.18.29 or newer), and not with OpenCode 2 yet: it does nothing here. OpenCode itself is not affected.";
@@ -14,4 +18,4 @@ const setup = (context: unknown): void => {
   if (typeof context === "object" && context !== null && "session" in context) throw new Error(REFUSAL);
 };
 
-export default { id: SERVICE, server: startIn, setup };
+export default { id: SERVICE, server, setup };

@@ -4,8 +4,10 @@
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Config, Hooks, Plugin, PluginInput } from "@opencode-ai/plugin";
+import type { Config, Hooks, PluginInput } from "@opencode-ai/plugin";
+import type { Toolset } from "./options.ts";
 import type { PluginHooks } from "./plugin.ts";
+import type { Engine } from "./services/engine/engine.ts";
 import { createDirectoryOpenings, createReadDirectories, showsWork } from "./services/host/directories.ts";
 import { systemClock as clock } from "./services/platform/clock.ts";
 import { errorMessage } from "./services/platform/log.ts";
@@ -29,22 +31,53 @@ const require = createRequire(import.meta.url);
  */
 const loadPlugin = () => require(`./plugin${extname(fileURLToPath(import.meta.url))}`) as typeof import("./plugin.ts");
 
-// One for the process. It outlives the plugin, which OpenCode disposes of and starts again in the same process.
-const openings = createDirectoryOpenings(clock);
-const readDirectories = createReadDirectories(clock);
-const instances = createPluginInstances<PluginHooks, Parameters<PluginHooks["event"]>[0]>();
+/** What there is one of in a process. It outlives the plugin, which OpenCode disposes of and starts again in the same process. */
+export const createProcessParts = () => ({
+  openings: createDirectoryOpenings(clock),
+  readDirectories: createReadDirectories(clock),
+  instances: createPluginInstances<PluginHooks, Parameters<PluginHooks["event"]>[0]>(),
+});
+type ProcessParts = ReturnType<typeof createProcessParts>;
+
+/** How the plugin is to be started. It counts as it is when the plugin's code is loaded, or tools are created. */
+export interface StartSettings {
+  /** The options as `opencode.json` has them. */
+  given: unknown;
+  /** Toolsets whose tools another plugin hands to OpenCode. */
+  handedOut: readonly Toolset[];
+}
+
+/** The plugin in one directory, as it can be handed to OpenCode. */
+export interface DirectoryStart {
+  hooks: Omit<Hooks, "tool">;
+  /** Returns the tools of the toolsets that the options name, and loads the plugin's code. */
+  tools(): PluginHooks["tool"];
+  /** Creates the tools of one toolset, whatever the options name. Each call of one waits for the engine. */
+  toolsOf(toolset: Toolset): PluginHooks["tool"];
+  /**
+   * Resolves to the engine once tools may be called.
+   * @throws Error where it cannot be started
+   */
+  engine(): Promise<Engine>;
+}
 
 /** Starts the plugin for one directory: a task's worktree, or any other. */
-export const startIn: Plugin = async (input, given) => {
+export const startIn = (input: PluginInput, settings: StartSettings, parts: ProcessParts): DirectoryStart => {
   const project = projectOf(worktreesFolder(dataFolder()), input.directory);
-  return project === undefined ? startInProject(input, given) : startInWorktree(input, given, project);
+  return project === undefined
+    ? startInProject(input, settings, parts)
+    : startInWorktree(input, settings, project, parts);
 };
 
 /**
  * Starts the plugin for a directory of a person. OpenCode waits for that before it opens the directory, so only the hooks
  * are given to it here. The code behind them takes longer to load than all else: it is loaded when the first hook needs it.
  */
-const startInProject: Plugin = async (input, given) => {
+const startInProject = (
+  input: PluginInput,
+  settings: StartSettings,
+  { openings, readDirectories, instances }: ProcessParts,
+): DirectoryStart => {
   const opening = openings.open(input.directory);
   const opened = readDirectories.open(input.directory);
   let config: Config | undefined;
@@ -72,8 +105,8 @@ const startInProject: Plugin = async (input, given) => {
     opened.use();
     try {
       plugin = loadPlugin().startPlugin({
+        ...settings,
         input,
-        given,
         opening,
         configuredAgents: () => config?.agent,
         isServed: instances.isServed,
@@ -97,24 +130,30 @@ const startInProject: Plugin = async (input, given) => {
   const leave = instances.open(input.directory, { started, event: take });
 
   return {
-    // OpenCode reads this with its first prompt: after the `config` hooks of all plugins, which may add agents.
-    get tool() {
-      return started()?.tool ?? {};
-    },
-    config: async (configured) => {
-      config = configured;
-    },
-    event: take,
-    // Tool calls only once the code is loaded: no task is at work before.
-    ...passedOn(() => plugin, started),
-    dispose: async () => {
-      leave();
-      cancelTimer();
-      isClosed = true;
-      const wasOnlyRead = opened.isOnlyRead();
-      opened.close();
-      if (plugin) await plugin.dispose();
-      else if (!wasOnlyRead) opening.close();
+    // OpenCode reads the tools with its first prompt: after the `config` hooks of all plugins, which may add agents.
+    tools: () => started()?.tool ?? {},
+    ...forOthers(
+      input.directory,
+      settings,
+      async () => started(),
+      () => config,
+    ),
+    hooks: {
+      config: async (configured) => {
+        config = configured;
+      },
+      event: take,
+      // Tool calls only once the code is loaded: no task is at work before.
+      ...passedOn(() => plugin, started),
+      dispose: async () => {
+        leave();
+        cancelTimer();
+        isClosed = true;
+        const wasOnlyRead = opened.isOnlyRead();
+        opened.close();
+        if (plugin) await plugin.dispose();
+        else if (!wasOnlyRead) opening.close();
+      },
     },
   };
 };
@@ -128,6 +167,29 @@ const passedOn = (running: () => PluginHooks | undefined, started: () => PluginH
     "experimental.chat.messages.transform": async (...args) =>
       started()?.["experimental.chat.messages.transform"](...args),
   }) satisfies Hooks;
+
+/** Gives access to the engine of a directory to who has no part in its start; `plugin` resolves to what has that engine. */
+const forOthers = (
+  project: string,
+  settings: StartSettings,
+  plugin: () => Promise<PluginHooks | undefined>,
+  config: () => Config | undefined,
+): Pick<DirectoryStart, "toolsOf" | "engine"> => ({
+  toolsOf: (toolset) =>
+    loadPlugin().createProxyTools({
+      given: settings.given,
+      toolsets: [toolset],
+      project,
+      plugin,
+      configuredAgents: () => config()?.agent,
+    }),
+  engine: async () => {
+    const running = await plugin();
+    if (!running) throw new Error(`${SERVICE} could not be started in ${project}.`);
+    await running.ready();
+    return running.engine;
+  },
+});
 
 /**
  * Creates what shows errors with `toast`. An interface that is starting may not listen yet, and misses what is shown then
@@ -154,7 +216,12 @@ const createErrorToasts = (toast: (message: string) => void) => {
  * supervises all its tasks (docs/decisions/243-one-engine-per-project.md). A session's events, hooks and tools reach only the
  * plugin of its own directory.
  */
-const startInWorktree = ({ client, directory }: PluginInput, given: unknown, project: string): Hooks => {
+const startInWorktree = (
+  { client, directory }: PluginInput,
+  settings: StartSettings,
+  project: string,
+  { readDirectories, instances }: ProcessParts,
+): DirectoryStart => {
   const opened = readDirectories.open(directory);
   const leave = instances.serve(directory);
   let config: Config | undefined;
@@ -168,24 +235,32 @@ const startInWorktree = ({ client, directory }: PluginInput, given: unknown, pro
     opened.use();
   };
   const started = () => instances.of(project)?.started();
+  /** Waits for the project directory to be open. */
+  const plugin = async () => {
+    work();
+    return (await instances.whenOpen(project)).started();
+  };
   return {
-    // OpenCode reads this only once, perhaps before the project directory is open: then each call waits for that.
-    get tool() {
+    // OpenCode reads the tools only once, perhaps before the project directory is open: then each call waits for that.
+    tools: () => {
       work();
-      const plugin = async () => (await instances.whenOpen(project)).started();
-      return loadPlugin().createProxyTools({ given, project, plugin, configuredAgents: () => config?.agent });
+      const configuredAgents = () => config?.agent;
+      return loadPlugin().createProxyTools({ given: settings.given, project, plugin, configuredAgents });
     },
-    config: async (configured) => {
-      config = configured;
-    },
-    event: async (event) => {
-      if (showsWork(event.event.type)) work();
-      if (!opened.isOnlyRead()) await instances.send(project, event);
-    },
-    ...passedOn(started, started),
-    dispose: async () => {
-      opened.close();
-      leave();
+    ...forOthers(project, settings, plugin, () => config),
+    hooks: {
+      config: async (configured) => {
+        config = configured;
+      },
+      event: async (event) => {
+        if (showsWork(event.event.type)) work();
+        if (!opened.isOnlyRead()) await instances.send(project, event);
+      },
+      ...passedOn(started, started),
+      dispose: async () => {
+        opened.close();
+        leave();
+      },
     },
   };
 };

@@ -44,6 +44,7 @@ const start = (
   const hooks = startPlugin({
     input: input as never,
     given,
+    handedOut: [],
     opening,
     configuredAgents: () => agents,
     isServed: () => true,

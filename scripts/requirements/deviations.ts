@@ -161,6 +161,12 @@ export const DEVIATIONS: readonly Deviation[] = [
     text: "A call that waits throws when the plugin is disposed of: an answer would count as having delivered the result (ADR-093).",
   },
   {
+    title: "What the exports resolve to",
+    specifications: ELISHA,
+    requirements: ["setupTaskTools", "Task Utilities"],
+    text: "All that the specification exports is imported from `opencode-taskchart/elisha`, where it names two files. It does not say what its functions do with a task that has no result, has failed or does not exist: a task is complete once it has ended, however; where there is no text or no task, they reject. A tool is made when OpenCode reads it (ADR-306).",
+  },
+  {
     title: "The reminder is a stored message",
     specifications: ELISHA,
     requirements: ["setupTaskHooks", "Mark Synthetic Messages"],

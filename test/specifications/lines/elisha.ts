@@ -70,7 +70,7 @@ export const ofElisha: readonly Entry[] = [
     ),
     "`elisha_task_cancel` Cancel a running task": planted(
       TOOLSET,
-      "elisha_task_cancel: cancelTool(deps),",
+      "[CANCEL]: cancelTool(deps),",
       "elisha_cancel: cancelTool(deps),",
       THREE,
     ),
