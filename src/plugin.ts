@@ -27,7 +27,7 @@ import { thisProcess } from "./services/store/ownership.ts";
 import { WORKED_ON_ELSEWHERE } from "./services/text/reminder-text.ts";
 import { shellCommand } from "./services/text/request-text.ts";
 import { worktreesFolder } from "./services/worktrees/folders.ts";
-import { afterReady, inDirectory } from "./tools/define-tool.ts";
+import { afterReady, inDirectory, type ToolDeps } from "./tools/define-tool.ts";
 import { answersInJson, createPluginTools, readingTools, toolNames } from "./tools/plugin-tools.ts";
 
 const SERVICE = "opencode-taskchart";
@@ -108,7 +108,7 @@ export const createProxyTools = ({
     if (!found) throw new Error(`${SERVICE} could not be started in ${project}.`);
     await found.ready();
   };
-  const deps = { engine, clock, prefix: options.prefix, permission: options.permission, isHeadless: isOpencodeRun() };
+  const deps = toolDeps(engine, options, isOpencodeRun());
   // What is wrong with the configuration is logged in the project directory, which has the same one.
   const tools = createPluginTools({ ...options, ...(toolsets && { toolsets }) }, deps, configuredAgents, noLog)();
   return inDirectory(project, afterReady(ready, tools));
@@ -122,6 +122,7 @@ export const startPlugin = ({
   input,
   given,
   handedOut,
+  isPrompted,
   opening,
   configuredAgents,
   isServed,
@@ -133,6 +134,8 @@ export const startPlugin = ({
   given: unknown;
   /** Toolsets whose tools another plugin hands to OpenCode. */
   handedOut: readonly Toolset[];
+  /** True where OpenCode is about to make its first model request. */
+  isPrompted: boolean;
   opening: DirectoryOpening;
   /** Returns the agents of OpenCode's configuration as they are now; unread, so of any shape. */
   configuredAgents(): unknown;
@@ -177,8 +180,7 @@ export const startPlugin = ({
     inspect: recording?.inspect,
   });
   const removeDirectory = openDirectories.add({ engine, store, host });
-  const toolDeps = { engine, clock, prefix: options.prefix, permission: options.permission, isHeadless };
-  const tools = createPluginTools(options, toolDeps, configuredAgents, log);
+  const tools = createPluginTools(options, toolDeps(engine, options, isHeadless), configuredAgents, log);
 
   const serve = async (): Promise<StatusServer | undefined> => {
     try {
@@ -203,7 +205,7 @@ export const startPlugin = ({
       return undefined;
     }
   };
-  const statusApi = createDelayedServer(clock, serve);
+  const statusApi = createDelayedServer(clock, serve, isPrompted);
   // Not while the process may be ending: it would leave behind the files that say where its server is.
   opening.whenProcessStays(statusApi.permit);
 
@@ -310,6 +312,15 @@ const enterFleet = (
     return undefined;
   }
 };
+
+const toolDeps = (engine: Engine, { prefix, permission, list }: Options, isHeadless: boolean): ToolDeps => ({
+  engine,
+  clock,
+  prefix,
+  permission,
+  listedTasks: list.maxTasks,
+  isHeadless,
+});
 
 /** Returns the options for the engine where agents have tools of more toolsets than the options name. */
 const withToolsets = (options: Options, more: readonly Toolset[]): Options => ({

@@ -98,14 +98,18 @@ const startInProject = (
     errorToasts.show(message);
   };
 
-  /** Returns the started plugin; undefined if it cannot be started, of which a person is notified once. */
-  const started = (): PluginHooks | undefined => {
+  /**
+   * Returns the started plugin; undefined if it cannot be started, of which a person is notified once. What needs it before
+   * `LOAD_AFTER_MS` have passed is a prompt, as a rule.
+   */
+  const started = (isPrompted = true): PluginHooks | undefined => {
     if (plugin || isClosed) return plugin;
     cancelTimer();
     opened.use();
     try {
       plugin = loadPlugin().startPlugin({
         ...settings,
+        isPrompted,
         input,
         opening,
         configuredAgents: () => config?.agent,
@@ -119,7 +123,7 @@ const startInProject = (
     }
     return plugin;
   };
-  const cancelTimer = opened.isOnlyRead() ? () => undefined : clock.after(LOAD_AFTER_MS, started);
+  const cancelTimer = opened.isOnlyRead() ? () => undefined : clock.after(LOAD_AFTER_MS, () => started(false));
 
   const take: PluginHooks["event"] = async (event) => {
     errorToasts.onEvent(event.event.type);
