@@ -50,6 +50,7 @@ export const SLOW = [
 
 /** These replace modules or change what belongs to the whole process: each has a fresh set of modules of its own. */
 const ISOLATED = [
+  "test/elisha.test.ts",
   "test/index.test.ts",
   "test/plugin.test.ts",
   "test/services/inspection/off.test.ts",

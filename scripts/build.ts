@@ -10,7 +10,8 @@ import { licencesOf, packagesIn } from "./third-party.ts";
 /**
  * Makes the files of `dist`, which need no package but those that OpenCode supplies:
  * - `index.js`: what OpenCode starts
- * - `plugin.js`: the plugin, which `index.js` loads when it is needed
+ * - `elisha.js`: what other plugins import that were written for Elisha's task domain
+ * - `plugin.js`: the plugin, which those two load when it is needed
  * - `fleet.js`: what `plugin.js` loads where tasks may run on other servers
  * - `cli.js`: the command, of which `fleet` is loaded when it is called
  * - `tui.js`: the panel, which OpenCode's terminal interface starts, on Bun alone; all others run on Bun (OpenCode in a
@@ -27,12 +28,12 @@ import { licencesOf, packagesIn } from "./third-party.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * Kilobytes of code that may be loaded with each file. `index.js` is loaded while OpenCode waits. `plugin.js` has 1,008: 220
+ * Kilobytes of code that may be loaded with each file. `index.js` and `elisha.js` are loaded while OpenCode waits. `plugin.js` has 1,008: 220
  * less made it load 19 ms of computing time sooner (measured on a busy machine with 2 cores), so 10 more cost about 1 ms.
  * `cli.js` has 519; what only `fleet` needs, 290 more with the client of NATS, is loaded by that command alone.
  * `tui.js` has 113, and no schema: with those of a task it had 226.
  */
-const MAX_KB = { "index.js": 10, "plugin.js": 1020, "cli.js": 540, "tui.js": 140 };
+const MAX_KB = { "index.js": 12, "elisha.js": 14, "plugin.js": 1020, "cli.js": 540, "tui.js": 140 };
 
 /** Kilobytes of compressed script that a page may have. The board has 34. */
 const MAX_SCRIPT_KB = 80;
@@ -63,6 +64,7 @@ const fromHost = ["@opentui/core", "@opentui/solid", "solid-js"].map((name) => `
 
 rmSync(`${root}/dist`, { recursive: true, force: true });
 bundle("src/index.ts", "--outfile=dist/index.js");
+bundle("src/elisha.ts", "--outfile=dist/elisha.js");
 bundle("src/plugin.ts", "src/fleet.ts", "--outdir=dist", "--splitting");
 bundle(
   "src/cli/main.ts",

@@ -401,13 +401,37 @@ export const Options = z.strictObject({
         ),
     })
     .prefault({}),
+  list: z
+    .strictObject({
+      maxTasks: z
+        .int()
+        .min(1)
+        .optional()
+        .describe(
+          "Tasks that have a line each in the list of an agent's tasks; of older batches there is the heading alone, and the output tool lists their tasks. An agent pays for each line again with every later request: 300 tasks are some 25 kB. The newest batch, and those in which a task is live, are always whole. Not set by default: all tasks have a line, as long as OpenCode does not cut the answer (50 kB, or 2,000 lines).",
+        ),
+    })
+    .prefault({}),
+  reminder: z
+    .strictObject({
+      ended: z
+        .int()
+        .min(0)
+        .default(0)
+        .describe(
+          "Ended tasks, the newest, that a reminder of an agent's tasks names after a compaction, beside those that are active; of the others it says how many there are.",
+        ),
+    })
+    .prefault({}),
   notice: z
     .strictObject({
       maxResultChars: z
         .int()
         .min(0)
-        .default(10_000)
-        .describe("Characters of a result that a notice carries; the agent reads the rest with the output tool."),
+        .optional()
+        .describe(
+          "Characters of a result that a notice carries at most; the agent reads the rest with the output tool. Not set by default: a notice carries whole results, as long as together they take no more than half of what is free in the window of the model that reads it; only where they take more are they cut.",
+        ),
     })
     .prefault({}),
 });

@@ -5,7 +5,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Hooks, PluginInput } from "@opencode-ai/plugin";
 import manifest from "../package.json" with { type: "json" };
-import { type Options, optionsError, readOptions } from "./options.ts";
+import { type Options, optionsError, readOptions, type Toolset } from "./options.ts";
 import type { EngineOptions } from "./services/engine/context.ts";
 import { createEngine, type Engine } from "./services/engine/engine.ts";
 import type { Fleet } from "./services/fleet/create-fleet.ts";
@@ -27,7 +27,7 @@ import { thisProcess } from "./services/store/ownership.ts";
 import { WORKED_ON_ELSEWHERE } from "./services/text/reminder-text.ts";
 import { shellCommand } from "./services/text/request-text.ts";
 import { worktreesFolder } from "./services/worktrees/folders.ts";
-import { afterReady, inDirectory } from "./tools/define-tool.ts";
+import { afterReady, inDirectory, type ToolDeps } from "./tools/define-tool.ts";
 import { answersInJson, createPluginTools, readingTools, toolNames } from "./tools/plugin-tools.ts";
 
 const SERVICE = "opencode-taskchart";
@@ -69,21 +69,32 @@ export interface PluginHooks extends CalledHooks {
   ready(): Promise<void>;
 }
 
-/** What the tools in a task's worktree are created with. */
+/** What tools are created with that others hand out than the plugin of their directory. */
 interface ProxyTools {
   given: unknown;
-  /** The directory whose engine supervises the worktree's tasks. */
+  /** The toolsets; default: those of the options. */
+  toolsets?: Toolset[];
+  /** The directory whose engine supervises the tasks. */
   project: string;
   /** Resolves to the plugin in that directory once OpenCode has opened it; to undefined where it cannot be started. */
   plugin(): Promise<PluginHooks | undefined>;
-  /** Returns the agents of the worktree's configuration as they are now; unread, so of any shape. */
+  /** Returns the agents of the configuration where the tools are as they are now; unread, so of any shape. */
   configuredAgents(): unknown;
 }
 
 const noLog: Log = { info: () => undefined, error: () => undefined };
 
-/** Creates the tools that agents in a task's worktree get: those of the project directory, which each call waits for. */
-export const createProxyTools = ({ given, project, plugin, configuredAgents }: ProxyTools): PluginHooks["tool"] => {
+/**
+ * Creates tools that others hand out than the plugin of the directory that has the engine, which each call waits for: in a
+ * task's worktree, or another plugin.
+ */
+export const createProxyTools = ({
+  given,
+  toolsets,
+  project,
+  plugin,
+  configuredAgents,
+}: ProxyTools): PluginHooks["tool"] => {
   const { options } = readOptions(given);
   let found: PluginHooks | undefined;
   const engine = new Proxy({} as Engine, {
@@ -94,12 +105,12 @@ export const createProxyTools = ({ given, project, plugin, configuredAgents }: P
   });
   const ready = async () => {
     found = await plugin();
-    if (!found) throw new Error(`${SERVICE} could not be started in ${project}, which this worktree belongs to.`);
+    if (!found) throw new Error(`${SERVICE} could not be started in ${project}.`);
     await found.ready();
   };
-  const deps = { engine, clock, prefix: options.prefix, permission: options.permission, isHeadless: isOpencodeRun() };
+  const deps = toolDeps(engine, options, isOpencodeRun());
   // What is wrong with the configuration is logged in the project directory, which has the same one.
-  const tools = createPluginTools(options, deps, configuredAgents, noLog)();
+  const tools = createPluginTools({ ...options, ...(toolsets && { toolsets }) }, deps, configuredAgents, noLog)();
   return inDirectory(project, afterReady(ready, tools));
 };
 
@@ -110,6 +121,8 @@ export const createProxyTools = ({ given, project, plugin, configuredAgents }: P
 export const startPlugin = ({
   input,
   given,
+  handedOut,
+  isPrompted,
   opening,
   configuredAgents,
   isServed,
@@ -119,6 +132,10 @@ export const startPlugin = ({
   input: PluginInput;
   /** The options as `opencode.json` has them. */
   given: unknown;
+  /** Toolsets whose tools another plugin hands to OpenCode. */
+  handedOut: readonly Toolset[];
+  /** True where OpenCode is about to make its first model request. */
+  isPrompted: boolean;
   opening: DirectoryOpening;
   /** Returns the agents of OpenCode's configuration as they are now; unread, so of any shape. */
   configuredAgents(): unknown;
@@ -158,13 +175,12 @@ export const startPlugin = ({
     directory: input.directory,
     sessionDirectories,
     isServed,
-    options: engineOptions(options, isHeadless),
+    options: engineOptions(withToolsets(options, handedOut), isHeadless),
     fleet,
     inspect: recording?.inspect,
   });
   const removeDirectory = openDirectories.add({ engine, store, host });
-  const toolDeps = { engine, clock, prefix: options.prefix, permission: options.permission, isHeadless };
-  const tools = createPluginTools(options, toolDeps, configuredAgents, log);
+  const tools = createPluginTools(options, toolDeps(engine, options, isHeadless), configuredAgents, log);
 
   const serve = async (): Promise<StatusServer | undefined> => {
     try {
@@ -189,7 +205,7 @@ export const startPlugin = ({
       return undefined;
     }
   };
-  const statusApi = createDelayedServer(clock, serve);
+  const statusApi = createDelayedServer(clock, serve, isPrompted);
   // Not while the process may be ending: it would leave behind the files that say where its server is.
   opening.whenProcessStays(statusApi.permit);
 
@@ -296,6 +312,21 @@ const enterFleet = (
     return undefined;
   }
 };
+
+const toolDeps = (engine: Engine, { prefix, permission, list }: Options, isHeadless: boolean): ToolDeps => ({
+  engine,
+  clock,
+  prefix,
+  permission,
+  listedTasks: list.maxTasks,
+  isHeadless,
+});
+
+/** Returns the options for the engine where agents have tools of more toolsets than the options name. */
+const withToolsets = (options: Options, more: readonly Toolset[]): Options => ({
+  ...options,
+  toolsets: [...new Set([...options.toolsets, ...more])],
+});
 
 const engineOptions = (options: Options, isHeadless: boolean): EngineOptions => ({
   ...options,

@@ -27,7 +27,12 @@ type Answers = Record<string, unknown>;
 /** The plugin as OpenCode starts it, on a network where calls get these answers. */
 const start = (
   given?: Record<string, unknown>,
-  { directory = "/project", answers = {}, agents }: { directory?: string; answers?: Answers; agents?: unknown } = {},
+  {
+    directory = "/project",
+    answers = {},
+    agents,
+    isPrompted = true,
+  }: { directory?: string; answers?: Answers; agents?: unknown; isPrompted?: boolean } = {},
 ) => {
   const requests: string[] = [];
   const shown: string[] = [];
@@ -44,6 +49,8 @@ const start = (
   const hooks = startPlugin({
     input: input as never,
     given,
+    handedOut: [],
+    isPrompted,
     opening,
     configuredAgents: () => agents,
     isServed: () => true,
@@ -198,6 +205,24 @@ test("a start does not wait for the status API, and one that is disposed of befo
 });
 
 const STARTS = "asyncagents-task › HTTP Status API Server › Server starts on plugin init";
+
+test(`${STARTS}: at once where no prompt waits for the plugin`, async () => {
+  const imported = vi.fn();
+  vi.doMock("../src/services/http/server/status-server.ts", () => {
+    imported();
+    return { serveStatusApi: async () => undefined };
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const { dispose } = start({}, { directory: "/idle", isPrompted: false }).hooks;
+    await vi.advanceTimersByTimeAsync(0);
+    await vi.waitFor(() => expect(imported).toHaveBeenCalled());
+    await dispose();
+  } finally {
+    vi.useRealTimers();
+    vi.doUnmock("../src/services/http/server/status-server.ts");
+  }
+});
 
 test(`${STARTS}: it is served before a tool call is processed`, async () => {
   const answers = { "GET /session/ses_1/message": [] };

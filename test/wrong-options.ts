@@ -97,6 +97,8 @@ export const WRONG_VALUES: Readonly<Record<string, WrongValue[]>> = {
   inspect: [["Stately", /must be true, false or "stately"/]],
   "fork.maxToolResultChars": wholeFrom(100),
   "fork.maxTokens": wholeFrom(1_000),
+  "list.maxTasks": wholeFrom(1),
+  "reminder.ended": wholeFrom(0),
   "notice.maxResultChars": wholeFrom(0),
   "fleet.url": [
     ["http://nats.example:4222", /must be the address of a NATS server/],

@@ -56,7 +56,7 @@ export const DEVIATIONS: readonly Deviation[] = [
     title: "Each result is delivered once",
     specifications: TASKS,
     requirements: ["Event-Based Completion Detection", "Task Conversation Resumption"],
-    text: "“Sends notification … with full result”: no notice follows where a tool that waited has returned the result (ADR-012, ADR-013). A notice carries the first 10,000 characters (option `notice.maxResultChars`), and `_output` the rest. One that OpenCode rejects three times is given up, and a toast says so (ADR-020).",
+    text: "“Sends notification … with full result”: no notice follows where a tool that waited has returned the result (ADR-012, ADR-013). A notice carries whole results as long as together they take no more than half of what is free in the window of the model that reads them, since OpenCode sums a conversation up that does not fit (ADR-307); then each is cut, and `_output` has the rest. The option `notice.maxResultChars` cuts them earlier. One that OpenCode rejects three times is given up, and a toast says so (ADR-020).",
   },
   {
     title: "When a resume is refused",
@@ -74,7 +74,7 @@ export const DEVIATIONS: readonly Deviation[] = [
     title: "Older batches in a list",
     specifications: TASKS,
     requirements: ["Task List Resume Indicator", "Task List Parent Session Filtering"],
-    text: "Of more than 50 tasks a list shows older batches in which nothing runs by their headings, without ids: an agent pays for each line again with each request. `_output` with the `batch_id` lists their tasks (ADR-203).",
+    text: "OpenCode cuts an answer over 50 kB or 2,000 lines, at any place. Of a list that would be longer, older batches in which nothing runs are shown by their headings, without ids, and `_output` with the `batch_id` lists their tasks (ADR-203). The option `list.maxTasks` does that earlier.",
   },
   {
     title: "A fork, and a conversation as text",
@@ -110,13 +110,13 @@ export const DEVIATIONS: readonly Deviation[] = [
     title: "What a notice counts",
     specifications: WITH_NOTICES,
     requirements: ["Silent System Hints in Notifications", "Conditional Hidden Hint Content"],
-    text: "`Task Progress` counts the batch, and the hidden hint all tasks of the session; where they differ, the notice says so (ADR-019). Both count at the moment when the notice is composed (ADR-018).",
+    text: "The specification has no format for a resume that is cancelled: its notice is that of a cancelled task, with the agent's name in place of `Resume #`. `Task Progress` counts the batch, and the hidden hint all tasks of the session; where they differ, the notice says so (ADR-019). Both count at the moment when the notice is composed (ADR-018).",
   },
   {
     title: "When the server starts, and on what",
     specifications: API,
     requirements: ["HTTP Status API Server"],
-    text: "“On plugin init”: two seconds after it, or with the first tool call if that comes sooner, since OpenCode's own start would wait for it (ADR-134). “Using `Bun.serve()`”: in Bun; where plugins run on Node, its server has the same handler.",
+    text: "“On plugin init”: a second after it, since OpenCode's own start would wait for it (ADR-138). Where a prompt comes within that second, two seconds after the prompt, or with the first tool call if that comes sooner: the first model request would come 50 ms later on Node, and 110 on Bun (measured, ADR-307). “Using `Bun.serve()`”: in Bun; where plugins run on Node, its server has the same handler.",
   },
   {
     title: "One server for a process, one file for all",
@@ -134,13 +134,13 @@ export const DEVIATIONS: readonly Deviation[] = [
     title: "Long texts where tasks are many",
     specifications: API,
     requirements: ["Task List API", "Task Groups API", "Server-Sent Events Stream"],
-    text: "In lists, groups and events, texts above 2,000 characters and lists above 100 entries are cut, and `cut` names the fields: results of some megabytes, sent to several readers, cost gigabytes of memory (ADR-077). `GET /v1/tasks/:id` has everything.",
+    text: "In lists and groups, texts above 2,000 characters and lists above 100 entries are cut, and `cut` names the fields; in events only those of tasks that go beyond a million characters in a snapshot, or in what is sent at once. 21 results of 5 MB, sent whole to ten readers, made the process grow by 1.8 GB on Node and 9 GB on Bun (ADR-077). `GET /v1/tasks/:id` has everything.",
   },
   {
-    title: "What a stream of events leaves out",
+    title: "What a stream of events leaves out, and what it adds",
     specifications: API,
     requirements: ["Server-Sent Events Stream"],
-    text: "A snapshot has all live tasks and the 200 that ended last; its statistics count all. Changes within 15 ms are one event, with the newest state. A reader that does not keep up is disconnected, and begins with a fresh snapshot (ADR-072).",
+    text: "A snapshot has all live tasks and the 200 that ended last; its statistics count all. With 10,000 ended tasks it would have 48 MB, and take 1.2 to 2.9 s in which OpenCode does nothing else (measured, 50 to 100 ms with 200). `GET /v1/tasks` has the others. Changes within 15 ms are one event, with the newest state. A reader that does not keep up is disconnected, and begins with a fresh snapshot (ADR-072). `task.removed` says that a task was cleared, without which a reader would keep it (ADR-079).",
   },
   {
     title: "The rest of a long result",
@@ -161,10 +161,16 @@ export const DEVIATIONS: readonly Deviation[] = [
     text: "A call that waits throws when the plugin is disposed of: an answer would count as having delivered the result (ADR-093).",
   },
   {
+    title: "What the exports resolve to",
+    specifications: ELISHA,
+    requirements: ["setupTaskTools", "Task Utilities"],
+    text: "All that the specification exports is imported from `opencode-taskchart/elisha`, where it names two files. It does not say what its functions do with a task that has no result, has failed or does not exist: a task is complete once it has ended, however; where there is no text or no task, they reject. A tool is made when OpenCode reads it (ADR-306).",
+  },
+  {
     title: "The reminder is a stored message",
     specifications: ELISHA,
     requirements: ["setupTaskHooks", "Mark Synthetic Messages"],
-    text: "A hook of OpenCode returns no message. So the reminder is stored in the conversation as a synthetic part that starts no turn, and the model that writes the summary is given the same. It also follows a blocking call that was cut off (ADR-037).",
+    text: "A hook of OpenCode returns no message. So the reminder is stored in the conversation as a synthetic part that starts no turn, and the model that writes the summary is given the same. It names the active tasks, and says how many have ended; the option `reminder.ended` names those, too (ADR-307). It also follows a blocking call that was cut off, and then names ended tasks as well (ADR-037).",
   },
   {
     title: "Agents that have a tool",
@@ -188,7 +194,7 @@ export const DEVIATIONS: readonly Deviation[] = [
     title: "A child that asks is running",
     specifications: SUBTASKS,
     requirements: ["Sequence (Child Enters UIP / awaiting_user)", "UIP Semantics (Critical Requirement)"],
-    text: "`awaiting_user` is no status: the task is `running`, and its `attention` says what is asked (ADR-031).",
+    text: "`awaiting_user` is no status: the task is `running`, and its `attention` says what is asked (ADR-031). `UserInteractionRequested` and `UserInteractionResponded` are events of the stream `GET /v1/events`; in the task's journal they are `REQUEST_ASKED` and `REQUEST_ANSWERED`. The plan does not say what is in them.",
   },
   {
     title: "Where a child is answered",

@@ -23,8 +23,6 @@ const subtasks = (requirement: string, reason: string): WithoutTest => ({
 
 export const WITHOUT_TEST: readonly WithoutTest[] = [
   elisha("Directory Structure", "It lists the files of Elisha."),
-  elisha("setupTaskTools", "It is a function of Elisha. Which tools there are is shown under “Task Tools”."),
-  elisha("Tool Constants", "It is a constant of Elisha. The tool's name is shown under “Task Tools”."),
   elisha(
     "Modifying Tools",
     "It is advice for those who change Elisha. What a tool returns is shown under “Return JSON Strings from Tools”.",
@@ -32,10 +30,6 @@ export const WITHOUT_TEST: readonly WithoutTest[] = [
   elisha(
     "Modifying Hooks",
     "It is advice for those who change Elisha. What follows a compaction is shown under “setupTaskHooks”.",
-  ),
-  elisha(
-    "Task Utilities",
-    "They are functions of Elisha. Reading a task and waiting for it are shown under “Task Tool Parameters”.",
   ),
   elisha(
     "Include `.ts` Extensions",

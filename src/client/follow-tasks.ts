@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { UserInteractionRequested, UserInteractionResponded } from "../services/http/contract/schemas.ts";
 import { openStream, parseJson } from "../services/http/loopback.ts";
-import { type ApiFailure, type ApiResult, type ApiTask, apiFailure, isTask, refused } from "./api-types.ts";
+import { type ApiFailure, type ApiResult, type ApiTask, apiFailure, has, isTask, refused } from "./api-types.ts";
 import type { FoundServer } from "./find-server.ts";
 import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
 
@@ -12,12 +13,16 @@ export type TaskChange = "created" | "updated" | "completed" | "error" | "cancel
  * - `snapshot`: all tasks that have not ended, and those that ended last; what was known before is void
  * - `task`: a task changed
  * - `removed`: a task was cleared
+ * - `asked`: a task's agent asks the user; the task changes as well
+ * - `responded`: such a request is open no more; the task changes as well
  * - `lost`: the connection is lost, or there was none; it is tried again after `retryMs` milliseconds
  */
 export type FeedEvent =
   | { type: "snapshot"; tasks: ApiTask[]; server: FoundServer }
   | { type: "task"; change: TaskChange; task: ApiTask }
   | { type: "removed"; sessionID: string }
+  | ({ type: "asked" } & UserInteractionRequested)
+  | ({ type: "responded" } & UserInteractionResponded)
   | { type: "lost"; failure: ApiFailure; retryMs: number };
 
 /** How long the feed waits, in milliseconds. */
@@ -41,6 +46,12 @@ const CHANGES: Readonly<Record<string, TaskChange>> = {
   "task.cancelled": "cancelled",
 };
 
+const isAsked = (value: object): value is UserInteractionRequested =>
+  has(value, "string", "sessionID") && has(value.request, "string", "id", "kind", "what", "since");
+
+const isResponded = (value: object): value is UserInteractionResponded =>
+  has(value, "string", "sessionID", "requestId", "became");
+
 /** Returns undefined for what this version does not know, or of another version's tasks cannot read. */
 const toFeedEvent = ({ name, data }: ServerSentEvent, server: FoundServer): FeedEvent | undefined => {
   const value = parseJson(data);
@@ -54,6 +65,8 @@ const toFeedEvent = ({ name, data }: ServerSentEvent, server: FoundServer): Feed
       ? { type: "removed", sessionID: value.sessionID }
       : undefined;
   }
+  if (name === "UserInteractionRequested") return isAsked(value) ? { type: "asked", ...value } : undefined;
+  if (name === "UserInteractionResponded") return isResponded(value) ? { type: "responded", ...value } : undefined;
   const change = CHANGES[name];
   return change && isTask(value) ? { type: "task", change, task: value } : undefined;
 };
@@ -133,6 +146,9 @@ export const afterEvent = (known: FollowedTasks, event: FeedEvent): FollowedTask
       tasks.delete(event.sessionID);
       return { ...known, tasks };
     }
+    case "asked":
+    case "responded":
+      return known;
     case "lost":
       return { ...known, lost: event.failure };
   }

@@ -14,6 +14,8 @@ export interface ToolDeps {
   clock: Clock;
   /** Prefix of the tool names in the toolset `tasks`. */
   prefix: string;
+  /** Tasks that have a line each in a list; undefined: as many as an answer may have. */
+  listedTasks?: number | undefined;
   /** The name of the permission that a launch needs. */
   permission: string;
   /** True in `opencode run`, which ends with its agent's first answer. */

@@ -353,7 +353,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "nobody is reminded after a summary",
     file: "src/services/engine/reactions.ts",
-    code: 'on(["compacted"], ({ sessionID }) => reminders.remind(sessionID));',
+    code: 'on(["compacted"], ({ sessionID }) => reminders.remind(sessionID, "compacted"));',
     mistake: "",
   },
   {

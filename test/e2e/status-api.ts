@@ -9,7 +9,7 @@ export const dataFolder = (lab: Lab): string => join(lab.options.home, "data", "
 export const serverFile = (lab: Lab): { url: string; token: string; pid: number } =>
   JSON.parse(readFileSync(join(dataFolder(lab), "server.json"), "utf8"));
 
-/** Waits until the API is served: that is two seconds after OpenCode has started the plugin. */
+/** Waits until the API is served: that is up to three seconds after OpenCode has started the plugin. */
 export const served = (lab: Lab): Promise<boolean> =>
   lab.until(() => existsSync(join(dataFolder(lab), "server.json")) && serverFile(lab).pid === lab.opencode.pid, {
     what: "the status API is served",

@@ -44,7 +44,7 @@ export const createTestContext = ({
         attention: { timeout: undefined, command: "opencode-taskchart", seenThrough: "terminal" },
         notice: {
           tools: { launch: "task", output: undefined, list: undefined, resume: undefined },
-          maxResultChars: 10_000,
+          maxResultChars: undefined,
           development: false,
         },
         worktree: { root: "/nowhere/worktrees", agents: [], setup: undefined, keep: 0 },

@@ -97,6 +97,10 @@ export interface StageOptions {
   /** Default: no limit that a test could come to. */
   concurrency?: Partial<Concurrency>;
   maxResultChars?: number;
+  /** Tasks that have a line each in a list. */
+  listedTasks?: number;
+  /** Ended tasks that a reminder names. */
+  remindedEnded?: number;
   /** Default: as the options have it. */
   fork?: ForkLimits;
   /** A function is asked by each process. */
@@ -150,7 +154,9 @@ export const createStage = ({
   development = false,
   maxDepth = 3,
   concurrency = {},
-  maxResultChars = 10_000,
+  maxResultChars,
+  listedTasks,
+  remindedEnded = 0,
   fork = readOptions({}).options.fork,
   isHeadless: headless = false,
   attentionTimeout,
@@ -221,6 +227,7 @@ export const createStage = ({
         gate,
         schema,
         retention,
+        reminder: { ended: remindedEnded },
         worktree: { root: "/nowhere/worktrees", agents: [], setup: undefined, keep: 7 * 86_400_000, ...worktree },
         notice: { tools: toolNames(toolsets, prefix), maxResultChars, development },
       },
@@ -232,7 +239,7 @@ export const createStage = ({
     });
     host.listen((event) => (now.isOver() ? undefined : engine.onHostEvent(event)));
     const defineTools = () => {
-      const parts = { engine, clock, prefix, permission, isHeadless };
+      const parts = { engine, clock, prefix, permission, listedTasks, isHeadless };
       const subtasks = toolsets.includes("subtasks")
         ? subtasksToolset(parts, subagentsOf(configured).subagents, onParentCancel)
         : {};

@@ -266,9 +266,9 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
     beforeLive: undefined,
     launching: [],
     view: undefined,
-    live: () => {
+    live: (show) => {
       source.beforeLive?.();
-      return real.live();
+      return real.live(show);
     },
     onChange: (listener) => {
       const stop = real.onChange(listener);

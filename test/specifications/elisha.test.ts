@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { TaskResult } from "../../src/tools/elisha/elisha-toolset.ts";
+import { isComplete, textOf, waitUntilComplete } from "../../src/tools/elisha/task-utilities.ts";
 import { createDurableStage } from "../fakes/durable-stage.ts";
 import { refused, unavailable } from "../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../fakes/stage.ts";
@@ -482,4 +483,68 @@ rule("Return JSON Strings from Tools", "long texts beside the result are cut too
 rule("Task Tools", "there are the three of them, and no others", async () => {
   const stage = elisha();
   await expect(stage.call("task", {})).rejects.toThrow(/elisha_task, elisha_task_output, elisha_task_cancel$/);
+});
+
+const UTILITIES = "Task Utilities";
+
+rule(
+  UTILITIES,
+  "fetchTaskText gives the text of a result, whole however long, and says where there is none",
+  async () => {
+    const { stage, id } = await inBackground();
+    expect(() => textOf(stage.engine, id)).toThrow(`Task ${id} has no result: it is running.`);
+    const long = "There are 12. ".repeat(10_000);
+    await stage.finish(id, long);
+    expect(textOf(stage.engine, id)).toBe(long.trim());
+    const failed = await background(stage);
+    stage.host.fail(failed, { name: "APIError", message: "overloaded" });
+    await stage.clock.advance(1_000);
+    expect(() => textOf(stage.engine, failed)).toThrow(
+      `Task ${failed} has no result: it is error (APIError: overloaded).`,
+    );
+    expect(() => textOf(stage.engine, "ses_none")).toThrow('There is no task "ses_none".');
+  },
+);
+
+rule(UTILITIES, "isTaskComplete is true once a task has ended, however", async () => {
+  const { stage, id } = await inBackground();
+  expect(isComplete(stage.engine, id)).toBe(false);
+  await stage.finish(id, "There are 12.");
+  expect(isComplete(stage.engine, id)).toBe(true);
+  const cancelled = await background(stage);
+  await stage.engine.cancel([cancelled]);
+  expect(isComplete(stage.engine, cancelled)).toBe(true);
+  expect(() => isComplete(stage.engine, "ses_none")).toThrow('There is no task "ses_none".');
+});
+
+rule(UTILITIES, "waitForTask resolves to true when the task ends, which is delivered all the same", async () => {
+  const { stage, id } = await inBackground();
+  const wait = watched(waitUntilComplete(stage.engine, id, undefined));
+  await stage.clock.advance(3_600_000);
+  expect(wait.value).toBeUndefined();
+  await stage.finish(id, "There are 12.");
+  expect(wait.value).toBe(true);
+  expect(stage.noticeText()).toContain("There are 12.");
+  expect(await atOnce(waitUntilComplete(stage.engine, id, 0))).toBe(true);
+});
+
+rule(UTILITIES, "waitForTask resolves to false after its timeout in ms, and the task goes on", async () => {
+  const { stage, id } = await inBackground();
+  const wait = watched(waitUntilComplete(stage.engine, id, 1_500));
+  await stage.clock.advance(1_499);
+  expect(wait.value).toBeUndefined();
+  await stage.clock.advance(1);
+  expect(wait.value).toBe(false);
+  expect(stage.task(id).status).toBe("running");
+});
+
+rule(UTILITIES, "waitForTask refuses a time below 0 and a task that is not there, and ends with OpenCode", async () => {
+  const { stage, id } = await inBackground();
+  await expect(waitUntilComplete(stage.engine, id, -1)).rejects.toThrow("timeout is -1, but must be 0 or more");
+  await expect(waitUntilComplete(stage.engine, "ses_none", 1)).rejects.toThrow('There is no task "ses_none".');
+  const wait = watched(waitUntilComplete(stage.engine, id, undefined));
+  await settled();
+  stage.engine.stop();
+  await settled();
+  expect(String(wait.fault)).toContain(`OpenCode is closing. Task ${id} continues when it runs again.`);
 });

@@ -232,7 +232,8 @@ scenario(GROUPS, "Returns group with all member tasks and aggregate stats", asyn
   expect(figures).toEqual({
     batchId: "release 1/2",
     completed: 3,
-    running: 4,
+    running: 3,
+    resumed: 1,
     error: 2,
     cancelled: 1,
     total: 10,

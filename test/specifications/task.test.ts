@@ -156,6 +156,18 @@ scenario(TASKS, DETECTION, "Detect completion via event", async (stage) => {
   expect(quotedIn(stage)).toContain(FULL);
 });
 
+const WHOLE = "Detect completion via event: with the whole result, though it is long";
+
+scenario(TASKS, DETECTION, WHOLE, async (stage) => {
+  const long = "All twelve of them pass. ".repeat(1_000).trim();
+  const id = await stage.launch();
+  await stage.finish(id, long);
+  await stage.clock.advance(1_000);
+  expect(stage.notices()).toHaveLength(1);
+  expect(quotedIn(stage)).toContain(long);
+  expect(quotedIn(stage)).toContain("The result below is complete; do not fetch it.");
+});
+
 scenario(TASKS, DETECTION, "Fallback to polling", async (stage) => {
   const id = await stage.launch();
   stage.host.listen(() => undefined);

@@ -19,10 +19,10 @@ test("the list is grouped by batch, with how far each is", async () => {
   expect(running.map((line) => line.split(" · ")[0])).toEqual(["Batch a: 1/2 ended", `- ${first}`]);
 });
 
-describe("of more than fifty tasks the list shows older batches by their heading alone", () => {
+describe("with the option list.maxTasks at fifty, the list shows older batches by their heading alone", () => {
   /** Twelve batches of five tasks, all of them ended, but for the second task of batch 3. */
-  const stageOfSixty = async () => {
-    const stage = createStage();
+  const stageOfSixty = async (listedTasks?: number) => {
+    const stage = createStage(listedTasks === undefined ? {} : { listedTasks });
     const ids = new Map<string, string[]>();
     for (let batch = 0; batch < 12; batch += 1) {
       const own: string[] = [];
@@ -37,7 +37,7 @@ describe("of more than fifty tasks the list shows older batches by their heading
   const HINT = "Older batches show no tasks here: asyncagents_output with batch_id lists those of one.";
 
   test("but for those with a live task; a read of the batch lists its tasks", async () => {
-    const { stage, ids } = await stageOfSixty();
+    const { stage, ids } = await stageOfSixty(50);
     const list = (await stage.call("list")).split("\n");
     const headings = list.filter((line) => line.startsWith("Batch ")).map((line) => line.split(" · ")[0]);
     expect(headings).toEqual([...ids.keys()].map((id) => `Batch ${id}: ${id === "b3" ? 4 : 5}/5 ended`));
@@ -49,8 +49,15 @@ describe("of more than fifty tasks the list shows older batches by their heading
     for (const id of ids.get("b0") ?? []) expect(oldest).toContain(`- ${id} · completed`);
   });
 
+  test("by default all tasks have a line, with their ids", async () => {
+    const { stage, ids } = await stageOfSixty();
+    const list = await stage.call("list");
+    for (const id of [...ids.values()].flat()) expect(list).toContain(`- ${id} · `);
+    expect(list).not.toContain(HINT);
+  });
+
   test("but for the newest one, however large it is", async () => {
-    const stage = createStage();
+    const stage = createStage({ listedTasks: 50 });
     const ids: string[] = [];
     for (let task = 0; task < 51; task += 1) ids.push(await stage.launch({ batch_id: "large" }));
     for (const id of ids) stage.host.finish(id, "12");
@@ -131,4 +138,23 @@ test("another parent's batch of the same name is neither joined nor read", async
   expect(read).toContain("0/1 ended");
   await stage.call("cancel", { batch_id: "a" });
   expect(stage.task(theirs).status).toBe("running");
+});
+
+test("by default a list is as long as OpenCode takes it: older batches show their heading alone", async () => {
+  const stage = createStage({ budget: { tasksPerParent: 1_000 } });
+  const first = await stage.launch({ batch_id: "b0", description: "d".repeat(200) });
+  await stage.finish(first, "12");
+  let newest = first;
+  for (let launched = 1; launched < 220; launched += 1) {
+    newest = await stage.launch({ batch_id: `b${Math.floor(launched / 20)}`, description: "d".repeat(200) });
+    stage.host.finish(newest, "12");
+  }
+  await settled();
+  const list = await stage.call("list");
+  expect(Buffer.byteLength(list)).toBeGreaterThan(40_000);
+  expect(Buffer.byteLength(list)).toBeLessThan(50_000);
+  expect(list).toContain("Batch b0: 20/20 ended");
+  expect(list).not.toContain(first);
+  expect(list).toContain(`- ${newest} · completed`);
+  expect(list.split("\n").at(-1)).toMatch(/^Older batches show no tasks here/);
 });

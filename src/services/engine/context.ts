@@ -41,12 +41,25 @@ import { createWaits } from "./operations/wait.ts";
 export interface EngineOptions
   extends Pick<
     Options,
-    "maxDepth" | "budget" | "concurrency" | "fork" | "recovery" | "wake" | "fallback" | "gate" | "schema" | "retention"
+    | "maxDepth"
+    | "budget"
+    | "concurrency"
+    | "fork"
+    | "recovery"
+    | "wake"
+    | "fallback"
+    | "gate"
+    | "schema"
+    | "retention"
+    | "reminder"
   > {
   timeouts: Omit<Options["timeouts"], "takeover">;
   /** `readingTools` only read tasks: calls of them do not count. */
   loop: Options["loop"] & { readingTools: readonly string[] };
-  notice: NoticeStyle;
+  notice: Omit<NoticeStyle, "maxResultChars"> & {
+    /** Characters to which a notice cuts each result; undefined: those that have room are whole. */
+    maxResultChars: number | undefined;
+  };
   worktree: WorktreeOptions;
   /** How this plugin's command is called in a terminal, and through what people see the sessions of this process. */
   attention: Options["attention"] & { command: string; seenThrough: Interface };

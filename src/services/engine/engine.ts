@@ -122,6 +122,8 @@ export const createEngine = (parts: EngineParts) => {
     /** Returns what an ended task left changed in its worktree; undefined where it has none of its own. */
     changesOf: (task: Task): Promise<WorktreeChanges | undefined> => ctx.worktrees.latestChanges(task),
     wait: waits.wait,
+    /** Waits until all tasks have ended, for a program: nothing counts as delivered by that. */
+    waitForEnd: waits.waitForEnd,
     onCallReturned: waits.onCallReturned,
     /** Records that the result of an ended task was read, the first time that it is. */
     markRetrieved: ({ sessionID, resultRetrievedAt }: Pick<Task, "sessionID" | "resultRetrievedAt">): void => {

@@ -70,7 +70,7 @@ export const createHostEventRouter = (
   });
 
   // Then what is done for agents and people, which depends on the charts' new states.
-  on(["compacted"], ({ sessionID }) => reminders.remind(sessionID));
+  on(["compacted"], ({ sessionID }) => reminders.remind(sessionID, "compacted"));
   on(["idle", "session"], sessionWaits.onHostEvent);
   on(["session", "deleted"], sessionTree.onHostEvent);
   on(["asked", "replied", "idle", "deleted"], userRequests.onHostEvent);

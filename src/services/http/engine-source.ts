@@ -70,7 +70,8 @@ const failure = (reason: string, cause: SourceFailure["cause"] = "task"): Source
 
 /**
  * Creates what the status API reads from and acts on: the tasks of all directories and processes, read from the store that they
- * share through any directory that is open here. Methods that return several tasks shorten their values, see `briefTask`. Every
+ * share through any directory that is open here. Methods that return several tasks shorten their values, see `briefTask`, unless
+ * they are told otherwise. Every
  * method may throw `SourceUnavailable`. `createId` makes the ids of commands, `worktrees` is the folder of all worktrees.
  * What OpenCode opens in order to read of it is noted in `readDirectories`.
  */
@@ -144,13 +145,17 @@ export const createEngineSource = (
   const brief = (records: TaskRecord[]): ApiTask[] => toApiTasks(records).map(briefTask);
 
   /** Reads up to `count` tasks, in portions: few at a time if their results are large, many if they are small. */
-  const readInPortions = (count: number, read: (limit: number, skip: number) => TaskRecord[]): ApiTask[] => {
+  const readInPortions = (
+    count: number,
+    read: (limit: number, skip: number) => TaskRecord[],
+    show: (task: ApiTask) => ApiTask = briefTask,
+  ): ApiTask[] => {
     const tasks: ApiTask[] = [];
     let limit = TASKS_IN_FIRST_READ;
     do {
       const portion = Math.min(limit, count - tasks.length);
       const records = read(portion, tasks.length);
-      tasks.push(...brief(records));
+      tasks.push(...toApiTasks(records).map(show));
       if (records.length < portion) break;
       const size = records.reduce((sum, { task }) => sum + (task.result?.length ?? 0) + task.prompt.length, 1);
       limit = Math.max(1, Math.min(count, Math.floor((CHARACTERS_PER_READ * records.length) / size)));
@@ -269,18 +274,21 @@ export const createEngineSource = (
       ),
     stats: () => anyDirectory().store.stats(),
     count: () => anyDirectory().store.stats().total,
-    /** Returns the tasks that have not ended, in the order of their launch. */
-    live: () => brief(anyDirectory().store.live()),
+    /** Returns the tasks that have not ended, in the order of their launch, as `show` shows them. */
+    live: (show: (task: ApiTask) => ApiTask) => toApiTasks(anyDirectory().store.live()).map(show),
     /** Returns the places of those of these runs that wait for a slot, and of as many from the front of every lane, see `laneOf`. */
     places: (taskIds: readonly string[], ofEachLane: number) => anyDirectory().store.places(taskIds, ofEachLane),
-    /** Returns the ended tasks that ended last, newest first. */
-    newestEnded: (count: number) =>
-      readInPortions(count, (limit, skip) => anyDirectory().store.newestEnded(limit, skip)),
+    /** Returns the ended tasks that ended last, newest first, as `show` shows them. */
+    newestEnded: (count: number, show: (task: ApiTask) => ApiTask) =>
+      readInPortions(count, (limit, skip) => anyDirectory().store.newestEnded(limit, skip), show),
     latestChange: () => anyDirectory().store.latestChange(),
-    /** Returns the tasks that changed after that change, each once, in the order of their newest changes, at most `limit`. */
-    changedSince: (change: number, limit: number): ApiTaskChange[] => {
+    /**
+     * Returns the tasks that changed after that change, each once, in the order of their newest changes, at most `limit`, as `show`
+     * shows them.
+     */
+    changedSince: (change: number, limit: number, show: (task: ApiTask) => ApiTask): ApiTaskChange[] => {
       const changed = anyDirectory().store.changedSince(change, limit);
-      const tasks = brief(changed.map(({ record }) => record));
+      const tasks = toApiTasks(changed.map(({ record }) => record)).map(show);
       return changed.flatMap(({ record: _, ...numbers }, index) => {
         const task = tasks[index];
         return task ? [{ ...numbers, task }] : [];

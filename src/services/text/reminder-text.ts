@@ -5,9 +5,6 @@ import { join, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts
 import { attentionSummary, SHORT_CHARS } from "./request-text.ts";
 import { queueSummary } from "./task-state.ts";
 
-/** Ended tasks that are listed. Older ones are only counted: an agent seldom needs more of them. */
-const MAX_ENDED = 20;
-
 /** Characters of each description that are shown. */
 const SHOWN_CHARS = 100;
 
@@ -45,19 +42,25 @@ const calls = ({ output, list, resume }: ToolNames): OwnText =>
 /**
  * Writes the reminder of a session's tasks for its agent, whose conversation may no longer show them (after compaction).
  * Running tasks come first, since a summary may drop the end. Returns undefined if there are no tasks.
+ * @param maxEnded How many ended tasks are named, the newest; the others are only counted.
  * @param isHeadless True if the host ends with the agent's answer, as `opencode run` does.
  */
-export const taskReminder = (tasks: RemindedTask[], tools: ToolNames, isHeadless: boolean): OwnText | undefined => {
+export const taskReminder = (
+  tasks: RemindedTask[],
+  tools: ToolNames,
+  { maxEnded, isHeadless }: { maxEnded: number; isHeadless: boolean },
+): OwnText | undefined => {
   if (tasks.length === 0) return undefined;
   const live = tasks.filter((task) => !hasEnded(task));
   const ended = tasks.filter(hasEnded);
-  const older = ended.length - MAX_ENDED;
+  const named = maxEnded === 0 ? [] : ended.slice(-maxEnded);
+  const others = ended.length - named.length;
   return lines(
     BEGIN,
     "Automated. The tasks that this conversation launched, with their current status, even if the messages that launched them are gone. Do not launch a task again that is running or has completed.",
     section("Active:", live),
-    section("Ended:", ended.slice(-MAX_ENDED)),
-    older > 0 ? own`And ${older} older ones, all ended.` : "",
+    section("Ended:", named),
+    others > 0 ? own`And ${others} ${named.length > 0 ? "older ones, all ended" : "that ended"}.` : "",
     live.length === 0 ? "" : isHeadless ? COLLECT_FIRST : NOTICES_COME,
     calls(tools),
     "</task-context>",

@@ -22,6 +22,7 @@ import {
   truncateField,
   truncateToLimit,
 } from "../define-tool.ts";
+import { CANCEL, OUTPUT, TASK } from "./names.ts";
 
 const Status = z.enum(["running", "completed", "failed", "cancelled"]);
 
@@ -248,9 +249,6 @@ const cancelTool = ({ engine }: ToolDeps): Tool =>
     },
   });
 
-const TASK = "elisha_task";
-const OUTPUT = "elisha_task_output";
-
 /** The names under which texts mention these tools. The toolset has no list and no resume. */
 export const elishaNames: ToolNames = { launch: TASK, output: OUTPUT, list: undefined, resume: undefined };
 
@@ -262,5 +260,5 @@ export const elishaNames: ToolNames = { launch: TASK, output: OUTPUT, list: unde
 export const elishaToolset = (deps: ToolDeps): Record<string, Tool> => ({
   [TASK]: taskTool(deps),
   [OUTPUT]: outputTool(deps),
-  elisha_task_cancel: cancelTool(deps),
+  [CANCEL]: cancelTool(deps),
 });

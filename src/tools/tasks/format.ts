@@ -110,19 +110,37 @@ export const formatBatch = (batchId: string, tasks: TaskWithUsage[], now: number
   return lines(batchHeading(batchId, tasks, usage), ...tasks.map(withOutcome));
 };
 
-/** Tasks that have a line each in a list: an agent pays for every line of an answer, again with each request after it. */
-const LISTED_TASKS = 50;
+/** Bytes and lines of a list: OpenCode cuts an answer over 50 kB or 2,000 lines (1.18.33), at any place. */
+const MAX_BYTES = 45_000;
+const MAX_LINES = 1_900;
 
-type Batch = readonly [batchId: string, tasks: ListedTask[]];
+/** A batch as a list shows it. */
+interface ListedBatch {
+  batchId: string;
+  heading: OwnText;
+  /** A line for each of its tasks that is shown. */
+  lines: OwnText[];
+  isLive: boolean;
+}
 
-/** Returns the batches that a list shows task by task: those with a live task, and the newest ones. */
-const openBatches = (batches: readonly Batch[], shown: (task: ListedTask) => boolean): Set<string> => {
-  let listed = 0;
+const bytes = (texts: readonly OwnText[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
+
+/**
+ * Returns the batches that a list shows task by task: those with a live task, and the newest ones, as long as all of it has at
+ * most so many tasks, and is not cut by OpenCode.
+ */
+const openBatches = (batches: readonly ListedBatch[], maxTasks: number | undefined): Set<string> => {
+  const headings = batches.map(({ heading }) => heading);
+  const listed = { tasks: 0, bytes: bytes(headings) };
   return new Set(
-    batches.toReversed().flatMap(([batchId, tasks]) => {
-      const isFirst = listed === 0;
-      listed += tasks.filter(shown).length;
-      return isFirst || listed <= LISTED_TASKS || !tasks.every(hasEnded) ? [batchId] : [];
+    batches.toReversed().flatMap(({ batchId, lines, isLive }, index) => {
+      listed.tasks += lines.length;
+      listed.bytes += bytes(lines);
+      const fits =
+        listed.tasks <= (maxTasks ?? MAX_LINES) &&
+        listed.tasks + headings.length <= MAX_LINES &&
+        listed.bytes <= MAX_BYTES;
+      return index === 0 || fits || isLive ? [batchId] : [];
     }),
   );
 };
@@ -136,21 +154,27 @@ interface ListStyle {
   now: number;
   /** The tool that lists a batch. */
   outputTool: string;
+  /** Tasks that have a line each; undefined: as many as an answer may have. */
+  maxTasks: number | undefined;
 }
 
 /**
- * Writes tasks grouped by batch, and what all used: a line each for those of the newest batches and of those that have not
- * ended, and the heading alone of older ones.
+ * Writes tasks grouped by batch, and what all used: a line for each task; where they are too many, for those of the newest batches
+ * and of those that have not ended, and the heading alone of older ones.
  */
-export const formatTaskList = (tasks: ListedTask[], { shown, usageOf, now, outputTool }: ListStyle): OwnText => {
+export const formatTaskList = (
+  tasks: ListedTask[],
+  { shown, usageOf, now, outputTool, maxTasks }: ListStyle,
+): OwnText => {
   const usages = (some: ListedTask[]): Usage => addUp(some.map(usageOf));
-  const all: Batch[] = [...Map.groupBy(tasks, ({ batchId }) => batchId)];
-  const batches = all.filter(([, batch]) => batch.some(shown));
-  const open = openBatches(batches, shown);
-  const listed = batches.flatMap(([batchId, batch]) => [
-    batchHeading(batchId, batch, usages(batch)),
-    ...(open.has(batchId) ? batch.filter(shown).map((task) => formatTaskLine(task, usageOf(task), now)) : []),
-  ]);
+  const all = [...Map.groupBy(tasks, ({ batchId }) => batchId)];
+  const batches = all.flatMap(([batchId, batch]): ListedBatch[] => {
+    const lines = batch.filter(shown).map((task) => formatTaskLine(task, usageOf(task), now));
+    const heading = batchHeading(batchId, batch, usages(batch));
+    return lines.length === 0 ? [] : [{ batchId, heading, lines, isLive: !batch.every(hasEnded) }];
+  });
+  const open = openBatches(batches, maxTasks);
+  const listed = batches.flatMap(({ batchId, heading, lines }) => [heading, ...(open.has(batchId) ? lines : [])]);
   const sum = listed.length > 0 && all.length > 1 ? formatUsage(usages(tasks)) : undefined;
   const isShortened = open.size < batches.length;
   return lines(

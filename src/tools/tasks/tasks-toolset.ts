@@ -66,6 +66,7 @@ const listTool = (deps: ToolDeps, { isRepeated }: RepeatedQuestions): Tool => {
         usageOf: engine.usageOf(tasks),
         now: clock.now(),
         outputTool: `${prefix}_output`,
+        maxTasks: deps.listedTasks,
       });
       if (list) return list;
       const others = tasks.length === 0 ? await engine.tasksOfOriginal(sessionID) : undefined;

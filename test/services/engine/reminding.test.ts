@@ -20,10 +20,10 @@ const compact = async (stage: Stage, sessionID = PARENT) => {
 const reminders = (stage: Stage, sessionID = PARENT) =>
   [...stage.host.at(sessionID).parts.values()].filter(([part]) => part?.text.startsWith("<task-context>"));
 
-rule(HOOKS, "after session.compacted the agent is reminded of its tasks, once", async () => {
+rule(HOOKS, "after session.compacted the agent is reminded of its active tasks, once", async () => {
   const stage = createStage();
   const running = await stage.launch({ description: "count files" });
-  const answered = await stage.complete("There are 12.");
+  await stage.complete("There are 12.");
   const busyBefore = stage.host.at(PARENT).busy;
   await compact(stage);
   expect(reminders(stage)).toHaveLength(1);
@@ -31,8 +31,7 @@ rule(HOOKS, "after session.compacted the agent is reminded of its tasks, once", 
 Automated. The tasks that this conversation launched, with their current status, even if the messages that launched them are gone. Do not launch a task again that is running or has completed.
 Active:
 - ${running} "count files" (general): running
-Ended:
-- ${answered} "find it" (general): completed
+And 1 that ended.
 You get a notice when a task ends; running tasks need nothing from you.
 asyncagents_output(task_id="…") shows the status and result of a task.
 asyncagents_task(resume="…", prompt="…") sends a completed task a follow-up.
@@ -57,8 +56,8 @@ rule(HOOKS, "where nothing runs, or nothing has ended, there is no heading for i
   expect(stage.engine.reminderFor(PARENT)).toContain("Active:");
   expect(stage.engine.reminderFor(PARENT)).not.toContain("Ended:");
   await stage.finish(id, "12");
-  expect(stage.engine.reminderFor(PARENT)).toContain("Ended:");
   expect(stage.engine.reminderFor(PARENT)).not.toContain("Active:");
+  expect(stage.engine.reminderFor(PARENT)).toContain("And 1 that ended.");
 });
 
 rule(HOOKS, "the compaction itself is given the same", async () => {
@@ -108,8 +107,8 @@ test("where OpenCode ends with the agent's answer, the reminder says to collect 
   expect(stage.engine.reminderFor(PARENT)).not.toContain("A notice comes");
 });
 
-test("of many ended tasks the newest are named, and all that run", async () => {
-  const stage = createStage();
+test("with the option reminder.ended, the newest ended tasks are named, and all that run", async () => {
+  const stage = createStage({ remindedEnded: 20 });
   for (let count = 0; count < 25; count += 1) await stage.complete("ok");
   const running = await stage.launch();
   const context = stage.engine.reminderFor(PARENT) ?? "";
@@ -275,7 +274,7 @@ describe("an agent that works on at once", () => {
   });
 
   test("while a task ends reads how it stands now: at each step, and in what is stored", async () => {
-    const { stage, id } = await stageWithTask({}, { description: "count files" });
+    const { stage, id } = await stageWithTask({ remindedEnded: 1 }, { description: "count files" });
     stage.host.at(PARENT).busy = true;
     await compact(stage);
     await stage.finish(id, "12");

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { ClientConnection } from "../../../src/services/http/access/request-handling.ts";
 import { createLongResponses, MAX_BYTES_IN_RESPONSES } from "../../../src/services/http/api/long-responses.ts";
+import type { ApiTask } from "../../../src/services/http/contract/api-task.ts";
 import {
   bytes,
   createBytesInFlight,
@@ -58,8 +59,8 @@ test.each([
   },
 );
 
-test("a task among others is shortened and names its cut fields; its own route returns it complete", async () => {
-  const { source, json, events, clock } = await serve();
+test("a task in a list is shortened and names its cut fields; its own route returns it complete", async () => {
+  const { source, json } = await serve();
   const long = "x".repeat(100_000);
   const { sessionID } = source.launch({ prompt: long, batchId: "release" });
   source.end(sessionID);
@@ -73,14 +74,50 @@ test("a task among others is shortened and names its cut fields; its own route r
   };
   isBrief(((await json("/v1/tasks")).tasks as unknown[])[0]);
   isBrief(((await json("/v1/task-groups/release")).tasks as unknown[])[0]);
-  const stream = await events();
-  isBrief(((await stream.next()).data as { tasks: unknown[] }).tasks[0]);
-  source.change(sessionID, { resumeCount: 1 });
-  await clock.advance(50);
-  isBrief(await stream.task("task.updated"));
   const whole = await json(`/v1/tasks/${sessionID}`);
   expect(whole).not.toHaveProperty("cut");
   expect({ result: whole.result === paragraph, prompt: whole.prompt === long }).toEqual({ result: true, prompt: true });
+});
+
+/** How a task is shown: by the length of its result, and whether that is all of it. */
+const shown = ({ result, cut }: ApiTask) => ({ chars: result?.length, isCut: cut?.includes("result") ?? false });
+
+const FULL = "asyncagents-task › Server-Sent Events Stream";
+
+test(`${FULL} › Sends task.completed when task finishes successfully: with a task that is whole, as in the snapshot`, async () => {
+  const { source, events, clock } = await serve();
+  const long = { prompt: "p".repeat(90_000), result: "r".repeat(128_000) };
+  const { sessionID } = source.launch({ prompt: long.prompt });
+  const stream = await events();
+  expect((await stream.next()).data).toMatchObject({ tasks: [{ sessionID, prompt: long.prompt }] });
+  source.change(sessionID, { status: "completed", completedAt: "2026-01-01T00:00:00.000Z", result: long.result });
+  await clock.advance(50);
+  const ended = await stream.task("task.completed");
+  expect(ended).toMatchObject({ sessionID, ...long });
+  expect(ended).not.toHaveProperty("cut");
+  const later = await events();
+  const [inSnapshot] = ((await later.next()).data as { tasks: ApiTask[] }).tasks;
+  expect(inSnapshot).toMatchObject({ sessionID, ...long });
+  expect(inSnapshot).not.toHaveProperty("cut");
+});
+
+test("tasks in the stream are whole up to a million characters together, in a snapshot and in what is sent at once", async () => {
+  const { source, events, clock } = await serve();
+  const ids = Array.from({ length: 5 }, () => source.launch().sessionID);
+  // Its first paragraph is the summary, too.
+  for (const id of ids) source.change(id, { result: `Yes.\n\n${"r".repeat(299_994)}` });
+  const three = [300_000, 300_000, 300_000, 2_001, 2_001].map((chars) => ({ chars, isCut: chars < 300_000 }));
+  const stream = await events();
+  const snapshot = (await stream.next()).data as { tasks: ApiTask[] };
+  expect(snapshot.tasks.map(shown)).toEqual(three);
+  for (const id of ids) source.change(id, { resumeCount: 1 });
+  await clock.advance(50);
+  const updated: ApiTask[] = [];
+  while (updated.length < ids.length) updated.push(await stream.task("task.updated"));
+  expect(updated.map(shown)).toEqual(three);
+  source.change(ids[4] ?? "", { resumeCount: 2 });
+  await clock.advance(50);
+  expect(shown(await stream.task("task.updated"))).toEqual({ chars: 300_000, isCut: false });
 });
 
 test("a task's requests are bounded where it is one of many", async () => {

@@ -2,15 +2,15 @@ import { expect, test, vi } from "vitest";
 import { createDelayedServer } from "../../../src/services/http/status-api.ts";
 import { createVirtualClock, settled } from "../../fakes/virtual-clock.ts";
 
-const create = () => {
+const create = (isPrompted = true) => {
   const clock = createVirtualClock();
   const stop = vi.fn(async () => undefined);
   const served = Promise.withResolvers<{ stop: typeof stop } | undefined>();
   const serve = vi.fn(() => served.promise);
-  return { clock, stop, served, serve, server: createDelayedServer(clock, serve) };
+  return { clock, stop, served, serve, server: createDelayedServer(clock, serve, isPrompted) };
 };
 
-test("it starts two seconds after it may", async () => {
+test("it starts two seconds after it may where a prompt waits, and at once where none does", async () => {
   const { clock, serve, server } = create();
   await clock.advance(60_000);
   expect(serve).not.toHaveBeenCalled();
@@ -19,6 +19,13 @@ test("it starts two seconds after it may", async () => {
   expect(serve).not.toHaveBeenCalled();
   await clock.advance(1);
   expect(serve).toHaveBeenCalledOnce();
+
+  const idle = create(false);
+  await idle.clock.advance(60_000);
+  expect(idle.serve).not.toHaveBeenCalled();
+  idle.server.permit();
+  await idle.clock.advance(0);
+  expect(idle.serve).toHaveBeenCalledOnce();
 });
 
 test("it starts as soon as somebody needs it, once, and they wait until it serves", async () => {

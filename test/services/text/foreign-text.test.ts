@@ -110,6 +110,7 @@ describe("without what it quotes, only our own words are left of", () => {
             shown: () => true,
             usageOf: ({ ownUsage }) => ownUsage,
             now: NOW,
+            maxTasks: undefined,
             outputTool: "asyncagents_output",
           }),
         ].join("\n");
@@ -118,7 +119,11 @@ describe("without what it quotes, only our own words are left of", () => {
   );
 
   test("the note on tasks that a conversation does not show any more", () => {
-    expectOwnWords((foreign) => taskReminder([task(foreign, "running"), task(foreign, "error")], TOOLS, false) ?? "");
+    expectOwnWords(
+      (foreign) =>
+        taskReminder([task(foreign, "running"), task(foreign, "error")], TOOLS, { maxEnded: 20, isHeadless: false }) ??
+        "",
+    );
   });
 
   const conversation = (foreign: string): SpokenMessage[] => {

@@ -11,7 +11,7 @@ const of = (requirement: string, texts: Record<string, Planted | Unplanted | rea
 const LAUNCHED = "elisha_task takes title, agent and prompt, and waits for the result by default";
 const IN_BACKGROUND = "elisha_task with async returns at once, and the end is delivered by a notice";
 const THREE = "there are the three of them, and no others";
-const REMINDED = "after session.compacted the agent is reminded of its tasks, once";
+const REMINDED = "after session.compacted the agent is reminded of its active tasks, once";
 const SYNTHETIC = "the reminder is synthetic, keeps agent and model, and starts no turn";
 const TIMED_OUT = "a timeout, in ms, ends the wait with TIMEOUT; the task goes on, and owes its notice";
 const FAILED = "a task that failed is `failed`, with its error and SESSION_ERROR";
@@ -42,7 +42,7 @@ export const ofElisha: readonly Entry[] = [
     "The task hook injects `<task-context>` guidance after session compaction to remind agents about active tasks.": [
       planted(
         "src/services/engine/reactions.ts",
-        'on(["compacted"], ({ sessionID }) => reminders.remind(sessionID));',
+        'on(["compacted"], ({ sessionID }) => reminders.remind(sessionID, "compacted"));',
         "",
         REMINDED,
       ),
@@ -70,7 +70,7 @@ export const ofElisha: readonly Entry[] = [
     ),
     "`elisha_task_cancel` Cancel a running task": planted(
       TOOLSET,
-      "elisha_task_cancel: cancelTool(deps),",
+      "[CANCEL]: cancelTool(deps),",
       "elisha_cancel: cancelTool(deps),",
       THREE,
     ),

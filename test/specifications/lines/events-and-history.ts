@@ -14,7 +14,11 @@ const CREATED = "Sends task.created when new task launches";
 const BEATS = "Sends heartbeat every 30 seconds";
 const CONNECTED_AGAIN = "Sends fresh snapshot on reconnection";
 
-const endedLeftOut = planted(FEED, "[...source.live(), ...source.newestEnded(ENDED_TASKS)]", "[...source.live()]");
+const endedLeftOut = planted(
+  FEED,
+  "[...source.live(show), ...source.newestEnded(ENDED_TASKS, show)]",
+  "[...source.live(show)]",
+);
 const withoutStats = planted(FEED, "stats: toStats(source.stats()), at }", "at }");
 
 /** All subscribers are given the snapshot that the first one was given. */
@@ -82,7 +86,15 @@ const events: Entry[] = [
       ': "task.completed",',
       ': "task.updated",',
     ),
-    "the event data contains the completed `BackgroundTask` object": dataOf("{ ...task, result: undefined }"),
+    "the event data contains the completed `BackgroundTask` object": [
+      dataOf("{ ...task, result: undefined }"),
+      planted(
+        "src/services/http/contract/api-task.ts",
+        "if (length > left) return briefTask(task);",
+        "if (length > 0) return briefTask(task);",
+        "Sends task.completed when task finishes successfully: with a task that is whole, as in the snapshot",
+      ),
+    ],
   }),
   ...lines(API, SSE, "Sends task.error when task fails", {
     "the server broadcasts an SSE event with type `task.error`": planted(
@@ -148,8 +160,8 @@ const withoutProgress = planted(
 /** Pages have only tasks that run. */
 const onlyLive = planted(
   SOURCE,
-  "tasks.push(...brief(records));",
-  "tasks.push(...brief(records.filter(({ task }) => !hasEnded(task))));",
+  "tasks.push(...toApiTasks(records).map(show));",
+  "tasks.push(...toApiTasks(records.filter(({ task }) => !hasEnded(task))).map(show));",
 );
 
 const history: Entry[] = [

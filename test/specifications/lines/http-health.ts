@@ -21,7 +21,7 @@ const health: Entry[] = [
       planted(
         HANDLERS,
         "uptime, version, taskCount: source.stats().total,",
-        "uptime, version, taskCount: source.live().length,",
+        "uptime, version, taskCount: source.live((task) => task).length,",
         IS_HEALTHY,
       ),
     "The server SHALL expose `GET /v1/stats` returning aggregate statistics including counts by status, counts by agent, and duration metrics (average, maximum, minimum).":
@@ -35,7 +35,7 @@ const health: Entry[] = [
       planted(
         HANDLERS,
         "uptime, version, taskCount: source.stats().total,",
-        "uptime, version, taskCount: source.live().length,",
+        "uptime, version, taskCount: source.live((task) => task).length,",
       ),
     ],
   }),

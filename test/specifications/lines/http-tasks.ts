@@ -209,7 +209,11 @@ const groups: Entry[] = [
     "the response includes aggregate statistics: `completed`, `running`, `error`, `cancelled`, `total`, `completionRate`, `totalToolCalls`, and `duration`":
       [
         planted(SCHEMAS, 'completed: countOf("completed"),', 'completed: countOf("completed") + countOf("error"),'),
-        planted(SCHEMAS, 'running: countOf("running") + countOf("resumed"),', 'running: countOf("running"),'),
+        planted(
+          SCHEMAS,
+          'running: countOf("running"),\n    resumed',
+          'running: countOf("running") + countOf("resumed"),\n    resumed',
+        ),
         noErrors,
         planted(SCHEMAS, 'cancelled: countOf("cancelled"),', 'cancelled: countOf("error"),'),
         planted(SCHEMAS, "    total: tasks.length,\n", '    total: tasks.length - countOf("cancelled"),\n'),

@@ -14,14 +14,14 @@ export const cutNotice = planted(
 );
 
 const WORDS =
-  "const words = [...visible.map((text) => ({ text, synthetic: false })), { text: hidden, synthetic: true }];";
+  "const said = [...visible.map((text) => ({ text, synthetic: false })), { text: hidden, synthetic: true }];";
 
 /** The notice of some runs has a third part. `runs` is a condition on a `RunResult`. */
 const thirdPart = (runs: string): Planted =>
   planted(
     COMPOSED,
     WORDS,
-    `const words = [...visible.map((text) => ({ text, synthetic: false })), { text: hidden, synthetic: true }, ...(results.some(${runs}) ? [{ text: "", synthetic: true }] : [])];`,
+    `const said = [...visible.map((text) => ({ text, synthetic: false })), { text: hidden, synthetic: true }, ...(results.some(${runs}) ? [{ text: "", synthetic: true }] : [])];`,
   );
 
 /** Of some runs, a person sees the part that is meant for the model. */
@@ -29,7 +29,7 @@ const shownPart = (runs: string): Planted =>
   planted(
     COMPOSED,
     WORDS,
-    `const words = [...visible.map((text) => ({ text, synthetic: false })), { text: hidden, synthetic: !results.some(${runs}) }];`,
+    `const said = [...visible.map((text) => ({ text, synthetic: false })), { text: hidden, synthetic: !results.some(${runs}) }];`,
   );
 
 const COMPLETED = '({ outcome, run }) => outcome === "completed" && run === 0';

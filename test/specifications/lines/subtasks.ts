@@ -21,6 +21,9 @@ const CANCEL = "Concurrency, Pause, and Cancel (Known Conflicts)";
 
 const ENDS = "the child works, ends, and the call answers with the outcome; no notice follows";
 const THROUGH = "the child asks, is answered, goes on and ends; only then does the call answer";
+const INTERACTIONS = "src/services/http/events/user-interactions.ts";
+const IN_STREAM =
+  "the stream has UserInteractionRequested when a child asks, and UserInteractionResponded when it is answered";
 const OF_CHILD = "what a child asks belongs to the child's task";
 const STORED = "parentTaskId is stored on the child, and outlives a restart";
 const AUTHOR = "the author is the calling agent, or the user where no agent calls";
@@ -129,25 +132,36 @@ export const ofSubtasks: readonly Entry[] = [
     "P->>P: next LLM iteration uses tool result": OF_OPENCODE,
   }),
   ...of(ASKED, {
-    "Child runtime emits `UserInteractionRequested` and pauses (its task status becomes `awaiting_user`).": seenBy(
-      `${UIP} › ${OF_CHILD}`,
-      notAsked,
-    ),
+    "Child runtime emits `UserInteractionRequested` and pauses (its task status becomes `awaiting_user`).": [
+      seenBy(`${UIP} › ${OF_CHILD}`, notAsked),
+      planted(INTERACTIONS, 'sseFrame("UserInteractionRequested",', 'sseFrame("task.asked",', IN_STREAM),
+    ],
     "`createSubAgent` does not return. It keeps waiting for a child terminal event.": seenBy(THROUGH, awaitedBriefly),
     "The user responds to the child UIP via TUI (or a separate CLI process). `RuntimeManager` routes `UserInteractionResponded` to the child runtime and it resumes.":
-      seenBy(`${UIP} › ${OF_CHILD}`, unanswered),
+      [
+        seenBy(`${UIP} › ${OF_CHILD}`, unanswered),
+        planted(INTERACTIONS, 'sseFrame("UserInteractionResponded",', 'sseFrame("task.answered",', IN_STREAM),
+      ],
     "Once the child reaches `done/failed/canceled`, `createSubAgent` unblocks and returns.": seenBy(
       THROUGH,
       endNotSeen,
     ),
   }),
   ...of(UIP, {
-    "UIP is always scoped to the task that requested it.": planted(
-      "src/machines/supervisor/machine.ts",
-      "const forTask = hasId(context.tasks, sessionID) && toTaskEvent(event.event, event.at);",
-      'for (const id of context.tasks) if (event.event.type === "asked" && id !== sessionID) tell(enqueue, id, toTaskEvent(event.event, event.at) as never); const forTask = hasId(context.tasks, sessionID) && toTaskEvent(event.event, event.at);',
-      OF_CHILD,
-    ),
+    "UIP is always scoped to the task that requested it.": [
+      planted(
+        INTERACTIONS,
+        "if (!other || isBelow(task, other.task)) found",
+        "if (!other || isBelow(other.task, task)) found",
+        "of a grandchild's request, both events name the grandchild alone, though those above it wait, too",
+      ),
+      planted(
+        "src/machines/supervisor/machine.ts",
+        "const forTask = hasId(context.tasks, sessionID) && toTaskEvent(event.event, event.at);",
+        'for (const id of context.tasks) if (event.event.type === "asked" && id !== sessionID) tell(enqueue, id, toTaskEvent(event.event, event.at) as never); const forTask = hasId(context.tasks, sessionID) && toTaskEvent(event.event, event.at);',
+        OF_CHILD,
+      ),
+    ],
     "Child UIP events are written to the child task stream.": planted(
       "src/services/runtime/runtime.ts",
       "store.commit({ records, journal, prompts, launches: launchJournals })",

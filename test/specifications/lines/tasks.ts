@@ -225,7 +225,15 @@ const detection: Entry[] = [
       'HOST_IDLE: { target: "#verifying" },',
       'HOST_IDLE: { actions: { type: "setDeadline", params: 1_000 } },',
     ),
-    "sends notification to parent session with full result": cutNotice,
+    "sends notification to parent session with full result": [
+      cutNotice,
+      planted(
+        "src/services/engine/delivery/notices.ts",
+        "mayCut ? (most ?? longest) : longest",
+        "mayCut ? (most ?? 10_000) : longest",
+        "Detect completion via event: with the whole result, though it is long",
+      ),
+    ],
   }),
   ...lines(TASKS, "Event-Based Completion Detection", "Fallback to polling", {
     "polling mechanism detects completion within fallback interval": planted(

@@ -29,11 +29,13 @@ const worktreeOf = ({ store, worktrees }: EngineContext, taskId: string) => {
  */
 export const composeNotice = (ctx: EngineContext, queue: RunResult[], room: number | undefined): NoticePrompt => {
   const { store, ids, runtime, progress, usageReader } = ctx;
-  const style = ctx.options.notice;
+  const { maxResultChars: most, ...words } = ctx.options.notice;
   const due = queue.toSorted((a, b) => a.endedAt - b.endedAt);
-  const mayCut = style.tools.output !== undefined;
-  // Without a tool to read the rest of a result, the notice carries as much of it as a prompt may have.
-  const limit = mayCut ? style.maxResultChars : MAX_CHARS;
+  const mayCut = words.tools.output !== undefined;
+  const longest = Math.max(0, ...due.map(({ result, earlierText = "" }) => (result || earlierText).length));
+  // Without a tool to read the rest of a result, the notice carries as much of it as there is room for.
+  const limit = mayCut ? (most ?? longest) : longest;
+  const style = { ...words, maxResultChars: limit };
   const siblings = store.list({ parentSessionID: due[0]?.parentSessionID ?? "" });
   const batches = Map.groupBy(siblings, ({ batchId }) => batchId);
   const all = due.map((end) => ({
@@ -60,11 +62,11 @@ export const composeNotice = (ctx: EngineContext, queue: RunResult[], room: numb
     session: sumOf(siblings),
   };
   const { visible, hidden } = noticeOf(ends, countTasks(siblings), { ...style, maxResultChars }, cost);
-  const words = [...visible.map((text) => ({ text, synthetic: false })), { text: hidden, synthetic: true }];
-  const partIDs = ids.parts(words.length);
+  const said = [...visible.map((text) => ({ text, synthetic: false })), { text: hidden, synthetic: true }];
+  const partIDs = ids.parts(said.length);
   return {
     messageID: ids.message(),
-    parts: words.map((part, index) => ({ id: partIDs[index] ?? "", ...part })),
+    parts: said.map((part, index) => ({ id: partIDs[index] ?? "", ...part })),
     runs: results.map(({ taskId, run }) => ({ taskId, run })),
     toasts: [{ message: toastOf(results), variant: TOAST_VARIANTS[worstOutcome(results)] }],
   };
@@ -114,12 +116,6 @@ export interface Fit {
   /** Longer ones are cut, in characters. */
   maxResultChars: number;
 }
-
-/** Characters of results that one prompt may carry, where they are so few that any model has room for them. */
-const MAX_CHARS = 100_000;
-
-/** Estimated tokens that one prompt may have at most, however large the window is. */
-const MAX_TOKENS = 25_000;
 
 /** Estimated tokens that one prompt may always have: for less, OpenCode has to sum the conversation up anyway. */
 const LEAST_TOKENS = 2_000;
@@ -173,9 +169,9 @@ export const fitResults = (
   { limit, room, mayCut }: { limit: number; room: number | undefined; mayCut: boolean },
 ): Fit => {
   if (room === undefined) {
-    return { count: reported.length, maxResultChars: Math.min(limit, Math.floor(MAX_CHARS / reported.length)) };
+    return { count: reported.length, maxResultChars: limit };
   }
-  const budget = Math.min(MAX_TOKENS, Math.max(LEAST_TOKENS, room * SHARE));
+  const budget = Math.max(LEAST_TOKENS, room * SHARE);
   const sizes: Size[] = [];
   let used = 0;
   for (const { result, beside } of reported) {

@@ -84,22 +84,34 @@ export type SessionNotes = ReturnType<typeof createSessionNotes>;
 type ModelPart = ModelMessage["parts"][number];
 
 /** Returns what an agent has to know about its tasks, or a summary of its conversation must say; undefined if it has none. */
-export const reminderFor = (ctx: EngineContext, sessionID: string): OwnText | undefined =>
-  taskReminder(listTasks(ctx, { parentSessionID: sessionID }), ctx.options.notice.tools, ctx.options.isHeadless);
+export const reminderFor = (
+  ctx: EngineContext,
+  sessionID: string,
+  maxEnded = ctx.options.reminder.ended,
+): OwnText | undefined =>
+  taskReminder(listTasks(ctx, { parentSessionID: sessionID }), ctx.options.notice.tools, {
+    maxEnded,
+    isHeadless: ctx.options.isHeadless,
+  });
+
+/** Ended tasks that are named to an agent whose blocking call was cut off: it would launch its task again, ended or not. */
+const ENDED_AFTER_INTERRUPTION = 20;
 
 /** Creates the reminders of tasks that an agent's conversation no longer mentions. */
 export const createReminders = (ctx: EngineContext, notes: SessionNotes) => {
   const { store, log } = ctx;
   /** The current reminder of each session that has one to be stored. A newer reminder replaces an older one. */
-  const pending = new Map<string, symbol>();
+  const pending = new Map<string, { maxEnded: number }>();
 
-  const remind = (sessionID: string) => {
-    const cause = Symbol(sessionID);
+  const remind = (sessionID: string, why: "compacted" | "interrupted") => {
+    const { ended } = ctx.options.reminder;
+    const named = why === "interrupted" ? ENDED_AFTER_INTERRUPTION : ended;
+    const cause = { maxEnded: Math.max(named, ended, pending.get(sessionID)?.maxEnded ?? 0) };
     pending.set(sessionID, cause);
     const isPending = () => pending.get(sessionID) === cause;
     // Written when it is stored: by then, tasks may have ended and their results may have been delivered.
     const reminder = () => {
-      const text = isPending() ? reminderFor(ctx, sessionID) : undefined;
+      const text = isPending() ? reminderFor(ctx, sessionID, cause.maxEnded) : undefined;
       return text === undefined ? undefined : ({ text, synthetic: true } as const);
     };
     notes
@@ -130,8 +142,9 @@ export const createReminders = (ctx: EngineContext, notes: SessionNotes) => {
       const newest = messages.findLast(({ info }) => info.role === "user");
       if (!newest) return;
       const { id, sessionID } = newest.info;
-      if (!pending.has(sessionID) && isReminderMissing(messages)) remind(sessionID);
-      const text = pending.has(sessionID) ? reminderFor(ctx, sessionID) : undefined;
+      if (!pending.has(sessionID) && isReminderMissing(messages)) remind(sessionID, "compacted");
+      const due = pending.get(sessionID);
+      const text = due && reminderFor(ctx, sessionID, due.maxEnded);
       if (text === undefined) return;
       const part = { id: `${id}_tasks`, sessionID, messageID: id, type: "text", text, synthetic: true };
       newest.parts.push(part as ModelPart);

@@ -66,7 +66,8 @@ export const startAdoption = (ctx: EngineContext, { remind }: Pick<Reminders, "r
     const interrupted = restored.filter(
       ({ task, snapshot: { context } }) => !hasEnded(task) && context.waiters.some(isCall),
     );
-    for (const sessionID of new Set(interrupted.map(({ task }) => task.parentSessionID))) remind(sessionID);
+    for (const sessionID of new Set(interrupted.map(({ task }) => task.parentSessionID)))
+      remind(sessionID, "interrupted");
     // Those at work come first: what they asked in the dead process is open no more, so that results of their batch wait for them.
     for (const { task } of restored.toSorted((a, b) => Number(hasEnded(a.task)) - Number(hasEnded(b.task)))) {
       const isNoticePending = runsInPrompts.has(`${task.sessionID}/${task.resumeCount}`);

@@ -187,8 +187,8 @@ export const routes = {
     responses: {
       200: {
         description:
-          "Server-sent events: `snapshot` first, then `task.created`, `task.updated`, `task.completed`, `task.error` and `task.cancelled` with the task, long values shortened: `cut` names the shortened fields; `task.removed` with `{ sessionID }` when a task that the stream has mentioned is cleared; `heartbeat` with `{ ts }` after 30 s of silence. The ids are numbers of changes. A client that does not read is disconnected.",
-        content: { "text/event-stream": { schema: schemas.FeedSnapshot } },
+          "Server-sent events: `snapshot` first, then `task.created`, `task.updated`, `task.completed`, `task.error` and `task.cancelled` with the task. Tasks are whole up to a million characters in the snapshot, and in what is sent at once; of those beyond it, long values are shortened, and `cut` names the shortened fields. `UserInteractionRequested` when a task's agent asks the user, and `UserInteractionResponded` when that is open no more; `task.removed` with `{ sessionID }` when a task that the stream has mentioned is cleared; `heartbeat` with `{ ts }` after 30 s of silence. The ids are numbers of changes. A client that does not read is disconnected.",
+        content: { "text/event-stream": { schema: schemas.FeedData } },
       },
       401: mayNotRead,
       503: error("There are as many subscribers as allowed, or too much data is on its way to them."),

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
 import { TaskWithUsageSchema } from "../../../task-schema.ts";
+import type { OpenUserRequest } from "../../../user-request.ts";
 import { ChangedFileSchema, LeftOutSchema } from "../../../worktree-changes.ts";
 import { truncate } from "../../platform/plain-text.ts";
 
@@ -101,6 +102,35 @@ export const briefTask = (task: ApiTask): ApiTask => {
     return withCut(task, { ...brief, attention: rest });
   }
   return withCut(task, brief);
+};
+
+/**
+ * Returns a function that shows tasks whole as long as all of these have at most so many characters as JSON, and those that go
+ * beyond that briefly.
+ */
+export const wholeWithin = (most: number): ((task: ApiTask) => ApiTask) => {
+  let left = most;
+  return (task) => {
+    const length = JSON.stringify(task).length;
+    if (length > left) return briefTask(task);
+    left -= length;
+    return task;
+  };
+};
+
+/** Shortens a request that is sent by itself, as in a task among others. What is left out is at the task's own route. */
+export const briefRequest = ({
+  id,
+  kind,
+  what,
+  since,
+  questions,
+  always,
+}: OpenUserRequest): { request: OpenUserRequest; isCut?: true } => {
+  const short = { id, kind, what, since };
+  const whole: OpenUserRequest = { ...short, ...(questions && { questions }), ...(always && { always }) };
+  if (JSON.stringify(whole).length <= MAX_REQUESTS_CHARS) return { request: whole };
+  return { request: shorten(short) as OpenUserRequest, isCut: true };
 };
 
 const withCut = (task: ApiTask, brief: ApiTask): ApiTask => {

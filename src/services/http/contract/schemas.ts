@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { FleetServerSchema } from "../../../launch-schema.ts";
 import { hasEnded, type TaskStatus, type Usage } from "../../../task.ts";
 import { TaskStatusSchema, UsageSchema } from "../../../task-schema.ts";
-import { UserReply } from "../../../user-request.ts";
+import { OpenUserRequest, UserReply } from "../../../user-request.ts";
 import { CHALLENGE } from "../../platform/server-key.ts";
 import type { TaskStats } from "../../store/store.ts";
 import { ApiTask } from "./api-task.ts";
@@ -170,7 +170,8 @@ export const Group = z.object({
   batchId: z.string().describe("The batch's id."),
   tasks: z.array(ApiTask).describe("Its tasks, in the order of their launch."),
   completed: count.describe("How many are completed."),
-  running: count.describe("How many run, resumed ones included."),
+  running: count.describe("How many are in their first run."),
+  resumed: count.describe("How many are in a later run."),
   error: count.describe("How many ended in error."),
   cancelled: count.describe("How many were cancelled."),
   total: count.describe("How many there are."),
@@ -192,7 +193,8 @@ export const toGroup = (batchId: string, tasks: ApiTask[], usage: Usage, now: nu
     batchId,
     tasks,
     completed: countOf("completed"),
-    running: countOf("running") + countOf("resumed"),
+    running: countOf("running"),
+    resumed: countOf("resumed"),
     error: countOf("error"),
     cancelled: countOf("cancelled"),
     total: tasks.length,
@@ -278,12 +280,49 @@ export const Machine = z
   .unknown()
   .describe("A statechart as JSON for XState: guards and actions have their names as `type`.");
 
+/** The data of a `UserInteractionRequested` event. */
+export const UserInteractionRequested = z
+  .object({
+    sessionID: z.string().describe("The task whose agent asks; those above it list the request, too."),
+    request: OpenUserRequest.describe("The request."),
+    isCut: z
+      .literal(true)
+      .optional()
+      .describe("Where the request has more than 16,000 characters: its questions are left out, and its text is cut."),
+  })
+  .meta({ id: "UserInteractionRequested", description: "The data of the event: a task's agent asks the user." });
+export type UserInteractionRequested = z.infer<typeof UserInteractionRequested>;
+
+/** The data of a `UserInteractionResponded` event. */
+export const UserInteractionResponded = z
+  .object({
+    sessionID: z.string().describe("The task whose agent had asked."),
+    requestId: z.string().describe("The request that is open no more."),
+    became: z
+      .enum(["answered", "closed"])
+      .describe(
+        "`answered`: OpenCode has a reply, which may be a rejection. `closed`: the run or the process that waited for one has ended.",
+      ),
+  })
+  .meta({
+    id: "UserInteractionResponded",
+    description: "The data of the event: a request to the user is open no more.",
+  });
+export type UserInteractionResponded = z.infer<typeof UserInteractionResponded>;
+
 /** The data of a `snapshot` event. */
-export const FeedSnapshot = z.object({
-  tasks: z.array(ApiTask).describe("All tasks that have not ended, and those that ended last."),
-  stats: Stats,
-  at: count.describe("The number of the newest change that it includes."),
-});
+const FeedSnapshot = z
+  .object({
+    tasks: z.array(ApiTask).describe("All tasks that have not ended, and those that ended last."),
+    stats: Stats,
+    at: count.describe("The number of the newest change that it includes."),
+  })
+  .meta({ id: "Snapshot", description: "The data of the event `snapshot`." });
+
+/** The data of the events of the stream that are about tasks. */
+export const FeedData = z
+  .union([FeedSnapshot, ApiTask, UserInteractionRequested, UserInteractionResponded])
+  .describe("The data of `snapshot`, of the events of a task, and of the two about requests to the user.");
 
 const PresentServer = FleetServerSchema.extend({
   isDrained: z

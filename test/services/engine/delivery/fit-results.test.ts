@@ -27,7 +27,7 @@ test("few results share a fixed number of characters, whatever the model", () =>
 });
 
 test.each([
-  ["a large window", 900_000, 25_000],
+  ["a large window", 60_000, 30_000],
   ["a window of 32,000 tokens that is half full", 12_000, 6_000],
   ["a window that is all but full", 300, 2_000],
 ])("twenty long results fit into the half of what is free in %s", (_, room, budget) => {
@@ -66,7 +66,7 @@ test("of more results than have room even when they are cut, the first go into o
 
 test("a hundred short results go into one prompt, and fewer where much else is said of each", () => {
   const results = Array.from({ length: 100 }, () => "The tests pass.");
-  const limits = { limit: 10_000, room: 90_000, mayCut: true };
+  const limits = { limit: 10_000, room: 50_000, mayCut: true };
   expect(fitResults(reported(results), limits).count).toBe(100);
   const { count } = fitResults(reported(results, BESIDE.repeat(6)), limits);
   expect(count).toBeGreaterThan(40);

@@ -57,9 +57,11 @@ test("a task that waits for a person is updated with its request, and again when
   source.change(sessionID, { attention: { kind: "permission", what: "bash: ls", since, requests: [request] } });
   await clock.advance(MOMENT);
   expect(await stream.task("task.updated")).toMatchObject({ attention: { requests: [request] } });
+  expect(await stream.next()).toMatchObject({ event: "UserInteractionRequested", data: { sessionID, request } });
   source.change(sessionID, { attention: undefined });
   await clock.advance(MOMENT);
   expect(await stream.task("task.updated")).not.toHaveProperty("attention");
+  expect((await stream.next()).event).toBe("UserInteractionResponded");
 });
 
 test("a task that moves up in the queue is updated within a second or two, though nothing of its own has changed", async () => {
@@ -346,8 +348,8 @@ test("numbers are integers, even while changes wait for the database file and ha
   source.launch();
   const { latestChange, changedSince } = source;
   source.latestChange = () => latestChange() + 0.25;
-  source.changedSince = (since, limit) =>
-    changedSince(Math.floor(since), limit).map((change) => ({ ...change, change: change.change + 0.5 }));
+  source.changedSince = (since, limit, show) =>
+    changedSince(Math.floor(since), limit, show).map((change) => ({ ...change, change: change.change + 0.5 }));
   const stream = await events();
   const snapshot = await stream.next();
   expect(snapshot).toMatchObject({ id: "1", data: { at: 1 } });
