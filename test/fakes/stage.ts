@@ -228,7 +228,7 @@ export const createStage = ({
         membership &&
         createFleet({ ...membership, broker: now.broker(membership.broker), clock: now.clock(clock), log }),
       inspect,
-      worktrees,
+      worktrees: { readFiles: async () => ({ problem: "nothing is in git here" }), ...worktrees },
     });
     host.listen((event) => (now.isOver() ? undefined : engine.onHostEvent(event)));
     const defineTools = () => {

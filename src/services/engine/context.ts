@@ -29,6 +29,7 @@ import { createRuntime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import type { NoticeStyle } from "../text/notice-text.ts";
 import { createTypedResults, type JsonSchemas } from "../typed-results/typed-results.ts";
+import { createGateComparison } from "../worktrees/fingerprints.ts";
 import type { WorktreeOptions } from "../worktrees/worktrees.ts";
 import { createWorktrees, type Worktrees } from "../worktrees/worktrees.ts";
 import { createNoticeRepair } from "./delivery/notice-repair.ts";
@@ -109,6 +110,7 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     ...createWorktrees({ host, store, clock, log, options: options.worktree, newId }),
     ...parts.worktrees,
   };
+  const compareGate = createGateComparison(worktrees.readFiles, clock);
   const remoteRuns = fleet?.createRemoteRuns({
     ...{ host, store, ancestors: sessionTree.ancestors },
     charts: () => runtime,
@@ -136,6 +138,8 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     /** What is asked of this server's runs on others; undefined where it is in no fleet. */
     remoteRuns,
     worktrees,
+    /** Returns a task, whose receipt says whether files have changed since its gate ended, where that can be said. */
+    compareGate,
     ...{ progress, receipts, observedSessions, sessionTree },
     /** Returns the task for which a session counts that has no task of its own. */
     ancestorTask,
@@ -148,7 +152,7 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     noticeRepair: createNoticeRepair(),
     lostSessions: createLostSessions(abort, sessionTree.ancestors),
     stopsUnderWay: createStopsUnderWay(),
-    gates: createGates(parts.runCommand),
+    gates: createGates(parts.runCommand, worktrees.readFiles),
     typedResults: createTypedResults(options.schema, parts.loadJsonSchemas),
     slots: createSlots({ store, clock, log, runtime, bus }, options.concurrency),
     waits: createWaits(runtime, store, clock),

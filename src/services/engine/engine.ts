@@ -117,6 +117,7 @@ export const createEngine = (parts: EngineParts) => {
     viewFleet: ctx.fleet?.view,
     /** Returns what an ended task left changed in its worktree; undefined where it has none of its own. */
     changesOf: (task: Task): Promise<WorktreeChanges | undefined> => ctx.worktrees.latestChanges(task),
+    compareGate: ctx.compareGate,
     wait: waits.wait,
     onCallReturned: waits.onCallReturned,
     /** Records that the result of an ended task was read, the first time that it is. */

@@ -223,3 +223,25 @@ test("after a crash while the child is given the gate's output, it gets it once,
   const given = stage.host.at(id).messages.filter(({ role }) => role === "user");
   expect(given).toHaveLength(2);
 });
+
+test("an agent that reads the result is told when files have changed since the gate passed, and not before", async () => {
+  let fingerprint = "tree1";
+  stage.engine.stop();
+  stage = createStage({
+    clock,
+    gate: GATE,
+    runCommand: (command) => new Promise((end) => void commands.push({ command, end })),
+    worktrees: { readFiles: async () => ({ fingerprint }) },
+  });
+  const id = await gated();
+  await end(PASSED);
+  const read = () => stage.call("output", { task_id: id });
+  expect(await read()).toContain('Checked by a command: gate passed: "npm test"\n');
+  expect(await read()).not.toContain("have changed since");
+  fingerprint = "tree2";
+  await clock.advance(60_000);
+  expect(await stage.call("output", { task_id: id, block: true })).toContain(
+    'Checked by a command: gate passed: "npm test" (files where it ran have changed since)',
+  );
+  expect(stage.task(id).receipt?.gate?.files).toEqual({ fingerprint: "tree1", changedMeanwhile: false });
+});
