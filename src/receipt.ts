@@ -60,6 +60,16 @@ export const GateFiles = z.object({
 });
 export type GateFiles = z.infer<typeof GateFiles>;
 
+export const GateBefore = z.object({
+  exit: z.int().optional().describe("Its exit code; absent where it had none."),
+  end: z
+    .enum(["exited", "timedOut", "notRun", "interrupted"])
+    .describe(
+      "`exited` by itself; `timedOut`: its time limit ended it; `notRun`: it could not be started; `interrupted`: OpenCode ended three times while it ran, and it was not run again.",
+    ),
+});
+export type GateBefore = z.infer<typeof GateBefore>;
+
 export const GateResult = z.object({
   command: z.string().describe("The command."),
   runs: z.int().positive().describe("How often it was run, for one answer after the other."),
@@ -69,6 +79,9 @@ export const GateResult = z.object({
     .describe("`exited` by itself; `timedOut`: its time limit ended it; `notRun`: it could not be started."),
   files: GateFiles.optional().describe(
     "Which files it saw, in its newest run; absent where an earlier version ran it.",
+  ),
+  before: GateBefore.optional().describe(
+    "How the same command ended before the task's agent began; absent where the options do not ask for that.",
   ),
 });
 export type GateResult = z.infer<typeof GateResult>;

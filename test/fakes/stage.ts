@@ -108,7 +108,7 @@ export interface StageOptions {
   wake?: Wake;
   fallback?: EngineOptions["fallback"];
   /** Default: no agent has a gate. */
-  gate?: EngineOptions["gate"];
+  gate?: Omit<EngineOptions["gate"], "before"> & Partial<Pick<EngineOptions["gate"], "before">>;
   /** Default: every result may be any text. */
   schema?: EngineOptions["schema"];
   /** Default: what OpenCode loads. */
@@ -218,7 +218,7 @@ export const createStage = ({
         recovery,
         wake,
         fallback,
-        gate,
+        gate: { before: false, ...gate },
         schema,
         retention,
         worktree: { root: "/nowhere/worktrees", agents: [], setup: undefined, keep: 7 * 86_400_000, ...worktree },

@@ -50,7 +50,7 @@ export const attention = taskSetup.createStateConfig({
       on: {
         REQUEST_ASKED: onRequestAsked,
         BECAME_STALE: {
-          guard: and(["live", not("isQueued"), not("noServerWorks"), not("isRefusedForNow")]),
+          guard: and(["live", not("isQueued"), not("isGatedBefore"), not("noServerWorks"), not("isRefusedForNow")]),
           target: "stale",
         },
       },

@@ -72,10 +72,11 @@ export const requestStop = request("stopSession", ({ context }) => ({
 export const requestSlot = request("requestSlot", ({ context }) => slotRequestOf(context));
 
 /** How the gate's command ended, if it did; an answer that was given up before that has not come through it. */
-const gateResult = ({ facts, gate }: TaskContext): GateResult | undefined => {
+const gateResult = ({ facts, gate, gateBefore: before }: TaskContext): GateResult | undefined => {
   if (!facts.gate || !gate?.last) return undefined;
   const { exit, end, files } = gate.last;
-  return { command: facts.gate.command, runs: gate.runs, exit, end, ...(files ? { files } : {}) };
+  const more = { ...(files ? { files } : {}), ...(before ? { before } : {}) };
+  return { command: facts.gate.command, runs: gate.runs, exit, end, ...more };
 };
 
 const endedRun = ({ context, event }: { context: TaskContext; event: TaskEvent }): ReceiptRequest => ({

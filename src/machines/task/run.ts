@@ -31,6 +31,12 @@ const adopt = taskSetup.assign(
   })),
 );
 
+/** A run that waited for its slot is timed from now on. */
+const recordSlot = taskSetup.assign({
+  queuedUntil: ({ context: { queuedUntil, run, waitingSince = run.startedAt }, event }) =>
+    event.at > waitingSince ? event.at : queuedUntil,
+});
+
 /** Where the newest run is: the same way for a launch and for a resume. */
 export const run = taskSetup.createStateConfig({
   description: "Where the newest run is: from its place in the queue to its end.",
@@ -107,13 +113,10 @@ export const run = taskSetup.createStateConfig({
       meta: { waitsFor: "slot" },
       entry: ["beginWait", assign({ nextDeadline: undefined }), requestSlot],
       on: {
-        SLOT_GRANTED: {
-          target: "prompting",
-          actions: taskSetup.assign({
-            queuedUntil: ({ context: { queuedUntil, run, waitingSince = run.startedAt }, event }) =>
-              event.at > waitingSince ? event.at : queuedUntil,
-          }),
-        },
+        SLOT_GRANTED: [
+          { guard: "isGateBeforeDue", target: "#gatingBefore", actions: recordSlot },
+          { target: "prompting", actions: recordSlot },
+        ],
         ADOPTED: { description: "Nothing is under way: the run asks for a slot here.", actions: requestSlot },
         CANCEL: { guard: not("goesOn"), ...cancelled, description: "Nothing was sent yet: there is nothing to stop." },
       },

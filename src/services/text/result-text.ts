@@ -1,4 +1,4 @@
-import type { GateResult, Incompleteness, RanCommand, Receipt, WrittenFile } from "../../receipt.ts";
+import type { GateBefore, GateResult, Incompleteness, RanCommand, Receipt, WrittenFile } from "../../receipt.ts";
 import type { RunAnswer } from "../../task.ts";
 import { duration } from "./amounts.ts";
 import { join, lines, nameOf, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
@@ -121,9 +121,23 @@ const gateText = ({ gate }: Receipt): OwnText | undefined => {
   return gate.exit === 0 ? own`gate passed${times}: ${command}` : own`gate failed${times}, ${how}: ${command}`;
 };
 
+/** Whether the same command showed the same before the agent had done anything. */
+const beforeText = ({ end, exit }: GateBefore): OwnText => {
+  if (exit === 0) return own`it passed before the task began, too`;
+  if (end === "exited") return own`before the task began it failed, with exit code ${exit ?? "unknown"}`;
+  return own`${BEFORE_ENDS[end]}`;
+};
+
+const BEFORE_ENDS = {
+  timedOut: "before the task began it did not end within its time",
+  notRun: "before the task began it could not be run",
+  interrupted: "whether it passed before the task began is not known: OpenCode ended three times while it ran",
+} as const;
+
 /** What limits what the gate shows: of which files it is true, and whether it showed the same before. */
-const gateRemarks = ({ files }: GateResult): OwnText => {
+const gateRemarks = ({ files, before }: GateResult): OwnText => {
   const remarks = [
+    before && beforeText(before),
     files?.changedMeanwhile && own`files changed while it ran`,
     files?.haveChanged && own`files where it ran have changed since`,
   ].filter((remark) => remark !== undefined && remark !== false);

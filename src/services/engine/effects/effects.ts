@@ -19,6 +19,7 @@ const createRunEffects = ({
   remoteRuns,
 }: EngineContext): EffectHandlers<
   | "runGate"
+  | "runGateBefore"
   | "stopGate"
   | "writeReceipt"
   | "completeReceipt"
@@ -36,6 +37,14 @@ const createRunEffects = ({
       return { type: "GATE_ENDED", at: clock.now(), gateRun, end, ...followUp };
     },
     onFault: endRun,
+  },
+  runGateBefore: {
+    perform: async ({ taskId, gate, directory }) => {
+      const end = await gates.runBefore(taskId, gate, directory);
+      return end && { type: "GATE_ENDED_BEFORE", at: clock.now(), end };
+    },
+    // The agent begins all the same.
+    onFault: (_, at) => ({ type: "GATE_ENDED_BEFORE", at, end: { end: "notRun" } }),
   },
   stopGate: { perform: ({ taskId }) => void gates.stop(taskId) },
   writeReceipt: {

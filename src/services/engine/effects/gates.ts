@@ -1,4 +1,5 @@
 import type { GateEnd } from "../../../machines/task/events.ts";
+import type { GateBefore } from "../../../receipt.ts";
 import type { Gate } from "../../../task.ts";
 import type { RunCommand } from "../../platform/shell-command.ts";
 import { type FilesRead, filesSeen } from "../../worktrees/fingerprints.ts";
@@ -31,6 +32,16 @@ export const createGates = (runCommand: RunCommand, readFiles: (directory: strin
         const end = await runCommand({ command, directory, timeoutMs, signal });
         if (signal.aborted) return undefined;
         return { ...end, files: filesSeen(before, "problem" in before ? before : await readFiles(directory)) };
+      }),
+    /** Runs the gate of a task before its agent begins. Undefined where it was stopped before it ended. */
+    runBefore: (
+      taskId: string,
+      { command, timeout: timeoutMs }: Gate,
+      directory: string,
+    ): Promise<GateBefore | undefined> =>
+      stoppable(taskId, async (signal) => {
+        const { exit, end } = await runCommand({ command, directory, timeoutMs, signal });
+        return { ...(exit === undefined ? {} : { exit }), end };
       }),
     /** Ends the command of a task, if one runs. */
     stop,
