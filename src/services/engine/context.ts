@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Options } from "../../options.ts";
+import type { TaskWithUsage } from "../../task.ts";
 import type { Fleet } from "../fleet/create-fleet.ts";
 import { type ClosableHost, createHostAfter } from "../host/closable-host.ts";
 import type { DirectoryOpening, SessionDirectories } from "../host/directories.ts";
@@ -29,7 +30,6 @@ import { createRuntime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import type { NoticeStyle } from "../text/notice-text.ts";
 import { createTypedResults, type JsonSchemas } from "../typed-results/typed-results.ts";
-import { createGateComparison } from "../worktrees/fingerprints.ts";
 import type { WorktreeOptions } from "../worktrees/worktrees.ts";
 import { createWorktrees, type Worktrees } from "../worktrees/worktrees.ts";
 import { createNoticeRepair } from "./delivery/notice-repair.ts";
@@ -110,7 +110,12 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     ...createWorktrees({ host, store, clock, log, options: options.worktree, newId }),
     ...parts.worktrees,
   };
-  const compareGate = createGateComparison(worktrees.readFiles, clock);
+  /** Loaded when the receipt of a gate is first read. */
+  const loadComparison = async () => {
+    const { createGateComparison } = await import("../worktrees/gate-comparison.ts");
+    return createGateComparison(worktrees.readFiles, clock);
+  };
+  let comparison: ReturnType<typeof loadComparison> | undefined;
   const remoteRuns = fleet?.createRemoteRuns({
     ...{ host, store, ancestors: sessionTree.ancestors },
     charts: () => runtime,
@@ -139,7 +144,11 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     remoteRuns,
     worktrees,
     /** Returns a task, whose receipt says whether files have changed since its gate ended, where that can be said. */
-    compareGate,
+    compareGate: async (task: TaskWithUsage): Promise<TaskWithUsage> => {
+      if (!task.receipt?.gate) return task;
+      comparison ??= loadComparison();
+      return (await comparison)(task);
+    },
     ...{ progress, receipts, observedSessions, sessionTree },
     /** Returns the task for which a session counts that has no task of its own. */
     ancestorTask,

@@ -15,7 +15,8 @@ import { usageWith, withAwaitedTasks, withSilentSupervisor } from "../store/task
 import { launchElsewhere, launchState } from "../text/launch-text.ts";
 import { outOfFleet } from "../text/model-and-server.ts";
 import { waitReason } from "../text/task-state.ts";
-import { createGateComparison, readFiles } from "../worktrees/fingerprints.ts";
+import { readFiles } from "../worktrees/fingerprints.ts";
+import { createGateComparison } from "../worktrees/gate-comparison.ts";
 import {
   type ApiTask,
   type ApiTaskChange,

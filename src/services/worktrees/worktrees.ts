@@ -9,7 +9,7 @@ import { fail, type Outcome } from "../platform/result.ts";
 import type { Store } from "../store/store.ts";
 import { own, quoteLine } from "../text/own-text.ts";
 import { createChangeCounts, type TaskInWorktree } from "./change-counts.ts";
-import { type FilesRead, readFiles } from "./fingerprints.ts";
+import type { FilesRead } from "./fingerprints.ts";
 import { idsIn, isThere, ownWorktreeOf, pathsOf, worktreeIdOf } from "./folders.ts";
 import { isLocked, whileLocked } from "./lock.ts";
 import type { ReceivedChanges } from "./make-worktree.ts";
@@ -104,7 +104,10 @@ export const createWorktrees = ({
       return id === undefined ? undefined : { id, directory, isShared: true };
     },
     /** Takes the fingerprint of all files in the working tree that a directory lies in. Never rejects. */
-    readFiles: (directory: string): Promise<FilesRead> => readFiles(root, directory),
+    readFiles: async (directory: string): Promise<FilesRead> => {
+      const { readFiles } = await import("./fingerprints.ts");
+      return readFiles(root, directory);
+    },
     /**
      * Makes a worktree from the tree that a directory lies in, as it is. A failure says why there is none; nothing is left then.
      */

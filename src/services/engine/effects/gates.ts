@@ -1,8 +1,15 @@
 import type { GateEnd } from "../../../machines/task/events.ts";
-import type { GateBefore } from "../../../receipt.ts";
+import type { GateBefore, GateFiles } from "../../../receipt.ts";
 import type { Gate } from "../../../task.ts";
 import type { RunCommand } from "../../platform/shell-command.ts";
-import { type FilesRead, filesSeen } from "../../worktrees/fingerprints.ts";
+import type { FilesRead } from "../../worktrees/fingerprints.ts";
+
+/** Returns which files a command saw, by what was read before and after it. */
+const filesSeen = (before: FilesRead, after: FilesRead): GateFiles => {
+  if ("problem" in before) return before;
+  if ("problem" in after) return after;
+  return { fingerprint: after.fingerprint, changedMeanwhile: after.fingerprint !== before.fingerprint };
+};
 
 /**
  * Creates what runs the commands of gates, one at a time for each task.
