@@ -59,10 +59,14 @@ const valuesOf = (schema: Schema): string => {
   const { type, anyOf, items, minimum, exclusiveMinimum, maximum } = schema;
   if (schema.const !== undefined) return code(schema.const);
   if (schema.enum) return schema.enum.map(code).join(", ");
-  if (anyOf) return anyOf.map(valuesOf).join(", ");
+  if (anyOf) return anyOf.map(valuesOf).join(", or ");
   if (type === "boolean") return "`true`, `false`";
   if (type === "array" && items) return items.enum ? `list of ${valuesOf(items)}` : `list of ${valuesOf(items)}s`;
   if (type === "string") return "string";
+  if (type === "object" && schema.properties) {
+    const fields = Object.entries(schema.properties).map(([name, field]) => `\`${name}\` (${valuesOf(field)})`);
+    return `object with ${fields.join(" and ")}`;
+  }
   if (type === "object" && schema.additionalProperties) {
     if (Object.keys(schema.additionalProperties).length === 0) return "JSON Schema";
     return `object with a value for each name: ${valuesOf(schema.additionalProperties)}`;

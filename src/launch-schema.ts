@@ -19,6 +19,10 @@ export const GateSchema = z.object({
     .nonnegative()
     .describe("How often the agent is given what it said, and goes on, before the run fails."),
   timeout: z.int().positive().describe("Milliseconds that it may take."),
+  before: z
+    .literal(true)
+    .optional()
+    .describe("True where it is run before the agent begins, too; absent where it is not."),
 });
 
 export const WorktreeSchema = z.object({

@@ -40,6 +40,14 @@ const Model = z
     return { providerID, modelID, ...(variant === undefined ? {} : { variant }) };
   });
 
+/** Aborts, so that all of an agent's setting is wrong where it is no command, and not a part of it. */
+const Command = z.string().trim().min(1, { error: "must be a command", abort: true });
+
+/** The gate of an agent: its command, or that with a setting of its own. */
+const GateSetting = z.union([Command, z.strictObject({ command: Command, before: z.boolean().optional() })], {
+  error: 'must be a command, or an object such as { "command": "npm test", "before": true }',
+});
+
 const ENGINE = /^(nats|tls|wss?):\/\/[^\s/?#@]+\/?$/;
 
 /**
@@ -214,10 +222,10 @@ export const Options = z.strictObject({
   gate: z
     .strictObject({
       agents: z
-        .record(z.string(), z.string().trim().min(1, "must be a command"))
+        .record(z.string(), GateSetting)
         .default({})
         .describe(
-          'A command for each agent whose answers must pass it, such as `{ "build": "npm test" }`. It runs in the shell `/bin/sh`, where the task worked, when the agent has answered. With exit code 0 the task is completed. Otherwise the agent is given the exit code and the end of the output, and goes on.',
+          'A command for each agent whose answers must pass it, such as `{ "build": "npm test" }`, or `{ "build": { "command": "npm test", "before": true } }` with another `before` than the option of that name. It runs in the shell `/bin/sh`, where the task worked, when the agent has answered. With exit code 0 the task is completed. Otherwise the agent is given the exit code and the end of the output, and goes on.',
         ),
       tries: z
         .int()
@@ -233,6 +241,12 @@ export const Options = z.strictObject({
         .default(600_000)
         .describe(
           "Milliseconds that the command may take; after that it is ended, and counts as failed. At least 1000.",
+        ),
+      before: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Whether the command is run once before the agent begins, too. The receipt then says whether it had passed before the task changed anything. However it ends, the agent begins; until then the task holds its slot.",
         ),
     })
     .prefault({}),

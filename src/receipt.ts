@@ -37,6 +37,39 @@ export const ToolCount = z.object({
 });
 export type ToolCount = z.infer<typeof ToolCount>;
 
+export const GateFiles = z.object({
+  fingerprint: z
+    .string()
+    .optional()
+    .describe(
+      "Git's id of the tree of all files in the working tree where it ran, as they were when it ended, but for those that git ignores: the same for the same files. Absent where it could not be taken.",
+    ),
+  problem: z.string().optional().describe("Why there is no fingerprint, in words; absent where there is one."),
+  changedMeanwhile: z
+    .boolean()
+    .optional()
+    .describe(
+      "True where files changed while it ran: by its command, or by somebody else. Absent without a fingerprint.",
+    ),
+  haveChanged: z
+    .boolean()
+    .optional()
+    .describe(
+      "True where files have changed since it ended, whoever changed them, as was seen when the receipt was read. Absent where they were not compared: in lists and events, of a run on another server, and where they could not be read in time.",
+    ),
+});
+export type GateFiles = z.infer<typeof GateFiles>;
+
+export const GateBefore = z.object({
+  exit: z.int().optional().describe("Its exit code; absent where it had none."),
+  end: z
+    .enum(["exited", "timedOut", "notRun", "interrupted"])
+    .describe(
+      "`exited` by itself; `timedOut`: its time limit ended it; `notRun`: it could not be started; `interrupted`: OpenCode ended three times while it ran, and it was not run again.",
+    ),
+});
+export type GateBefore = z.infer<typeof GateBefore>;
+
 export const GateResult = z.object({
   command: z.string().describe("The command."),
   runs: z.int().positive().describe("How often it was run, for one answer after the other."),
@@ -44,6 +77,12 @@ export const GateResult = z.object({
   end: z
     .enum(["exited", "timedOut", "notRun"])
     .describe("`exited` by itself; `timedOut`: its time limit ended it; `notRun`: it could not be started."),
+  files: GateFiles.optional().describe(
+    "Which files it saw, in its newest run; absent where an earlier version ran it.",
+  ),
+  before: GateBefore.optional().describe(
+    "How the same command ended before the task's agent began; absent where the options do not ask for that.",
+  ),
 });
 export type GateResult = z.infer<typeof GateResult>;
 

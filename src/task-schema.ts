@@ -69,6 +69,7 @@ export const WaitingSchema = z.object({
       "provider",
       "check",
       "gate",
+      "gateBefore",
       "session",
       "model",
       "abort",
@@ -82,7 +83,7 @@ export const WaitingSchema = z.object({
       "server",
     ])
     .describe(
-      "What it waits for: `slot` (its place among the runs that are worked on), `acceptance` (OpenCode, to take the prompt), `retry` (the time at which the prompt is sent again), `agent` (its agent, which is at work), `provider` (the provider of its model, which refuses for now), `check` (OpenCode, to say how the run stands), `gate` (the command that checks its answer, to end), `session` (OpenCode, to find the session again), `model` (the turn of its refused model to end, so that the next model can go on), `abort` (a short pause that shows who aborted it), `recovery` (OpenCode, to say what became of the run, whose process has ended), `stop` (its session, to stop), `pause` (its session, to stop, so that it is paused), `continue` (a person or an agent, to have it go on after a pause), `person` (a person's answer), `tasks` (the tasks that it launched), `fleet` (the fleet's broker, to take its job or to give it back), `server` (a server of the fleet, to take it).",
+      "What it waits for: `slot` (its place among the runs that are worked on), `acceptance` (OpenCode, to take the prompt), `retry` (the time at which the prompt is sent again), `agent` (its agent, which is at work), `provider` (the provider of its model, which refuses for now), `check` (OpenCode, to say how the run stands), `gate` (the command that checks its answer, to end), `gateBefore` (the same command, to end before its agent begins), `session` (OpenCode, to find the session again), `model` (the turn of its refused model to end, so that the next model can go on), `abort` (a short pause that shows who aborted it), `recovery` (OpenCode, to say what became of the run, whose process has ended), `stop` (its session, to stop), `pause` (its session, to stop, so that it is paused), `continue` (a person or an agent, to have it go on after a pause), `person` (a person's answer), `tasks` (the tasks that it launched), `fleet` (the fleet's broker, to take its job or to give it back), `server` (a server of the fleet, to take it).",
     ),
   since: z.iso.datetime().describe("Since when it waits for that."),
   until: z.iso.datetime().optional().describe("When something is tried again; absent where nothing is."),

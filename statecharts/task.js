@@ -25,6 +25,7 @@ import { and, createMachine, not, or, raise, stateIn } from "xstate";
 
 export const answers = {
   "RUN_BEGAN": {"isForFleet":false},
+  "SLOT_GRANTED": {"isGateBeforeDue":false},
   "PROMPT_ACCEPTED": {"isRefusedForNow":false,"idleHinted":false},
   "CHECKED_ANSWERED": {"isCurrentCheck":true,"hasGate":false,"isMisfit":false,"isSteered":false},
   "RUN_ENDED": {"waitedFor":false,"hasReceipt":false,"isCompleted":true},
@@ -60,6 +61,8 @@ const otherwise = {
   "hasSchema": false,
   "mayRepair": false,
   "hasGate": false,
+  "isGateBeforeDue": false,
+  "mayGateBeforeAgain": false,
   "isCurrentGate": true,
   "hasPassed": false,
   "mayTryGateAgain": false,
@@ -495,13 +498,25 @@ export const task = createMachine({
             }
           ],
           "on": {
-            "SLOT_GRANTED": {
-              "target": "prompting",
-              "actions": {
-                "type": "assign queuedUntil"
+            "SLOT_GRANTED": [
+              {
+                "guard": {
+                  "type": "isGateBeforeDue"
+                },
+                "target": "#gatingBefore",
+                "actions": {
+                  "type": "assign queuedUntil"
+                },
+                "description": "The run has a slot: it may be worked on."
               },
-              "description": "The run has a slot: it may be worked on."
-            },
+              {
+                "target": "prompting",
+                "actions": {
+                  "type": "assign queuedUntil"
+                },
+                "description": "The run has a slot: it may be worked on."
+              }
+            ],
             "ADOPTED": {
               "description": "The process that supervised the task has ended, and this one takes over. Nothing is under way: the run asks for a slot here.",
               "actions": {
@@ -524,10 +539,13 @@ export const task = createMachine({
           }
         },
         "prompting": {
-          "description": "The prompt is sent to OpenCode, and sent again where it is not taken.",
+          "description": "A gate may be run, and the prompt is sent.",
           "initial": "sending",
           "on": {
             "HOST_RETRYING": {
+              "guard": {
+                "type": "not isGatedBefore"
+              },
               "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again. This is noted: the prompt may have arrived.",
               "actions": {
                 "type": "recordRetry"
@@ -535,6 +553,73 @@ export const task = createMachine({
             }
           },
           "states": {
+            "gatingBefore": {
+              "id": "gatingBefore",
+              "description": "The run has its slot. Before the agent begins, the gate's command is run once, to be compared with later.",
+              "meta": {
+                "waitsFor": "gateBefore"
+              },
+              "entry": [
+                {
+                  "type": "beginWait"
+                },
+                {
+                  "type": "runGateBefore"
+                }
+              ],
+              "exit": {
+                "type": "stopGate"
+              },
+              "on": {
+                "GATE_ENDED_BEFORE": {
+                  "target": "#sending",
+                  "description": "The gate's command has ended that was run before the agent begins. However it ended, the agent begins.",
+                  "actions": [
+                    {
+                      "type": "assign queuedUntil"
+                    },
+                    {
+                      "type": "assign gateBefore"
+                    }
+                  ]
+                },
+                "CANCEL": {
+                  "target": "#idle",
+                  "actions": [
+                    {
+                      "type": "recordEnd"
+                    },
+                    raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
+                  ],
+                  "description": "The agent or a person cancels the task. Nothing was sent yet: only the command is ended."
+                },
+                "ADOPTED": [
+                  {
+                    "guard": {
+                      "type": "mayGateBeforeAgain"
+                    },
+                    "target": "#gatingBefore",
+                    "reenter": true,
+                    "description": "The process that supervised the task has ended, and this one takes over. The command ended with that process, and is run again.",
+                    "actions": {
+                      "type": "assign endedInChecks"
+                    }
+                  },
+                  {
+                    "target": "#sending",
+                    "description": "The process that supervised the task has ended, and this one takes over. The command may be what ends OpenCode. How it ends is not known, and the agent begins.",
+                    "actions": [
+                      {
+                        "type": "assign queuedUntil"
+                      },
+                      {
+                        "type": "assign gateBefore"
+                      }
+                    ]
+                  }
+                ]
+              }
+            },
             "sending": {
               "id": "sending",
               "description": "The prompt is on its way to OpenCode.",
@@ -2795,7 +2880,7 @@ export const task = createMachine({
             ],
             "BECAME_STALE": {
               "guard": {
-                "type": "live and not isQueued and not noServerWorks and not isRefusedForNow"
+                "type": "live and not isQueued and not isGatedBefore and not noServerWorks and not isRefusedForNow"
               },
               "target": "stale",
               "description": "OpenCode has reported nothing of the agent for `timeouts.stale` milliseconds."
@@ -3058,10 +3143,11 @@ export const task = createMachine({
     ...Object.fromEntries(Object.keys(otherwise).map((name) => [name, answering(name)])),
     "noServerWorks": and(["isInFleet", not("isClaimed")]),
     "isQueued": stateIn("#queued"),
+    "isGatedBefore": stateIn("#gatingBefore"),
     "isInFleet": stateIn("#fleet"),
     "isClaimed": stateIn("#claimed"),
     "isAnswerChecked": or([stateIn("#gating"), and(["hasSchema", stateIn("#asking")])]),
-    "wasSent": or([and([not("isQueued"), not("noServerWorks")]), "goesOn"]),
+    "wasSent": or([and([not("isQueued"), not("isGatedBefore"), not("noServerWorks")]), "goesOn"]),
     "hasPrompt": or([stateIn("#working"), stateIn("#gating")]),
     "takesInstructions": and(["live", "notStopping", not(stateIn("#aborted")), not("isInFleet")]),
     "mayAsk": and(["live", "newRequest", not("noServerWorks")]),
@@ -3074,6 +3160,7 @@ export const task = createMachine({
     "live and isAnswerChecked": and(["live", "isAnswerChecked"]),
     "live and hasRetry": and(["live", "hasRetry"]),
     "not goesOn": not("goesOn"),
+    "not isGatedBefore": not("isGatedBefore"),
     "retryable and sendAttemptsLeft": and(["retryable", "sendAttemptsLeft"]),
     "isOldestInstruction and maySteerAgain": and(["isOldestInstruction", "maySteerAgain"]),
     "due and isRefusedTooLong": and(["due", "isRefusedTooLong"]),
@@ -3101,7 +3188,7 @@ export const task = createMachine({
     "isWaiter and isOnlyWaiter": and(["isWaiter", "isOnlyWaiter"]),
     "isInFleet and isNewClaim": and(["isInFleet", "isNewClaim"]),
     "mayAsk and isQuestion": and(["mayAsk", "isQuestion"]),
-    "live and not isQueued and not noServerWorks and not isRefusedForNow": and(["live", not("isQueued"), not("noServerWorks"), not("isRefusedForNow")]),
+    "live and not isQueued and not isGatedBefore and not noServerWorks and not isRefusedForNow": and(["live", not("isQueued"), not("isGatedBefore"), not("noServerWorks"), not("isRefusedForNow")]),
     "openRequest and questionNext": and(["openRequest", "questionNext"]),
     "openRequest and not questionNext": and(["openRequest", not("questionNext")]),
     "isOldestInstruction and moreInstructions": and(["isOldestInstruction", "moreInstructions"]),
@@ -3118,6 +3205,7 @@ export const task = createMachine({
     "assign endedInChecks": () => {},
     "assign failedChecks": () => {},
     "assign gate": () => {},
+    "assign gateBefore": () => {},
     "assign isReceiptIncomplete": () => {},
     "assign model, hostError, sendAttempts, failedChecks": () => {},
     "assign modelLeftAt": () => {},
@@ -3173,6 +3261,7 @@ export const task = createMachine({
     "requestRemoteStop": () => {},
     "requestSlot": () => {},
     "runGate": () => {},
+    "runGateBefore": () => {},
     "sendPrompt": () => {},
     "sendSteering": () => {},
     "setDeadline": () => {},

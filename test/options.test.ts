@@ -18,7 +18,7 @@ test("without options every one has its default", () => {
     concurrency: { default: 10, providers: {}, models: {}, agents: {} },
     worktree: { agents: [], keep: 7 },
     fallback: { agents: {}, after: 60_000 },
-    gate: { agents: {}, tries: 2, timeout: 600_000 },
+    gate: { agents: {}, tries: 2, timeout: 600_000, before: false },
     schema: { agents: {} },
     notice: {},
     list: {},

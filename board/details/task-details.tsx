@@ -60,8 +60,8 @@ const useTask = (id: string, board: TaskBoard) => {
       if (changed !== id) return;
       if (!now) return setProblem("This task was cleared.");
       setVersion((count) => count + 1);
-      // An event has long values shortened.
-      if (now.cut) void read();
+      // An event has long values shortened, and its gate is not compared with the files that are there.
+      if (now.cut || now.receipt?.gate) void read();
       else {
         setTask(now);
         setProblem("");

@@ -64,6 +64,7 @@ const EFFECTS: { [Type in TaskEffect["type"]]: Describe<Type> } = {
   endTurn: () => "end the turn",
   completeReceipt: ({ run }) => `complete the receipt of run ${run}`,
   runGate: ({ gateRun }) => `run the gate, run ${gateRun}`,
+  runGateBefore: () => "run the gate before the agent begins",
   stopGate: () => "end the gate",
   writeReceipt: ({ run }) => `write the receipt of run ${run}`,
   stopSession: ({ requests }) => ["stop", ...requests.map(({ id }) => `reject ${id}`)].join(", "),

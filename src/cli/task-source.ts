@@ -3,9 +3,13 @@ import { createStatusApiClient, type StatusApiClient } from "../client/status-ap
 import { statePaths } from "../machines/chart.ts";
 import { allowedEvents } from "../machines/task/machine.ts";
 import { toTask } from "../machines/task/view.ts";
+import { systemClock } from "../services/platform/clock.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { dataFolder } from "../services/platform/private-files.ts";
 import type { JournalReader } from "../services/store/sqlite/journal-reader.ts";
+import { readFiles } from "../services/worktrees/fingerprints.ts";
+import { worktreesFolder } from "../services/worktrees/folders.ts";
+import { createGateComparison } from "../services/worktrees/gate-comparison.ts";
 import { addUp, hasEnded, type Usage } from "../task.ts";
 import { CommandError, EXIT } from "./command.ts";
 import { findStoredTask, hasTaskDatabase, withJournals } from "./task-database.ts";
@@ -92,7 +96,7 @@ const storedTask = (journals: JournalReader, id: string): ApiTask | undefined =>
  * @throws CommandError if no task or several match; it lists them, or the newest tasks.
  */
 export const readTask = async (id: string, source: Source): Promise<{ task: ApiTask; isLive: boolean }> => {
-  const { value: task, isLive } = await read(
+  const { value, isLive } = await read(
     source,
     (client) => client.task(id),
     (journals) => {
@@ -102,7 +106,10 @@ export const readTask = async (id: string, source: Source): Promise<{ task: ApiT
       return stored;
     },
   );
-  return { task, isLive };
+  if (isLive) return { task: value, isLive };
+  const root = worktreesFolder(source.data ?? dataFolder());
+  const compareGate = createGateComparison((directory) => readFiles(root, directory), systemClock);
+  return { task: await compareGate(value), isLive };
 };
 
 const matches = (task: ApiTask, { search, ...query }: TaskListQuery): boolean => {

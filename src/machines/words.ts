@@ -34,13 +34,13 @@ export const chartWords = {
 /** Returns a name in the code's form, such as `awaitingTasks`, as words. */
 export const inWords = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-/** Says what an event of a chart is, such as "a slot is granted". The empty one is that of a transition that is taken at once. */
+/** Says what an event of a chart is, such as "slot granted". The empty one is that of a transition that is taken at once. */
 export const eventInWords = (chart: ChartName, event: string): string => {
   const words: Record<string, string> = { ...eventWords[chart], "": "at once" };
   return words[event] ?? event;
 };
 
-/** Says which transition that is, such as "a slot is granted, from run › queued" for `run.queued:SLOT_GRANTED:0`. */
+/** Says which transition that is, such as "slot granted, from run › queued" for `run.queued:SLOT_GRANTED:0`. */
 export const transitionInWords = (chart: ChartName, transition: string): string => {
   const [source, event = ""] = transition.split(":");
   return `${eventInWords(chart, event)}, from ${(source || chart).split(".").map(inWords).join(" › ")}`;

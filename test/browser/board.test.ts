@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
+import { receipt } from "../fakes/receipt.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { occupy } from "../services/http/ports.ts";
 import { temporaryFolder } from "../services/http/served.ts";
@@ -48,6 +49,27 @@ describeInChromium("the board", () => {
     expect(await doing("offered")).toContain("Waits for a free server of the fleet; if none begins it, it runs here");
     await row(page, "away").click();
     await until(() => page.locator(".facts").textContent()).toMatch(/Serverdesk/);
+    expect(faults).toEqual([]);
+  });
+
+  test("a task that ends while its details are open says there that files have changed since its gate passed", async () => {
+    const { source, open } = await start();
+    const { sessionID } = source.launch({ description: "gated" });
+    const files = { fingerprint: "aa11", changedMeanwhile: false };
+    const written = (more: { haveChanged?: true }) =>
+      receipt({ gate: { command: "npm test", runs: 1, exit: 0, end: "exited", files: { ...files, ...more } } });
+    source.comparedTask = async (id) => {
+      const task = source.task(id);
+      return task?.receipt ? { ...task, receipt: written({ haveChanged: true }) } : task;
+    };
+    const { page, faults } = await open();
+    await row(page, "gated").click();
+    await until(() => page.locator("aside, .details").first().textContent()).toContain("gated");
+    const ended = { status: "completed", completedAt: new Date().toISOString(), result: "12" } as const;
+    source.change(sessionID, { ...ended, receipt: written({}) });
+    await until(() => page.locator("body").textContent()).toContain(
+      'gate passed: "npm test" (files where it ran have changed since)',
+    );
     expect(faults).toEqual([]);
   });
 

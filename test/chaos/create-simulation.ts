@@ -189,7 +189,12 @@ export const createSimulation = (
     loop: { repeat: limits.repeat },
     concurrency: { default: slots, ...limits.concurrency },
     fallback: limits.fallback,
-    gate: { agents: limits.gate.length > 0 ? { general: "npm test" } : {}, tries: GATE_TRIES, timeout: 60_000 },
+    gate: {
+      agents: limits.gate.length > 0 ? { general: "npm test" } : {},
+      tries: GATE_TRIES,
+      timeout: 60_000,
+      before: limits.gateBefore,
+    },
     schema: { agents: limits.typed.length > 0 ? { general: { type: "string" } } : {} },
     runCommand: gateCommands.run,
     ...(limits.attention === undefined ? {} : { attentionTimeout: limits.attention }),

@@ -23,6 +23,8 @@ const wrongReceipts = ({ host }: Simulation, stored: readonly Task[]): string[] 
     if (!receipt) return `${sessionID} has ended, and has no receipt`;
     if (receipt.run !== resumeCount) return `${sessionID} has the receipt of run ${receipt.run}, not ${resumeCount}`;
     if (gate && status === "completed" && receipt.gate?.exit !== 0) return `${sessionID} is completed without its gate`;
+    if (receipt.gate && (receipt.gate.before !== undefined) !== (gate?.before === true))
+      return `${sessionID} has a receipt that says of its gate before it: ${JSON.stringify(receipt.gate.before)}`;
     if (!host.sessionIDs().includes(sessionID)) return [];
     const calls = receipt.tools.reduce((sum, tool) => sum + tool.calls, 0);
     const there = new Set(

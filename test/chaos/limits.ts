@@ -20,6 +20,8 @@ export interface Limits {
   fallback: EngineOptions["fallback"];
   /** How the commands end that check the answers of the agent `general`; none: its answers count as they are. */
   gate: readonly GateEnding[];
+  /** True where such a command is run before the agent begins, too. */
+  gateBefore: boolean;
   /** Whether the answers of the agent `general` fit the schema of its results, in turn; none: it has no schema. */
   typed: readonly ("fits" | "misfits")[];
   /** Which ended tasks are kept. */
@@ -48,6 +50,7 @@ export const USUAL_LIMITS: Limits = {
   stale: 600_000,
   fallback: { agents: { general: [small, claude] }, after: 10_000 },
   gate: [],
+  gateBefore: false,
   typed: [],
   retention: {},
   attention: undefined,
@@ -89,6 +92,7 @@ export const limits: fc.Arbitrary<Limits> = fc.record({
     [ending("fails", 600)],
     [ending("cannotRun", 0), ending("fails", 40_000)],
   ),
+  gateBefore: fc.boolean(),
   typed: seldom<Limits["typed"]>([], ["fits"], ["misfits", "fits"], ["misfits"]),
   retention: seldom<Retention>({}, { count: 0 }, { count: 1 }, { days: 0 }),
   attention: seldom(undefined, 3_000, 20_000),

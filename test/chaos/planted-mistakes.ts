@@ -423,6 +423,24 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: "(gate?.failures ?? 0) + 1 < (facts.gate?.tries ?? 0)",
   },
   {
+    name: "the agent begins though its gate is to be run before",
+    file: "src/machines/task/setup.ts",
+    code: "facts.gate?.before === true && run.index === 0 && gateBefore === undefined",
+    mistake: "facts.gate?.before === true && run.index > 0 && gateBefore === undefined",
+  },
+  {
+    name: "a gate that is run before the agent begins is run without end where that ends OpenCode",
+    file: "src/machines/task/setup.ts",
+    code: "({ context: { endedInChecks = 0 } }) => endedInChecks < TASK_LIMITS.interruptions",
+    mistake: "({ context: { endedInChecks = 0 } }) => endedInChecks >= 0",
+  },
+  {
+    name: "how the gate ended before the agent began is forgotten",
+    file: "src/machines/task/run-transitions.ts",
+    code: "...(before ? { before } : {})",
+    mistake: "...(before && before.exit === 0 ? { before } : {})",
+  },
+  {
     name: "an answer counts though its gate has not run",
     file: "src/machines/task/run-transitions.ts",
     code: 'guard: and(["isCurrentCheck", "hasGate"]),',

@@ -2,11 +2,12 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { newRepository } from "../fakes/repository.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, hang, text } from "./lab/reply.ts";
 import { setUp } from "./lab/set-up.ts";
 import { served, statusApi } from "./status-api.ts";
-import { inChild, launchFrom, notified } from "./tasks-and-notices.ts";
+import { inChild, launchFrom, launching, notified } from "./tasks-and-notices.ts";
 
 const built = new URL("../../", import.meta.url).href;
 
@@ -123,4 +124,66 @@ test("gate.timeout ends a command that works in a session of its own", async () 
   expect(await taskOf(id)).toMatchObject({ status: "error", error: { kind: "gate" }, result: "It works." });
   const pid = Number(await readFile(inProject("slow.pid"), "utf8"));
   await lab.until(() => !isAlive(pid), { what: "the process has ended" });
+});
+
+test("a receipt says that the gate failed before the agent began, and whether files have changed since it passed", {
+  tags: "gate",
+}, async () => {
+  const gate = { agents: { general: { command: "test -e made", before: true } } };
+  const project = newRepository(undefined, inProject(""));
+  project.commit();
+  await lab.restart({ plugin: [built, { gate }] });
+  const parent = await lab.session();
+  lab.model.when(inChild("make it"), [
+    calls([{ name: "bash", args: { command: "touch made", description: "make it" } }]),
+    text("I made it."),
+  ]);
+  const [id = ""] = await launchFrom(lab, parent, ["make it"]);
+  const notices = await notified(lab, parent, [id]);
+  expect(notices[0]?.hidden).toContain(
+    'gate passed: "test -e made" (before the task began it failed, with exit code 1)',
+  );
+  expect((await taskOf(id)).receipt.gate).toEqual({
+    ...{ command: "test -e made", runs: 1, exit: 0, end: "exited", before: { exit: 1, end: "exited" } },
+    files: { fingerprint: expect.stringMatching(/^[0-9a-f]{40}$/), changedMeanwhile: false, haveChanged: false },
+  });
+  project.commit();
+  project.write({ "other.txt": "by a person" });
+  await lab.until(async () => (await taskOf(id)).receipt.gate.files.haveChanged, { what: "the change is seen" });
+  lab.model.when(
+    (request) => request.sessionID === parent && JSON.stringify(request.messages).includes("does it still pass?"),
+    [calls([{ name: "asyncagents_output", args: { task_id: id } }]), text("I looked.")],
+  );
+  await lab.ask(parent, "does it still pass?");
+  expect(JSON.stringify(await lab.messages(parent))).toContain("files where it ran have changed since");
+});
+
+test("after a crash while the gate runs before the agent begins it is run again, and the agent asked once", async () => {
+  await writeFile(inProject("first.sh"), "echo $$ >> first.pid; test -e go || sleep 300; exit 3\n");
+  const first = { gate: { agents: { general: { command: "sh first.sh", before: true } }, tries: 0 } };
+  await lab.restart({ plugin: [built, first] });
+  const parent = await lab.session();
+  lab.model.when(inChild("begin late"), text("I began."));
+  lab.model.when("launch it", [calls([launching("begin late")]), text("launched")]);
+  await lab.ask(parent, "launch it");
+  await lab.until(() => existsSync(inProject("first.pid")), { what: "the gate runs" });
+  await served(lab);
+  const id: string = (await statusApi(lab).get(`/v1/tasks?parent=${parent}`)).body.tasks[0].sessionID;
+  expect(await taskOf(id)).toMatchObject({
+    state: "running.prompting.gatingBefore",
+    waiting: { for: "gateBefore" },
+  });
+  const pid = Number(await readFile(inProject("first.pid"), "utf8"));
+  await writeFile(inProject("go"), "");
+  await lab.opencode.kill();
+  await lab.until(() => !isAlive(pid), { what: "the command has ended with OpenCode" });
+  await lab.restart({ plugin: [built, first] });
+  await untilEnded(id);
+  expect(await taskOf(id)).toMatchObject({
+    ...{ status: "error", error: { kind: "gate" }, result: "I began." },
+    receipt: { gate: { runs: 1, exit: 3, before: { exit: 3, end: "exited" } } },
+  });
+  const asked = (await lab.messages(id)).filter(({ info }) => info.role === "user");
+  expect(asked).toHaveLength(1);
+  expect((await readFile(inProject("first.pid"), "utf8")).trim().split("\n")).toHaveLength(3);
 });

@@ -112,7 +112,7 @@ export interface StageOptions {
   wake?: Wake;
   fallback?: EngineOptions["fallback"];
   /** Default: no agent has a gate. */
-  gate?: EngineOptions["gate"];
+  gate?: Omit<EngineOptions["gate"], "before"> & Partial<Pick<EngineOptions["gate"], "before">>;
   /** Default: every result may be any text. */
   schema?: EngineOptions["schema"];
   /** Default: what OpenCode loads. */
@@ -224,7 +224,7 @@ export const createStage = ({
         recovery,
         wake,
         fallback,
-        gate,
+        gate: { before: false, ...gate },
         schema,
         retention,
         reminder: { ended: remindedEnded },
@@ -235,7 +235,7 @@ export const createStage = ({
         membership &&
         createFleet({ ...membership, broker: now.broker(membership.broker), clock: now.clock(clock), log }),
       inspect,
-      worktrees,
+      worktrees: { readFiles: async () => ({ problem: "nothing is in git here" }), ...worktrees },
     });
     host.listen((event) => (now.isOver() ? undefined : engine.onHostEvent(event)));
     const defineTools = () => {

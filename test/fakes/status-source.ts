@@ -112,6 +112,7 @@ const snapshotOf = (task: Task): StoredSnapshot => {
       resultRetrievedAt: ms(task.resultRetrievedAt),
       result: task.result,
       error: task.error,
+      receipt: task.receipt,
       userRequests: (task.attention?.requests ?? []).map((request) => ({
         ...request,
         since: Date.parse(request.since),

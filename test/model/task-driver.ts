@@ -112,7 +112,12 @@ export const createTaskDriver = async (
     recovery,
     openStore,
     fallback: { after, agents: { general: models } },
-    gate: { agents: gate ? { general: gate.command } : {}, tries: gate?.tries ?? 0, timeout: gate?.timeout ?? 0 },
+    gate: {
+      agents: gate ? { general: gate.command } : {},
+      tries: gate?.tries ?? 0,
+      timeout: gate?.timeout ?? 0,
+      before: gate?.before ?? false,
+    },
     schema: { agents: schema ? { general: schema } : {} },
     runCommand: () => host.gates.wait("command"),
   });
@@ -306,6 +311,7 @@ export const createTaskDriver = async (
     // The engine itself says so with the end.
     RECEIPT_INCOMPLETE: () => undefined,
     GATE_ENDED: ({ end }) => host.gates.open("command", end),
+    GATE_ENDED_BEFORE: ({ end }) => host.gates.open("command", { ...end, output: "" }),
     RECEIPT_WRITTEN: () => host.gates.open(`receipt ${id}`, ok([])),
     RESULT_READ: () => stage.call("output", { task_id: id }),
     ADOPTED: async ({ isNoticePending }, { value: { notice } }) => {
@@ -383,6 +389,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     model,
     refusedModels,
     gate,
+    gateBefore,
     misfits,
     endedInChecks,
     completedAt,
@@ -404,6 +411,7 @@ export const comparable = ({ value, context }: StoredSnapshot) => {
     waiters,
     blockedCalls: blockedCalls.map(({ call }) => call),
     gate: gate && { runs: gate.runs, failures: gate.failures, end: gate.last?.end },
+    gateBefore,
     misfits,
     endedInChecks,
     remote: remote?.attempts.length,

@@ -22,6 +22,9 @@ export const GATE = { command: "npm test", tries: 1, timeout: 60_000 };
 /** What the task of a path with a gate begins with. */
 export const gatedInput = taskInput("ses_0001", { ...facts, gate: GATE });
 
+/** What the task of a path begins with whose gate is run before its agent begins, too. */
+export const gatedBeforeInput = taskInput("ses_0001", { ...facts, gate: { ...GATE, before: true } });
+
 /** How the task of a path that is for other servers is offered to them. */
 export const OFFER = { pool: "project", commit: "c0ffee", attempts: 2, patience: 900_000 };
 
@@ -210,6 +213,17 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
       { type: "PAUSE", at, by: "person" },
       { type: "CANCEL", at },
       { type: "ADOPTED", at, recovery, isNoticePending: false },
+    ];
+  }
+  if (snapshot.matches({ run: { prompting: "gatingBefore" } })) {
+    return [
+      { type: "GATE_ENDED_BEFORE", at, end: { end: "exited", exit: 0 } },
+      { type: "GATE_ENDED_BEFORE", at, end: { end: "timedOut" } },
+      { type: "CANCEL", at },
+      { type: "LIMIT_EXCEEDED", at, error: { ...error, kind: "loop" } },
+      { type: "SESSION_DELETED", at },
+      { type: "ADOPTED", at, recovery, isNoticePending: false },
+      ...steeringIn(snapshot),
     ];
   }
   if (snapshot.matches({ run: "fleet" })) {

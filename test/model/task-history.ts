@@ -114,6 +114,12 @@ const newRun = ({ index, messageID, startedAt }: Run) => ({
   /** What the host reported first of its failure, since it was last seen at work. */
   firstError: undefined as string | undefined,
   receipt: "none" as "none" | "incomplete" | "written",
+  /** True while the gate's command runs before the agent begins. */
+  isGatedBefore: false,
+  /** True once the agent may begin: that command has ended, or the process as often as it may meanwhile. */
+  isBegun: false,
+  /** How often the process has ended meanwhile. */
+  endedBefore: 0,
   /** Number of the gate's command that runs. */
   openGate: undefined as number | undefined,
   gateFailures: 0,
@@ -239,7 +245,7 @@ export const createTaskHistory = (
     switch (event.type) {
       case "PAUSE": {
         if (run.isStopping || fleet?.isInFleet() || run.pause === "stopping" || run.pause === "paused") break;
-        const isAtWork = run.hasSlot;
+        const isAtWork = run.hasSlot && !run.isGatedBefore;
         run.wasSentBefore ||= isAtWork || run.isModelChanged;
         run.pauseStops = 0;
         Object.assign(run, { pause: isAtWork ? "stopping" : "paused", isRecovering: false, unansweredChecks: 0 });
@@ -256,6 +262,9 @@ export const createTaskHistory = (
         if (run.pause === "paused")
           Object.assign(run, { pause: "queued", sends: 0, interruptions: 0, unansweredChecks: 0 });
         break;
+      case "GATE_ENDED_BEFORE":
+        run.isBegun = run.isGatedBefore;
+        break;
       case "SLOT_GRANTED":
         if (run.pause === "queued") run.pause = run.wasSentBefore ? "continuing" : "none";
         // A run in the fleet has asked for none.
@@ -263,7 +272,7 @@ export const createTaskHistory = (
         break;
       case "HOST_ERROR": {
         // Of a child that has answered, whose gate runs, nothing is expected.
-        const isExpected = run.hasSlot && run.openGate === undefined && run.pause === "none";
+        const isExpected = run.hasSlot && run.openGate === undefined && !run.isGatedBefore && run.pause === "none";
         if (isExpected && !run.isStopping && !run.isRecovering && !run.isChangingModel)
           run.firstError ??= event.error.message;
         break;
@@ -296,6 +305,11 @@ export const createTaskHistory = (
         run.requests.clear();
         if (!run.hasSlot || run.isStopping || run.pause === "stopping" || run.pause === "paused") break;
         if (run.pause === "continuing") run.pause = "none";
+        if (run.isGatedBefore) {
+          run.endedBefore += 1;
+          run.isBegun = run.endedBefore >= ENDS_IN_CHECKS;
+          break;
+        }
         if (isAnswerChecked()) run.endedInChecks += 1;
         Object.assign(run, { isRecovering: true, isChangingModel: false, firstError: undefined, unansweredChecks: 0 });
         break;
@@ -315,6 +329,7 @@ export const createTaskHistory = (
         run.endedInChecks = 0;
         demand(effect.schema === schema, "a prompt is sent without the schema");
         demand(run.hasSlot, "a prompt is sent without a slot");
+        demand(!gate?.before || run.index > 0 || run.isBegun, "the agent begins before the gate's command has ended");
         demand(!run.isStopping, "a prompt is sent to a task that is being stopped");
         demand(run.pause === "none", "a prompt is sent to a task that is paused");
         demand(run.sends <= SENDS, `a prompt is sent for the ${run.sends}. time without a sign of work`);
@@ -333,7 +348,14 @@ export const createTaskHistory = (
         run.openGate = effect.gateRun;
         run.repairs = 0;
         break;
+      case "runGateBefore":
+        demand(gate?.before === true && run.index === 0, "a gate is run before a run that does not ask for it");
+        demand(!run.isBegun, "the gate is run before an agent that has begun");
+        demand(run.hasSlot, "a gate is run without a slot");
+        run.isGatedBefore = true;
+        break;
       case "stopGate":
+        run.isGatedBefore = false;
         run.openGate = undefined;
         break;
       case "stopSession":

@@ -5,7 +5,7 @@ import { isRefusedTooLong } from "../../src/machines/task/fallback.ts";
 import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { receipt } from "../fakes/receipt.ts";
 import { START } from "../fakes/task-input.ts";
-import { again, fleetInput, gatedInput, input, possibleIn, typedInput } from "./task-events.ts";
+import { again, fleetInput, gatedBeforeInput, gatedInput, input, possibleIn, typedInput } from "./task-events.ts";
 import { takenAtFirst, takenBy, transitionsOf } from "./transitions.ts";
 
 /** A way through the task's chart. */
@@ -48,6 +48,12 @@ const slice = (recovery: Recovery, ...types: Type[]): Slice => ({
 
 /** The same for a task whose answers must pass a gate. */
 const gated = (...types: Type[]): Slice => ({ ...slice("continue", "GATE_ENDED", ...types), input: gatedInput });
+
+/** The same for a task whose gate is run before its agent begins, too. */
+const gatedBefore = (...types: Type[]): Slice => ({
+  ...slice("continue", "GATE_ENDED_BEFORE", "GATE_ENDED", ...types),
+  input: gatedBeforeInput,
+});
 
 /** The same for a task whose results must fit a schema. */
 const typed = (...types: Type[]): Slice => ({ ...slice("continue", ...types), input: typedInput });
@@ -114,6 +120,7 @@ const SLICES: Slice[] = [
   slice("continue", "STEER", "STEERING_STORED", "LIMIT_EXCEEDED", "STOPPED"),
   gated("CANCEL", "STOPPED", "SESSION_DELETED", "ADOPTED"),
   gated("STEER", "STEERING_STORED", "STEERING_REFUSED", "CHECKED_UNSEEN", "TICK"),
+  gatedBefore("CANCEL", "STOPPED", "SESSION_DELETED", "ADOPTED", "STEER", "CHECKED_UNANSWERED"),
   typed("CHECKED_BUSY", "ADOPTED", "TICK", "CHECKED_UNANSWERED"),
   typed("STEER", "STEERING_STORED", "CHECKED_UNSEEN", "CANCEL", "STOPPED"),
   offered("JOB_ENQUEUED", "JOB_REFUSED", "REMOTE_CLAIMED", "REMOTE_ENDED", "TICK", "CLOSED"),
@@ -166,6 +173,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     model,
     refusedModels,
     gate,
+    gateBefore,
     misfits,
     endedInChecks,
     remote,
@@ -190,6 +198,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     model?.modelID,
     refusedModels?.length,
     gate?.failures,
+    gateBefore?.end,
     misfits,
     endedInChecks,
     remote?.attempts.length,

@@ -36,7 +36,7 @@ const cover = ({ input }: TaskPath, journal: TaskEvent[]) => {
 };
 
 const nameOf = ({ events, input, recovery }: TaskPath): string =>
-  `${input.facts.gate ? "(with a gate) " : ""}${input.facts.schema ? "(with a schema) " : ""}${input.facts.fleet ? "(for other servers) " : ""}${events.map(({ type }) => type).join(" ")}${recovery === "fail" ? " (recovery: fail)" : ""}`;
+  `${input.facts.gate ? `(with a gate${input.facts.gate.before ? ", before it begins, too" : ""}) ` : ""}${input.facts.schema ? "(with a schema) " : ""}${input.facts.fleet ? "(for other servers) " : ""}${events.map(({ type }) => type).join(" ")}${recovery === "fail" ? " (recovery: fail)" : ""}`;
 
 /** What the tools refuse, and why, is what the chart refuses. */
 const expectRefusals = async ({ stage }: TaskDriver, taskId: string, snapshot: TaskSnapshot) => {

@@ -56,7 +56,14 @@ export const attention = taskSetup.createStateConfig({
       on: {
         REQUEST_ASKED: onRequestAsked,
         BECAME_STALE: {
-          guard: and(["live", not("isQueued"), not("isPaused"), not("noServerWorks"), not("isRefusedForNow")]),
+          guard: and([
+            "live",
+            not("isQueued"),
+            not("isGatedBefore"),
+            not("isPaused"),
+            not("noServerWorks"),
+            not("isRefusedForNow"),
+          ]),
           target: "stale",
         },
       },

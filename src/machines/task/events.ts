@@ -1,4 +1,4 @@
-import type { GateResult, Incompleteness, Receipt } from "../../receipt.ts";
+import type { GateBefore, GateResult, Incompleteness, Receipt } from "../../receipt.ts";
 import type {
   BudgetedUsage,
   Claim,
@@ -59,7 +59,7 @@ export interface HostError {
 }
 
 /** How a gate's command ended. */
-export type GateEnd = Omit<GateResult, "command" | "runs"> & {
+export type GateEnd = Omit<GateResult, "command" | "runs" | "before"> & {
   /** The end of what it wrote, or why it could not be started. */
   output: string;
 };
@@ -236,6 +236,8 @@ export type TaskEffect =
    * what the child is given if it failed.
    */
   | { type: "runGate"; taskId: string; gateRun: number; directory: string; gate: Gate }
+  /** Run the gate's command before the agent begins. Reported by `GATE_ENDED_BEFORE`. */
+  | { type: "runGateBefore"; taskId: string; directory: string; gate: Gate }
   /** The gate's command is not needed any more: end it. */
   | { type: "stopGate"; taskId: string }
   /**
@@ -277,6 +279,7 @@ export const taskEffectDescriptions: Record<TaskEffect["type"], string> = {
   changeModel: "The turn of the refused model is aborted.",
   endTurn: "The agent's turn is aborted.",
   runGate: "The gate's command is started.",
+  runGateBefore: "The gate's command is started, before the agent begins.",
   stopGate: "The gate's command is ended, if it still runs.",
   stopSession: "The session and its descendants are aborted, and their open requests rejected.",
   writeReceipt: "What was observed of the run is written down.",
@@ -368,6 +371,7 @@ export type TaskEvent =
       partID: string;
       prompt: string;
     }
+  | { type: "GATE_ENDED_BEFORE"; at: number; end: GateBefore }
   | { type: "CALL_BLOCKED"; at: number; call: string; taskIds: string[] }
   | { type: "CALL_RETURNED"; at: number; call: string }
   | { type: "OWN_TASK_ENDED"; at: number; taskId: string }
@@ -462,6 +466,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   CHECKED_NOT_FOUND: "OpenCode was asked, and did not find the task's session.",
   CHECK_FAILED: "OpenCode was asked, and did not answer.",
   GATE_ENDED: "The gate's command has ended.",
+  GATE_ENDED_BEFORE: "The gate's command has ended that was run before the agent begins.",
   CALL_BLOCKED: "A tool call of the task's agent waits for tasks that the agent launched.",
   CALL_RETURNED: "That tool call waits no longer.",
   OWN_TASK_ENDED: "A run of a task that the agent launched has ended.",
@@ -528,7 +533,7 @@ export interface RemoteRun {
 
 /** Each event in a few words, as pictures label their arrows with it. */
 export const taskEventWords: Record<TaskEvent["type"], string> = {
-  SLOT_GRANTED: "a slot is granted",
+  SLOT_GRANTED: "slot granted",
   PROMPT_ACCEPTED: "prompt accepted",
   PROMPT_REFUSED: "prompt refused",
   HOST_BUSY: "OpenCode: at work",
@@ -550,6 +555,7 @@ export const taskEventWords: Record<TaskEvent["type"], string> = {
   CHECKED_NOT_FOUND: "session not found",
   CHECK_FAILED: "OpenCode does not answer",
   GATE_ENDED: "the command ends",
+  GATE_ENDED_BEFORE: "the command ends",
   CALL_BLOCKED: "a tool call waits",
   CALL_RETURNED: "that call returns",
   OWN_TASK_ENDED: "a task of its own ends",
@@ -628,7 +634,10 @@ export interface TaskContext {
   modelLeftAt?: number | undefined;
   /** When the run was aborted, by the host's record, epoch milliseconds. */
   abortedAt: number | undefined;
-  /** When the run got the newest slot that it waited for, epoch milliseconds; undefined where it waited for none. Its time counts from then on. */
+  /**
+   * When the run got the newest slot that it waited for, or the gate's command had ended that was run before it, epoch
+   * milliseconds; undefined where neither kept it waiting. Its time counts from then on.
+   */
   queuedUntil: number | undefined;
   /** Since when a live run waits for what it waits for now, epoch milliseconds; absent where an earlier version stored it. */
   waitingSince?: number | undefined;
@@ -644,6 +653,8 @@ export interface TaskContext {
   error: TaskError | undefined;
   /** Undefined until an answer of the run comes to its gate. */
   gate?: GateState | undefined;
+  /** How the gate's command ended before the launch; undefined until it has, and where it is not run then. Later runs keep it. */
+  gateBefore?: GateBefore | undefined;
   /** The server of the fleet that took the run last, and how many did; undefined where none has. */
   remote?: RemoteRun | undefined;
   /** How many answers in a row did not fit the schema; undefined where the newest one did, or there is none. */
@@ -670,8 +681,8 @@ export interface TaskContext {
   /** When the run was interrupted last and went on, epoch milliseconds; undefined where it was not. */
   interruptedAt?: number | undefined;
   /**
-   * How often in a row the process ended while an answer was checked, by its schema or by the gate's command; undefined
-   * where it did not. The check may be what ends it.
+   * How often in a row the process ended while an answer was checked, by its schema or by the gate's command, or while that
+   * command ran before the agent began; undefined where it did not. The check may be what ends it.
    */
   endedInChecks?: number | undefined;
   /** How often in a row the run was interrupted and continued without finishing a step in between. */

@@ -1,9 +1,11 @@
 // The failure of a gate is given to the agent as an instruction, so that it is sent again, answered and recovered as every
 // instruction is (docs/decisions/238-a-gate-is-a-state.md).
+
 import { and, assign } from "xstate";
 import { type TaskError, workDirectory } from "../../task.ts";
 import type { GateEnd, TaskContext } from "./events.ts";
-import { endCompleted, endFailed, seenAtWork, steerAgainLater } from "./run-transitions.ts";
+import { recordPause } from "./pausing.ts";
+import { cancelled, endCompleted, endFailed, seenAtWork, steerAgainLater } from "./run-transitions.ts";
 import { given, keptAnswer, request, taskSetup } from "./setup.ts";
 
 /** Characters of the command's output that the error of a run quotes. */
@@ -34,8 +36,53 @@ const recordGateEnd = taskSetup.assign({
   ),
 });
 
+/** Requests that the command be ended: it is not needed any more. */
+const stopGate = request("stopGate", ({ context: { facts } }) => ({ taskId: facts.sessionID }));
+
 /** The answer that was checked, as the context keeps it. */
 const gatedAnswer = ({ gate }: TaskContext) => keptAnswer({ ...gate, result: gate?.answer });
+
+/** The agent begins: its time counts from now on. */
+const begin = taskSetup.assign({ queuedUntil: ({ event }) => event.at });
+
+/** State within `prompting`: the gate's command shows whether it passed before the agent had done anything. */
+export const gatingBefore = taskSetup.createStateConfig({
+  id: "gatingBefore",
+  description:
+    "The run has its slot. Before the agent begins, the gate's command is run once, to be compared with later.",
+  meta: { waitsFor: "gateBefore" },
+  entry: [
+    "beginWait",
+    request("runGateBefore", ({ context: { facts } }) => {
+      const { gate, sessionID: taskId } = facts;
+      return gate && { taskId, directory: workDirectory(facts), gate };
+    }),
+  ],
+  exit: stopGate,
+  on: {
+    GATE_ENDED_BEFORE: {
+      target: "#sending",
+      description: "However it ended, the agent begins.",
+      actions: [begin, assign({ gateBefore: given("GATE_ENDED_BEFORE", ({ event }) => event.end) })],
+    },
+    CANCEL: { ...cancelled, description: "Nothing was sent yet: only the command is ended." },
+    PAUSE: { target: "#paused", description: "Nothing was sent yet: the command is run anew.", actions: recordPause },
+    ADOPTED: [
+      {
+        guard: "mayGateBeforeAgain",
+        target: "#gatingBefore",
+        reenter: true,
+        description: "The command ended with that process, and is run again.",
+        actions: assign({ endedInChecks: ({ context: { endedInChecks = 0 } }) => endedInChecks + 1 }),
+      },
+      {
+        target: "#sending",
+        description: "The command may be what ends OpenCode. How it ends is not known, and the agent begins.",
+        actions: [begin, assign({ gateBefore: { end: "interrupted" } })],
+      },
+    ],
+  },
+});
 
 /** State of the region `run`: the child has answered, and a command of the options checks what it did. */
 export const gating = taskSetup.createStateConfig({
@@ -60,7 +107,7 @@ export const gating = taskSetup.createStateConfig({
       return gate && state && { taskId, gateRun: state.runs, directory: workDirectory(facts), gate };
     }),
   ],
-  exit: request("stopGate", ({ context: { facts } }) => ({ taskId: facts.sessionID })),
+  exit: stopGate,
   on: {
     GATE_ENDED: [
       {

@@ -1,18 +1,24 @@
-import { and, assign } from "xstate";
+import { and, assign, not } from "xstate";
 import { backoff } from "../chart.ts";
+import { gatingBefore } from "./gating.ts";
 import { failAndStop, newestPrompt, RETRY_BACKOFF, schemaOf } from "./run-transitions.ts";
 import { request, taskSetup } from "./setup.ts";
 
 const AFTER_ACCEPTANCE = "OpenCode is asked once it has accepted the prompt.";
 
-/** State of the region `run`: its newest message is sent, until the host takes it. */
+/** State of the region `run`: its newest message is sent, until the host takes it; before the first, its gate may be run. */
 export const prompting = taskSetup.createStateConfig({
-  description: "The prompt is sent to OpenCode, and sent again where it is not taken.",
+  description: "A gate may be run, and the prompt is sent.",
   initial: "sending",
   on: {
-    HOST_RETRYING: { description: "This is noted: the prompt may have arrived.", actions: "recordRetry" },
+    HOST_RETRYING: {
+      guard: not("isGatedBefore"),
+      description: "This is noted: the prompt may have arrived.",
+      actions: "recordRetry",
+    },
   },
   states: {
+    gatingBefore,
     sending: {
       id: "sending",
       description: "The prompt is on its way to OpenCode.",

@@ -72,9 +72,12 @@ export const requestStop = request("stopSession", ({ context }) => ({
 export const requestSlot = request("requestSlot", ({ context }) => slotRequestOf(context));
 
 /** How the gate's command ended, if it did; an answer that was given up before that has not come through it. */
-const gateResult = ({ facts, gate }: TaskContext): GateResult | undefined =>
-  facts.gate &&
-  gate?.last && { command: facts.gate.command, runs: gate.runs, exit: gate.last.exit, end: gate.last.end };
+const gateResult = ({ facts, gate, gateBefore: before }: TaskContext): GateResult | undefined => {
+  if (!facts.gate || !gate?.last) return undefined;
+  const { exit, end, files } = gate.last;
+  const more = { ...(files ? { files } : {}), ...(before ? { before } : {}) };
+  return { command: facts.gate.command, runs: gate.runs, exit, end, ...more };
+};
 
 const endedRun = ({ context, event }: { context: TaskContext; event: TaskEvent }): ReceiptRequest => ({
   taskId: context.facts.sessionID,

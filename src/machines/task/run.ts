@@ -32,6 +32,13 @@ const adopt = taskSetup.assign(
   })),
 );
 
+/** A run that waited for its slot is timed from now on. */
+const recordSlot = taskSetup.assign({
+  pause: undefined,
+  queuedUntil: ({ context: { queuedUntil, run, waitingSince = run.startedAt }, event }) =>
+    event.at > waitingSince ? event.at : queuedUntil,
+});
+
 /** Where the newest run is: the same way for a launch and for a resume. */
 export const run = taskSetup.createStateConfig({
   description: "Where the newest run is: from its place in the queue to its end.",
@@ -124,14 +131,8 @@ export const run = taskSetup.createStateConfig({
             // The time in which it was paused does not count.
             actions: taskSetup.assign({ queuedUntil: ({ event }) => event.at, pause: undefined }),
           },
-          {
-            target: "prompting",
-            actions: taskSetup.assign({
-              queuedUntil: ({ context: { queuedUntil, run, waitingSince = run.startedAt }, event }) =>
-                event.at > waitingSince ? event.at : queuedUntil,
-              pause: undefined,
-            }),
-          },
+          { guard: "isGateBeforeDue", target: "#gatingBefore", actions: recordSlot },
+          { target: "prompting", actions: recordSlot },
         ],
         PAUSE: [
           { guard: "goesOn", target: "paused", description: "Its turn is over.", actions: recordPauseOfBegun },

@@ -377,6 +377,15 @@ export const taskSetup = setup({
     hasSchema: when("the answer must fit a schema", ({ context }) => context.facts.schema !== undefined),
     mayRepair: when("the agent may correct it", ({ context: { misfits = 0 } }) => misfits < TASK_LIMITS.repairs),
     hasGate: when("the answer must pass a gate", ({ context }) => context.facts.gate !== undefined),
+    isGateBeforeDue: when(
+      "the gate is run first",
+      ({ context: { facts, run, gateBefore } }) =>
+        facts.gate?.before === true && run.index === 0 && gateBefore === undefined,
+    ),
+    mayGateBeforeAgain: when(
+      "OpenCode has not ended too often while the command ran",
+      ({ context: { endedInChecks = 0 } }) => endedInChecks < TASK_LIMITS.interruptions,
+    ),
     isCurrentGate: when(
       "it is the newest start of the command",
       given("GATE_ENDED", ({ context, event }) => event.gateRun === context.gate?.runs),
@@ -518,6 +527,11 @@ export const taskSetup = setup({
       "no question is next",
     ),
     isQueued: when("the run waits for a slot", stateIn("#queued"), "the run waits for no slot"),
+    isGatedBefore: when(
+      "the gate's command runs before the agent begins",
+      stateIn("#gatingBefore"),
+      "no command runs before the agent begins",
+    ),
     isInFleet: when("the run is for the fleet", stateIn("#fleet")),
     isClaimed: when("a server works on the run", stateIn("#claimed")),
     /** Whether the host has an answer shows only in the check that looks for it. */
@@ -528,7 +542,7 @@ export const taskSetup = setup({
     /** True once something of the run was sent to an agent, here or on another server: there may be work to stop. */
     wasSent: when(
       "something of the run was sent to an agent",
-      or([and([not("isQueued"), not("noServerWorks")]), "goesOn"]),
+      or([and([not("isQueued"), not("isGatedBefore"), not("noServerWorks")]), "goesOn"]),
     ),
     hasPrompt: when("the agent has the prompt", or([stateIn("#working"), stateIn("#gating")])),
     takesInstructions: when(

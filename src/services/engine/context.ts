@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Options } from "../../options.ts";
+import type { TaskWithUsage } from "../../task.ts";
 import type { Fleet } from "../fleet/create-fleet.ts";
 import { type ClosableHost, createHostAfter } from "../host/closable-host.ts";
 import type { DirectoryOpening, SessionDirectories } from "../host/directories.ts";
@@ -122,6 +123,12 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     ...createWorktrees({ host, store, clock, log, options: options.worktree, newId }),
     ...parts.worktrees,
   };
+  /** Loaded when the receipt of a gate is first read. */
+  const loadComparison = async () => {
+    const { createGateComparison } = await import("../worktrees/gate-comparison.ts");
+    return createGateComparison(worktrees.readFiles, clock);
+  };
+  let comparison: ReturnType<typeof loadComparison> | undefined;
   const remoteRuns = fleet?.createRemoteRuns({
     ...{ host, store, ancestors: sessionTree.ancestors },
     charts: () => runtime,
@@ -149,6 +156,12 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     /** What is asked of this server's runs on others; undefined where it is in no fleet. */
     remoteRuns,
     worktrees,
+    /** Returns a task, whose receipt says whether files have changed since its gate ended, where that can be said. */
+    compareGate: async (task: TaskWithUsage): Promise<TaskWithUsage> => {
+      if (!task.receipt?.gate) return task;
+      comparison ??= loadComparison();
+      return (await comparison)(task);
+    },
     ...{ progress, receipts, observedSessions, sessionTree },
     /** Returns the task for which a session counts that has no task of its own. */
     ancestorTask,
@@ -161,7 +174,7 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     noticeRepair: createNoticeRepair(),
     lostSessions: createLostSessions(abort, sessionTree.ancestors),
     stopsUnderWay: createStopsUnderWay(),
-    gates: createGates(parts.runCommand),
+    gates: createGates(parts.runCommand, worktrees.readFiles),
     typedResults: createTypedResults(options.schema, parts.loadJsonSchemas),
     slots: createSlots({ store, clock, log, runtime, bus }, options.concurrency),
     waits: createWaits(runtime, store, clock),

@@ -14,6 +14,7 @@ import { launch } from "./launch/launch.ts";
 import { launchesHere } from "./launch/launches-here.ts";
 import { createRunLimits } from "./limits/run-limits.ts";
 import { cancel, cancelSilently, clear } from "./operations/cancel.ts";
+import { continueTasks, pauseTasks } from "./operations/pause.ts";
 import {
   findTask,
   getTask,
@@ -22,7 +23,6 @@ import {
   readTranscript,
   tasksOfOriginal,
 } from "./operations/read-task.ts";
-import { continueTasks, pauseTasks } from "./operations/pause.ts";
 import { executeCommand, runRemoteCommands } from "./operations/remote-commands.ts";
 import { resume, steer } from "./operations/resume.ts";
 import { retry } from "./operations/retry.ts";
@@ -121,6 +121,7 @@ export const createEngine = (parts: EngineParts) => {
     viewFleet: ctx.fleet?.view,
     /** Returns what an ended task left changed in its worktree; undefined where it has none of its own. */
     changesOf: (task: Task): Promise<WorktreeChanges | undefined> => ctx.worktrees.latestChanges(task),
+    compareGate: ctx.compareGate,
     wait: waits.wait,
     /** Waits until all tasks have ended, for a program: nothing counts as delivered by that. */
     waitForEnd: waits.waitForEnd,

@@ -15,6 +15,8 @@ import { usageWith, withAwaitedTasks, withSilentSupervisor } from "../store/task
 import { launchElsewhere, launchState } from "../text/launch-text.ts";
 import { outOfFleet } from "../text/model-and-server.ts";
 import { waitReason } from "../text/task-state.ts";
+import { readFiles } from "../worktrees/fingerprints.ts";
+import { createGateComparison } from "../worktrees/gate-comparison.ts";
 import {
   type ApiTask,
   type ApiTaskChange,
@@ -130,6 +132,8 @@ export const createEngineSource = (
     return addUp([...new Map<string, Usage>(own).values()]);
   };
 
+  const compareGate = createGateComparison((directory) => readFiles(worktrees, directory), clock);
+
   const get = (taskId: string): ApiTask | undefined => {
     const record = directoryOf(taskId).store.get(taskId);
     return record && toApiTasks([record])[0];
@@ -223,6 +227,11 @@ export const createEngineSource = (
       return { tasks, total };
     },
     task: get,
+    /** Returns a task, whose receipt says whether files have changed since its gate ended, where that can be said. */
+    comparedTask: async (taskId: string): Promise<ApiTask | undefined> => {
+      const task = get(taskId);
+      return task && compareGate(task);
+    },
     has: (taskId: string) => directoryOf(taskId).store.idsStartingWith(taskId, 1)[0] === taskId,
     /** Returns the ids that begin with `beginning`, at most `limit`. */
     idsFrom: (beginning: string, limit: number) =>

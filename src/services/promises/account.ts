@@ -50,6 +50,26 @@ export interface JournalRun {
   stopping: JournalStep | undefined;
 }
 
+/** How often OpenCode may end while the gate's command runs before the agent begins: with the last time the agent begins. */
+const ENDS_BEFORE = 3;
+
+/**
+ * Returns the step by which a run's prompt is first sent here; undefined where none is. It is that which gives it a slot, unless
+ * the gate's command is run before.
+ */
+export const beginOf = (
+  { index, steps }: Pick<JournalRun, "index" | "steps">,
+  gate: { before?: boolean | undefined } | undefined,
+): JournalStep | undefined => {
+  const granted = steps.findIndex(({ event }) => event.type === "SLOT_GRANTED");
+  if (granted < 0 || gate?.before !== true || index > 0) return steps[granted];
+  let ends = 0;
+  return steps.slice(granted + 1).find(({ event: { type } }) => {
+    if (type === "ADOPTED") ends += 1;
+    return type === "GATE_ENDED_BEFORE" || ends === ENDS_BEFORE;
+  });
+};
+
 /** A journal, read: what can be said of it without the chart. */
 export interface Account {
   journal: RecordedJournal & { origin: NonNullable<RecordedJournal["origin"]> };

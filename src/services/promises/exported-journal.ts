@@ -19,7 +19,7 @@ const Run = Message.extend({ index: z.number(), startedAt: z.number() });
 const Facts = z.object({
   description: z.string(),
   agent: z.string(),
-  gate: z.object({ tries: z.number() }).optional(),
+  gate: z.object({ tries: z.number(), before: z.boolean().optional() }).optional(),
   fleet: z.unknown().optional(),
 });
 

@@ -2,6 +2,7 @@ import {
   type Account,
   at,
   type Breach,
+  beginOf,
   bringsAnswer,
   inSnapshot,
   isOfLiveRun,
@@ -27,7 +28,7 @@ const endedStays: JournalPromise = {
 
 /** What begins something, or goes on with it: none of it happens to a run that is being stopped. */
 const GOES_ON =
-  /^(SLOT_GRANTED|PROMPT_REFUSED|SESSION_NOT_FOUND|CHECKED_.+|CHECK_FAILED|GATE_ENDED|MODEL_CHANGED|STEER|STEERING_.+|JOB_ENQUEUED|JOB_REFUSED|REMOTE_HELD|HOST_.+|STEPS_WITHOUT_END|CANCEL|LIMIT_EXCEEDED)$/;
+  /^(SLOT_GRANTED|PROMPT_REFUSED|SESSION_NOT_FOUND|CHECKED_.+|CHECK_FAILED|GATE_ENDED(_BEFORE)?|MODEL_CHANGED|STEER|STEERING_.+|JOB_ENQUEUED|JOB_REFUSED|REMOTE_HELD|HOST_.+|STEPS_WITHOUT_END|CANCEL|LIMIT_EXCEEDED)$/;
 
 const stoppingBeginsNothing: JournalPromise = {
   name: "stopping-begins-nothing",
@@ -45,21 +46,25 @@ const stoppingBeginsNothing: JournalPromise = {
 /** What ends a run that is being stopped: its session has stopped or is gone, or what stops it has failed. */
 const ENDS_STOPPING = new Set(["STOPPED", "NOT_STOPPED", "SESSION_DELETED", "SUPERVISION_FAILED"]);
 
-/** Whether a run was at work here when it was to stop: one in the queue has nothing to stop, another server its own log. */
-const wasAtWork = ({ steps, stopping }: JournalRun): boolean =>
-  stopping !== undefined &&
-  steps.some(({ number, event }) => number < stopping.number && event.type === "SLOT_GRANTED");
+/**
+ * Whether a run was at work here when it was to stop: one that waits for a slot, or for the gate's command before it begins, has
+ * nothing to stop, and another server its own log.
+ */
+const wasAtWork = (run: JournalRun, gate: Account["journal"]["origin"]["facts"]["gate"]): boolean => {
+  const begin = beginOf(run, gate);
+  return run.stopping !== undefined && begin !== undefined && begin.number < run.stopping.number;
+};
 
 const stopConfirmed: JournalPromise = {
   name: "stop-confirmed",
   says: "A run that is stopped at work is over when its session has stopped, is gone or does not stop; no other run is stopped.",
-  breaches: ({ runs }) =>
+  breaches: ({ runs, journal }) =>
     runs.flatMap((run): Breach[] => {
       const { stopping, ending, steps } = run;
       const stopped = steps.find(({ event, isOfPause }) => event.type === "STOPPED" && !isOfPause);
       if (stopped && (!stopping || stopped.number < stopping.number))
         return [at(stopped, `stops ${nameOf(run)}, which nobody had asked for`)];
-      return !stopping || !ending || !wasAtWork(run) || ENDS_STOPPING.has(ending.event.type)
+      return !stopping || !ending || !wasAtWork(run, journal.origin.facts.gate) || ENDS_STOPPING.has(ending.event.type)
         ? []
         : [at(ending, `ends ${nameOf(run)}, which event ${stopping.number} stops, before its session has stopped`)];
     }),

@@ -1,4 +1,12 @@
-import { type Account, at, type Breach, type JournalPromise, type JournalRun, type JournalStep } from "./account.ts";
+import {
+  type Account,
+  at,
+  type Breach,
+  beginOf,
+  type JournalPromise,
+  type JournalRun,
+  type JournalStep,
+} from "./account.ts";
 
 /** Follows the instructions of a run from its beginning on. */
 export const followInstructions = ({ stopping, ending }: JournalRun) => {
@@ -111,14 +119,16 @@ const stopsBounded = over(
 const interruptionsBounded = over(
   "interruptions-bounded",
   `A run that is cut off ${TRIES.interruptions} times in a row, without a finished step in between, is given up.`,
-  () => {
+  (run, { gate }) => {
+    const begin = beginOf(run, gate);
     let interruptions = 0;
     let newestStepAt = 0;
     let isRecovering = false;
-    return ({ event: { type, lastStepAt = 0 } }) => {
+    return (step) => {
+      const { type, lastStepAt = 0 } = step.event;
       if (type === "ADOPTED") isRecovering = true;
       // It was taken over before it was sent.
-      if (type === "SLOT_GRANTED") isRecovering = false;
+      if (type === "SLOT_GRANTED" || step === begin) isRecovering = false;
       const wasRecovering = isRecovering;
       if (type.startsWith("CHECKED_") && type !== "CHECKED_NOT_FOUND") isRecovering = false;
       const isCutOff =

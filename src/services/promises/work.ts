@@ -2,6 +2,7 @@ import {
   type Account,
   at,
   type Breach,
+  beginOf,
   inSnapshot,
   type JournalPromise,
   type JournalRun,
@@ -9,9 +10,9 @@ import {
 } from "./account.ts";
 import type { RecordedEvent } from "./exported-journal.ts";
 
-/** What only a run has that was sent to its agent. */
-const OF_SENT_RUN =
-  /^(PROMPT_REFUSED|SESSION_NOT_FOUND|CHECKED_.+|CHECK_FAILED|GATE_ENDED|MODEL_CHANGED|LIMIT_EXCEEDED)$/;
+/** What only a run has that has, or had, a slot. */
+const WITH_SLOT =
+  /^(PROMPT_REFUSED|SESSION_NOT_FOUND|CHECKED_.+|CHECK_FAILED|GATE_ENDED(_BEFORE)?|MODEL_CHANGED|LIMIT_EXCEEDED)$/;
 
 const slotFirst: JournalPromise = {
   name: "slot-first",
@@ -27,7 +28,7 @@ const slotFirst: JournalPromise = {
         if (type === "MODEL_CHANGED" || type === "CONTINUE") causes += 1;
         if (type === "REMOTE_CLAIMED") isTaken = true;
         if (type === "SLOT_GRANTED" && slots > causes + 1) return [at(step, `gives run ${index} a slot that it has`)];
-        return slots === 0 && !isTaken && OF_SENT_RUN.test(type)
+        return slots === 0 && !isTaken && WITH_SLOT.test(type)
           ? [at(step, `is of a run at work, and run ${index} has no slot`)]
           : [];
       });
@@ -38,7 +39,7 @@ const slotFirst: JournalPromise = {
 const ANSWERS_SENDING = new Set(["PROMPT_ACCEPTED", "PROMPT_REFUSED", "SESSION_NOT_FOUND"]);
 
 /** What has a prompt sent, or sent again. */
-const SENDS = /^(SLOT_GRANTED|TICK|CHECKED_.+|GATE_ENDED|ADOPTED)$/;
+const SENDS = /^(SLOT_GRANTED|TICK|CHECKED_.+|GATE_ENDED(_BEFORE)?|ADOPTED)$/;
 
 const sendingAnsweredOnce: JournalPromise = {
   name: "sending-answered-once",
@@ -90,6 +91,30 @@ const gatesInOrder: JournalPromise = {
     }),
 };
 
+/** What shows that a prompt was sent: the host has answered that, or was asked what became of it. */
+const SHOWS_SENT = /^(PROMPT_.+|SESSION_NOT_FOUND|CHECKED_.+|CHECK_FAILED)$/;
+
+const gateBeforeFirst: JournalPromise = {
+  name: "gate-before-first",
+  says: "Where the options ask for it, the gate's command is run once before the task's agent begins, and never otherwise.",
+  breaches: ({ runs, journal }) => {
+    const { gate } = journal.origin.facts;
+    return runs.flatMap((run) => {
+      const isAsked = gate?.before === true && run.index === 0;
+      const begin = beginOf(run, gate);
+      return run.steps.flatMap((step): Breach[] => {
+        const { type } = step.event;
+        if (type === "GATE_ENDED_BEFORE" && (!isAsked || step !== begin))
+          return [at(step, "ends a command that is not to be run before the agent begins, or has ended")];
+        const isEarly = begin === undefined || step.number < begin.number;
+        return isAsked && isEarly && SHOWS_SENT.test(type)
+          ? [at(step, "is of a prompt, and the command has not ended that is run before")]
+          : [];
+      });
+    });
+  },
+};
+
 const modelsOnce: JournalPromise = {
   name: "models-once",
   says: "A run goes on with each other model at most once.",
@@ -112,6 +137,7 @@ export const WORK_PROMISES: readonly JournalPromise[] = [
   sendingAnsweredOnce,
   checksInOrder,
   gatesInOrder,
+  gateBeforeFirst,
   modelsOnce,
 ];
 

@@ -30,6 +30,7 @@ const ANSWERS: Record<TaskEffect["type"], readonly TaskEvent["type"][]> = {
   changeModel: ["MODEL_CHANGED", "NOT_STOPPED"],
   endTurn: ["HOST_IDLE"],
   runGate: ["GATE_ENDED"],
+  runGateBefore: ["GATE_ENDED_BEFORE"],
   stopGate: [],
   stopSession: ["STOPPED", "NOT_STOPPED"],
   writeReceipt: ["RECEIPT_WRITTEN", "RECEIPT_INCOMPLETE"],
@@ -50,7 +51,7 @@ const OF_ENDED_RUN = new Set<TaskEffect["type"]>(["writeReceipt", "completeRecei
 /** True for an effect that makes an earlier one of no use. */
 const replaces = (later: TaskEffect, { type }: TaskEffect): boolean =>
   later.type === type ||
-  (later.type === "stopGate" && type === "runGate") ||
+  (later.type === "stopGate" && (type === "runGate" || type === "runGateBefore")) ||
   (later.type === "withdrawNotice" && type === "queueNotice");
 
 /** What is still of use after a step of what had been asked for before it. */

@@ -87,6 +87,10 @@ const EXAMPLES: { readonly [Type in TaskEvent["type"]]: Examples<Type> } = {
     passed: { gateRun: gate?.runs ?? 0, end: { exit: 0, end: "exited", output: "" }, ...MESSAGE },
     failed: { gateRun: gate?.runs ?? 0, end: { exit: 1, end: "exited", output: "" }, ...MESSAGE },
   }),
+  GATE_ENDED_BEFORE: () => ({
+    passed: { end: { exit: 0, end: "exited" } },
+    failed: { end: { exit: 1, end: "exited" } },
+  }),
   CALL_BLOCKED: () => ({ "": { call: TEXT, taskIds: [TEXT] } }),
   CALL_RETURNED: ({ blockedCalls = [] }) => Object.fromEntries(blockedCalls.map(({ call }) => [call, { call }])),
   OWN_TASK_ENDED: ({ blockedCalls = [] }) => {

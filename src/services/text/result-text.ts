@@ -1,4 +1,4 @@
-import type { Incompleteness, RanCommand, Receipt, WrittenFile } from "../../receipt.ts";
+import type { GateBefore, GateResult, Incompleteness, RanCommand, Receipt, WrittenFile } from "../../receipt.ts";
 import type { RunAnswer } from "../../task.ts";
 import { duration } from "./amounts.ts";
 import { join, lines, nameOf, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
@@ -117,9 +117,38 @@ const gateText = ({ gate }: Receipt): OwnText | undefined => {
   if (!gate) return undefined;
   const times = gate.runs > 1 ? own` at run ${gate.runs}` : own``;
   const how = gate.end === "exited" ? own`with exit code ${gate.exit ?? 0}` : own`${GATE_ENDS[gate.end]}`;
-  return gate.exit === 0
-    ? own`gate passed${times}: ${quoteLine(gate.command, COMMAND_CHARS)}`
-    : own`gate failed${times}, ${how}: ${quoteLine(gate.command, COMMAND_CHARS)}`;
+  const command = own`${quoteLine(gate.command, COMMAND_CHARS)}${gateRemarks(gate)}`;
+  return gate.exit === 0 ? own`gate passed${times}: ${command}` : own`gate failed${times}, ${how}: ${command}`;
+};
+
+/** Whether the same command showed the same before the agent had done anything. */
+const beforeText = ({ end, exit }: GateBefore): OwnText => {
+  if (exit === 0) return own`it passed before the task began, too`;
+  if (end === "exited") return own`before the task began it failed, with exit code ${exit ?? "unknown"}`;
+  return own`${BEFORE_ENDS[end]}`;
+};
+
+const BEFORE_ENDS = {
+  timedOut: "before the task began it did not end within its time",
+  notRun: "before the task began it could not be run",
+  interrupted: "whether it passed before the task began is not known: OpenCode ended three times while it ran",
+} as const;
+
+/** What limits what the gate shows: of which files it is true, and whether it showed the same before. */
+const gateRemarks = ({ files, before }: GateResult): OwnText => {
+  const remarks = [
+    before && beforeText(before),
+    files?.changedMeanwhile && own`files changed while it ran`,
+    files?.haveChanged && own`files where it ran have changed since`,
+  ].filter((remark) => remark !== undefined && remark !== false);
+  return remarks.length === 0 ? own`` : own` (${join(remarks, "; ")})`;
+};
+
+/** Which files the gate saw, for who looks closely: where nothing names them, nobody can say whether they have changed. */
+const gateFilesText = ({ gate }: Receipt): OwnText[] => {
+  const { fingerprint, problem } = gate?.files ?? {};
+  if (fingerprint !== undefined) return [own`Files that it saw: git tree ${nameOf(fingerprint)}`];
+  return problem === undefined ? [] : [own`Which files it saw is not known: ${quoteLine(problem)}.`];
 };
 
 const GATE_ENDS = { timedOut: "at its time limit", notRun: "since it could not be run" } as const;
@@ -157,7 +186,7 @@ export const receiptLines = (receipt: Receipt): OwnText[] => {
   const calls = callsIn(receipt);
   const times = own`Time: worked for ${duration(workedMs)}, waited for ${duration(waitedMs)}`;
   const gate = gateText(receipt);
-  const gated = gate ? [own`Checked by a command: ${gate}`] : [];
+  const gated = gate ? [own`Checked by a command: ${gate}`, ...gateFilesText(receipt)] : [];
   const incomplete = whyIncomplete(receipt);
   const whole = [
     ...(incomplete ? [own`The result ${incomplete}.`] : []),

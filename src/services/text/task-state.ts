@@ -82,6 +82,10 @@ const WAITS: Record<WaitsFor, Wait> = {
     sentence: () => own`the turn of its refused model to end; then it goes on with the next model`,
   },
   gate: { words: "running its gate", sentence: () => own`the gate, a command that checks its answer` },
+  gateBefore: {
+    words: "running its gate before it begins",
+    sentence: () => own`the gate's command, which is run once before its agent begins`,
+  },
   check: { words: "checking result", sentence: () => own`OpenCode to say whether the run has ended` },
   session: {
     words: "looking for its session",

@@ -9,6 +9,7 @@ import { fail, type Outcome } from "../platform/result.ts";
 import type { Store } from "../store/store.ts";
 import { own, quoteLine } from "../text/own-text.ts";
 import { createChangeCounts, type TaskInWorktree } from "./change-counts.ts";
+import type { FilesRead } from "./fingerprints.ts";
 import { idsIn, isThere, ownWorktreeOf, pathsOf, worktreeIdOf } from "./folders.ts";
 import { isLocked, whileLocked } from "./lock.ts";
 import type { ReceivedChanges } from "./make-worktree.ts";
@@ -101,6 +102,11 @@ export const createWorktrees = ({
     around: (directory: string): Worktree | undefined => {
       const id = worktreeIdOf(root, directory);
       return id === undefined ? undefined : { id, directory, isShared: true };
+    },
+    /** Takes the fingerprint of all files in the working tree that a directory lies in. Never rejects. */
+    readFiles: async (directory: string): Promise<FilesRead> => {
+      const { readFiles } = await import("./fingerprints.ts");
+      return readFiles(root, directory);
     },
     /**
      * Makes a worktree from the tree that a directory lies in, as it is. A failure says why there is none; nothing is left then.

@@ -127,9 +127,10 @@ const outputTool = (deps: ToolDeps, { isRepeated }: RepeatedQuestions): Tool => 
       }
       const [only] = tasks;
       const changes = taskId !== undefined && only ? await engine.changesOf(only) : undefined;
+      const compared = taskId !== undefined && only ? await engine.compareGate(only) : only;
       const waited = outcome === "timedOut" ? own`\nStill running after a wait of ${duration(timeoutMs)}.` : own``;
       if (batchId !== undefined) return own`${formatBatch(batchId, tasks, clock.now())}${waited}`;
-      const task = tasks[0];
+      const task = compared;
       if (!task) throw new Error(`Task ${taskId} was cleared meanwhile.`);
       return {
         title: task.description,

@@ -61,6 +61,12 @@ export const createActions = (
     }
   };
 
+  /** Files may have changed since a gate saw them, which the tasks that are followed do not say. */
+  const comparedTask = async (task: ApiTask): Promise<ApiTask> => {
+    const read = task.receipt?.gate ? await client.task(task.sessionID) : undefined;
+    return read?.ok ? read.value : task;
+  };
+
   /** Shows a person what a task changed in its worktree, and then applies or discards it. */
   const decide = async (action: "apply" | "discard", task: ApiTask): Promise<void> => {
     const changes = await client.changes(task.sessionID);
@@ -79,7 +85,7 @@ export const createActions = (
     if (refused !== undefined) return ui.toast({ variant: "info", message: refused });
     switch (action) {
       case "why":
-        await dialogs.show(whyText(task, Date.now()));
+        await dialogs.show(whyText(await comparedTask(task), Date.now()));
         return;
       case "stop":
         if (await dialogs.confirm(stopQuestion(task, tasks)))

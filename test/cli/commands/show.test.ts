@@ -1,4 +1,8 @@
+import { dirname } from "node:path";
 import { expect, test } from "vitest";
+import { readFiles } from "../../../src/services/worktrees/fingerprints.ts";
+import { createDurableStage } from "../../fakes/durable-stage.ts";
+import { newRepository } from "../../fakes/repository.ts";
 import { type Served, serve } from "../../services/http/served.ts";
 import { commandHere } from "../command-line.ts";
 
@@ -48,4 +52,25 @@ test("a task on another server is shown with it, and so is what it waits for the
   expect(JSON.parse((await run(served, "why", ["4f5c", "--json"])).out)).toMatchObject([{ server }]);
   served.source.end(sessionID);
   expect((await run(served, "show", ["4f5c"])).out).toMatch(/^server {4}desk, another one of the fleet$/m);
+});
+
+test("the receipt of a stored task says whether files have changed since its gate passed", async () => {
+  const home = newRepository({ "a.txt": "1" });
+  const saw = await readFiles("/nowhere", home.top);
+  const { disk, ...stage } = createDurableStage({
+    directory: home.top,
+    gate: { agents: { general: "npm test" }, tries: 0, timeout: 60_000 },
+    worktrees: { readFiles: async () => saw },
+  });
+  const id = await stage.complete("12");
+  const shown = async (command: string, ...args: string[]) =>
+    (await commandHere([command, id, ...args, "--data", dirname(disk.path)], { columns: 200 })).out;
+  expect(await shown("receipt")).toMatch(/^ {2}Checked by a command: gate passed: "npm test"$/m);
+  home.write({ "a.txt": "2" });
+  const passed = 'gate passed: "npm test" (files where it ran have changed since)';
+  expect(await shown("receipt")).toContain(`  Checked by a command: ${passed}\n`);
+  expect(await shown("show")).toContain(passed);
+  expect(JSON.parse(await shown("receipt", "--json"))).toMatchObject({
+    gate: { files: { ...saw, haveChanged: true } },
+  });
 });

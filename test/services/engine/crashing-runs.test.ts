@@ -61,3 +61,24 @@ describePlays({
     await work();
   },
 });
+
+describePlays(
+  {
+    "a task whose gate is run before its agent begins, too, is resumed": async ({ launch, call, work }) => {
+      const id = await launch("count the files");
+      await work();
+      if (id) await call("task", { resume: id, prompt: "count the folders" });
+      await work();
+    },
+    "a task is cancelled soon after its launch, while its gate may be run before its agent begins": async ({
+      launch,
+      call,
+      work,
+    }) => {
+      const id = await launch("go on for ever");
+      if (id) await call("cancel", { task_id: id });
+      await work();
+    },
+  },
+  { gate: { agents: { general: "npm test" }, tries: 1, timeout: 60_000, before: true } },
+);

@@ -4,7 +4,7 @@ import { hasEnded } from "../../../src/task.ts";
 import { checkJournals } from "../../fakes/checked-journals.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
 import { createFakeProcess } from "../../fakes/fake-process.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 import { isNightly } from "../../nightly.ts";
 import { wholeTasks } from "../store/whole-tasks.ts";
@@ -133,10 +133,10 @@ const check = (stage: Stage, disk: Disk) => {
 };
 
 /** Plays until the process dies at that point, and again in each further life; then lets everything come to its end. */
-const playThrough = async (play: Play, deaths: number[]): Promise<string[]> => {
+const playThrough = async (play: Play, deaths: number[], options: StageOptions): Promise<string[]> => {
   const disk = createDisk();
   const [first, ...further] = deaths;
-  const stage = createStage({ openStore: disk.boot, life: createFakeProcess(first) });
+  const stage = createStage({ ...options, openStore: disk.boot, life: createFakeProcess(first) });
   const agent = agentOn(stage);
   try {
     await play(agent);
@@ -162,9 +162,9 @@ const playThrough = async (play: Play, deaths: number[]): Promise<string[]> => {
 };
 
 /** Fails with the points that were passed, so that the moment can be seen. */
-const dying = async (play: Play, deaths: number[], points: string[]) => {
+const dying = async (play: Play, deaths: number[], points: string[], options: StageOptions) => {
   try {
-    await playThrough(play, deaths);
+    await playThrough(play, deaths, options);
   } catch (error) {
     const moment = `died at point ${deaths.join(", then ")}: ${points.slice(0, deaths[0]).slice(-3).join(" → ")}`;
     throw new Error(`${moment}\n${error instanceof Error ? error.message : String(error)}`, { cause: error });
@@ -177,19 +177,19 @@ const dying = async (play: Play, deaths: number[], points: string[]) => {
  */
 const { FIRST, STRIDE } = isNightly ? { FIRST: 1, STRIDE: 1 } : { FIRST: process.versions.bun ? 5 : 1, STRIDE: 8 };
 
-/** Shows of each play that the process may die anywhere in it. */
-export const describePlays = (plays: Record<string, Play>): void => {
+/** Shows of each play, with these options, that the process may die anywhere in it. */
+export const describePlays = (plays: Record<string, Play>, options: StageOptions = {}): void => {
   describe.each(Object.entries(plays))("%s", (_, play) => {
     test("and the process may die at any call to the host or the store", { timeout: 600_000 }, async () => {
-      const points = await playThrough(play, []);
+      const points = await playThrough(play, [], options);
       expect(points.length).toBeGreaterThan(20);
-      for (let death = FIRST; death <= points.length; death += STRIDE) await dying(play, [death], points);
+      for (let death = FIRST; death <= points.length; death += STRIDE) await dying(play, [death], points, options);
     });
 
     test("and may die once more while it takes over", { timeout: 600_000 }, async () => {
-      const points = await playThrough(play, []);
+      const points = await playThrough(play, [], options);
       for (let death = FIRST; death <= points.length; death += 3 * STRIDE)
-        await dying(play, [death, 1 + ((death * 7) % 31)], points);
+        await dying(play, [death, 1 + ((death * 7) % 31)], points, options);
     });
   });
 };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { CommandEnd, ShellCommand } from "../../../src/services/platform/shell-command.ts";
 import { createDisk, type Disk } from "../../fakes/disk.ts";
-import { createStage, PARENT, type Stage } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
 import { createVirtualClock, settled, type VirtualClock } from "../../fakes/virtual-clock.ts";
 
 let disk: Disk;
@@ -222,4 +222,203 @@ test("after a crash while the child is given the gate's output, it gets it once,
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "Now it does." });
   const given = stage.host.at(id).messages.filter(({ role }) => role === "user");
   expect(given).toHaveLength(2);
+});
+
+test("an agent that reads the result is told when files have changed since the gate passed, and not before", async () => {
+  let fingerprint = "tree1";
+  stage.engine.stop();
+  stage = createStage({
+    clock,
+    gate: GATE,
+    runCommand: (command) => new Promise((end) => void commands.push({ command, end })),
+    worktrees: { readFiles: async () => ({ fingerprint }) },
+  });
+  const id = await gated();
+  await end(PASSED);
+  const read = () => stage.call("output", { task_id: id });
+  expect(await read()).toContain('Checked by a command: gate passed: "npm test"\n');
+  expect(await read()).not.toContain("have changed since");
+  fingerprint = "tree2";
+  await clock.advance(60_000);
+  expect(await stage.call("output", { task_id: id, block: true })).toContain(
+    'Checked by a command: gate passed: "npm test" (files where it ran have changed since)',
+  );
+  expect(stage.task(id).receipt?.gate?.files).toEqual({ fingerprint: "tree1", changedMeanwhile: false });
+});
+
+describe("a gate that is run before the agent begins, too,", () => {
+  const BEFORE = { ...GATE, before: true };
+  const begin = (options: StageOptions = { gate: BEFORE }) => {
+    stage.engine.stop();
+    disk.remove();
+    disk = createDisk();
+    stage = createStage({
+      clock,
+      openStore: disk.boot,
+      timeouts: { run: 30_000, stale: 20_000 },
+      runCommand: (command) => new Promise((end) => void commands.push({ command, end })),
+      ...options,
+    });
+  };
+  const receiptGate = (id: string) => stage.task(id).receipt?.gate;
+
+  test("runs where the task works, with its slot; the agent is asked once it has ended, and the receipt says how", async () => {
+    begin({ gate: BEFORE, concurrency: { default: 1 } });
+    const id = await stage.launch();
+    const next = await stage.launch();
+    expect(commands.map(({ command }) => command)).toMatchObject([
+      { command: "npm test", directory: "/project", timeoutMs: 60_000 },
+    ]);
+    expect(stage.task(id)).toMatchObject({
+      state: "running.prompting.gatingBefore",
+      waiting: { for: "gateBefore" },
+    });
+    expect(stage.task(next).state).toBe("running.queued");
+    expect(prompts(id)).toEqual([]);
+    expect(await stage.call("output", { task_id: id })).toContain(
+      "Waits for: the gate's command, which is run once before its agent begins",
+    );
+    await end(FAILED);
+    expect(stage.task(id).state).toBe("running.working.busy");
+    await answer(id, "It works.");
+    await end(PASSED);
+    expect(receiptGate(id)).toMatchObject({ runs: 1, exit: 0, before: { exit: 1, end: "exited" } });
+    expect(hiddenText()).toContain('gate passed: "npm test" (before the task began it failed, with exit code 1)');
+    expect(stage.task(next).state).toBe("running.prompting.gatingBefore");
+  });
+
+  test.each<[how: CommandEnd, before: unknown]>([
+    [PASSED, { exit: 0, end: "exited" }],
+    [
+      { end: "exited", exit: 137, output: "" },
+      { exit: 137, end: "exited" },
+    ],
+    [{ end: "timedOut", output: "" }, { end: "timedOut" }],
+    [{ end: "notRun", output: "spawn /bin/sh ENOENT" }, { end: "notRun" }],
+  ])("keeps no agent from beginning, however it ends: %j", async (how, before) => {
+    begin();
+    const id = await stage.launch();
+    await end(how);
+    await answer(id, "It works.");
+    await end(PASSED);
+    expect(stage.task(id)).toMatchObject({ status: "completed", receipt: { gate: { before } } });
+  });
+
+  test("keeps none from beginning either where a fault of ours is in the way", async () => {
+    begin({ gate: BEFORE, runCommand: () => Promise.reject(new Error("a fault of ours")) });
+    const id = await stage.launch();
+    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.store.get(id)?.snapshot.context.gateBefore).toEqual({ end: "notRun" });
+  });
+
+  test("is asked for agent by agent, or for all of them", async () => {
+    const statesWith = async (agents: NonNullable<StageOptions["gate"]>["agents"], before: boolean) => {
+      begin({ gate: { ...GATE, agents, before } });
+      const ids = [await stage.launch(), await stage.launch({ agent: "explore" })];
+      return ids.map((id) => stage.task(id).state);
+    };
+    const [gated, working] = ["running.prompting.gatingBefore", "running.working.busy"];
+    expect(await statesWith({ general: { command: "a", before: true }, explore: "b" }, false)).toEqual([
+      gated,
+      working,
+    ]);
+    expect(await statesWith({ general: { command: "a", before: false }, explore: "b" }, true)).toEqual([
+      working,
+      gated,
+    ]);
+    expect(await statesWith({ general: { command: "a" }, explore: { command: "b" } }, true)).toEqual([gated, gated]);
+    expect(await statesWith({ general: "a" }, false)).toEqual([working, working]);
+  });
+
+  test("is not run again by a resume, whose receipt says what was before the task", async () => {
+    begin();
+    const id = await stage.launch();
+    await end(FAILED);
+    await answer(id, "It works.");
+    await end(PASSED);
+    await stage.rest();
+    await clock.advance(10_000);
+    stage.host.finish(PARENT, "Thanks.");
+    await clock.advance(10_000);
+    await stage.call("task", { resume: id, prompt: "And now?" });
+    await settled();
+    expect(stage.task(id).state).toBe("resumed.working.busy");
+    await answer(id, "That, too.");
+    await end(PASSED);
+    expect(commands).toHaveLength(3);
+    expect(receiptGate(id)).toMatchObject({ before: { exit: 1, end: "exited" } });
+  });
+
+  test("ends with a cancelled task, to whose agent nothing was sent", async () => {
+    begin();
+    const id = await stage.launch();
+    await stage.call("cancel", { task_id: id });
+    expect(stage.task(id).status).toBe("cancelled");
+    expect(commands[0]?.command.signal.aborted).toBe(true);
+    await end(PASSED);
+    expect(stage.task(id)).toMatchObject({ status: "cancelled", state: "cancelled" });
+    expect(prompts(id)).toEqual([]);
+  });
+
+  test("counts neither as time of the run nor as silence", async () => {
+    begin();
+    const id = await stage.launch();
+    await clock.advance(50_000);
+    expect(stage.task(id).attention).toBeUndefined();
+    await end(PASSED);
+    await clock.advance(25_000);
+    expect(stage.task(id).state).toBe("running.working.busy");
+    await clock.advance(10_000);
+    expect(stage.task(id)).not.toMatchObject({ status: "running", state: "running.working.busy" });
+  });
+
+  test("lets an instruction wait until the agent has its prompt", async () => {
+    begin();
+    const id = await stage.launch();
+    await stage.call("task", { steer: id, prompt: "Add a test." });
+    expect(stage.task(id).state).toBe("running.prompting.gatingBefore");
+    await end(PASSED);
+    await clock.advance(5_000);
+    expect(
+      stage.host
+        .at(id)
+        .messages.map(({ text }) => text)
+        .join("\n"),
+    ).toContain("Add a test.");
+  });
+
+  test("is run again after a crash, and after the third in a row it is not known how it ends", async () => {
+    begin();
+    const id = await stage.launch();
+    for (let crash = 1; crash <= 2; crash += 1) {
+      await stage.restart();
+      await clock.advance(1_000);
+      expect(stage.task(id).state).toBe("running.prompting.gatingBefore");
+      expect(commands).toHaveLength(crash + 1);
+    }
+    await stage.restart();
+    await clock.advance(1_000);
+    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(commands).toHaveLength(3);
+    await answer(id, "It works.");
+    await end(PASSED);
+    expect(stage.task(id)).toMatchObject({
+      status: "completed",
+      receipt: { gate: { before: { end: "interrupted" } } },
+    });
+    expect(stage.notices()).toHaveLength(1);
+  });
+
+  test("runs once after a crash where it ends then, and its end counts", async () => {
+    begin();
+    const id = await stage.launch();
+    await stage.restart();
+    await clock.advance(1_000);
+    commands[0]?.end(PASSED);
+    await end(FAILED);
+    await answer(id, "It works.");
+    await end(PASSED);
+    expect(receiptGate(id)).toMatchObject({ before: { exit: 1, end: "exited" } });
+    expect(prompts(id)).toHaveLength(1);
+  });
 });

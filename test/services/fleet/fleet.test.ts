@@ -36,6 +36,35 @@ describe("a task that is launched on one server", () => {
     );
   });
 
+  test("passes the gate of the server that works on it, before its agent begins as well, and the receipt says so where it was launched", async () => {
+    const { add, until } = createFleet();
+    const origin = add("srv_origin");
+    const ranIn: string[] = [];
+    const worker = add("srv_1", {
+      work: 1,
+      gate: { agents: { explore: { command: "npm test", before: true } }, tries: 0, timeout: 60_000 },
+      runCommand: async ({ directory }) => {
+        ranIn.push(directory);
+        return { end: "exited", exit: ranIn.length === 1 ? 1 : 0, output: "" };
+      },
+      worktrees: { readFiles: async () => ({ fingerprint: "aa11" }) },
+    });
+    const id = await origin.launch({ agent: "explore", prompt: "Find it." });
+    await until(() => expect(workOf(worker)).toHaveLength(1));
+    const [there = ""] = workOf(worker);
+    await until(() => expect(worker.task(there).state).toBe("running.working.busy"));
+    const works = worker.task(there).worktree?.directory;
+    worker.host.finish(there, "It is in a.txt.");
+    await until(() => expect(origin.task(id).status).toBe("completed"));
+    expect(ranIn).toEqual([works, works]);
+    expect(origin.task(id).receipt?.gate).toMatchObject({
+      ...{ exit: 0, before: { exit: 1, end: "exited" } },
+      files: { fingerprint: "aa11", changedMeanwhile: false },
+    });
+    const read = await origin.call("output", { task_id: id });
+    expect(read).toContain('gate passed: "npm test" (before the task began it failed, with exit code 1)');
+  });
+
   test("is begun anew by another server when the one that works on it dies", async () => {
     const world = await runElsewhere();
     const { worker, other, until } = world;

@@ -2,6 +2,9 @@ import { expect, test, vi } from "vitest";
 import { createReadDirectories } from "../../../src/services/host/directories.ts";
 import { createEngineSource } from "../../../src/services/http/engine-source.ts";
 import { createOpenDirectories } from "../../../src/services/http/status-api.ts";
+import { readFiles } from "../../../src/services/worktrees/fingerprints.ts";
+import type { Task } from "../../../src/task.ts";
+import { newRepository } from "../../fakes/repository.ts";
 import { createStage } from "../../fakes/stage.ts";
 
 const sourceOf = (stage: ReturnType<typeof createStage>) => {
@@ -28,4 +31,22 @@ test("a command for a task at rest goes through the store, which knows the proce
   await stage.clock.advance(1_000);
   expect(await asked).toMatchObject({ ok: true, value: { status: "resumed" } });
   expect(submit).toHaveBeenCalledOnce();
+});
+
+test("a task that is read says whether files have changed since its gate ended; a task among others does not", async () => {
+  const home = newRepository({ "a.txt": "1" });
+  const saw = await readFiles("/worktrees", home.top);
+  const stage = createStage({
+    directory: home.top,
+    gate: { agents: { general: "npm test" }, tries: 0, timeout: 60_000 },
+    worktrees: { readFiles: async () => saw },
+  });
+  const id = await stage.complete("12");
+  const source = sourceOf(stage);
+  const filesOf = (task?: Pick<Task, "receipt">) => task?.receipt?.gate?.files;
+  expect(filesOf(await source.comparedTask(id))).toEqual({ ...saw, changedMeanwhile: false, haveChanged: false });
+  home.write({ "a.txt": "2" });
+  await stage.clock.advance(2_000);
+  expect(filesOf(await source.comparedTask(id))).toMatchObject({ haveChanged: true });
+  expect(filesOf(source.task(id))).toEqual({ ...saw, changedMeanwhile: false });
 });

@@ -42,6 +42,8 @@ const brokenIn = (journal: RecordedJournal): Record<string, string[]> =>
 
 const GATED = { facts: { gate: { tries: 1 } } };
 const AGAIN: Around = { value: { lifecycle: "resumed", run: "queued" } };
+const GATED_BEFORE = { facts: { gate: { tries: 1, before: true } } };
+const before: Written = { type: "GATE_ENDED_BEFORE", end: { exit: 1, end: "exited" } };
 const FOR_FLEET = { facts: { fleet: {} } };
 const LIMIT = { name: "BudgetExceeded", kind: "budget", message: "It used more than $1." };
 const beyond: Written = { type: "LIMIT_EXCEEDED", error: LIMIT };
@@ -143,6 +145,25 @@ describe("a journal keeps all promises", () => {
       "of an answer that its gate refuses once",
       [...AT_WORK, answer(1), gateEnd(1, 1), "PROMPT_ACCEPTED", answer(2), gateEnd(2, 0), receipt(0), ...NOTICE],
       GATED,
+    ],
+    [
+      "of a task whose gate is run before its agent begins, too",
+      ["SLOT_GRANTED", before, "PROMPT_ACCEPTED", answer(1), gateEnd(1, 0), receipt(0), ...NOTICE],
+      GATED_BEFORE,
+    ],
+    [
+      "of one in which OpenCode ended three times meanwhile, and that is cut off twice after that",
+      [
+        ...["SLOT_GRANTED", "ADOPTED", "ADOPTED", "ADOPTED", "PROMPT_ACCEPTED", "ADOPTED"],
+        ...[check("CHECKED_UNANSWERED", 1), "ADOPTED", check("CHECKED_UNANSWERED", 2)],
+        ...[answer(3), gateEnd(1, 0), receipt(0), ...NOTICE],
+      ],
+      GATED_BEFORE,
+    ],
+    [
+      "of one that is cancelled meanwhile",
+      ["SLOT_GRANTED", "ADOPTED", "CANCEL", receipt(0), ...NOTICE],
+      { ...ended("cancelled"), ...GATED_BEFORE },
     ],
     [
       "of an answer that does not fit at first",
@@ -251,6 +272,33 @@ const BREAKING: Record<string, [says: string, written: readonly Written[], aroun
       "5 ends gate 1, and there is no answer that it was run for",
       [...AT_WORK, answer(1), gateEnd(1, 1), gateEnd(1, 0)],
       GATED,
+    ],
+  ],
+  "gate-before-first": [
+    [
+      "2 ends a command that is not to be run before the agent begins, or has ended",
+      ["SLOT_GRANTED", before, "PROMPT_ACCEPTED"],
+      { ...RUNNING, ...GATED },
+    ],
+    [
+      "3 ends a command that is not to be run before the agent begins, or has ended",
+      ["SLOT_GRANTED", before, before, "PROMPT_ACCEPTED"],
+      { ...RUNNING, ...GATED_BEFORE },
+    ],
+    [
+      "5 ends a command that is not to be run before the agent begins, or has ended",
+      ["SLOT_GRANTED", "ADOPTED", "ADOPTED", "ADOPTED", before],
+      { ...RUNNING, ...GATED_BEFORE },
+    ],
+    [
+      "2 is of a prompt, and the command has not ended that is run before",
+      ["SLOT_GRANTED", "PROMPT_ACCEPTED"],
+      { ...RUNNING, ...GATED_BEFORE },
+    ],
+    [
+      "4 is of a prompt, and the command has not ended that is run before",
+      ["SLOT_GRANTED", "ADOPTED", "ADOPTED", check("CHECKED_UNANSWERED", 1)],
+      { ...RUNNING, ...GATED_BEFORE },
     ],
   ],
   "models-once": [

@@ -93,6 +93,43 @@ describe("a whole receipt", () => {
     expect(receiptSummary(receipt({ gate }))).toBe(`Observed: no tool was called; ${words}.`);
   });
 
+  test.each([
+    [{ fingerprint: "aa11", changedMeanwhile: false }, "", "Files that it saw: git tree aa11"],
+    [
+      { fingerprint: "aa11", changedMeanwhile: true },
+      " (files changed while it ran)",
+      "Files that it saw: git tree aa11",
+    ],
+    [{ fingerprint: "aa11", changedMeanwhile: false, haveChanged: false }, "", "Files that it saw: git tree aa11"],
+    [
+      { fingerprint: "aa11", changedMeanwhile: true, haveChanged: true },
+      " (files changed while it ran; files where it ran have changed since)",
+      "Files that it saw: git tree aa11",
+    ],
+    [{ problem: "it is too slow" }, "", 'Which files it saw is not known: "it is too slow".'],
+  ] as const)("says which files the gate saw, and whether they have changed: %j", (files, remarks, line) => {
+    const gate = { command: "npm test", runs: 1, exit: 0, end: "exited", files } as const;
+    expect(receiptLines(receipt({ gate })).slice(1, 3)).toEqual([
+      `Checked by a command: gate passed: "npm test"${remarks}`,
+      line,
+    ]);
+    expect(receiptSummary(receipt({ gate }))).toBe(`Observed: no tool was called; gate passed: "npm test"${remarks}.`);
+  });
+
+  test.each([
+    [{ end: "exited", exit: 0 }, "it passed before the task began, too"],
+    [{ end: "exited", exit: 2 }, "before the task began it failed, with exit code 2"],
+    [{ end: "timedOut" }, "before the task began it did not end within its time"],
+    [{ end: "notRun" }, "before the task began it could not be run"],
+    [
+      { end: "interrupted" },
+      "whether it passed before the task began is not known: OpenCode ended three times while it ran",
+    ],
+  ] as const)("says how the gate ended before the task began: %j", (before, words) => {
+    const gate = { command: "npm test", runs: 1, exit: 0, end: "exited", before } as const;
+    expect(receiptSummary(receipt({ gate }))).toBe(`Observed: no tool was called; gate passed: "npm test" (${words}).`);
+  });
+
   test("says what it leaves out", () => {
     const files = Array.from({ length: 12 }, (_, index) => ({ path: `${index}.ts`, change: "changed" }) as const);
     const omitted = { files: 3, otherFiles: 4, commands: 5 };

@@ -187,8 +187,8 @@ const history: Entry[] = [
   ...lines(API, HISTORY, SHOWN, {
     "the server returns the full task object": planted(
       SOURCE,
-      "    task: get,\n    has:",
-      "    task: (taskId) => { const task = get(taskId); return task && briefTask(task); },\n    has:",
+      "return task && compareGate(task);",
+      "return task && compareGate(briefTask(task));",
     ),
     "all fields (status, error, progress, timestamps) are preserved": [
       stored("error"),

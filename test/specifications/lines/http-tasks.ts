@@ -117,8 +117,8 @@ const detail: Entry[] = [
   ...lines(API, DETAIL, "Returns full task object for valid ID", {
     "the server returns the full `BackgroundTask` object as JSON": planted(
       SOURCE,
-      "    task: get,\n    has:",
-      "    task: (taskId) => { const task = get(taskId); return task && briefTask(task); },\n    has:",
+      "return task && compareGate(task);",
+      "return task && compareGate(briefTask(task));",
     ),
   }),
   ...lines(API, DETAIL, UNKNOWN_TASK, { [JSON_404]: notJson }),

@@ -16,6 +16,7 @@ const createRunEffects = (
   ctx: EngineContext,
 ): EffectHandlers<
   | "runGate"
+  | "runGateBefore"
   | "stopGate"
   | "writeReceipt"
   | "completeReceipt"
@@ -27,6 +28,14 @@ const createRunEffects = (
 > => {
   const { clock, ids, gates, receipts, remoteRuns, store } = ctx;
   return {
+    runGateBefore: {
+      perform: async ({ taskId, gate, directory }) => {
+        const end = await gates.runBefore(taskId, gate, directory);
+        return end && { type: "GATE_ENDED_BEFORE", at: clock.now(), end };
+      },
+      // The agent begins all the same.
+      onFault: (_, at) => ({ type: "GATE_ENDED_BEFORE", at, end: { end: "notRun" } }),
+    },
     runGate: {
       perform: async ({ taskId, gateRun, directory, gate }) => {
         const end = await gates.run(taskId, gate, directory);

@@ -21,12 +21,13 @@ const USER = "user";
 
 /** Returns what the options say of tasks of that agent: its gate, and other models. */
 const rulesOf = (agent: string, { gate, fallback }: EngineContext["options"]): Pick<TaskFacts, "gate" | "fallback"> => {
-  const { agents: commands, tries, timeout } = gate;
-  const command = Object.hasOwn(commands, agent) ? commands[agent] : undefined;
+  const { agents: gates, tries, timeout } = gate;
+  const given = Object.hasOwn(gates, agent) ? gates[agent] : undefined;
+  const { command, before = gate.before } = typeof given === "string" ? { command: given } : (given ?? {});
   const models = Object.hasOwn(fallback.agents, agent) ? fallback.agents[agent] : undefined;
   return {
     ...(models ? { fallback: { models, after: fallback.after } } : {}),
-    ...(command === undefined ? {} : { gate: { command, tries, timeout } }),
+    ...(command === undefined ? {} : { gate: { command, tries, timeout, ...(before ? { before } : {}) } }),
   };
 };
 

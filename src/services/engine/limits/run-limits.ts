@@ -137,8 +137,8 @@ const sparedTasks = (tasks: readonly TaskSnapshot[], isToolRunning: (sessionID: 
 /**
  * Returns the runs that have taken longer than `limit` milliseconds by `now`, and for how long. Time in the queue does not
  * count, nor does what was before it: a run that waited for another model's slot is timed from then on. A run is spared while
- * a tool visibly runs in its session or a descendant of it, while a person is waited for there, or while its gate runs, which
- * has a limit of its own.
+ * a tool visibly runs in its session or a descendant of it, while a person is waited for there, or while its gate runs, before
+ * it as well, which has a limit of its own.
  */
 export const overdueRuns = (
   tasks: readonly TaskSnapshot[],
@@ -149,8 +149,9 @@ export const overdueRuns = (
   const spared = sparedTasks(tasks, isToolRunning);
   return tasks.flatMap((task) => {
     const { completedAt, queuedUntil, run } = task.context;
-    const isAtWork =
-      completedAt === undefined && slotOf(task) !== "waiting" && !task.matches({ run: { checking: "gating" } });
+    const isAtGate =
+      task.matches({ run: { checking: "gating" } }) || task.matches({ run: { prompting: "gatingBefore" } });
+    const isAtWork = completedAt === undefined && slotOf(task) !== "waiting" && !isAtGate;
     const taken = now - (queuedUntil ?? run.startedAt);
     return isAtWork && taken > limit && !spared.has(idOf(task)) ? { taskId: idOf(task), taken } : [];
   });

@@ -198,7 +198,9 @@ export const stopSession = async (
 ): Promise<TaskEvent> => {
   const { sessions, results } = await abortAll(host, taskId);
   // The host would list the child's open requests for ever: an abort does not remove them.
-  const rejected = await Promise.all(requests.map((request) => host.rejectUserRequest(request, isPause ? PAUSED : CANCELLED)));
+  const rejected = await Promise.all(
+    requests.map((request) => host.rejectUserRequest(request, isPause ? PAUSED : CANCELLED)),
+  );
   const prompted = await host.message(taskId, messageID);
   // Once more, now that the prompt is known to be there: the first abort may have come before it.
   const again = await host.abort(taskId);

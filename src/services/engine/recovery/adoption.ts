@@ -1,3 +1,4 @@
+import { statePath } from "../../../machines/chart.ts";
 import { leftLaunch } from "../../../machines/launch/machine.ts";
 import { isStopping } from "../../../machines/task/machine.ts";
 import { isInFleet } from "../../../machines/task/slot.ts";
@@ -145,7 +146,11 @@ export const startAdoption = (ctx: EngineContext, { remind }: Pick<Reminders, "r
    */
   const announce = async ({ tasks }: AbandonedWork): Promise<void> => {
     const interrupted = tasks.filter(
-      ({ task, snapshot }) => !hasEnded(task) && snapshot.value.run !== "queued" && !isInFleet(snapshot),
+      ({ task, snapshot }) =>
+        !hasEnded(task) &&
+        snapshot.value.run !== "queued" &&
+        statePath(snapshot.value.run) !== "prompting.gatingBefore" &&
+        !isInFleet(snapshot),
     );
     if (interrupted.length === 0 || isHeadless) return;
     const lostRequests = interrupted.flatMap(({ snapshot }) => snapshot.context.userRequests.map(({ what }) => what));

@@ -157,7 +157,10 @@ const stalenessCheck = (ctx: EngineContext, notes: SessionNotes) => {
       const { sessionID } = context.facts;
       const { retry, queuedUntil = 0 } = context;
       const isWaiting =
-        value.run === "queued" || snapshot.matches({ run: { checking: "gating" } }) || isInFleet({ value });
+        value.run === "queued" ||
+        snapshot.matches({ run: { prompting: "gatingBefore" } }) ||
+        snapshot.matches({ run: { checking: "gating" } }) ||
+        isInFleet({ value });
       const waitedUntil = isWaiting ? at : Math.max(queuedUntil, retry?.until ?? 0);
       const heardAt = Math.max(progress.heardAt(sessionID) ?? at, waitedUntil, awakeSince);
       const isSilent = !runtime.awaitsTasks(sessionID) && at - heardAt >= staleAfter;

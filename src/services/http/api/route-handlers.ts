@@ -47,9 +47,9 @@ export const registerReadRoutes = (app: App, context: ApiContext): void => {
     return writeJson(c.env.connection, validated(log, schemas.TaskPage, { tasks, total, limit, offset, ...usage }));
   });
 
-  app.openapi(routes.task, (c) => {
+  app.openapi(routes.task, async (c) => {
     const { id } = c.req.valid("param");
-    const task = source.task(resolveId(source, id));
+    const task = await source.comparedTask(resolveId(source, id));
     if (!task) throw notFoundError("task", id);
     return writeJson(c.env.connection, validated(log, ApiTask, task));
   });

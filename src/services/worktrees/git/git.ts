@@ -30,6 +30,10 @@ export interface WorkingTree {
   settings: readonly string[];
   /** The index that is used in place of the tree's own; absent for that. */
   index?: string;
+  /** The folder that takes new objects in place of the repository's own, which it names as its alternate; absent for that. */
+  newObjects?: string;
+  /** When git is stopped at the latest, epoch milliseconds. Absent: each command has its own `TIME_LIMIT_MS`. */
+  endsAt?: number;
 }
 
 /** A repository of ours, without files, configuration and attributes of its own, that reads and writes another one's objects. */
@@ -158,10 +162,18 @@ const run = (
  * @throws GitError when it cannot be started, takes too long, or ends with a code that is no answer
  */
 export const git = (tree: WorkingTree, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> => {
-  const { top, gitDir, settings, index } = tree;
+  const { top, gitDir, settings, index, newObjects, endsAt } = tree;
   const places = [`--git-dir=${gitDir}`, `--work-tree=${top}`, ...settings.flatMap((setting) => ["-c", setting])];
-  const environment = { ...gitEnvironment(), ...(index === undefined ? {} : { GIT_INDEX_FILE: index }) };
-  return run({ directory: top, settings: [...settingArguments, ...places], environment }, args, options);
+  const environment = {
+    ...gitEnvironment(),
+    ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),
+    ...(newObjects === undefined ? {} : { GIT_OBJECT_DIRECTORY: newObjects }),
+  };
+  const limit = endsAt === undefined ? {} : { timeLimitMs: Math.max(1, endsAt - Date.now()) };
+  return run({ directory: top, settings: [...settingArguments, ...places], environment }, args, {
+    ...limit,
+    ...options,
+  });
 };
 
 /** Has git look for the repository of a person's directory, and asks it there. @throws GitError as `git` does */

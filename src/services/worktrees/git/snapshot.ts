@@ -1,14 +1,17 @@
 // What an agent is to go on with is seldom committed, so a worktree begins with a commit of the tree as it is, made with a
 // copy of the index (docs/decisions/244-a-worktree-begins-with-the-callers-files.md).
 import { existsSync } from "node:fs";
-import { copyFile, lstat, readdir, stat, utimes } from "node:fs/promises";
+import { copyFile, lstat, mkdir, readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { commitTree, headOf, REPOSITORY } from "./commit.ts";
 import { filtered, filtersOf, storeFiltered, withoutFilters } from "./filters.ts";
-import { byteItems, bytesOf, git, lineOf, readable, refusedPart, type WorkingTree } from "./git.ts";
+import { byteItems, bytesOf, GitError, git, lineOf, readable, refusedPart, type WorkingTree } from "./git.ts";
 import { withTemporaryFolder } from "./working-tree.ts";
 
-const walk = async (top: string, folder: string): Promise<string[]> => {
+/** Lists the files in a folder of a tree. @throws GitError when the tree's time is over */
+const walk = async (tree: WorkingTree, folder: string): Promise<string[]> => {
+  const { top, endsAt = Number.POSITIVE_INFINITY } = tree;
+  if (Date.now() > endsAt) throw new GitError("there are too many files in the repositories within it");
   // Without `withFileTypes`: Bun leaves out the names then.
   const names = await readdir(bytesOf(top, folder), { encoding: "buffer" });
   const found = names.map(async (bytes) => {
@@ -17,7 +20,7 @@ const walk = async (top: string, folder: string): Promise<string[]> => {
     if (name === ".git") return [];
     const path = `${folder}/${name}`;
     const facts = await lstat(bytesOf(top, path));
-    if (facts.isDirectory()) return walk(top, path);
+    if (facts.isDirectory()) return walk(tree, path);
     return facts.isFile() || facts.isSymbolicLink() ? [path] : [];
   });
   return (await Promise.all(found)).flat();
@@ -29,7 +32,7 @@ const walk = async (top: string, folder: string): Promise<string[]> => {
  */
 const filesOfNested = async (tree: WorkingTree, folders: readonly string[]): Promise<string[]> => {
   const files: string[] = [];
-  for (const folder of folders) files.push(...(await walk(tree.top, folder)));
+  for (const folder of folders) files.push(...(await walk(tree, folder)));
   if (files.length === 0) return files;
   const answer = await git(tree, ["check-ignore", "-z", "--stdin", "--no-index"], { input: files, answers: [1] });
   const ignored = new Set(byteItems(answer));
@@ -97,6 +100,19 @@ const addChanged = async (tree: WorkingTree, apart: readonly string[]) => {
   return { nested: nested.filter((path) => refusedPart(path) === undefined), refused };
 };
 
+const updateIndex = (tree: WorkingTree, args: readonly string[], input: readonly string[]) =>
+  input.length === 0 ? undefined : git(tree, ["update-index", "-z", ...args], { input });
+
+/** Takes in all that lies in the tree, files of repositories in it too; `anew`: what is read whatever the index says of it. */
+const addAll = async (tree: WorkingTree, anew: readonly string[]) => {
+  await updateIndex(tree, ["--force-remove", "--stdin"], anew);
+  const { nested, refused } = await addChanged(tree, []);
+  const inside = await filesOfNested(tree, nested);
+  const taken = inside.filter((path) => refusedPart(path) === undefined);
+  await updateIndex(tree, ["--add", "--replace", "--stdin"], taken);
+  return { nested, refused, inside };
+};
+
 const finish = async (at: WorkingTree, parents: readonly string[]) => {
   const tree = lineOf(await git(at, ["write-tree"]));
   return { tree, commit: await commitTree(at, tree, parents) };
@@ -138,14 +154,7 @@ export const takeTaskSnapshot = (tree: WorkingTree, source: WorkingTree): Promis
     const filters = await filtersOf(tree);
     const taking = await begin(withoutFilters(tree, filters), join(folder, "index"));
     const before = await entriesOf(taking);
-    const submodules = repositoriesIn(before);
-    const update = (args: readonly string[], input: readonly string[]) =>
-      input.length === 0 ? undefined : git(taking, ["update-index", "-z", ...args], { input });
-    await update(["--force-remove", "--stdin"], submodules);
-    const { nested, refused } = await addChanged(taking, []);
-    const inside = await filesOfNested(taking, nested);
-    const taken = inside.filter((path) => refusedPart(path) === undefined);
-    await update(["--add", "--replace", "--stdin"], taken);
+    const { nested, refused, inside } = await addAll(taking, repositoriesIn(before));
     if (filters.length > 0) {
       const after = [...(await entriesOf(taking))];
       const changed = new Map(after.filter(([path, facts]) => facts.startsWith("100") && before.get(path) !== facts));
@@ -154,11 +163,32 @@ export const takeTaskSnapshot = (tree: WorkingTree, source: WorkingTree): Promis
         const [mode = ""] = (changed.get(path) ?? "").split(" ");
         stored.push(`${mode} ${await storeFiltered(source, tree.top, path)}\t${path}`);
       }
-      await update(["--index-info"], stored);
+      await updateIndex(taking, ["--index-info"], stored);
     }
     return {
       ...(await finish(taking, [])),
       repositories: readable(nested),
       refused: readable([...refused, ...inside.flatMap((path) => refusedPart(path) ?? [])]),
     };
+  });
+
+/**
+ * Returns git's id of the tree of all files that lie in a working tree, but for those that git ignores: the same for the same
+ * files, whatever is committed or staged. Nothing is written into the repository, and nothing that an agent wrote runs: no
+ * filter does, so a file that has one is read as it lies there.
+ * @throws GitError when a file cannot be read, or it takes longer than the tree's `endsAt`
+ */
+export const fingerprintOf = (tree: WorkingTree): Promise<string> =>
+  withTemporaryFolder(async (folder) => {
+    const newObjects = join(folder, "objects");
+    await mkdir(join(newObjects, "info"), { recursive: true });
+    await writeFile(join(newObjects, "info", "alternates"), `${join(tree.commonDir, "objects")}\n`);
+    const filters = await filtersOf(tree);
+    const bare = withoutFilters(tree, filters);
+    const settings = [...bare.settings, "core.looseCompression=0"];
+    const taking = await begin({ ...bare, settings, newObjects }, join(folder, "index"));
+    const entries = await entriesOf(taking);
+    const raw = await filtered(taking, filters, [...entries.keys()]);
+    await addAll(taking, [...new Set([...repositoriesIn(entries), ...raw])]);
+    return lineOf(await git(taking, ["write-tree", "--missing-ok"]));
   });
