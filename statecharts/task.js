@@ -85,6 +85,7 @@ const otherwise = {
   "isQuestion": false,
   "isSteered": false,
   "isOldestInstruction": true,
+  "isUnseen": true,
   "moreInstructions": false,
   "maySteerAgain": true,
   "openRequest": true,
@@ -2927,6 +2928,15 @@ export const task = createMachine({
             "type": "dropInstructions"
           },
           "description": "The run has ended. The region `run` raises this for the other regions."
+        },
+        "INSTRUCTION_SEEN": {
+          "guard": {
+            "type": "live and isUnseen"
+          },
+          "actions": {
+            "type": "recordSeen"
+          },
+          "description": "A step of the agent began after the instruction was stored: its model was asked with it."
         }
       },
       "states": {
@@ -3104,6 +3114,7 @@ export const task = createMachine({
     "live and not isQueued and not noServerWorks and not isRefusedForNow": and(["live", not("isQueued"), not("noServerWorks"), not("isRefusedForNow")]),
     "openRequest and questionNext": and(["openRequest", "questionNext"]),
     "openRequest and not questionNext": and(["openRequest", not("questionNext")]),
+    "live and isUnseen": and(["live", "isUnseen"]),
     "isOldestInstruction and moreInstructions": and(["isOldestInstruction", "moreInstructions"]),
   },
   actions: {
@@ -3164,6 +3175,7 @@ export const task = createMachine({
     "recordRetry": () => {},
     "recordRunResult": () => {},
     "recordSaid": () => {},
+    "recordSeen": () => {},
     "recordStored": () => {},
     "removeBlockedCall": () => {},
     "removeBlockingTask": () => {},

@@ -26,7 +26,9 @@ export const wronglyStopped = ({ stage: { store } }: Simulation, stored: Task[])
     // A run that was stopped before may have been retried, and ended otherwise then.
     const event = newest(journal.slice(journal.findLastIndex(({ type }) => type === "RETRY") + 1), "LIMIT_EXCEEDED");
     if (!event) {
-      return AT_LIMIT.has(error?.kind) ? [`${sessionID} met no limit, and has ended with the error ${error?.kind}`] : [];
+      return AT_LIMIT.has(error?.kind)
+        ? [`${sessionID} met no limit, and has ended with the error ${error?.kind}`]
+        : [];
     }
     const isSo = status === "error" && error?.kind === event.error.kind && result === event.said;
     return isSo

@@ -61,15 +61,17 @@ const scenesOfLimits: fc.Arbitrary<Step[]>[] = [dawdling, heardAgain, asleep, us
  */
 
 /** A task is resumed or retried though its end is owed still, for others of its batch are at work. */
-const goesOnWhileOwed = fc.tuple(fc.nat(2), fc.boolean()).map(([parent, isRetried]): Step[] => [
-  launched({ parent, wake: "all" }),
-  launched({ parent, wake: "all" }),
-  pass(MOMENT),
-  isRetried ? { do: "fail", session: SECOND_NEWEST } : answered(SECOND_NEWEST),
-  pass(MOMENT),
-  { do: isRetried ? "retry" : "resume", task: NEWEST },
-  pass(MOMENT),
-]);
+const goesOnWhileOwed = fc
+  .tuple(fc.nat(2), fc.boolean())
+  .map(([parent, isRetried]): Step[] => [
+    launched({ parent, wake: "all" }),
+    launched({ parent, wake: "all" }),
+    pass(MOMENT),
+    isRetried ? { do: "fail", session: SECOND_NEWEST } : answered(SECOND_NEWEST),
+    pass(MOMENT),
+    { do: isRetried ? "retry" : "resume", task: NEWEST },
+    pass(MOMENT),
+  ]);
 
 /** A task fails or is cancelled, is retried, and is answered or stopped again; at any moment its process may die. */
 const stoppedAndRetried = fc

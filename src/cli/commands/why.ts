@@ -3,9 +3,10 @@ import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";
+import { instructionsSummary, missedSentences } from "../../services/text/instruction-text.ts";
 import { answerLine } from "../../services/text/request-text.ts";
 import { waitText } from "../../services/text/task-state.ts";
-import { hasEnded } from "../../task.ts";
+import { hasEnded, missedIn } from "../../task.ts";
 import {
   CALLED_AS,
   type CommandContext,
@@ -22,6 +23,14 @@ import { liveTasks, openClient, received } from "../task-source.ts";
 import { byUrgency } from "../task-table.ts";
 import type { Terminal } from "../terminal.ts";
 
+/** Says what became of the instructions that its newest run was given; undefined where it was given none. */
+const instructionsLine = (task: ApiTask): string | undefined => {
+  const summary = instructionsSummary(task);
+  return (
+    summary && [`Instructions: ${summary}.`, missedSentences(missedIn(task), task.error)].filter(Boolean).join(" ")
+  );
+};
+
 /** Describes in a sentence what a task waits for, since when, and who or what moves it. `now` is epoch milliseconds. */
 export const whyLine = (task: ApiTask, now: number): string => {
   if (task.error) return `It ended in an error: ${toSingleLine(task.error.message)}`;
@@ -37,7 +46,7 @@ export const answerLines = ({ attention }: ApiTask): string[] =>
   (attention?.requests ?? []).map((request) => answerLine(CALLED_AS, request));
 
 /** What `--json` prints of a task. */
-const reasonOf = ({ sessionID, status, state, waiting, queue, server, attention, why, error }: ApiTask) => ({
+const reasonOf = ({
   sessionID,
   status,
   state,
@@ -46,6 +55,18 @@ const reasonOf = ({ sessionID, status, state, waiting, queue, server, attention,
   server,
   attention,
   why,
+  instructions,
+  error,
+}: ApiTask) => ({
+  sessionID,
+  status,
+  state,
+  waiting,
+  queue,
+  server,
+  attention,
+  why,
+  instructions,
   error,
 });
 
@@ -61,7 +82,7 @@ const indented = (text: string, { columns }: Terminal): string[] =>
 const printReason = (task: ApiTask, terminal: Terminal) =>
   terminal.print(
     terminal.style("bold", named(task)),
-    ...indented(whyLine(task, Date.now()), terminal),
+    ...[whyLine(task, Date.now()), instructionsLine(task) ?? []].flat().flatMap((text) => indented(text, terminal)),
     ...answerLines(task).map((line) => `  ${terminal.style("dim", "answer with:")} ${line}`),
   );
 

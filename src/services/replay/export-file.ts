@@ -92,8 +92,8 @@ for (const [name, words] of fieldsOf(TaskSchema)) {
 const KEPT: ReadonlyMap<string, RegExp> = new Map([
   ...namesWith(
     PRIVATE,
-    "origin launch input isFork needsWorktree asksFleet events snapshot context facts run request userRequests instructions storedInstruction lastRunResult " +
-      "said output answer hostError limitError retry misfit misfits remote replaces last failures " +
+    "origin launch input isFork needsWorktree asksFleet events snapshot context facts run request userRequests instructions given missed storedInstruction " +
+      "lastRunResult said output answer hostError limitError retry misfit misfits remote replaces last failures " +
       "index endedAt abortedAt queuedUntil waitingSince missingSince staleSince lastStepAt modelLeftAt nextDeadline " +
       "checkId sendAttempts steerAttempts stopAttempts failedChecks endedInChecks interruptions gateRun blockedCalls " +
       "redoesStep isRetry budgetFrom isFromBelow isNoticePending isNewestForgotten isReceiptIncomplete idleHinted retryable",
