@@ -5,6 +5,7 @@ import { type StoredSnapshot, statusOf, taskMachine } from "../../src/machines/t
 import { entryOf, hasEnded, type Task } from "../../src/task.ts";
 import { brokenPromises } from "../fakes/broken-promises.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
+import { wrongFates } from "./fates.ts";
 import { unpromised } from "./histories.ts";
 import { tooMany, wronglyChanged, wronglyStopped } from "./limit-invariants.ts";
 import { INSTRUCTION } from "./people.ts";
@@ -330,6 +331,7 @@ export const checkEnd = (worlds: readonly [Simulation, ...Simulation[]]): void =
     ...unpromised(world, stored),
     ...unsteered(world, stored),
     ...steeredTwice(world, stored),
+    ...wrongFates(world, stored),
     ...misbatched(world, stored),
     ...worlds.flatMap((each) => unanswered(each, stored)),
     ...world.apiRequests.violations(

@@ -66,6 +66,7 @@ export const receipt = (run: number): Written => ({ type: "RECEIPT_WRITTEN", rec
 export const resume = (n: number): Written => ({ type: "RESUME", messageID: `msg_r${n}`, partID: `prt_r${n}` });
 export const retry = (n: number): Written => ({ type: "RETRY", messageID: `msg_r${n}`, partID: `prt_r${n}` });
 export const steer = (n: number): Written => ({ type: "STEER", messageID: `msg_s${n}`, partID: `prt_s${n}` });
+export const seen = (n: number): Written => ({ type: "INSTRUCTION_SEEN", messageID: `msg_s${n}` });
 export const stored = (n: number): Written => ({ type: "STEERING_STORED", messageID: `msg_s${n}` });
 export const call = (type: string, name = "call_1"): Written => ({ type, call: name });
 export const asked = (id: string): Written => ({ type: "REQUEST_ASKED", request: { id } });
