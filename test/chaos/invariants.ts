@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { initialTransition, transition } from "xstate";
 import type { TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
 import { type StoredSnapshot, statusOf, taskMachine } from "../../src/machines/task/machine.ts";
+import { instructionText } from "../../src/services/text/child-prompts.ts";
 import { entryOf, hasEnded, type Task } from "../../src/task.ts";
 import { brokenPromises } from "../fakes/broken-promises.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
@@ -211,6 +212,9 @@ const unreplayable = ({ storage, stage }: Simulation, stored: Task[]): string[] 
       : `the journal of ${sessionID} does not replay to its snapshot`;
   });
 
+/** How the instructions begin that agents and people give. A notice quotes them, and so may a copy of its conversation. */
+const instructionTexts = (["agent", "user"] as const).map((from) => instructionText(INSTRUCTION, from));
+
 /** Every instruction that was stored in a conversation is one that the task took. */
 const steeredTwice = ({ host, stage }: Simulation, stored: Task[]): string[] =>
   stored
@@ -218,7 +222,7 @@ const steeredTwice = ({ host, stage }: Simulation, stored: Task[]): string[] =>
     .flatMap(({ sessionID }) => {
       const given = stage.store.journal(sessionID).flatMap((event) => (event.type === "STEER" ? event.messageID : []));
       const there = [...host.at(sessionID).parts].flatMap(([id, parts]) =>
-        parts.some(({ text }) => text.includes(INSTRUCTION)) ? id : [],
+        parts.some(({ text }) => instructionTexts.some((given) => text.startsWith(given))) ? id : [],
       );
       return there
         .filter((id) => !given.includes(id))
