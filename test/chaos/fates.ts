@@ -41,7 +41,8 @@ export const wrongFates = ({ host, stage, storage, clocks }: Simulation, stored:
         const during = steps.filter(
           ({ createdAt }) => createdAt >= (instruction?.createdAt ?? 0) && createdAt < completedAt,
         );
-        if (seenAt !== undefined && steps.length === 0)
+        const inTime = steps.filter(({ createdAt }) => clocks.areOff() || createdAt <= completedAt);
+        if (seenAt !== undefined && inTime.length === 0)
           return `${messageID} counts as seen, and no step began after it`;
         if (seenAt === undefined && during.length > 0 && !clocks.areOff())
           return `${messageID} counts as missed, and the step ${during[0]?.id} began after it`;

@@ -110,6 +110,10 @@ const snapshotOf = (task: Task): StoredSnapshot => {
       resultRetrievedAt: ms(task.resultRetrievedAt),
       result: task.result,
       error: task.error,
+      given: task.instructions?.map(({ text, from, givenAt, seenAt }, index) => ({
+        ...{ messageID: `msg_given_${index}`, text, from, at: Date.parse(givenAt) },
+        ...(seenAt === undefined ? {} : { seenAt: Date.parse(seenAt) }),
+      })),
       userRequests: (task.attention?.requests ?? []).map((request) => ({
         ...request,
         since: Date.parse(request.since),

@@ -3,10 +3,10 @@ import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";
-import { instructionsSummary, missedSentences } from "../../services/text/instruction-text.ts";
+import { instructionsReport } from "../../services/text/instruction-text.ts";
 import { answerLine } from "../../services/text/request-text.ts";
 import { waitText } from "../../services/text/task-state.ts";
-import { hasEnded, missedIn } from "../../task.ts";
+import { hasEnded } from "../../task.ts";
 import {
   CALLED_AS,
   type CommandContext,
@@ -22,14 +22,6 @@ import type { Standing } from "../draw-sheet.ts";
 import { liveTasks, openClient, received } from "../task-source.ts";
 import { byUrgency } from "../task-table.ts";
 import type { Terminal } from "../terminal.ts";
-
-/** Says what became of the instructions that its newest run was given; undefined where it was given none. */
-const instructionsLine = (task: ApiTask): string | undefined => {
-  const summary = instructionsSummary(task);
-  return (
-    summary && [`Instructions: ${summary}.`, missedSentences(missedIn(task), task.error)].filter(Boolean).join(" ")
-  );
-};
 
 /** Describes in a sentence what a task waits for, since when, and who or what moves it. `now` is epoch milliseconds. */
 export const whyLine = (task: ApiTask, now: number): string => {
@@ -82,7 +74,7 @@ const indented = (text: string, { columns }: Terminal): string[] =>
 const printReason = (task: ApiTask, terminal: Terminal) =>
   terminal.print(
     terminal.style("bold", named(task)),
-    ...[whyLine(task, Date.now()), instructionsLine(task) ?? []].flat().flatMap((text) => indented(text, terminal)),
+    ...[whyLine(task, Date.now()), instructionsReport(task) ?? []].flat().flatMap((text) => indented(text, terminal)),
     ...answerLines(task).map((line) => `  ${terminal.style("dim", "answer with:")} ${line}`),
   );
 

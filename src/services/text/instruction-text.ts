@@ -56,6 +56,12 @@ export const missedSentences = (
   return summary && own`${summary} ${whatHelps(missed.length, error)}`;
 };
 
+/** Writes what became of the instructions that the newest run was given, and what helps where its agent never saw one. */
+export const instructionsReport = (task: Pick<Task, "instructions" | "error">): OwnText | undefined => {
+  const summary = instructionsSummary(task);
+  return summary && join([own`Instructions: ${summary}.`, missedSentences(missedIn(task), task.error)], " ");
+};
+
 /** Counts the instructions that were missed, in the few words that fit into a list; undefined where none was. */
 export const missedInShort = (count: number | undefined): OwnText | undefined =>
   count ? own`${count} ${count === 1 ? "instruction" : "instructions"} missed` : undefined;

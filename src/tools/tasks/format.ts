@@ -1,5 +1,5 @@
 import { duration, formatUsage, formatUsageWithin } from "../../services/text/amounts.ts";
-import { instructionsSummary, missedInShort, missedSentences } from "../../services/text/instruction-text.ts";
+import { instructionsReport, missedInShort } from "../../services/text/instruction-text.ts";
 import { modelName, wentOn } from "../../services/text/model-and-server.ts";
 import { overlapSummary, sharedFiles } from "../../services/text/overlap-text.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
@@ -22,7 +22,6 @@ import {
   hasPartialResult,
   type ListedTask,
   listedTask,
-  missedIn,
   type Progress,
   type Task,
   type TaskEntry,
@@ -189,12 +188,6 @@ const formatTaskUsage = ({ usage, progress }: TaskWithUsage): OwnText | undefine
 /** Returns the state of the run under way: `state` is the status, a dot, and that. */
 const runStateOf = ({ state, status }: Task): string => state.slice(`${status}.`.length);
 
-/** Writes what became of the instructions that the newest run was given, and what helps where its agent never saw one. */
-const formatInstructions = (task: Task): OwnText | undefined => {
-  const summary = instructionsSummary(task);
-  return summary && lines(own`Instructions: ${summary}`, missedSentences(missedIn(task), task.error));
-};
-
 const formatModel = ({ model }: Task): OwnText => (model ? own`, model ${nameOf(modelName(model))}` : own``);
 
 /** Describes what the result is where it is not the answer of the newest run. */
@@ -228,7 +221,7 @@ export const formatReport = (task: TaskWithUsage, now: number, changes?: Worktre
     otherModel && own`Model: ${otherModel}`,
     attention === undefined ? "" : own`Attention: ${attention}`,
     waits === undefined ? "" : own`Waits for: ${waits}`,
-    formatInstructions(task),
+    instructionsReport(task),
     ended ? "" : formatProgress(task, now),
     formatTaskUsage(task),
     task.priority === 0 ? "" : own`Priority: ${task.priority}`,

@@ -2,7 +2,7 @@ import type { ApiTask, Changes } from "../../client/api-types.ts";
 import type { FollowedTasks } from "../../client/follow-tasks.ts";
 import { descendantsOf } from "../../client/status-api-client.ts";
 import { shortTime } from "../../services/text/amounts.ts";
-import { instructionsSummary, missedSentences } from "../../services/text/instruction-text.ts";
+import { instructionsReport } from "../../services/text/instruction-text.ts";
 import { onServer } from "../../services/text/model-and-server.ts";
 import { overlapSummary } from "../../services/text/overlap-text.ts";
 import { receiptSummary, whatResultLacks } from "../../services/text/result-text.ts";
@@ -13,7 +13,7 @@ import {
   leftOutLines,
   possibleDecisions,
 } from "../../services/text/worktree-text.ts";
-import { hasEnded, missedIn } from "../../task.ts";
+import { hasEnded } from "../../task.ts";
 
 export interface Explanation {
   title: string;
@@ -92,14 +92,6 @@ const endText = (task: ApiTask): string => {
   return ["It is completed.", whatResultLacks(task), summary].filter(Boolean).join(" ");
 };
 
-/** What became of the instructions that its newest run was given. */
-const instructionsText = (task: ApiTask): string | undefined => {
-  const summary = instructionsSummary(task);
-  return (
-    summary && [`Instructions: ${summary}.`, missedSentences(missedIn(task), task.error)].filter(Boolean).join(" ")
-  );
-};
-
 /** Describes what a task waits for and what ends that, or how it has ended and what it was seen to do. `now` is epoch milliseconds. */
 export const whyText = (task: ApiTask, now: number): Explanation => {
   const title = task.description;
@@ -109,7 +101,7 @@ export const whyText = (task: ApiTask, now: number): Explanation => {
     message: texts.filter((text) => text !== undefined).join("\n\n"),
   });
   const shared = overlapSummary(task.progress.overlaps, task.parentSessionID);
-  const given = instructionsText(task);
+  const given = instructionsReport(task);
   if (waiting && why !== undefined) {
     return paragraphs(
       `Waits for ${why}. It has waited for ${shortTime(now - Date.parse(waiting.since))}.`,
