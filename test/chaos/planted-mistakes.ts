@@ -447,12 +447,6 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: "if (messageID === taskId) runtime.send",
   },
   {
-    name: "a run has the instructions that the one before has missed",
-    file: "src/machines/task/setup.ts",
-    code: "  given: undefined,\n",
-    mistake: "",
-  },
-  {
     name: "an answer that does not fit its schema is given back once too often",
     file: "src/machines/task/setup.ts",
     code: "repairs: 1,",
