@@ -1,5 +1,7 @@
 import type { ApiTask } from "../src/services/http/contract/api-task.ts";
+import { missedInShort } from "../src/services/text/instruction-text.ts";
 import { incompleteInShort } from "../src/services/text/result-text.ts";
+import { missedIn } from "../src/task.ts";
 
 /** What the list shows of a task: nothing of its prompt and result but a line, as there may be many thousands. */
 export type ListedTask = Pick<
@@ -27,11 +29,12 @@ export type ListedTask = Pick<
 /** Characters of an outcome that are kept. */
 const OUTCOME_CHARS = 200;
 
-/** Why a task failed, or its summary, after what its result lacks. */
+/** Why a task failed, or its summary, after what its result lacks, and how many instructions it missed. */
 const outcomeOf = (task: ApiTask): string | undefined => {
-  if (task.error) return task.error.message;
+  const missed = missedInShort(missedIn(task).length);
   const incomplete = task.status === "completed" ? incompleteInShort(task) : undefined;
-  return incomplete === undefined ? task.summary : [incomplete, task.summary].filter(Boolean).join(": ");
+  const outcome = task.error ? [task.error.message] : [incomplete, task.summary];
+  return [missed, ...outcome].filter(Boolean).join(": ") || undefined;
 };
 
 /** Returns what the list shows of a task. */

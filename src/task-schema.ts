@@ -197,6 +197,18 @@ export const ProgressSchema = z.object({
     ),
 });
 
+export const GivenInstructionSchema = z.object({
+  text: z.string().describe("Its beginning, on one line of at most 200 characters."),
+  from: z.enum(["agent", "user"]).describe("Who gave it: the agent that launched the task, or a person (`user`)."),
+  givenAt: z.iso.datetime().describe("When it was given."),
+  fate: z
+    .enum(["waiting", "seen", "missed"])
+    .describe(
+      "What became of it: `waiting` (the run is under way, and its agent has not seen it yet), `seen` (a step of the agent began after OpenCode had stored it, so that its model was asked with it), `missed` (the run ended before that). A later run does not change it.",
+    ),
+  seenAt: z.iso.datetime().optional().describe("When it was known to be seen; absent unless it is `seen`."),
+});
+
 export const TaskSchema = TaskFactsSchema.extend({
   model: ModelRefSchema.optional().describe(
     "The model that its newest run works with, or ended with: the one that it was launched with, or one of `fallback`. Absent where its agent's own is used.",
@@ -270,6 +282,12 @@ export const TaskSchema = TaskFactsSchema.extend({
     .positive()
     .optional()
     .describe("How many further instructions are on their way into its conversation; absent when none is."),
+  instructions: z
+    .array(GivenInstructionSchema)
+    .optional()
+    .describe(
+      "The further instructions that the newest run was given, oldest first, with what became of each; absent where it was given none.",
+    ),
   queue: QueuePlaceSchema.optional().describe(
     "Its place among the runs that wait for a slot; absent while it does not.",
   ),

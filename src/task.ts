@@ -23,6 +23,10 @@ export type Attention = z.infer<typeof task.AttentionSchema>;
 /** What a run under way waits for, and since when. */
 export type Waiting = z.infer<typeof task.WaitingSchema>;
 export type WaitsFor = Waiting["for"];
+/** A further instruction for a run, and what became of it. */
+export type GivenInstruction = z.infer<typeof task.GivenInstructionSchema>;
+/** An instruction that its run's agent never saw: how it began, and who gave it. */
+export type MissedInstruction = Pick<GivenInstruction, "text" | "from">;
 /** A limit whose slots are in use. */
 export type UsedUpLimit = z.infer<typeof task.UsedUpLimitSchema>;
 /** Where a run that waits for a slot stands in the queue. */
@@ -122,9 +126,15 @@ export interface TaskEntry
   runEndedAt?: number;
   /** Of its own runs, without its descendants. */
   ownUsage: Usage;
+  /** How many further instructions the newest run has missed, now that it has ended; absent where it has missed none. */
+  missedInstructions?: number;
   /** Of a completed task: why its result is not known to be the whole answer; absent where it is. */
   incomplete?: Incompleteness;
 }
+
+/** Returns the instructions that the newest run ended without its agent having seen. */
+export const missedIn = ({ instructions = [] }: Pick<Task, "instructions">): GivenInstruction[] =>
+  instructions.filter(({ fate }) => fate === "missed");
 
 /** Returns what a list has of a task. */
 export const entryOf = (task: Task): TaskEntry => ({
@@ -140,6 +150,7 @@ export const entryOf = (task: Task): TaskEntry => ({
   runBeganAt: Date.parse(task.runStartedAt),
   ownUsage: { tokens: task.progress.tokens, cost: task.progress.cost },
   ...(task.status === "completed" && task.incomplete ? { incomplete: task.incomplete } : {}),
+  ...(missedIn(task).length === 0 ? {} : { missedInstructions: missedIn(task).length }),
   ...(task.completedAt === undefined ? {} : { runEndedAt: Date.parse(task.completedAt) }),
 });
 

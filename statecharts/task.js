@@ -88,6 +88,7 @@ const otherwise = {
   "isQuestion": false,
   "isSteered": false,
   "isOldestInstruction": true,
+  "isUnseen": true,
   "moreInstructions": false,
   "maySteerAgain": true,
   "openRequest": true,
@@ -3012,6 +3013,15 @@ export const task = createMachine({
             "type": "dropInstructions"
           },
           "description": "The run has ended. The region `run` raises this for the other regions."
+        },
+        "INSTRUCTION_SEEN": {
+          "guard": {
+            "type": "live and isUnseen"
+          },
+          "actions": {
+            "type": "recordSeen"
+          },
+          "description": "A step of the agent began after the instruction was stored: its model was asked with it."
         }
       },
       "states": {
@@ -3191,6 +3201,7 @@ export const task = createMachine({
     "live and not isQueued and not isGatedBefore and not noServerWorks and not isRefusedForNow": and(["live", not("isQueued"), not("isGatedBefore"), not("noServerWorks"), not("isRefusedForNow")]),
     "openRequest and questionNext": and(["openRequest", "questionNext"]),
     "openRequest and not questionNext": and(["openRequest", not("questionNext")]),
+    "live and isUnseen": and(["live", "isUnseen"]),
     "isOldestInstruction and moreInstructions": and(["isOldestInstruction", "moreInstructions"]),
   },
   actions: {
@@ -3252,6 +3263,7 @@ export const task = createMachine({
     "recordRetry": () => {},
     "recordRunResult": () => {},
     "recordSaid": () => {},
+    "recordSeen": () => {},
     "recordStored": () => {},
     "removeBlockedCall": () => {},
     "removeBlockingTask": () => {},

@@ -1,7 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
+import { instructionFate, missedSentences } from "../../src/services/text/instruction-text.ts";
 import { overlapLines } from "../../src/services/text/overlap-text.ts";
 import { receiptLines, whyIncomplete } from "../../src/services/text/result-text.ts";
+import { missedIn } from "../../src/task.ts";
 import { readTask } from "../api.ts";
 import { isActive } from "../filters.ts";
 import { shortId } from "../format.ts";
@@ -62,6 +64,7 @@ export const Overview = ({
   onTokenLost: () => void;
 }) => {
   const incomplete = whyIncomplete(task);
+  const missed = missedSentences(missedIn(task), task.error);
   const parents = useRelated(task.parentTaskId === undefined ? [] : [task.parentTaskId], board);
   const children = useRelated(task.childTaskIds, board);
   return (
@@ -84,6 +87,23 @@ export const Overview = ({
             </p>
           )}
           {task.result === "" ? <p class="soft">The last message has no text.</p> : <pre>{task.result}</pre>}
+        </section>
+      )}
+      {task.instructions !== undefined && (
+        <section>
+          <h3>Instructions that it was given</h3>
+          <ul>
+            {task.instructions.map(({ text, from, fate, givenAt }) => (
+              <li key={givenAt + text}>
+                {text} <span class="soft">({instructionFate({ from, fate })})</span>
+              </li>
+            ))}
+          </ul>
+          {missed !== undefined && (
+            <p>
+              <strong>{missed}</strong>
+            </p>
+          )}
         </section>
       )}
       {task.earlierText !== undefined && (

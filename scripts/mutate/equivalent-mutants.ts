@@ -309,20 +309,36 @@ export const equivalentMutants: readonly EquivalentMutant[] = [
   },
   {
     file: "src/machines/task/machine.ts",
-    code: '{ type: "STEER", at: 0, messageID: "", partID: "", prompt: "" },',
-    mutation: '{ type: "STEER", at: 0, messageID: "Stryker was here!", partID: "", prompt: "" },',
+    code: '{ type: "STEER", at: 0, messageID: "", partID: "", prompt: "", text: "", from: "user" },',
+    mutation:
+      '{ type: "STEER", at: 0, messageID: "Stryker was here!", partID: "", prompt: "", text: "", from: "user" },',
     reason: "Whether a task takes a prompt does not depend on its ids and words.",
   },
   {
     file: "src/machines/task/machine.ts",
-    code: '{ type: "STEER", at: 0, messageID: "", partID: "", prompt: "" },',
-    mutation: '{ type: "STEER", at: 0, messageID: "", partID: "Stryker was here!", prompt: "" },',
+    code: '{ type: "STEER", at: 0, messageID: "", partID: "", prompt: "", text: "", from: "user" },',
+    mutation:
+      '{ type: "STEER", at: 0, messageID: "", partID: "Stryker was here!", prompt: "", text: "", from: "user" },',
     reason: "Whether a task takes a prompt does not depend on its ids and words.",
   },
   {
     file: "src/machines/task/machine.ts",
-    code: '{ type: "STEER", at: 0, messageID: "", partID: "", prompt: "" },',
-    mutation: '{ type: "STEER", at: 0, messageID: "", partID: "", prompt: "Stryker was here!" },',
+    code: '{ type: "STEER", at: 0, messageID: "", partID: "", prompt: "", text: "", from: "user" },',
+    mutation:
+      '{ type: "STEER", at: 0, messageID: "", partID: "", prompt: "Stryker was here!", text: "", from: "user" },',
+    reason: "Whether a task takes a prompt does not depend on its ids and words.",
+  },
+  {
+    file: "src/machines/task/machine.ts",
+    code: '{ type: "STEER", at: 0, messageID: "", partID: "", prompt: "", text: "", from: "user" },',
+    mutation:
+      '{ type: "STEER", at: 0, messageID: "", partID: "", prompt: "", text: "Stryker was here!", from: "user" },',
+    reason: "Whether a task takes a prompt does not depend on its ids and words.",
+  },
+  {
+    file: "src/machines/task/machine.ts",
+    code: '{ type: "STEER", at: 0, messageID: "", partID: "", prompt: "", text: "", from: "user" },',
+    mutation: '{ type: "STEER", at: 0, messageID: "", partID: "", prompt: "", text: "", from: "" },',
     reason: "Whether a task takes a prompt does not depend on its ids and words.",
   },
   {

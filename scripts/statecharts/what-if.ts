@@ -68,7 +68,7 @@ const PLACES: Record<string, TaskEvent[]> = {
 /** What may happen to it. */
 const EVENTS: Record<string, TaskEvent> = {
   "You cancel it": { type: "CANCEL", at: LATER },
-  "You give it an instruction": { type: "STEER", at: LATER, ...message },
+  "You give it an instruction": { type: "STEER", at: LATER, ...message, text: "…", from: "user" },
   "You answer what it asked": { type: "REQUEST_ANSWERED", at: LATER, id: "per_1" },
   "You answer nothing, and nothing is heard of it": { type: "BECAME_STALE", at: LATER },
   "It is resumed": { type: "RESUME", at: LATER, ...message },

@@ -2,11 +2,12 @@ import type { ApiTask } from "../client/api-types.ts";
 import { columnsOf, cut } from "../services/platform/columns.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { compactNumber, dollars, shortTime } from "../services/text/amounts.ts";
+import { missedInShort } from "../services/text/instruction-text.ts";
 import { onServer } from "../services/text/model-and-server.ts";
 import { requestLine } from "../services/text/request-text.ts";
 import { incompleteInShort } from "../services/text/result-text.ts";
 import { runTime, stateOf, type Urgency, urgencyOf } from "../services/text/task-state.ts";
-import { hasEnded, type Usage } from "../task.ts";
+import { hasEnded, missedIn, type Usage } from "../task.ts";
 import { PROGRAM } from "./command.ts";
 import type { Style, Terminal } from "./terminal.ts";
 
@@ -78,7 +79,8 @@ const tokensText = (tokens: number): string => (tokens > 0 ? compactNumber(token
 
 const aboutOf = (task: ApiTask): string => {
   const incomplete = task.status === "completed" ? incompleteInShort(task) : undefined;
-  return toSingleLine([task.description, task.error?.message ?? incomplete].filter(Boolean).join(": "));
+  const missed = missedInShort(missedIn(task).length);
+  return toSingleLine([task.description, missed, task.error?.message ?? incomplete].filter(Boolean).join(": "));
 };
 
 const requestsOf = (task: ApiTask, id: string): Cell[] => {

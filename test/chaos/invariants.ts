@@ -2,9 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { initialTransition, transition } from "xstate";
 import type { TaskEvent, TaskInput } from "../../src/machines/task/events.ts";
 import { type StoredSnapshot, statusOf, taskMachine } from "../../src/machines/task/machine.ts";
+import { instructionText } from "../../src/services/text/child-prompts.ts";
 import { entryOf, hasEnded, type Task } from "../../src/task.ts";
 import { brokenPromises } from "../fakes/broken-promises.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
+import { wrongFates } from "./fates.ts";
 import { unpromised } from "./histories.ts";
 import { tooMany, wronglyChanged, wronglyStopped } from "./limit-invariants.ts";
 import { INSTRUCTION } from "./people.ts";
@@ -212,6 +214,9 @@ const unreplayable = ({ storage, stage }: Simulation, stored: Task[]): string[] 
       : `the journal of ${sessionID} does not replay to its snapshot`;
   });
 
+/** How the instructions begin that agents and people give. A notice quotes them, and so may a copy of its conversation. */
+const instructionTexts = (["agent", "user"] as const).map((from) => instructionText(INSTRUCTION, from));
+
 /** Every instruction that was stored in a conversation is one that the task took. */
 const steeredTwice = ({ host, stage }: Simulation, stored: Task[]): string[] =>
   stored
@@ -219,7 +224,7 @@ const steeredTwice = ({ host, stage }: Simulation, stored: Task[]): string[] =>
     .flatMap(({ sessionID }) => {
       const given = stage.store.journal(sessionID).flatMap((event) => (event.type === "STEER" ? event.messageID : []));
       const there = [...host.at(sessionID).parts].flatMap(([id, parts]) =>
-        parts.some(({ text }) => text.includes(INSTRUCTION)) ? id : [],
+        parts.some(({ text }) => instructionTexts.some((given) => text.startsWith(given))) ? id : [],
       );
       return there
         .filter((id) => !given.includes(id))
@@ -332,6 +337,7 @@ export const checkEnd = (worlds: readonly [Simulation, ...Simulation[]]): void =
     ...unpromised(world, stored),
     ...unsteered(world, stored),
     ...steeredTwice(world, stored),
+    ...wrongFates(world, stored),
     ...misbatched(world, stored),
     ...worlds.flatMap((each) => unanswered(each, stored)),
     ...world.apiRequests.violations(

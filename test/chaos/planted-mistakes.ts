@@ -453,6 +453,18 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: "event.misfit === null)",
   },
   {
+    name: "an instruction counts as seen once it is stored",
+    file: "src/services/runtime/run-outcome.ts",
+    code: "return messages.some((message) => isAnswer(message, { messageID, storedAt, earlier, messages }));",
+    mistake: "return storedAt !== undefined && earlier.size >= 0;",
+  },
+  {
+    name: "an instruction counts as missed though a step began after it",
+    file: "src/services/runtime/seen-instructions.ts",
+    code: "if (messageID !== undefined) runtime.send",
+    mistake: "if (messageID === taskId) runtime.send",
+  },
+  {
     name: "an answer that does not fit its schema is given back once too often",
     file: "src/machines/task/setup.ts",
     code: "repairs: 1,",

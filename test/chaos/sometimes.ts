@@ -16,6 +16,9 @@ import { createTally, type Tally } from "./tally.ts";
  * of the charts is one. The others are events that come while something else is under way in the same chart.
  */
 
+const hasUnseen = ({ given = [], completedAt }: TaskSnapshot["context"]): boolean =>
+  completedAt === undefined && given.some(({ seenAt }) => seenAt === undefined);
+
 const isSteering = ({ value }: TaskSnapshot): boolean => value.steering !== "none";
 
 const MEETINGS_OF_TASKS: Record<string, (before: TaskSnapshot, event: TaskEvent) => boolean> = {
@@ -29,6 +32,15 @@ const MEETINGS_OF_TASKS: Record<string, (before: TaskSnapshot, event: TaskEvent)
   "a run is cancelled while an instruction is on its way": (before, { type }) =>
     type === "CANCEL" && isSteering(before),
   "a process ends while an instruction is on its way": (before, { type }) => type === "ADOPTED" && isSteering(before),
+  "a run is cancelled whose agent has not seen an instruction": ({ context }, { type }) =>
+    type === "CANCEL" && hasUnseen(context),
+  "a run fails whose agent has not seen an instruction": ({ context }, { type }) =>
+    type === "CHECKED_FAILED" && hasUnseen(context),
+  "a process ends whose task's agent has not seen an instruction": ({ context }, { type }) =>
+    type === "ADOPTED" && hasUnseen(context),
+  "an instruction is seen before it is known to be stored": ({ context }, event) =>
+    event.type === "INSTRUCTION_SEEN" &&
+    context.instructions?.some(({ messageID }) => messageID === event.messageID) === true,
   "a call begins to wait while the notice is on its way": ({ value }, { type }) =>
     type === "WAIT_BEGAN" && value.notice === "sending",
   "a result is read while its notice is on its way": ({ value }, { type }) =>

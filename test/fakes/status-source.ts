@@ -1,9 +1,9 @@
 import { initialSnapshot, type StoredSnapshot } from "../../src/machines/task/machine.ts";
 import { toTask } from "../../src/machines/task/view.ts";
 import type { Engine } from "../../src/services/engine/engine.ts";
-import type { CancelResult } from "../../src/services/engine/requests.ts";
 import type { LaunchHere } from "../../src/services/engine/launch/launches-here.ts";
 import { type RemoteOperations, runRemoteCommands } from "../../src/services/engine/operations/remote-commands.ts";
+import type { CancelResult } from "../../src/services/engine/requests.ts";
 import type { FleetView } from "../../src/services/fleet/fleet-view.ts";
 import { createReadDirectories } from "../../src/services/host/directories.ts";
 import type { Host } from "../../src/services/host/host.ts";
@@ -113,6 +113,10 @@ const snapshotOf = (task: Task): StoredSnapshot => {
       result: task.result,
       error: task.error,
       receipt: task.receipt,
+      given: task.instructions?.map(({ text, from, givenAt, seenAt }, index) => ({
+        ...{ messageID: `msg_given_${index}`, text, from, at: Date.parse(givenAt) },
+        ...(seenAt === undefined ? {} : { seenAt: Date.parse(seenAt) }),
+      })),
       userRequests: (task.attention?.requests ?? []).map((request) => ({
         ...request,
         since: Date.parse(request.since),

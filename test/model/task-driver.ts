@@ -304,6 +304,10 @@ export const createTaskDriver = async (
       const kind = retryable ? "unavailable" : "refused";
       host.gates.open(`steer ${id}`, { ok: false, failure: { ...unavailable, kind } });
     },
+    INSTRUCTION_SEEN: (_, before) => {
+      const { text: __, ...message } = answer(promptID(before), { completedAt: undefined });
+      host.emit({ type: "message", sessionID: id, message });
+    },
     TICK: (_, before) => {
       const nextDeadline = stage.store.get(id)?.snapshot.context.nextDeadline ?? before.context.nextDeadline ?? 0;
       return clock.advance(nextDeadline - clock.now());

@@ -104,15 +104,30 @@ const asked = (begins: NextRunWay): TaskEvent => ({
   ...{ type: "NEXT_RUN_ASKED", begins, at, messageID: "msg_2", partID: "prt_2", prompt: "And now?" },
 });
 
-/** What can be said of instructions: one more is given, or the oldest is stored or refused. */
+/** What can be said of instructions: one more is given, the oldest is stored or refused, or the newest that is stored is seen. */
 const steeringIn = (snapshot: TaskSnapshot): TaskEvent[] => {
-  const { instructions = [], storedInstruction } = snapshot.context;
+  const { instructions = [], storedInstruction, given = [] } = snapshot.context;
   const next = Number(storedInstruction?.messageID.at(-1) ?? 0) + instructions.length + 1;
   const messageID = instructions[0]?.messageID ?? "";
   return [
     ...(next <= INSTRUCTIONS
-      ? [{ type: "STEER", at, messageID: `msg_steer_${next}`, partID: `prt_${next}`, prompt: "Faster." } as const]
+      ? [
+          {
+            type: "STEER",
+            at,
+            messageID: `msg_steer_${next}`,
+            partID: `prt_${next}`,
+            prompt: "Faster.",
+            text: "Faster.",
+            from: "agent",
+          } as const,
+        ]
       : []),
+    ...given.flatMap(({ messageID: id, seenAt }) =>
+      seenAt === undefined && id === storedInstruction?.messageID
+        ? ({ type: "INSTRUCTION_SEEN", at, messageID: id } as const)
+        : [],
+    ),
     ...(snapshot.matches({ steering: "sending" })
       ? ([
           { type: "STEERING_STORED", at, messageID },

@@ -117,6 +117,7 @@ const SLICES: Slice[] = [
   slice("continue", "STEER", "STEERING_STORED", "CHECKED_UNSEEN", "CANCEL", "STOPPED", "ADOPTED"),
   slice("fail", "STEER", "STEERING_STORED", "CHECKED_UNSEEN", "ADOPTED"),
   slice("continue", "STEER", "STEERING_STORED", "STEERING_REFUSED", "CHECKED_AWAITING_TASKS", "TICK"),
+  slice("continue", "STEER", "STEERING_STORED", "INSTRUCTION_SEEN"),
   slice("continue", "STEER", "STEERING_STORED", "LIMIT_EXCEEDED", "STOPPED"),
   gated("CANCEL", "STOPPED", "SESSION_DELETED", "ADOPTED"),
   gated("STEER", "STEERING_STORED", "STEERING_REFUSED", "CHECKED_UNSEEN", "TICK"),
@@ -157,6 +158,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     instructions,
     storedInstruction,
     steerAttempts,
+    given = [],
     sendAttempts,
     stopAttempts,
     failedChecks,
@@ -205,7 +207,8 @@ const key = ({ value, context }: TaskSnapshot): string => {
     pause?.attempts,
     pause?.wasSent,
   ];
-  const steering = [instructions?.length, storedInstruction?.messageID, steerAttempts];
+  const seen = given.map(({ seenAt }) => seenAt !== undefined);
+  const steering = [instructions?.length, storedInstruction?.messageID, steerAttempts, seen];
   return JSON.stringify([value, flags, counts, steering, requests.map(({ id }) => id), waiters, blockedCalls]);
 };
 

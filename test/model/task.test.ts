@@ -48,7 +48,15 @@ const expectRefusals = async ({ stage }: TaskDriver, taskId: string, snapshot: T
   const resume = refusalReason(snapshot, { type: "RESUME", at, messageID: "", partID: "", prompt: "" });
   const budgetFrom = { toolCalls: 0, tokens: 0, cost: 0 };
   const retry = refusalReason(snapshot, { type: "RETRY", at, messageID: "", partID: "", prompt: "", budgetFrom });
-  const steer = refusalReason(snapshot, { type: "STEER", at, messageID: "", partID: "", prompt: "" });
+  const steer = refusalReason(snapshot, {
+    type: "STEER",
+    at,
+    messageID: "",
+    partID: "",
+    prompt: "",
+    text: "",
+    from: "agent",
+  });
   if (steer) await expect(stage.call("task", { steer: taskId, prompt: "Faster." })).rejects.toThrow(steer);
   if (retry) await expect(stage.call("task", { retry: taskId })).rejects.toThrow(retry);
   if (resume) await expect(stage.call("task", { resume: taskId, prompt: "And now?" })).rejects.toThrow(resume);

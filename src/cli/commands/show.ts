@@ -2,11 +2,12 @@ import type { ApiTask } from "../../client/api-types.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { formatUsage, shortTime } from "../../services/text/amounts.ts";
+import { instructionsSummary, missedSentences } from "../../services/text/instruction-text.ts";
 import { modelName, otherServer } from "../../services/text/model-and-server.ts";
 import { overlapSummary } from "../../services/text/overlap-text.ts";
 import { receiptLines, receiptSummary, whyIncomplete } from "../../services/text/result-text.ts";
 import { runTime } from "../../services/text/task-state.ts";
-import { hasEnded } from "../../task.ts";
+import { hasEnded, missedIn } from "../../task.ts";
 import {
   type CommandContext,
   CommandError,
@@ -89,6 +90,8 @@ const fieldsOf = (
   line("folder", task.directory);
   line("worktree", task.worktree?.directory);
   text("prompt", task.prompt);
+  line("told", instructionsSummary(task));
+  line("missed", missedSentences(missedIn(task), task.error));
   const incomplete = whyIncomplete(task);
   line("note", incomplete && `The result ${incomplete}.`);
   text("result", task.result);

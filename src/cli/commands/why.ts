@@ -3,6 +3,7 @@ import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";
+import { instructionsReport } from "../../services/text/instruction-text.ts";
 import { answerLine } from "../../services/text/request-text.ts";
 import { nextRunSummary, waitText } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
@@ -39,7 +40,7 @@ export const answerLines = ({ attention }: ApiTask): string[] =>
   (attention?.requests ?? []).map((request) => answerLine(CALLED_AS, request));
 
 /** What `--json` prints of a task. */
-const reasonOf = ({ sessionID, status, state, waiting, queue, server, attention, why, error }: ApiTask) => ({
+const reasonOf = ({
   sessionID,
   status,
   state,
@@ -48,6 +49,18 @@ const reasonOf = ({ sessionID, status, state, waiting, queue, server, attention,
   server,
   attention,
   why,
+  instructions,
+  error,
+}: ApiTask) => ({
+  sessionID,
+  status,
+  state,
+  waiting,
+  queue,
+  server,
+  attention,
+  why,
+  instructions,
   error,
 });
 
@@ -63,7 +76,7 @@ const indented = (text: string, { columns }: Terminal): string[] =>
 const printReason = (task: ApiTask, terminal: Terminal) =>
   terminal.print(
     terminal.style("bold", named(task)),
-    ...indented(whyLine(task, Date.now()), terminal),
+    ...[whyLine(task, Date.now()), instructionsReport(task) ?? []].flat().flatMap((text) => indented(text, terminal)),
     ...answerLines(task).map((line) => `  ${terminal.style("dim", "answer with:")} ${line}`),
   );
 

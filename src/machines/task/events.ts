@@ -5,6 +5,8 @@ import type {
   ClaimedJob,
   FleetServer,
   Gate,
+  GivenInstruction,
+  MissedInstruction,
   ModelRef,
   ModelRefusal,
   RefusedModel,
@@ -43,6 +45,13 @@ export interface Instruction {
   partID: string;
   /** The message as the child reads it. */
   prompt: string;
+}
+
+/** What a run was told beside its prompt, and whether its model was asked with it. Times are epoch milliseconds. */
+interface GivenMessage extends Pick<Instruction, "messageID">, MissedInstruction {
+  at: number;
+  /** When it was known to be seen; absent until then. */
+  seenAt?: number;
 }
 
 /** An error as the host reports it. */
@@ -161,6 +170,8 @@ export interface RunResult {
   /** What the child wrote last before the message that ended the run, where that has no text. */
   earlierText?: string;
   error?: TaskError;
+  /** The further instructions that its agent never saw, oldest first; absent where there are none. */
+  missed?: MissedInstruction[];
   /** The model that it went on with, and those that had refused it; absent where none did. */
   model?: ModelRef;
   refusedModels?: RefusedModel[];
@@ -417,9 +428,20 @@ export type TaskEvent =
   | ({ type: "RETRY"; isCancelled?: true; budgetFrom: BudgetedUsage } & NextRun)
   /** `begins`: the event that is to begin the run. */
   | ({ type: "NEXT_RUN_ASKED"; begins: NextRunWay } & NextRun)
-  | { type: "STEER"; at: number; messageID: string; partID: string; prompt: string }
+  /** `text`: how the instruction begins, on one line, as its giver wrote it. */
+  | {
+      type: "STEER";
+      at: number;
+      messageID: string;
+      partID: string;
+      prompt: string;
+      text: string;
+      from: GivenInstruction["from"];
+    }
   | { type: "STEERING_STORED"; at: number; messageID: string }
   | { type: "STEERING_REFUSED"; at: number; messageID: string; error: TaskError; retryable: boolean }
+  /** `messageID`: the newest instruction that the step was shown. Those that were given before it are in the same conversation. */
+  | { type: "INSTRUCTION_SEEN"; at: number; messageID: string }
   | { type: "TICK"; at: number }
   | { type: "RECEIPT_WRITTEN"; at: number; receipt: Receipt }
   | { type: "RECEIPT_INCOMPLETE"; at: number }
@@ -490,6 +512,7 @@ export const taskEventDescriptions: Record<TaskEvent["type"], string> = {
   STEER: "The agent or a person gives the running task a further instruction.",
   STEERING_STORED: "The instruction is in the agent's conversation.",
   STEERING_REFUSED: "OpenCode did not take the instruction.",
+  INSTRUCTION_SEEN: "A step of the agent began after the instruction was stored: its model was asked with it.",
   TICK: "Time has passed.",
   RECEIPT_INCOMPLETE: "This process has not seen all of the run: OpenCode is asked what it has stored of it.",
   RECEIPT_WRITTEN: "What was observed of the run is known.",
@@ -579,6 +602,7 @@ export const taskEventWords: Record<TaskEvent["type"], string> = {
   STEER: "instruction given",
   STEERING_STORED: "instruction stored",
   STEERING_REFUSED: "instruction refused",
+  INSTRUCTION_SEEN: "instruction seen",
   TICK: "time passes",
   RECEIPT_INCOMPLETE: "receipt incomplete",
   RECEIPT_WRITTEN: "receipt written",
@@ -605,6 +629,8 @@ export interface TaskContext {
   run: Run;
   /** The instructions that the host has not shown to have stored, oldest first; undefined when there is none. */
   instructions?: Instruction[] | undefined;
+  /** All instructions of the run, oldest first; undefined where it was given none. Those that are not seen when it ends are missed. */
+  given?: GivenMessage[] | undefined;
   /** The newest instruction of the run that the host has stored. */
   storedInstruction?: Instruction | undefined;
   /** How often the oldest instruction was sent in vain; undefined when it was not. */

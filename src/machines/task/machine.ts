@@ -185,7 +185,7 @@ const CALLER_EVENTS: TaskEvent[] = [
   { type: "CANCEL", at: 0 },
   { type: "RESUME", at: 0, messageID: "", partID: "", prompt: "" },
   { type: "RETRY", at: 0, messageID: "", partID: "", prompt: "", budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } },
-  { type: "STEER", at: 0, messageID: "", partID: "", prompt: "" },
+  { type: "STEER", at: 0, messageID: "", partID: "", prompt: "", text: "", from: "user" },
   { type: "RESULT_READ", at: 0 },
 ];
 

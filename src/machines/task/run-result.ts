@@ -13,7 +13,8 @@ const answerOf = (context: TaskContext): Pick<RunResult, "result" | "incomplete"
 
 /** Collects what the notice of a run will say. The store leaves it out where it follows from the rest of the context. */
 export const runResult = (context: TaskContext, outcome: RunResult["outcome"]): RunResult => {
-  const { facts, run, completedAt, error, model, refusedModels } = context;
+  const { facts, run, completedAt, error, model, refusedModels, given = [] } = context;
+  const missed = given.flatMap(({ text, from, seenAt }) => (seenAt === undefined ? { text, from } : []));
   return {
     taskId: facts.sessionID,
     run: run.index,
@@ -27,6 +28,7 @@ export const runResult = (context: TaskContext, outcome: RunResult["outcome"]): 
     endedAt: completedAt ?? run.startedAt,
     ...(outcome === "completed" || isOfFailedRun(context) ? answerOf(context) : {}),
     ...(error ? { error } : {}),
+    ...(missed.length > 0 ? { missed } : {}),
     ...(refusedModels ? { refusedModels, ...(model ? { model } : {}) } : {}),
   };
 };

@@ -60,6 +60,7 @@ export const NEW_RUN = {
   redoesStep: undefined,
   blockedCalls: undefined,
   storedInstruction: undefined,
+  given: undefined,
   retry: undefined,
   pause: undefined,
   model: undefined,
@@ -216,10 +217,20 @@ export const taskSetup = setup({
     recordRunResult: assign({
       lastRunResult: given("RUN_ENDED", ({ context, event }) => runResult(context, event.outcome)),
     }),
-    addInstruction: assign({
-      instructions: given("STEER", ({ context: { instructions = [] }, event }) => {
-        const { messageID, partID, prompt } = event;
-        return [...instructions, { messageID, partID, prompt }];
+    addInstruction: assign(
+      given("STEER", ({ context: { instructions = [], given: all = [] }, event }) => {
+        const { at, messageID, partID, prompt, text, from } = event;
+        return {
+          instructions: [...instructions, { messageID, partID, prompt }],
+          given: [...all, { messageID, text, from, at }],
+        };
+      }),
+    ),
+    /** They are stored in the order in which they were given: a step that was shown one was shown those before it. */
+    recordSeen: assign({
+      given: given("INSTRUCTION_SEEN", ({ context: { given: all = [] }, event }) => {
+        const newest = all.findIndex(({ messageID }) => messageID === event.messageID);
+        return all.map((each, index) => (index > newest || each.seenAt ? each : { ...each, seenAt: event.at }));
       }),
     }),
     /** Takes the oldest instruction off the list: the host has it. */
@@ -497,6 +508,12 @@ export const taskSetup = setup({
     isOldestInstruction: when(
       "it is the oldest instruction",
       ({ context, event }) => "messageID" in event && context.instructions?.[0]?.messageID === event.messageID,
+    ),
+    isUnseen: when(
+      "the run was given it, and it was not seen before",
+      given("INSTRUCTION_SEEN", ({ context: { given: all = [] }, event }) =>
+        all.some(({ messageID, seenAt }) => messageID === event.messageID && seenAt === undefined),
+      ),
     ),
     moreInstructions: when(
       "further instructions wait",

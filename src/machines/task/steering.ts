@@ -17,6 +17,7 @@ export const steering = taskSetup.createStateConfig({
       actions: "dropInstructions",
     },
     RUN_ENDED: { target: ".none", actions: "dropInstructions" },
+    INSTRUCTION_SEEN: { guard: and(["live", "isUnseen"]), actions: "recordSeen" },
   },
   states: {
     none: {

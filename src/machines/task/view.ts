@@ -1,4 +1,12 @@
-import { type Attention, type Progress, shortDescription, type Task, type Waiting, type WaitsFor } from "../../task.ts";
+import {
+  type Attention,
+  type GivenInstruction,
+  type Progress,
+  shortDescription,
+  type Task,
+  type Waiting,
+  type WaitsFor,
+} from "../../task.ts";
 import type { TaskContext } from "./events.ts";
 import { modelOf } from "./fallback.ts";
 import { lifecyclePath, type StoredSnapshot, statusOf } from "./machine.ts";
@@ -105,6 +113,15 @@ const omitUndefined = <T extends Record<string, unknown>>(fields: T): { [K in ke
     [K in keyof T]?: Exclude<T[K], undefined>;
   };
 
+/** Returns the further instructions of the newest run, with what became of each; undefined where it was given none. */
+const instructionsOf = ({ given, completedAt }: TaskContext): GivenInstruction[] | undefined =>
+  given?.map(({ text, from, at, seenAt }) => ({
+    ...{ text, from, givenAt: iso(at) },
+    ...(seenAt === undefined
+      ? { fate: completedAt === undefined ? "waiting" : "missed" }
+      : { fate: "seen", seenAt: iso(seenAt) }),
+  }));
+
 /** Builds the task object that tools and the API show. */
 export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
   const { context } = snapshot;
@@ -140,6 +157,7 @@ export const toTask = (snapshot: StoredSnapshot, progress: Progress): Task => {
       server: context.remote?.server,
       worktree: context.facts.worktree ?? context.remote?.worktree,
       pendingInstructions: context.instructions?.length,
+      instructions: instructionsOf(context),
     }),
   };
 };

@@ -27,6 +27,7 @@ import {
 import { createDescendantWork, createObservedAnswers, createTurns } from "../runtime/observed-runs.ts";
 import { createProgressLog, createUsageReader } from "../runtime/progress.ts";
 import { createRuntime } from "../runtime/runtime.ts";
+import { createSeenInstructions } from "../runtime/seen-instructions.ts";
 import type { Store } from "../store/store.ts";
 import type { NoticeStyle } from "../text/notice-text.ts";
 import { createTypedResults, type JsonSchemas } from "../typed-results/typed-results.ts";
@@ -166,6 +167,7 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     /** Returns the task for which a session counts that has no task of its own. */
     ancestorTask,
     observedAnswers: createObservedAnswers(),
+    seenInstructions: createSeenInstructions({ host, clock, runtime }),
     descendantWork: createDescendantWork(clock, ancestorTask),
     reads: createHostReads(host, clock, log, observedSessions.sessionOf, store.isAlone),
     usageReader: createUsageReader(store, progress),

@@ -1,6 +1,8 @@
 // What follows from what: which parts take which event of the host, and what one part does when another announces something.
 import type { HostEvent } from "../../machines/host-events.ts";
 import { hasEnded, type Task } from "../../task.ts";
+import { logFault } from "../platform/log.ts";
+import { missedToast } from "../text/instruction-text.ts";
 import type { EngineContext } from "./context.ts";
 import type { Reminders } from "./delivery/session-notes.ts";
 import type { UserRequests } from "./delivery/user-requests.ts";
@@ -25,7 +27,18 @@ export const createHostEventRouter = (
     userRequests,
   }: { runLimits: RunLimits; overlaps: Overlaps; adoption: Adoption; reminders: Reminders; userRequests: UserRequests },
 ): ((event: HostEvent) => void) => {
-  const { runtime, bus, clock, progress, observedAnswers, observedSessions, descendantWork, turns, waits } = ctx;
+  const {
+    runtime,
+    bus,
+    clock,
+    progress,
+    observedAnswers,
+    seenInstructions,
+    observedSessions,
+    descendantWork,
+    turns,
+    waits,
+  } = ctx;
   const { ancestorTask, opening, sessionWaits, sessionTree } = ctx;
 
   const routes = new Map<HostEvent["type"], ((event: never, at: number) => void)[]>();
@@ -41,10 +54,14 @@ export const createHostEventRouter = (
     if (runtime.snapshotOf(taskId)?.context.completedAt === undefined) progress.onHostEvent(event, at, taskId);
   };
 
+  const isAtWork = (sessionID: string): boolean => {
+    const task = runtime.snapshotOf(sessionID);
+    return task !== undefined && task.context.completedAt === undefined;
+  };
+
   // First the parts that only observe: the effects of the charts' next steps read what these have recorded.
   on(["busy", "retrying", "idle", "message", "text", "toolCall"], (event) => {
-    const task = runtime.snapshotOf(event.sessionID);
-    if (task && task.context.completedAt === undefined) observedAnswers.onHostEvent(event);
+    if (isAtWork(event.sessionID)) observedAnswers.onHostEvent(event);
   });
   on(["session", "deleted"], observedSessions.onHostEvent);
   on(["busy", "retrying", "idle", "deleted", "message", "toolCall"], descendantWork.onHostEvent);
@@ -60,6 +77,10 @@ export const createHostEventRouter = (
     runLimits.onUsed(taskId);
   });
   on(["toolCall", "filesChanged"], overlaps.onHostEvent);
+  // Before the end that the same message may be.
+  on(["message"], (event) => {
+    if (isAtWork(event.sessionID)) seenInstructions.onHostEvent(event);
+  });
   // Whether the process stays decides whether adoption may begin.
   if (!opening.isProcessStaying()) on(["busy", "retrying", "idle", "deleted"], opening.onHostEvent);
   if (ctx.options.isHeadless) on(["busy", "retrying"], ({ sessionID }) => adoption.onSessionBusy(sessionID));
@@ -92,16 +113,27 @@ export const createHostEventRouter = (
  * which they are listed here. Waits and the status API, which subscribe to `taskChanged` later, come after them.
  */
 export const subscribeReactions = (ctx: EngineContext, userRequests: Pick<UserRequests, "releaseTasks">): void => {
-  const { bus, runtime, store, log, launches, noticeRepair, observedAnswers } = ctx;
+  const { bus, runtime, store, log, launches, noticeRepair, observedAnswers, seenInstructions } = ctx;
   const { worktrees, sessionDirectories, gates, lostSessions, waits } = ctx;
   /** Tasks whose run has not ended yet, so that the end of a run is reacted to once. */
   const running = new Set<string>();
 
+  /** The notice goes to the agent: a person may have steered from elsewhere. */
+  const tellOfMissed = (task: Task): void => {
+    const message = missedToast(task);
+    if (message === undefined) return;
+    ctx
+      .toast({ message, variant: "info" })
+      .catch(logFault(log, "a person could not be told of an instruction that was missed", { taskId: task.sessionID }));
+  };
+
   const onRunEnded = (task: Task): void | Promise<void> => {
     const { sessionID, status } = task;
     userRequests.releaseTasks([sessionID]);
+    tellOfMissed(task);
     worktrees.onRunEnded(task);
     observedAnswers.forget(sessionID);
+    seenInstructions.forget(sessionID);
     if (status === "completed") return;
     launches.cancel(sessionID);
     noticeRepair.forget(sessionID);
@@ -132,6 +164,7 @@ export const subscribeReactions = (ctx: EngineContext, userRequests: Pick<UserRe
       running.delete(sessionID);
       sessionDirectories.leave(sessionID);
       observedAnswers.forget(sessionID);
+      seenInstructions.forget(sessionID);
       gates.stop(sessionID);
     }
     await stopped;

@@ -1,8 +1,16 @@
 import type { PermissionRule } from "../../machines/host-events.ts";
 import type { TaskEvent } from "../../machines/task/events.ts";
-import type { ClaimedJob, FleetServer, ModelRef, ResultSchema, Task, Wake, WorktreeChanges } from "../../task.ts";
+import type {
+  ClaimedJob,
+  FleetServer,
+  GivenInstruction,
+  ModelRef,
+  ResultSchema,
+  Task,
+  Wake,
+  WorktreeChanges,
+} from "../../task.ts";
 import type { Outcome } from "../platform/result.ts";
-import type { InstructionSource } from "../text/child-prompts.ts";
 import type { OwnText } from "../text/own-text.ts";
 import type { TranscriptOptions } from "../text/transcript.ts";
 
@@ -96,7 +104,7 @@ export interface SteerRequest {
   taskId: string;
   prompt: string;
   /** Who gives it: the child learns it. */
-  from: InstructionSource;
+  from: GivenInstruction["from"];
 }
 
 /** The outcome of cancelling one task. */

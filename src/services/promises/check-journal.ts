@@ -14,7 +14,7 @@ import {
 } from "./account.ts";
 import type { RecordedJournal } from "./exported-journal.ts";
 import { DELIVERY_PROMISES, RUN_PROMISES } from "./runs.ts";
-import { followInstructions, instructionsInOrder, TRY_PROMISES } from "./tries.ts";
+import { followInstructions, instructionsInOrder, instructionsSeen, TRY_PROMISES } from "./tries.ts";
 import { FLEET_PROMISES, requestsAnsweredOnce, WORK_PROMISES } from "./work.ts";
 
 const timeGoesOn: JournalPromise = {
@@ -102,6 +102,7 @@ export const JOURNAL_PROMISES: readonly JournalPromise[] = [
   idsOnce,
   ...WORK_PROMISES,
   instructionsInOrder,
+  instructionsSeen,
   requestsAnsweredOnce,
   ...RUN_PROMISES,
   ...TRY_PROMISES,

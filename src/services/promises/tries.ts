@@ -45,6 +45,28 @@ export const instructionsInOrder: JournalPromise = {
     }),
 };
 
+export const instructionsSeen: JournalPromise = {
+  name: "instructions-seen",
+  says: "Only what a run was given is seen in it, and once; and a run that is answered has seen all of it.",
+  breaches: ({ runs }) =>
+    runs.flatMap(({ index, steps, ending, outcome }) => {
+      let unseen: string[] = [];
+      const breaches: Breach[] = [];
+      for (const step of steps) {
+        const { type, messageID = "" } = step.event;
+        if (type === "STEER") unseen = [...unseen, messageID];
+        if (type === "INSTRUCTION_SEEN") {
+          const place = unseen.indexOf(messageID);
+          if (place < 0) breaches.push(at(step, `is about ${messageID}, which run ${index} has no need to see`));
+          unseen = unseen.slice(place + 1);
+        }
+        if (step === ending && outcome === "completed" && unseen.length > 0)
+          breaches.push(at(step, `answers run ${index}, which has not seen ${unseen[0]}`));
+      }
+      return breaches;
+    }),
+};
+
 /** How often something is tried in a row before a run is given up. The documents promise these numbers, not the charts. */
 const TRIES = { sends: 7, checks: 12, stops: 10, interruptions: 3, repairs: 2 };
 

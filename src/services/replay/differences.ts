@@ -12,7 +12,7 @@ export interface Difference {
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
 /** What earlier versions did not store, and the charts do without. */
-const ADDED = /^context\.(?:waitingSince|interruptedAt|lostRequests|redoesStep|blockedCalls\.\d+\.since)$/;
+const ADDED = /^context\.(?:waitingSince|interruptedAt|lostRequests|redoesStep|given|blockedCalls\.\d+\.since)$/;
 
 const isOfEarlierVersion = ({ path, stored }: Difference): boolean => stored === undefined && ADDED.test(path);
 

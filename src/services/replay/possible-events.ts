@@ -131,11 +131,14 @@ const EXAMPLES: { readonly [Type in TaskEvent["type"]]: Examples<Type> } = {
     "by a follow-up": { ...MESSAGE, begins: "RESUME" },
     "by a retry": { ...MESSAGE, begins: "RETRY" },
   }),
-  STEER: () => ({ "": MESSAGE }),
+  STEER: () => ({ "": { ...MESSAGE, text: TEXT, from: "user" } }),
   STEERING_STORED: (context) => ({ "": { messageID: oldestInstruction(context) } }),
   STEERING_REFUSED: (context) => ({
     "for now": { messageID: oldestInstruction(context), error: errorOf("host"), retryable: true },
     "for good": { messageID: oldestInstruction(context), error: errorOf("host"), retryable: false },
+  }),
+  INSTRUCTION_SEEN: ({ given = [] }) => ({
+    "": { messageID: given.findLast(({ seenAt }) => seenAt === undefined)?.messageID ?? "" },
   }),
   // Nothing happens before the time that is waited for.
   TICK: ({ nextDeadline }, at) => ({ "": { at: Math.max(at, nextDeadline ?? at) } }),

@@ -44,8 +44,14 @@ export type RunOutcome =
 /** How many messages are read at first: a run's end and its text are nearly always in the newest one. */
 export const NEWEST_MESSAGES = 4;
 
+/**
+ * How many messages are read when the newest ones hold no text, no answer or no finished step: an agent that takes more
+ * steps than this without a word counts as silent.
+ */
+export const ALL_MESSAGES = 200;
+
 /** When the host stored a message, epoch milliseconds, if it is among those that were read. */
-export const storedAtOf = (messageID: string, messages: HostMessage[]): number | undefined =>
+export const storedAtOf = (messageID: string, messages: readonly MessageInfo[]): number | undefined =>
   messages.find(({ id }) => id === messageID)?.createdAt;
 
 /** Reasons after which the host asks the model again. Anything else ends its turn, unless it called a tool. */
@@ -93,6 +99,21 @@ export const isAnswer = (
       createdAt >= storedAt &&
       !earlier.has(id) &&
       isNewerPrompt(promptID, { messageID, storedAt, messages })));
+
+/**
+ * Returns the newest of these instructions with which a model was asked in one of the messages; undefined where none was. Those
+ * before it were in the same conversation.
+ * @param instructionIDs in the order in which they were stored
+ */
+export const newestTakenIn = (
+  instructionIDs: readonly string[],
+  messages: MessageInfo[],
+  earlier: ReadonlySet<string>,
+): string | undefined =>
+  instructionIDs.findLast((messageID) => {
+    const storedAt = storedAtOf(messageID, messages);
+    return messages.some((message) => isAnswer(message, { messageID, storedAt, earlier, messages }));
+  });
 
 /** True for a message that somebody stopped. An abort during the host's own retries leaves neither an error nor a finish reason. */
 export const isAborted = (message: MessageInfo): message is MessageInfo & { completedAt: number } =>

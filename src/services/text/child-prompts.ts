@@ -1,19 +1,16 @@
 import type { GateEnd } from "../../machines/task/events.ts";
-import type { Gate, ResultSchema } from "../../task.ts";
+import type { Gate, GivenInstruction, ResultSchema } from "../../task.ts";
 import { truncateLine } from "../platform/plain-text.ts";
 import { duration } from "./amounts.ts";
 import { lines, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
 
-/** Who gives a running task a further instruction: the agent that launched it, or a person. */
-export type InstructionSource = "agent" | "user";
-
-const GIVERS: Record<InstructionSource, string> = {
+const GIVERS: Record<GivenInstruction["from"], string> = {
   agent: "The agent that launched you",
   user: "The user",
 };
 
 /** Returns an instruction as the child reads it, in the middle of its work. */
-export const instructionText = (prompt: string, from: InstructionSource): string =>
+export const instructionText = (prompt: string, from: GivenInstruction["from"]): string =>
   `${GIVERS[from]} gives you a further instruction while you work. Follow it from now on, and go on with your task:\n\n${prompt}`;
 
 const endText = ({ end, exit }: GateEnd, { timeout }: Gate): OwnText =>

@@ -4,6 +4,7 @@ import type { Receipt } from "../../receipt.ts";
 import { type Overlap, runningCount, type TaskCounts, type TaskError, type Usage } from "../../task.ts";
 import { truncate } from "../platform/plain-text.ts";
 import { duration, formatUsageWithin } from "./amounts.ts";
+import { missedSentences, missedSummary } from "./instruction-text.ts";
 import { wentOn } from "./model-and-server.ts";
 import { overlapSummary } from "./overlap-text.ts";
 import { join, LINE_END, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
@@ -144,13 +145,14 @@ const withoutText = ({ earlierText }: RunResult): OwnText =>
     : own`The agent's last message has no text: it finished without a result.`;
 
 const outcomeOf = ({ end, receipt, overlaps, worktree }: NoticedRun): OwnText => {
-  const { taskId, outcome, error, result: text } = end;
+  const { taskId, outcome, error, result: text, missed = [] } = end;
   const otherModel = wentOn(end);
   const incomplete = whyIncomplete(end);
   return lines(
     own`Task ${nameOf(taskId)} ${OUTCOMES[outcome]}.`,
     otherModel && own`It ${otherModel}.`,
     error ? own`Error: ${quoteError(error)}` : "",
+    missedSentences(missed, error),
     text === "" ? withoutText(end) : "",
     incomplete && own`Its result ${incomplete}.`,
     receipt && receiptSummary(receipt),
@@ -194,6 +196,7 @@ const visibleText = ({ end, batch, worktree }: NoticedRun, { development }: Noti
     own`${OUTCOME_ICONS[end.outcome]} **${headline(end)}**`,
     own`Task Progress: ${batch.ended}/${batch.total}`,
     join([resumed(end), caveat(end), reason(end) ?? beginning(end)], " "),
+    missedSummary(end.missed ?? []),
     worktree?.visible,
   );
   return development ? own`${text} [hint attached]` : text;

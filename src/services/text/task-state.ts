@@ -1,5 +1,14 @@
-import { hasEnded, type ListedTask, type Task, type TaskStatus, type UsedUpLimit, type WaitsFor } from "../../task.ts";
+import {
+  hasEnded,
+  type ListedTask,
+  missedIn,
+  type Task,
+  type TaskStatus,
+  type UsedUpLimit,
+  type WaitsFor,
+} from "../../task.ts";
 import { duration } from "./amounts.ts";
+import { missedInShort } from "./instruction-text.ts";
 import { otherServer } from "./model-and-server.ts";
 import { join, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 import { awaitedAnswer, SHORT_CHARS } from "./request-text.ts";
@@ -149,14 +158,22 @@ export const doingOf = (task: Pick<LiveTask, "waiting">): string => waitOf(task)
 export const nextRunSummary = ({ nextRun }: Pick<Task, "nextRun">): OwnText | undefined =>
   nextRun && own`goes on by a ${nextRun} once its result is delivered`;
 
-/** Returns how a task has ended, in a few words: why it failed, or what its result lacks, where that is known. */
-export const endOf = (task: Pick<Task, "status" | "error" | "incomplete" | "nextRun">): string => {
+type EndedTask = Pick<Task, "status" | "error" | "incomplete" | "instructions" | "nextRun">;
+
+const howEnded = (task: EndedTask): string => {
   const goesOn = nextRunSummary(task);
   const { status, error, incomplete } = task;
   if (goesOn !== undefined) return `${status}, ${goesOn}`;
   if (status === "error") return error?.message ?? "failed";
   return (status === "completed" ? incompleteInShort({ incomplete }) : undefined) ?? status;
 };
+
+/**
+ * Returns how a task has ended, in a few words: which instructions its agent missed, why it failed, or what its result lacks,
+ * where that is known.
+ */
+export const endOf = (task: EndedTask): string =>
+  [missedInShort(missedIn(task).length), howEnded(task)].filter(Boolean).join(" · ");
 
 /** Returns how long the newest run has taken, or took, in milliseconds. `now` is epoch milliseconds. */
 export const runTime = ({ runStartedAt, completedAt }: Pick<Task, "runStartedAt" | "completedAt">, now: number) =>

@@ -1,4 +1,5 @@
 import { duration, formatUsage, formatUsageWithin } from "../../services/text/amounts.ts";
+import { instructionsReport, missedInShort } from "../../services/text/instruction-text.ts";
 import { modelName, wentOn } from "../../services/text/model-and-server.ts";
 import { overlapSummary, sharedFiles } from "../../services/text/overlap-text.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "../../services/text/own-text.ts";
@@ -66,6 +67,7 @@ const formatTaskLine = (task: ListedTask, usage: Usage, now: number): OwnText =>
       wentOn(task),
       incompleteInShort(task),
       nextRunSummary(task),
+      missedInShort(task.missedInstructions),
       formatAttention(task) ?? queueSummary(task) ?? formatWait(task, now),
       hasEnded(task) ? undefined : sharedFiles(task.overlaps),
     ],
@@ -246,6 +248,7 @@ export const formatReport = (task: TaskWithUsage, now: number, changes?: Worktre
     otherModel && own`Model: ${otherModel}`,
     attention === undefined ? "" : own`Attention: ${attention}`,
     waits === undefined ? "" : own`Waits for: ${waits}`,
+    instructionsReport(task),
     ended ? "" : formatProgress(task, now),
     formatTaskUsage(task),
     task.priority === 0 ? "" : own`Priority: ${task.priority}`,

@@ -181,7 +181,7 @@ const steerTask = async (deps: ToolDeps, id: string, prompt: string, context: Ca
   orThrow(deps.engine.steer({ parentSessionID, taskId, prompt, from: "agent" }));
   return {
     title: description,
-    output: own`Task ${nameOf(taskId)} was given the instruction: its agent sees it at its next step. You will still be notified when the task ends.`,
+    output: own`Task ${nameOf(taskId)} was given the instruction: its agent sees it at its next step. You will still be notified when the task ends, and told if its agent never saw it.`,
     metadata: { sessionId: taskId },
   };
 };

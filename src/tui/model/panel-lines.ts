@@ -2,7 +2,7 @@ import type { ApiTask } from "../../client/api-types.ts";
 import { columnsOf } from "../../services/platform/columns.ts";
 import { dollars, formatCost, formatUsage, shortTime } from "../../services/text/amounts.ts";
 import { isQueued, runTime } from "../../services/text/task-state.ts";
-import { addUp, hasEnded, type Usage } from "../../task.ts";
+import { addUp, hasEnded, missedIn, type Usage } from "../../task.ts";
 import { branchOf, cutText, type Line, muted, type Segment, spread, warningLines, wrapped } from "./line.ts";
 import { openRequests, type Row, rowStatusOf, rowsOf } from "./tasks.ts";
 
@@ -59,14 +59,16 @@ const detail = (row: Row, { columns }: PanelLayout): Line => {
   return { taskId: task.sessionID, segments: spread([who], doing, used === undefined ? [] : [muted(used)], columns) };
 };
 
-/** Why a task failed, below its headline. */
-const failure = (row: Row, { columns }: PanelLayout): Line => ({
-  taskId: row.task.sessionID,
-  segments: spread([muted("  ")], { text: rowStatusOf(row).words, tone: "error" }, [], columns),
-});
+/** Why a task failed, or how many instructions it missed, below its headline. */
+const shortcoming = (row: Row, { columns }: PanelLayout): Line => {
+  const { words, tone } = rowStatusOf(row);
+  return { taskId: row.task.sessionID, segments: spread([muted("  ")], { text: words, tone }, [], columns) };
+};
 
 const endedLines = (row: Row, layout: PanelLayout): Line[] =>
-  row.task.status === "error" ? [headline(row, layout), failure(row, layout)] : [headline(row, layout)];
+  row.task.status === "error" || missedIn(row.task).length > 0
+    ? [headline(row, layout), shortcoming(row, layout)]
+    : [headline(row, layout)];
 
 const more = (hidden: number, what: string): Line[] =>
   hidden > 0 ? [{ segments: [muted(`  … ${hidden} more ${what}`)] }] : [];

@@ -2,6 +2,7 @@ import type { ApiTask, Changes } from "../../client/api-types.ts";
 import type { FollowedTasks } from "../../client/follow-tasks.ts";
 import { descendantsOf } from "../../client/status-api-client.ts";
 import { shortTime } from "../../services/text/amounts.ts";
+import { instructionsReport } from "../../services/text/instruction-text.ts";
 import { onServer } from "../../services/text/model-and-server.ts";
 import { overlapSummary } from "../../services/text/overlap-text.ts";
 import { receiptSummary, whatResultLacks } from "../../services/text/result-text.ts";
@@ -100,11 +101,16 @@ export const whyText = (task: ApiTask, now: number): Explanation => {
     message: texts.filter((text) => text !== undefined).join("\n\n"),
   });
   const shared = overlapSummary(task.progress.overlaps, task.parentSessionID);
+  const given = instructionsReport(task);
   if (waiting && why !== undefined) {
-    return paragraphs(`Waits for ${why}. It has waited for ${shortTime(now - Date.parse(waiting.since))}.`, shared);
+    return paragraphs(
+      `Waits for ${why}. It has waited for ${shortTime(now - Date.parse(waiting.since))}.`,
+      given,
+      shared,
+    );
   }
-  if (!hasEnded(task)) return paragraphs("It is at work.", shared);
-  return paragraphs(endText(task), serverText(task), task.receipt && receiptSummary(task.receipt), shared);
+  if (!hasEnded(task)) return paragraphs("It is at work.", given, shared);
+  return paragraphs(endText(task), given, serverText(task), task.receipt && receiptSummary(task.receipt), shared);
 };
 
 /** Milliseconds within which what is interrupted counts as interrupted by the same event, such as an OpenCode that ends. */

@@ -3,7 +3,7 @@ import { type AskedRequest, requestsIn } from "../../client/status-api-client.ts
 import { onServer } from "../../services/text/model-and-server.ts";
 import { sharedFiles } from "../../services/text/overlap-text.ts";
 import { doingOf, endOf, isQueued, ordinal } from "../../services/text/task-state.ts";
-import { hasEnded } from "../../task.ts";
+import { hasEnded, missedIn } from "../../task.ts";
 import type { OpenUserRequest } from "../../user-request.ts";
 import type { Tone } from "./line.ts";
 
@@ -118,10 +118,11 @@ const ENDED: Record<"completed" | "error" | "cancelled", Omit<RowStatus, "words"
   cancelled: { sign: "⊘", tone: "muted" },
 };
 
-/** Returns the status of a row. For one that has failed, or whose result is not known to be whole, the words are the reason. */
+/** Returns the status of a row. For one that has failed, or whose result is not known to be whole, the words are the reason; before it comes how many instructions it missed. */
 export const rowStatusOf = (row: Row): RowStatus => {
   const { task } = row;
   if (!hasEnded(task)) return liveStatusOf(row);
   const status = { ...ENDED[task.status as keyof typeof ENDED], words: endOf(task) };
-  return task.status === "completed" && task.incomplete ? { ...status, tone: "warning" } : status;
+  const isLacking = (task.status === "completed" && task.incomplete) || missedIn(task).length > 0;
+  return isLacking && task.status !== "error" ? { ...status, tone: "warning" } : status;
 };

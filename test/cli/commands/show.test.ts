@@ -74,3 +74,23 @@ test("the receipt of a stored task says whether files have changed since its gat
     gate: { files: { ...saw, haveChanged: true } },
   });
 });
+
+test("what became of the instructions of a task is shown, and what helps where one was missed", async () => {
+  const served = await serve();
+  const given = { text: "only the tests", from: "user" as const, givenAt: new Date().toISOString() };
+  served.source.launch({ sessionID: "ses_4f5c9a11", instructions: [{ ...given, fate: "waiting" }] });
+  served.source.launch({ sessionID: "ses_aaaa1111", instructions: [{ ...given, fate: "missed" }] });
+  served.source.end("ses_aaaa1111", "cancelled");
+  const wide = { columns: 300 };
+  expect((await run(served, "show", ["4f5c"], wide)).out).toMatch(/^told {6}"only the tests" \(user\): not seen yet$/m);
+  expect((await run(served, "show", ["aaaa"], wide)).out).toMatch(
+    /^missed {4}Its agent never saw the instruction "only the tests" \(user\): .* retry the task with it in the prompt\.$/m,
+  );
+  expect((await run(served, "why", ["4f5c"], wide)).out).toContain(
+    'Instructions: "only the tests" (user): not seen yet.',
+  );
+  expect(JSON.parse((await run(served, "why", ["4f5c", "--json"])).out)).toMatchObject([
+    { instructions: [{ fate: "waiting" }] },
+  ]);
+  expect((await run(served, "list", [], wide)).out).toContain("1 instruction missed");
+});

@@ -129,7 +129,8 @@ describe("a server that has the run", () => {
 
   test("takes no further instructions, and says so to the agent", () => {
     const { snapshot } = claimedTask();
-    const steer = { type: "STEER", at: START, messageID: "msg_3", partID: "prt_3", prompt: "Faster." } as const;
+    const message = { messageID: "msg_3", partID: "prt_3", prompt: "Faster." };
+    const steer = { type: "STEER", at: START, ...message, text: "Faster.", from: "agent" } as const;
     expect(refusalReason(snapshot, steer)).toContain("works on another server");
   });
 });

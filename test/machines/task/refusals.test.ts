@@ -10,7 +10,10 @@ const EVENTS = {
     ...{ type: "RETRY", at: 0, messageID: "msg_9", partID: "prt_9", prompt: "Go on." },
     budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 },
   },
-  STEER: { type: "STEER", at: 0, messageID: "msg_9", partID: "prt_9", prompt: "Only the tests." },
+  STEER: {
+    ...{ type: "STEER", at: 0, messageID: "msg_9", partID: "prt_9", prompt: "Only the tests." },
+    ...{ text: "Only the tests.", from: "agent" },
+  },
 } satisfies { [Type in TaskEvent["type"]]?: Extract<TaskEvent, { type: Type }> };
 
 const reason = (task: DrivenTask, type: keyof typeof EVENTS) => refusalReason(task.snapshot, EVENTS[type]);

@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import type { TaskEvent } from "../../../src/machines/task/events.ts";
 import { lifecyclePath, statusOf } from "../../../src/machines/task/machine.ts";
 import { TASK_LIMITS } from "../../../src/machines/task/setup.ts";
+import { toTask } from "../../../src/machines/task/view.ts";
+import { noProgress } from "../../../src/task.ts";
 import { START } from "../../fakes/task-input.ts";
 import { afterEvents, completeAndTell, type DrivenTask, queuedTask, resume, workingTask } from "./driven-task.ts";
 
@@ -181,4 +183,66 @@ test.for(["CANCEL", "LIMIT_EXCEEDED", "SESSION_DELETED"] as const)("instructions
     expect(task.snapshot.value.steering).toBe("none");
     expect(task.snapshot.context.instructions).toBeUndefined();
   }
+});
+
+/** What became of each instruction, as the task shows it. */
+const fates = ({ snapshot }: DrivenTask) =>
+  toTask(snapshot, noProgress("")).instructions?.map(({ text, fate }) => `${text} ${fate}`);
+
+test("an instruction waits until a step is known to have begun with it, and is then seen", () => {
+  const task = afterEvents(workingTask(), "STEER", "STEERING_STORED");
+  expect(fates(task)).toEqual(["Only the tests. waiting"]);
+  task.take("INSTRUCTION_SEEN");
+  expect(fates(task)).toEqual(["Only the tests. seen"]);
+  expect(toTask(task.snapshot, noProgress("")).instructions?.[0]).toMatchObject({
+    from: "agent",
+    givenAt: expect.any(String),
+    seenAt: expect.any(String),
+  });
+});
+
+test("a step that was shown an instruction was shown all that were given before it, and none after it", () => {
+  const task = afterEvents(workingTask(), "STEER");
+  for (const n of [4, 5]) task.take("STEER", { messageID: `msg_${n}`, text: `${n}` });
+  task.take("INSTRUCTION_SEEN", { messageID: "msg_4" });
+  expect(fates(task)).toEqual(["Only the tests. seen", "4 seen", "5 waiting"]);
+});
+
+test("it is seen once: what shows it again changes nothing", () => {
+  const task = afterEvents(steeredTask(), "INSTRUCTION_SEEN");
+  expect(task.refuses("INSTRUCTION_SEEN")).toBe(true);
+});
+
+test.each([
+  ["it is cancelled before", ["CANCEL", "STOPPED"]],
+  ["it fails before", ["CHECKED_FAILED"]],
+  ["its session is deleted before", ["SESSION_DELETED"]],
+  ["it is stopped at a limit before", ["LIMIT_EXCEEDED", "STOPPED"]],
+] as const)("a run misses the instruction that is not seen when %s, and its notice says which", (_, ends) => {
+  const task = afterEvents(steeredTask(), ...ends);
+  expect(fates(task)).toEqual(["Only the tests. missed"]);
+  expect(task.snapshot.context.lastRunResult).toMatchObject({ missed: [{ text: "Only the tests.", from: "agent" }] });
+});
+
+test("an instruction that was not stored when its run was cancelled is missed as well", () => {
+  const task = afterEvents(workingTask(), "STEER", "CANCEL", "STOPPED");
+  expect(fates(task)).toEqual(["Only the tests. missed"]);
+});
+
+test("a run that ends after its agent has seen the instruction misses nothing", () => {
+  const task = afterEvents(steeredTask(), "INSTRUCTION_SEEN", "CANCEL", "STOPPED");
+  expect(fates(task)).toEqual(["Only the tests. seen"]);
+  expect(task.snapshot.context.lastRunResult).not.toHaveProperty("missed");
+});
+
+test("what is seen once the run has ended is seen by another one: it stays missed", () => {
+  const task = afterEvents(steeredTask(), "CANCEL", "STOPPED");
+  expect(task.refuses("INSTRUCTION_SEEN")).toBe(true);
+  expect(fates(task)).toEqual(["Only the tests. missed"]);
+});
+
+test("the next run has instructions of its own", () => {
+  const task = afterEvents(steeredTask(), "CANCEL", "STOPPED", "NOTICE_COMPOSED", "NOTICE_ACKNOWLEDGED", "RETRY");
+  expect(statusOf(task.snapshot)).toBe("resumed");
+  expect(fates(task)).toBeUndefined();
 });

@@ -32,6 +32,26 @@ describePlays({
     for (const prompt of ["count the folders", "count the tests"]) if (id) await call("task", { steer: id, prompt });
     await work();
   },
+  "a task is given an instruction, sees it, is given another one, and is cancelled": async ({
+    stage,
+    launch,
+    call,
+    work,
+  }) => {
+    const id = await launch("go on for ever");
+    if (id) await call("task", { steer: id, prompt: "count for ever" });
+    if (id && !stage.life.isOver()) stage.host.step(id);
+    await work();
+    if (id) await call("task", { steer: id, prompt: "count the tests for ever" });
+    if (id) await call("cancel", { task_id: id });
+    await work();
+  },
+  "a task is given an instruction, and fails": async ({ stage, launch, call, work }) => {
+    const id = await launch("go on for ever");
+    if (id) await call("task", { steer: id, prompt: "count for ever" });
+    if (id && !stage.life.isOver()) stage.host.fail(id, { name: "APIError", message: "401" });
+    await work();
+  },
   "a task launches a task of its own, and goes on when that is delivered": async ({ launch, call, work }) => {
     const lead = await launch("go on for ever, unless helped");
     const args = { description: "help", prompt: "help out", agent: "general" };

@@ -98,6 +98,16 @@ const agentOn = (stage: Stage): Agent => {
 const noticesOf = (stage: Stage, taskId: string): number =>
   stage.notices().flatMap((parts) => parts.filter(({ text }) => new RegExp(`Task ${taskId} `).test(text))).length;
 
+/** What became of each instruction is what the conversation shows: whether a step of the agent began after it. */
+const expectTrueFates = ({ host, store }: Stage, sessionID: string) => {
+  const { messages } = host.at(sessionID);
+  for (const { messageID, seenAt } of store.get(sessionID)?.snapshot.context.given ?? []) {
+    const place = messages.findIndex(({ id }) => id === messageID);
+    const isShown = place >= 0 && messages.slice(place).some(({ role }) => role === "assistant");
+    expect(seenAt !== undefined, `${messageID} of ${sessionID} is seen`).toBe(isShown);
+  }
+};
+
 /** What must hold when all is over, whatever died on the way. */
 const check = (stage: Stage, disk: Disk) => {
   const { host, engine, store } = stage;
@@ -105,6 +115,7 @@ const check = (stage: Stage, disk: Disk) => {
   for (const { sessionID, status, resumeCount, parentSessionID, result, prompt } of tasks) {
     expect(["completed", "error", "cancelled"], sessionID).toContain(status);
     expect(store.get(sessionID)?.snapshot.value.notice, sessionID).toBe("none");
+    expectTrueFates(stage, sessionID);
     const hasHelp = tasks.some((task) => task.parentSessionID === sessionID);
     const instructions = store.journal(sessionID).flatMap((event) => (event.type === "STEER" ? event : []));
     const asked = instructions.at(-1)?.prompt ?? prompt;

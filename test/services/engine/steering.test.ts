@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createStage, type Stage, stageWithResult, stageWithTask } from "../../fakes/stage.ts";
+import { createStage, PARENT, type Stage, stageWithResult, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
 /** Launches a task that works, and gives it an instruction. Resolves to its id. */
@@ -33,7 +33,7 @@ test("a child at work is given the instruction in its conversation, in words tha
   const { stage, id } = await stageWithTask();
   const told = await stage.call("task", { steer: id, prompt: "Only the tests." });
   expect(told).toBe(
-    `Task ${id} was given the instruction: its agent sees it at its next step. You will still be notified when the task ends.`,
+    `Task ${id} was given the instruction: its agent sees it at its next step. You will still be notified when the task ends, and told if its agent never saw it.`,
   );
   await settled();
   expect(stage.host.at(id).prompts.at(-1)).toMatchObject({ agent: "general", noReply: true });
@@ -266,4 +266,120 @@ test("an instruction that waits to be sent once more goes out though a later one
   expect(stage.task(id).status).toBe("completed");
   expect(written(stage, id)).toEqual(["Find it.", "first", "second"]);
   expect(stage.notices()).toHaveLength(1);
+});
+
+describe("what became of an instruction", () => {
+  /** What became of each instruction of the task's newest run. */
+  const fates = (stage: Stage, id: string) =>
+    stage.task(id).instructions?.map(({ text, from, fate }) => `${text} ${from} ${fate}`);
+  /** What the notices said to the parent's agent, and what people see of them. */
+  const said = (stage: Stage): string =>
+    stage
+      .notices()
+      .flat()
+      .map(({ text }) => text)
+      .join("\n");
+
+  test("is shown while it is not known, and once a step has begun with it", async () => {
+    const stage = createStage();
+    const id = await steered(stage);
+    expect(fates(stage, id)).toEqual(["Only the tests. agent waiting"]);
+    expect(await stage.call("output", { task_id: id })).toContain(
+      'Instructions: "Only the tests." (agent): not seen yet',
+    );
+    stage.host.step(id);
+    expect(fates(stage, id)).toEqual(["Only the tests. agent seen"]);
+    await stage.finish(id, "5 of them.");
+    expect(await stage.call("output", { task_id: id })).toContain('Instructions: "Only the tests." (agent): seen');
+    expect(said(stage)).not.toContain("never saw");
+  });
+
+  test("is not that it was seen where the step that goes on had begun before", async () => {
+    const stage = createStage();
+    const id = await steered(stage);
+    const begun = stage.host.at(id).messages.find(({ role }) => role === "assistant");
+    if (!begun) throw new Error("no step has begun");
+    const { text: _, ...info } = { ...begun, finish: "tool-calls" };
+    stage.host.emit({ type: "message", sessionID: id, message: info });
+    expect(fates(stage, id)).toEqual(["Only the tests. agent waiting"]);
+  });
+
+  test("of a run that is cancelled before its next step is told with its end, with what helps", async () => {
+    const stage = createStage();
+    const id = await steered(stage);
+    await stage.engine.cancel([id]);
+    await stage.clock.advance(10_000);
+    expect(fates(stage, id)).toEqual(["Only the tests. agent missed"]);
+    const words = 'Its agent never saw the instruction "Only the tests." (agent): the run ended first.';
+    expect(said(stage)).toContain(`${words} If it still matters, retry the task with it in the prompt.`);
+    expect(await stage.call("output", { task_id: id })).toContain(words);
+    expect(await stage.call("list", {})).toContain("1 instruction missed");
+    expect(stage.host.toasts.map(({ message }) => message).join()).not.toContain("never saw");
+  });
+
+  test("that a person gave and the run missed is told to the person, too", async () => {
+    const { stage, id } = await stageWithTask();
+    stage.engine.steer({ parentSessionID: PARENT, taskId: id, prompt: "Only the tests.", from: "user" });
+    await settled();
+    stage.host.fail(id, { name: "APIError", message: "no credit" });
+    await stage.clock.advance(10_000);
+    expect(stage.task(id).status).toBe("error");
+    expect(fates(stage, id)).toEqual(["Only the tests. user missed"]);
+    expect(said(stage)).toContain('never saw the instruction "Only the tests." (user)');
+    expect(stage.host.toasts.map(({ message }) => message)).toContainEqual(
+      'The agent of "find it" never saw your instruction "Only the tests.": its run ended first. If it still matters, retry the task with it in the prompt.',
+    );
+  });
+
+  test("is known of each of several: the run ended between two of them", async () => {
+    const stage = createStage();
+    const id = await steered(stage, "first");
+    stage.host.step(id);
+    await stage.call("task", { steer: id, prompt: "second" });
+    await settled();
+    await stage.engine.cancel([id]);
+    await stage.clock.advance(10_000);
+    expect(fates(stage, id)).toEqual(["first agent seen", "second agent missed"]);
+  });
+
+  test("of a step that no process saw is found out before the run ends", async () => {
+    const stage = createStage();
+    const id = await steered(stage);
+    stage.host.crash();
+    const { messages } = stage.host.at(id);
+    const instruction = messages.at(-1);
+    if (instruction?.role !== "user") throw new Error("the instruction is not the newest message");
+    // The process ended when the step had begun, before it could say so.
+    messages.push({ ...instruction, id: `${instruction.id}z`, role: "assistant", promptID: instruction.id, text: "" });
+    await stage.restart();
+    await stage.clock.advance(10_000);
+    expect(fates(stage, id)).toEqual(["Only the tests. agent seen"]);
+  });
+
+  test("of a step that answers what came after it is that it was seen: each step is shown all that is there", async () => {
+    const { stage, id } = await stageWithTask();
+    const below = await stage.launch({}, { sessionID: id, agent: "general" });
+    await stage.call("task", { steer: id, prompt: "Only the tests." });
+    await settled();
+    await stage.clock.advance(1_000);
+    stage.host.habits(below, "reply");
+    stage.host.finish(below, "12");
+    await stage.clock.advance(10_000);
+    stage.host.step(id);
+    expect(stage.host.at(id).messages.at(-1)?.promptID).not.toBe(
+      stage.store.get(id)?.snapshot.context.given?.[0]?.messageID,
+    );
+    expect(fates(stage, id)).toEqual(["Only the tests. agent seen"]);
+  });
+
+  test("stays with its run: a retry is a run of its own", async () => {
+    const stage = createStage();
+    const id = await steered(stage);
+    await stage.engine.cancel([id]);
+    await stage.clock.advance(10_000);
+    await stage.call("task", { retry: id });
+    await settled();
+    expect(stage.task(id)).toMatchObject({ status: "resumed" });
+    expect(stage.task(id)).not.toHaveProperty("instructions");
+  });
 });

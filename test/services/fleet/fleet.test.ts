@@ -497,3 +497,24 @@ test("a server whose end comes when its origin has given the run up is told that
   await clock.advance(2 * LEASE);
   await until(() => expect(workOf(worker)).toEqual([]));
 });
+
+describe("an instruction for a task on another server", () => {
+  test("is refused where it was launched, and taken where it runs: the person there is told that it was missed", async () => {
+    const world = await runElsewhere(1);
+    const { origin, worker, id, there, until } = world;
+    await expect(origin.call("task", { steer: id, prompt: "Only the tests." })).rejects.toThrow(
+      /works on another server, where it takes no further instructions/,
+    );
+    const { parentSessionID } = worker.task(there);
+    const steered = worker.engine.steer({ parentSessionID, taskId: there, prompt: "Only the tests.", from: "user" });
+    expect(steered.ok).toBe(true);
+    await settled();
+    const cancelled = origin.call("cancel", { task_id: id });
+    await until(() => expect(origin.task(id).status).toBe("cancelled"));
+    await cancelled;
+    expect(origin.task(id)).not.toHaveProperty("instructions");
+    expect(worker.host.toasts.map(({ message }) => message).join()).toContain(
+      'never saw your instruction "Only the tests."',
+    );
+  });
+});

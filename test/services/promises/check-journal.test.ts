@@ -24,6 +24,7 @@ import {
   receipt,
   resume,
   retry,
+  seen,
   steer,
   stored,
   toGoOn,
@@ -139,7 +140,10 @@ describe("a journal keeps all promises", () => {
     ],
     [
       "of an instruction that reaches the child before its answer counts",
-      [...AT_WORK, steer(1), answer(1), stored(1), check("CHECKED_BUSY", 2), answer(3), receipt(0), ...NOTICE],
+      [
+        ...[...AT_WORK, steer(1), answer(1), stored(1), check("CHECKED_BUSY", 2), seen(1), answer(3)],
+        ...[receipt(0), ...NOTICE],
+      ],
     ],
     [
       "of an answer that its gate refuses once",
@@ -312,6 +316,11 @@ const BREAKING: Record<string, [says: string, written: readonly Written[], aroun
     ["3 is about msg_s1, which is no instruction that waits", [...AT_WORK, stored(1)], RUNNING],
     ["5 is about msg_s2, and msg_s1 was given before it", [...AT_WORK, steer(1), steer(2), stored(2)], RUNNING],
     ["5 is about msg_s1, which is no instruction that waits", [...AT_WORK, steer(1), stored(1), stored(1)], RUNNING],
+  ],
+  "instructions-seen": [
+    ["3 is about msg_s1, which run 0 has no need to see", [...AT_WORK, seen(1)], RUNNING],
+    ["6 is about msg_s1, which run 0 has no need to see", [...AT_WORK, steer(1), steer(2), seen(2), seen(1)], RUNNING],
+    ["5 answers run 0, which has not seen msg_s1", [...AT_WORK, steer(1), stored(1), answer(1), receipt(0), ...NOTICE]],
   ],
   "requests-answered-once": [
     [

@@ -75,6 +75,7 @@ export const retry = (n: number): Written => ({ type: "RETRY", ...nextRun(n) });
 /** A resume that is asked for while the end before is being delivered. */
 export const toGoOn = (n: number): Written => ({ type: "NEXT_RUN_ASKED", begins: "RESUME", ...nextRun(n) });
 export const steer = (n: number): Written => ({ type: "STEER", messageID: `msg_s${n}`, partID: `prt_s${n}` });
+export const seen = (n: number): Written => ({ type: "INSTRUCTION_SEEN", messageID: `msg_s${n}` });
 export const stored = (n: number): Written => ({ type: "STEERING_STORED", messageID: `msg_s${n}` });
 export const call = (type: string, name = "call_1"): Written => ({ type, call: name });
 export const asked = (id: string): Written => ({ type: "REQUEST_ASKED", request: { id } });

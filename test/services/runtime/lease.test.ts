@@ -105,7 +105,14 @@ test("a task is lost that goes on elsewhere, or was removed there; not one that 
 
 test("an instruction is being sent as long as its task wants it, and the process runs", () => {
   const { runtime, send } = setUp();
-  send({ type: "STEER", messageID: "msg_3", partID: "prt_3", prompt: "Only the tests." });
+  send({
+    type: "STEER",
+    messageID: "msg_3",
+    partID: "prt_3",
+    prompt: "Only the tests.",
+    text: "Only the tests.",
+    from: "agent",
+  });
   expect(runtime.instructionBeingSent("ses_1")).toBe("msg_3");
   expect(runtime.runBeingSent("ses_1")).toBeUndefined();
   expect(runtime.instructionBeingSent("ses_2")).toBeUndefined();

@@ -7,6 +7,7 @@ import {
   isAborted,
   isAnswer,
   isWithoutCall,
+  newestTakenIn,
   type RunObservation,
   STEPS_WITHOUT_END,
   storedAtOf,
@@ -518,5 +519,37 @@ describe("where the clock was set back, which sorts what is new before what is o
     const cutOff = assistant({ id: "msg_8", createdAt: now + 3, completedAt: now + 4, finish: undefined, text: "" });
     const messages = [...again, cutOff, { ...user(PROMPT), createdAt: before }, step({ ...old, id: "msg_4" })];
     expect(seeAt(now + 5, { messages, storedAt: before })).toMatchObject({ is: "answered", result: "third" });
+  });
+});
+
+describe("the newest instruction with which a model was asked", () => {
+  const told = (id: string, createdAt: number) => ({ ...user(id), createdAt });
+  const step = (promptID: string, createdAt: number, more: Partial<HostMessage> = {}) =>
+    assistant({ id: `msg_s${createdAt}`, promptID, createdAt, ...more });
+  const taken = (ids: string[], messages: HostMessage[]) => newestTakenIn(ids, messages, new Set());
+
+  test("is none where the step had begun before, or names what was there before", () => {
+    expect(taken(["msg_5"], [told(PROMPT, 1), step(PROMPT, 2), told("msg_5", 3)])).toBeUndefined();
+    expect(taken(["msg_5"], [told(PROMPT, 1), told("msg_5", 3), step(PROMPT, 4)])).toBeUndefined();
+  });
+
+  test("is the one that the step names, or that was stored before what it names", () => {
+    const conversation = [told(PROMPT, 1), told("msg_5", 3), told("msg_6", 4)];
+    expect(taken(["msg_5", "msg_6"], [...conversation, step("msg_5", 5)])).toBe("msg_5");
+    expect(taken(["msg_5", "msg_6"], [...conversation, step("msg_6", 5)])).toBe("msg_6");
+    expect(taken(["msg_5", "msg_6"], [...conversation, told("msg_9", 6), step("msg_9", 7)])).toBe("msg_6");
+  });
+
+  test("is not the one that was stored after what the step names, though its id is older", () => {
+    expect(taken(["msg_5"], [told(PROMPT, 1), told("msg_9", 3), told("msg_5", 4), step("msg_9", 5)])).toBeUndefined();
+  });
+
+  test("is not the one that only a summary was made of", () => {
+    expect(taken(["msg_5"], [told("msg_5", 3), step("msg_6", 4, { isSummary: true })])).toBeUndefined();
+  });
+
+  test("is one whose time is not known only where the step names it", () => {
+    expect(taken(["msg_5"], [step("msg_9", 5)])).toBeUndefined();
+    expect(taken(["msg_5"], [step("msg_5", 5)])).toBe("msg_5");
   });
 });

@@ -14,6 +14,16 @@ test("of a task that ran on another server, the explanation says where", () => {
   expect(whyText(ended(panelTask("a"), "completed"), NOW).message).toBe("It is completed.");
 });
 
+test("what became of the instructions of a task is said of one at work, and of one that has ended", () => {
+  const given = { text: "only the tests", from: "user" as const, givenAt: ago(20) };
+  const atWork = panelTask("a", { instructions: [{ ...given, fate: "waiting" }], why: "its agent" });
+  expect(whyText(atWork, NOW).message).toContain('Instructions: "only the tests" (user): not seen yet.');
+  const missed = ended(panelTask("a", { instructions: [{ ...given, fate: "missed" }] }), "cancelled");
+  expect(whyText(missed, NOW).message).toContain(
+    'It was cancelled.\n\nInstructions: "only the tests" (user): missed. Its agent never saw the instruction',
+  );
+});
+
 describe("what a task changed in its worktree", () => {
   const task = panelTask("a");
   const changes = { tree: "/shop", worktree: "/data/1/tree", patch: "/data/1/changes.patch" };

@@ -193,3 +193,14 @@ describe("texts in columns", () => {
     expect(plain({ segments })).toBe("> in the… 9s");
   });
 });
+
+test("a task that ended without its agent having seen an instruction says so below it", () => {
+  const instruction = { text: "only the tests", from: "user" as const, givenAt: ago(20) };
+  const missed = { description: "Count", instructions: [{ ...instruction, fate: "missed" as const }] };
+  const failed = { ...missed, error: { name: "APIError", kind: "provider" as const, message: "no credit" } };
+  const shown = (task: ApiTask) => panel([task]).map((line) => line.trim());
+  expect(shown(ended(panelTask("a", missed), "cancelled"))).toContain("1 instruction missed · cancelled");
+  expect(shown(ended(panelTask("a", failed), "error"))).toContain("1 instruction missed · no credit");
+  const seen = { instructions: [{ ...instruction, fate: "seen" as const }] };
+  expect(shown(ended(panelTask("a", seen), "cancelled")).join()).not.toContain("instruction");
+});

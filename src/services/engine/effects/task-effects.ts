@@ -6,6 +6,7 @@ import { firstFailure, isDeleted, okIfNotFound } from "../../host/sessions.ts";
 import { type EffectHandlers, type EffectOf, endRun } from "../../runtime/effects.ts";
 import { stopWhile, untilNothingIsTakenBack } from "../../runtime/known-sessions.ts";
 import {
+  ALL_MESSAGES,
   createEarlierMessages,
   determineRunOutcome,
   NEWEST_MESSAGES,
@@ -15,12 +16,6 @@ import {
 import { misfitError, misfitPrompt, promptWithSchema } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
 import { notStopped, stopSession } from "../operations/cancel.ts";
-
-/**
- * How many messages are read when the newest ones hold no text, no answer or no finished step: an agent that takes more
- * steps than this without a word counts as silent.
- */
-const ALL_MESSAGES = 200;
 
 /** True when older messages would add nothing to what is known of the run. */
 const isConclusive = (outcome: RunOutcome): boolean => {
@@ -54,7 +49,7 @@ export const createTaskEffects = (
   "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "endTurn" | "stopSession"
 > => {
   const { host, clock, log, ids, store, runtime, slots } = ctx;
-  const { observedAnswers, receipts, typedResults, descendantWork, worktrees, stopsUnderWay } = ctx;
+  const { observedAnswers, seenInstructions, receipts, typedResults, descendantWork, worktrees, stopsUnderWay } = ctx;
   const earlierOf = createEarlierMessages();
 
   /** Waits until the message may be sent. False where the task does not want that any more by then, or is another process's. */
@@ -225,6 +220,7 @@ export const createTaskEffects = (
     const [read] = await Promise.all([readRunOutcome(effect), receipts.ready(taskId)]);
     if (!read.ok) return reportFailedCheck(read.failure, effect);
     const outcome = read.value;
+    if (outcome.is !== "busy") await seenInstructions.look(taskId);
     if (outcome.is === "answered") {
       const event = answered(effect, outcome, awaitedTasks || runtime.awaitsTasks(taskId));
       return checkedBySchema(event, effect.schema);
@@ -273,6 +269,13 @@ export const createTaskEffects = (
     return { type: "HOST_IDLE", at: clock.now() };
   };
 
+  /** Once the session has stopped, nothing of the run follows. */
+  const stop = async (effect: EffectOf<"stopSession">): Promise<TaskEvent> => {
+    const event = await stopSession(ctx, effect);
+    await seenInstructions.look(effect.taskId);
+    return event;
+  };
+
   return {
     requestSlot: {
       know: (request) => (slots.take(request) ? { type: "SLOT_GRANTED", at: clock.now() } : undefined),
@@ -286,7 +289,7 @@ export const createTaskEffects = (
     changeModel: { perform: changeModel, failures: ["NOT_STOPPED"], onFault: endRun },
     endTurn: { perform: endTurn, onFault: endRun },
     stopSession: {
-      perform: (effect) => stopsUnderWay.during(effect.taskId, stopSession(ctx, effect)),
+      perform: (effect) => stopsUnderWay.during(effect.taskId, stop(effect)),
       failures: ["NOT_STOPPED"],
       onFault: endRun,
     },

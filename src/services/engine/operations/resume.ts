@@ -1,5 +1,6 @@
 import type { TaskEvent } from "../../../machines/task/events.ts";
 import type { Task } from "../../../task.ts";
+import { truncateLine } from "../../platform/plain-text.ts";
 import { fail, type Outcome } from "../../platform/result.ts";
 import { instructionText } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
@@ -19,6 +20,9 @@ export const resume = async (ctx: EngineContext, request: ResumeRequest): Promis
   return goOn(ctx, found.value, "RESUME", request, async () => ({ ok: true, value: prompt }));
 };
 
+/** Characters of an instruction by which its giver recognizes it. */
+const GIST_CHARS = 200;
+
 /**
  * Gives a running task a further instruction, which its agent sees at its next step. Returns once the instruction is stored
  * with the task; from then on it is sent until it is in the child's conversation. A failure says why it was not taken.
@@ -35,6 +39,8 @@ export const steer = (ctx: EngineContext, { parentSessionID, taskId, prompt, fro
     messageID: ids.message(),
     partID: ids.parts(1)[0] ?? "",
     prompt: instructionText(prompt, from),
+    text: truncateLine(prompt, GIST_CHARS),
+    from,
   };
   const refusal = runtime.refusalReason(sessionID, event);
   if (refusal !== undefined) return fail(`Task ${sessionID} cannot be steered: it ${refusal}.`);

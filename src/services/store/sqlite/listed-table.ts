@@ -1,4 +1,4 @@
-import { entryOf, hasEnded, type TaskEntry, type TaskStatus, type Usage } from "../../../task.ts";
+import { entryOf, hasEnded, missedIn, type TaskEntry, type TaskStatus, type Usage } from "../../../task.ts";
 import type { ChangedTask, TaskBelow, TaskFilter, TaskRecord } from "../store.ts";
 import type { Database, Value } from "./driver.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./text-table.ts";
@@ -60,12 +60,13 @@ export const summaryOf = ({ task, snapshot }: TaskRecord, createdChange: number)
 };
 
 /** A row with the columns of a `TaskEntry`, some of them in another form. */
-type EntryRow = Omit<TaskEntry, "isForked" | "ownUsage" | "incomplete" | "runEndedAt"> &
-  Usage & { is_forked: 0 | 1; incomplete: TaskEntry["incomplete"] | null; runEndedAt: number | null };
+type EntryRow = Omit<TaskEntry, "isForked" | "ownUsage" | "incomplete" | "missedInstructions" | "runEndedAt"> &
+  Usage & { is_forked: 0 | 1; incomplete: TaskEntry["incomplete"] | null; missed: number; runEndedAt: number | null };
 
-const toEntry = ({ is_forked, tokens, cost, incomplete, runEndedAt, ...row }: EntryRow): TaskEntry => {
+const toEntry = ({ is_forked, tokens, cost, incomplete, missed, runEndedAt, ...row }: EntryRow): TaskEntry => {
   const entry: TaskEntry = { ...row, isForked: is_forked === 1, ownUsage: { tokens, cost } };
   if (incomplete) entry.incomplete = incomplete;
+  if (missed > 0) entry.missedInstructions = missed;
   if (runEndedAt !== null) entry.runEndedAt = runEndedAt;
   return entry;
 };
@@ -107,9 +108,9 @@ export const createListedTable = (database: Database, rows: RowReader) => {
   const bump = database.prepare("UPDATE newest_change SET number = number + 1");
   const raise = database.prepare("UPDATE newest_change SET number = max(number, ?)");
   const insert = database.prepare(
-    `INSERT INTO listed (born, change, tally, ended_at, duration, run_began_at, resumes, tokens, cost, incomplete, status, id, started_at, agent,
+    `INSERT INTO listed (born, change, tally, ended_at, duration, run_began_at, resumes, tokens, cost, incomplete, missed, status, id, started_at, agent,
        directory, batch, description, text, is_forked)
-     SELECT number, number, tally.id, ?, ?, ?, ?, ?, ?, ?, tally.status, ?, ?, tally.agent, tally.directory, ?, ?, ?, ?
+     SELECT number, number, tally.id, ?, ?, ?, ?, ?, ?, ?, ?, tally.status, ?, ?, tally.agent, tally.directory, ?, ?, ?, ?
      FROM newest_change, tally WHERE tally.status = ? AND agent = ? AND directory = ?`,
   );
   const insertTally = database.prepare("INSERT OR IGNORE INTO tally (status, agent, directory) VALUES (?, ?, ?)");
@@ -118,10 +119,10 @@ export const createListedTable = (database: Database, rows: RowReader) => {
   );
   const update = database.prepare(
     `UPDATE listed SET change = (SELECT number FROM newest_change), ended_at = ?1, duration = ?2, run_began_at = ?3,
-       resumes = ?4, tokens = ?5, cost = ?6, incomplete = ?7, status = ?8,
+       resumes = ?4, tokens = ?5, cost = ?6, incomplete = ?7, missed = ?8, status = ?9,
        tally = (SELECT tally.id FROM tally
-         WHERE tally.status = ?8 AND tally.agent = listed.agent AND tally.directory = listed.directory)
-     WHERE id = ?9`,
+         WHERE tally.status = ?9 AND tally.agent = listed.agent AND tally.directory = listed.directory)
+     WHERE id = ?10`,
   );
   const updateUsage = database.prepare(
     "UPDATE listed SET change = (SELECT number FROM newest_change), tokens = ?, cost = ? WHERE id = ?",
@@ -138,7 +139,7 @@ export const createListedTable = (database: Database, rows: RowReader) => {
     database.prepare<EntryRow>(
       `SELECT listed.id AS sessionID, parent AS parentSessionID, batch AS batchId, listed.status, agent, description,
          resumes AS resumeCount, is_forked, listed.started_at AS launchedAt, run_began_at AS runBeganAt,
-         listed.ended_at AS runEndedAt, tokens, cost, incomplete
+         listed.ended_at AS runEndedAt, tokens, cost, incomplete, missed
        FROM task JOIN listed USING (id) ${where} ORDER BY task.started_at, task.seq`,
     );
 
@@ -150,6 +151,7 @@ export const createListedTable = (database: Database, rows: RowReader) => {
     tokens,
     cost,
     entryOf(task).incomplete ?? null,
+    missedIn(task).length,
   ];
 
   return {

@@ -128,6 +128,7 @@ const TASKS = `
  *   `resumes` are those of the newest run, too.
  * - `tokens` and `cost` are those of the task's own runs, the same as in `task.progress`, which is JSON.
  * - `incomplete`: of a completed task, why its result is not known to be the whole answer; NULL where it is, or was not noted.
+ * - `missed` counts the further instructions that the newest run ended without its agent having seen.
  * - `tally` counts tasks and what they used by status, agent and directory, kept up to date by triggers. A row without tasks
  *   is deleted. `listed.tally` is the row that counts the task, so that one small number stands for three texts.
  * - `text` is the description in the form in which it is searched, see `searchKey`. `listed_newest` has what pages are sorted,
@@ -150,6 +151,7 @@ const LISTED = `
     tokens INTEGER NOT NULL,
     cost REAL NOT NULL,
     incomplete TEXT,
+    missed INTEGER NOT NULL,
     tally INTEGER NOT NULL,
     status TEXT NOT NULL,
     agent TEXT NOT NULL,
