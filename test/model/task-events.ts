@@ -235,6 +235,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
       { type: "GATE_ENDED_BEFORE", at, end: { end: "exited", exit: 0 } },
       { type: "GATE_ENDED_BEFORE", at, end: { end: "timedOut" } },
       { type: "CANCEL", at },
+      { type: "PAUSE", at, by: "person" },
       { type: "LIMIT_EXCEEDED", at, error: { ...error, kind: "loop" } },
       { type: "SESSION_DELETED", at },
       { type: "ADOPTED", at, recovery, isNoticePending: false },

@@ -171,6 +171,12 @@ export const createTaskHistory = (
     const isModelChanged = effects.some(({ type }) => type === "changeModel");
     const { isRecovering } = run;
     if (event.type === "CHECKED_ANSWERED") run.answer = event.result;
+    if (run.pause === "stopping") {
+      run.openCheck = undefined;
+      if (event.type !== "CHECKED_BUSY") run.pause = "paused";
+      else if (run.pauseStops >= STOPS) run.pause = "none";
+      return;
+    }
     if (event.type === "CHECKED_NOT_FOUND") {
       run.openCheck = undefined;
       return;
@@ -178,21 +184,12 @@ export const createTaskHistory = (
     if (event.type === "CHECK_FAILED") {
       run.unansweredChecks += 1;
       run.openCheck = undefined;
-      if (run.pause === "stopping") {
-        if (run.unansweredChecks >= UNANSWERED_CHECKS) run.pause = "paused";
-        return;
-      }
       const isLast = run.unansweredChecks >= UNANSWERED_CHECKS;
       demand(isStillLive !== isLast, `the ${run.unansweredChecks}. check in a row was not answered`);
       return;
     }
     run.openCheck = undefined;
     run.isRecovering = false;
-    if (run.pause === "stopping") {
-      if (event.type !== "CHECKED_BUSY") run.pause = "paused";
-      else if (run.pauseStops >= STOPS) Object.assign(run, { pause: "none" });
-      return;
-    }
     const { pause } = run;
     if (run.pause === "continuing") run.pause = "none";
     const isInterrupted =
@@ -504,7 +501,7 @@ export const createTaskHistory = (
     });
     demand(done.join() === expected.join(), `of notices: "${done.join()}" in place of "${expected.join()}"`);
     const begins = effects.flatMap((effect) => (effect.type === "beginNextRun" ? effect.next.begins : []));
-    const isDue = planned !== undefined && notices.areSettled() && (event.type === "ADOPTED" || !isToBegin);
+    const isDue = planned !== undefined && notices.areSettled() && !isToBegin;
     demand(begins.join() === (isDue ? planned : ""), `of next runs: "${begins.join()}", with ${planned} asked for`);
     isToBegin = planned !== undefined && notices.areSettled();
     for (const effect of effects) {

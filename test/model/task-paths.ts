@@ -120,9 +120,12 @@ const SLICES: Slice[] = [
   slice("continue", "STEER", "STEERING_STORED", "INSTRUCTION_SEEN"),
   slice("continue", "STEER", "STEERING_STORED", "LIMIT_EXCEEDED", "STOPPED"),
   gated("CANCEL", "STOPPED", "SESSION_DELETED", "ADOPTED"),
+  gated("PAUSE", "STOPPED", "CONTINUE"),
   gated("STEER", "STEERING_STORED", "STEERING_REFUSED", "CHECKED_UNSEEN", "TICK"),
+  gatedBefore("PAUSE", "CONTINUE"),
   gatedBefore("CANCEL", "STOPPED", "SESSION_DELETED", "ADOPTED", "STEER", "CHECKED_UNANSWERED"),
   typed("CHECKED_BUSY", "ADOPTED", "TICK", "CHECKED_UNANSWERED"),
+  typed("PAUSE", "STOPPED", "CONTINUE"),
   typed("STEER", "STEERING_STORED", "CHECKED_UNSEEN", "CANCEL", "STOPPED"),
   offered("JOB_ENQUEUED", "JOB_REFUSED", "REMOTE_CLAIMED", "REMOTE_ENDED", "TICK", "CLOSED"),
   offered("JOB_ENQUEUED", "REMOTE_CLAIMED", "REMOTE_ENDED", "REMOTE_LOST", "ADOPTED", "SESSION_DELETED"),
@@ -180,6 +183,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     endedInChecks,
     remote,
     pause,
+    nextRun,
   } = context;
   const flags = [
     limitError !== undefined,
@@ -206,6 +210,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     remote?.attempts.length,
     pause?.attempts,
     pause?.wasSent,
+    nextRun?.isCancelled,
   ];
   const seen = given.map(({ seenAt }) => seenAt !== undefined);
   const steering = [instructions?.length, storedInstruction?.messageID, steerAttempts, seen];

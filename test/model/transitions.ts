@@ -53,16 +53,33 @@ const takenIn = (
     raisedIn(actions).flatMap((raised) => machine.getTransitionData(after, raised)),
   );
 
+/** The transitions without an event that led from one microstep to the next: out of a state, and into the one that they name. */
+const eventlessIn = (
+  before: AnyMachineSnapshot,
+  microsteps: readonly (readonly [AnyMachineSnapshot, unknown])[],
+): AnyTransitionDefinition[] =>
+  microsteps.flatMap(([after], index) => {
+    const left: AnyStateNode[] = (microsteps[index - 1]?.[0] ?? before)._nodes;
+    const isThere = (node: AnyStateNode) => (after._nodes as AnyStateNode[]).includes(node);
+    return left
+      .filter((node) => !isThere(node))
+      .flatMap(({ always = [] }) => always.filter(({ target = [] }) => target.length > 0 && target.every(isThere)));
+  });
+
 /** The transitions that a chart takes when it begins. */
 export const takenAtFirst = (machine: AnyStateMachine, input: unknown): AnyTransitionDefinition[] =>
   takenIn(machine, getInitialMicrosteps(machine, input));
 
-/** The transitions that a chart takes when an event comes, those of the events that it raises by itself included. */
+/** The transitions that a chart takes when an event comes, those that it takes by itself after that included. */
 export const takenBy = (
   machine: AnyStateMachine,
   snapshot: AnyMachineSnapshot,
   event: AnyEventObject,
-): AnyTransitionDefinition[] => [
-  ...machine.getTransitionData(snapshot, event),
-  ...takenIn(machine, getMicrosteps(machine, snapshot, event)),
-];
+): AnyTransitionDefinition[] => {
+  const microsteps = getMicrosteps(machine, snapshot, event);
+  return [
+    ...machine.getTransitionData(snapshot, event),
+    ...takenIn(machine, microsteps),
+    ...eventlessIn(snapshot, microsteps),
+  ];
+};

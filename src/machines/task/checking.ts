@@ -96,6 +96,12 @@ export const checking = taskSetup.createStateConfig({
           entry: ["beginWait", ...requestCheck],
           on: {
             TICK: { guard: "due", target: "continuing", reenter: true },
+            STEERING_STORED: {
+              guard: "isOldestInstruction",
+              target: "continuing",
+              reenter: true,
+              description: "OpenCode is asked anew.",
+            },
             CHECKED_ANSWERED: complete,
             CHECKED_FAILED: failOrGoOn,
             CHECKED_HOST_FAULT: goOnAfterPause,

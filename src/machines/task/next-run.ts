@@ -78,7 +78,6 @@ export const nextRun = taskSetup.createStateConfig({
       on: {
         RESUME: "none",
         RETRY: "none",
-        ADOPTED: { target: "beginning", reenter: true, description: "It has not begun in the process that has ended." },
       },
     },
   },

@@ -1,7 +1,7 @@
 // A paused run keeps its session and all that was done, and holds no slot. Before it goes on, OpenCode is asked what became of
 // it: days may have passed, and a person may have written to its session (docs/decisions/309-a-pause-is-a-state-of-the-run.md).
 import { and, assign } from "xstate";
-import { cancelled, checkAgainLater, countFailedCheck, endCompleted, requestCheck } from "./run-transitions.ts";
+import { cancelled, endCompleted, requestCheck } from "./run-transitions.ts";
 import { given, request, TASK_LIMITS, taskSetup } from "./setup.ts";
 
 /** Notes who pauses a run, and what its agent had asked. */
@@ -86,15 +86,7 @@ export const pausing = taskSetup.createStateConfig({
         CHECKED_UNANSWERED: toPause,
         CHECKED_UNSEEN: toPause,
         CHECKED_NOT_FOUND: toPause,
-        CHECK_FAILED: [
-          {
-            guard: and(["isCurrentCheck", "failedChecksLeft"]),
-            description: "It is asked again after a pause.",
-            actions: [countFailedCheck, checkAgainLater],
-          },
-          { guard: "isCurrentCheck", target: "#paused", description: "It is asked when the run goes on." },
-        ],
-        TICK: { guard: "due", target: "asking", reenter: true },
+        CHECK_FAILED: { ...toPause, description: "It is asked again when the run goes on." },
       },
     },
   },

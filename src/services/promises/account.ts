@@ -27,7 +27,7 @@ export const inSnapshot = (what: string): Breach => ({ event: undefined, what })
 export interface JournalStep {
   number: number;
   event: RecordedEvent;
-  /** True where it says how the stop for a pause went: such a stop ends no run. */
+  /** True where it says how the stop for a pause went, or what the run had come to: that waits until the run goes on. */
   isOfPause: boolean;
 }
 
@@ -127,6 +127,8 @@ const LIVE = new Set(["running", "resumed"]);
 /** True for the status of a task whose newest run is under way. */
 export const isLive = (status: string): boolean => LIVE.has(status);
 
+const OF_PAUSE = /^(STOPPED|NOT_STOPPED|CHECK_FAILED|CHECKED_.+)$/;
+
 /** What a session is stopped for, until another one of these comes. */
 const STOPPED_FOR = /^(PAUSE|CONTINUE|CANCEL|LIMIT_EXCEEDED|RESUME|RETRY)$/;
 
@@ -134,7 +136,7 @@ const stepsOf = (events: readonly RecordedEvent[]): JournalStep[] => {
   let reason = "";
   return events.map((event, index) => {
     if (STOPPED_FOR.test(event.type)) reason = event.type;
-    return { number: index + 1, event, isOfPause: reason === "PAUSE" && /^(NOT_)?STOPPED$/.test(event.type) };
+    return { number: index + 1, event, isOfPause: reason === "PAUSE" && OF_PAUSE.test(event.type) };
   });
 };
 

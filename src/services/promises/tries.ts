@@ -186,7 +186,7 @@ const repairsBounded = over(
     return (step) => {
       instructions.take(step);
       const { type, misfit } = step.event;
-      if (type !== "CHECKED_ANSWERED" || instructions.pending().length > 0) return undefined;
+      if (type !== "CHECKED_ANSWERED" || step.isOfPause || instructions.pending().length > 0) return undefined;
       misfits = misfit ? misfits + 1 : 0;
       return misfits >= TRIES.repairs ? `is the ${misfits}. answer in a row that does not fit` : undefined;
     };
