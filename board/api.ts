@@ -86,6 +86,8 @@ const post = async <T = ApiTask>(id: string, what: string, body?: unknown): Prom
 };
 
 export const cancelTask = (id: string): Promise<ApiTask> => post(id, "/cancel");
+export const pauseTask = (id: string): Promise<ApiTask> => post(id, "/pause");
+export const continueTask = (id: string): Promise<ApiTask> => post(id, "/continue");
 export const resumeTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/resume", { prompt });
 export const retryTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/retry", { prompt });
 export const steerTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/steer", { prompt });

@@ -833,7 +833,7 @@ export const outbox = createMachine({
         },
         "setAside": {
           "id": "setAside",
-          "description": "A person has taken back messages of the parent, which any prompt would delete for good, or has archived it. Nothing is sent until a person uses it again.",
+          "description": "A person has taken back messages of the parent, which any prompt would delete for good, or has archived it; or it is a task that is paused. Nothing is sent until the parent is used again.",
           "entry": {
             "type": "assign looks, nextDeadline"
           },

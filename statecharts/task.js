@@ -24,8 +24,8 @@
 import { and, createMachine, not, or, raise, stateIn } from "xstate";
 
 export const answers = {
-  "RUN_BEGAN": {"isForFleet":false},
-  "SLOT_GRANTED": {"isGateBeforeDue":false},
+  "RUN_BEGAN": {"isForFleet":false,"isCancelledBefore":false},
+  "SLOT_GRANTED": {"isGateBeforeDue":false,"hasBegunBefore":false},
   "PROMPT_ACCEPTED": {"isRefusedForNow":false,"idleHinted":false},
   "CHECKED_ANSWERED": {"isCurrentCheck":true,"hasGate":false,"isMisfit":false,"isSteered":false},
   "RUN_ENDED": {"waitedFor":false,"hasReceipt":false,"isCompleted":true},
@@ -44,6 +44,8 @@ const otherwise = {
   "sendAttemptsLeft": false,
   "failedChecksLeft": true,
   "notStopping": true,
+  "hasBegunBefore": false,
+  "pauseAttemptsLeft": false,
   "isBeyondLimit": false,
   "stopAttemptsLeft": false,
   "isCurrentCheck": true,
@@ -94,6 +96,8 @@ const otherwise = {
   "openRequest": true,
   "onlyRequest": false,
   "questionNext": false,
+  "fitsItsEnd": true,
+  "isCancelledBefore": false,
 };
 
 const answering = (name) => ({ event }) =>
@@ -123,7 +127,8 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "RESUME": "only completed tasks can be resumed (this one is running)",
-              "RETRY": "still runs: use steer"
+              "RETRY": "still runs: use steer",
+              "CONTINUE": "is not paused"
             }
           },
           "entry": raise({"type":"RUN_BEGAN"}),
@@ -155,7 +160,8 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "RESUME": "is currently being resumed",
-              "RETRY": "still runs: use steer"
+              "RETRY": "still runs: use steer",
+              "CONTINUE": "is not paused"
             }
           },
           "entry": raise({"type":"RUN_BEGAN"}),
@@ -187,6 +193,8 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "CANCEL": "has already finished (completed)",
+              "PAUSE": "has already finished (completed)",
+              "CONTINUE": "has already finished (completed)",
               "STEER": "has already finished (completed): use resume",
               "RETRY": "has completed: use resume"
             }
@@ -200,7 +208,7 @@ export const task = createMachine({
             },
             "RESUME": {
               "guard": {
-                "type": "isNothingOwed and not waitedFor"
+                "type": "mayGoOn"
               },
               "target": "resumed",
               "actions": {
@@ -215,6 +223,8 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "CANCEL": "has already finished (error)",
+              "PAUSE": "has already finished (error)",
+              "CONTINUE": "has already finished (error)",
               "STEER": "has already finished (error): use retry",
               "RESUME": "only completed tasks can be resumed (this one is error): use retry"
             }
@@ -228,7 +238,7 @@ export const task = createMachine({
             },
             "RETRY": {
               "guard": {
-                "type": "isNothingOwed and not waitedFor and mayEndOtherwise"
+                "type": "mayGoOn and mayEndOtherwise"
               },
               "target": "resumed",
               "actions": {
@@ -243,6 +253,8 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "CANCEL": "has already finished (cancelled)",
+              "PAUSE": "has already finished (cancelled)",
+              "CONTINUE": "has already finished (cancelled)",
               "STEER": "has already finished (cancelled): use retry",
               "RESUME": "only completed tasks can be resumed (this one is cancelled): use retry"
             }
@@ -256,7 +268,7 @@ export const task = createMachine({
             },
             "RETRY": {
               "guard": {
-                "type": "isNothingOwed and not waitedFor"
+                "type": "mayGoOn"
               },
               "target": "resumed",
               "actions": {
@@ -278,6 +290,21 @@ export const task = createMachine({
           },
           "target": ".stopping",
           "description": "The agent or a person cancels the task."
+        },
+        "PAUSE": {
+          "guard": {
+            "type": "mayPause"
+          },
+          "target": ".pausing",
+          "actions": [
+            {
+              "type": "assign pause"
+            },
+            {
+              "type": "assign pause"
+            }
+          ],
+          "description": "The agent or a person pauses the task."
         },
         "LIMIT_EXCEEDED": {
           "guard": {
@@ -423,6 +450,19 @@ export const task = createMachine({
             "RUN_BEGAN": [
               {
                 "guard": {
+                  "type": "isCancelledBefore"
+                },
+                "target": "#idle",
+                "actions": [
+                  {
+                    "type": "recordEnd"
+                  },
+                  raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
+                ],
+                "description": "A run begins. The lifecycle raises this for the region `run`. Nothing of it is sent."
+              },
+              {
+                "guard": {
                   "type": "isForFleet"
                 },
                 "target": "fleet",
@@ -502,20 +542,54 @@ export const task = createMachine({
             "SLOT_GRANTED": [
               {
                 "guard": {
+                  "type": "hasBegunBefore"
+                },
+                "target": "#continuing",
+                "actions": {
+                  "type": "assign queuedUntil, pause"
+                },
+                "description": "The run has a slot: it may be worked on."
+              },
+              {
+                "guard": {
                   "type": "isGateBeforeDue"
                 },
                 "target": "#gatingBefore",
                 "actions": {
-                  "type": "assign queuedUntil"
+                  "type": "assign pause, queuedUntil"
                 },
                 "description": "The run has a slot: it may be worked on."
               },
               {
                 "target": "prompting",
                 "actions": {
-                  "type": "assign queuedUntil"
+                  "type": "assign pause, queuedUntil"
                 },
                 "description": "The run has a slot: it may be worked on."
+              }
+            ],
+            "PAUSE": [
+              {
+                "guard": {
+                  "type": "goesOn"
+                },
+                "target": "paused",
+                "description": "The agent or a person pauses the task. Its turn is over.",
+                "actions": [
+                  {
+                    "type": "assign pause"
+                  },
+                  {
+                    "type": "assign pause"
+                  }
+                ]
+              },
+              {
+                "target": "paused",
+                "description": "The agent or a person pauses the task. There is nothing to stop.",
+                "actions": {
+                  "type": "assign pause"
+                }
               }
             ],
             "ADOPTED": {
@@ -593,6 +667,13 @@ export const task = createMachine({
                     raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                   ],
                   "description": "The agent or a person cancels the task. Nothing was sent yet: only the command is ended."
+                },
+                "PAUSE": {
+                  "target": "#paused",
+                  "description": "The agent or a person pauses the task. Nothing was sent yet: the command is run anew.",
+                  "actions": {
+                    "type": "assign pause"
+                  }
                 },
                 "ADOPTED": [
                   {
@@ -1381,6 +1462,210 @@ export const task = createMachine({
                     }
                   }
                 },
+                "continuing": {
+                  "id": "continuing",
+                  "description": "The run goes on after it was paused. OpenCode is asked what became of it.",
+                  "meta": {
+                    "waitsFor": "check"
+                  },
+                  "entry": [
+                    {
+                      "type": "beginWait"
+                    },
+                    {
+                      "type": "assign checkId, nextDeadline"
+                    },
+                    {
+                      "type": "checkRun"
+                    }
+                  ],
+                  "on": {
+                    "TICK": {
+                      "guard": {
+                        "type": "due"
+                      },
+                      "target": "continuing",
+                      "reenter": true,
+                      "description": "Time has passed."
+                    },
+                    "STEERING_STORED": {
+                      "guard": {
+                        "type": "isOldestInstruction"
+                      },
+                      "target": "continuing",
+                      "reenter": true,
+                      "description": "The instruction is in the agent's conversation. OpenCode is asked anew."
+                    },
+                    "CHECKED_ANSWERED": [
+                      {
+                        "guard": {
+                          "type": "isCurrentCheck and isSteered"
+                        },
+                        "target": "#working",
+                        "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
+                        "actions": {
+                          "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                        }
+                      },
+                      {
+                        "guard": {
+                          "type": "isCurrentCheck and isMisfit and mayRepair"
+                        },
+                        "target": "#sending",
+                        "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
+                        "actions": [
+                          {
+                            "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                          },
+                          {
+                            "type": "assign"
+                          }
+                        ]
+                      },
+                      {
+                        "guard": {
+                          "type": "isCurrentCheck and isMisfit"
+                        },
+                        "target": "#idle",
+                        "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
+                        "actions": [
+                          {
+                            "type": "recordEnd"
+                          },
+                          {
+                            "type": "assign"
+                          },
+                          {
+                            "type": "recordAnswer"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                        ]
+                      },
+                      {
+                        "guard": {
+                          "type": "isCurrentCheck and hasGate"
+                        },
+                        "target": "#gating",
+                        "description": "The check shows that the run is answered. The answer must pass the gate."
+                      },
+                      {
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
+                        "target": "#idle",
+                        "actions": [
+                          {
+                            "type": "recordEnd"
+                          },
+                          {
+                            "type": "recordAnswer"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
+                        ],
+                        "description": "The check shows that the run is answered."
+                      }
+                    ],
+                    "CHECKED_FAILED": [
+                      {
+                        "guard": {
+                          "type": "isCurrentCheck and isRefused"
+                        },
+                        "target": "#changingModel",
+                        "description": "The check shows that the run failed. Another model is asked.",
+                        "actions": {
+                          "type": "recordRefusal"
+                        }
+                      },
+                      {
+                        "guard": {
+                          "type": "isCurrentCheck"
+                        },
+                        "target": "#idle",
+                        "actions": [
+                          {
+                            "type": "recordLastRefusal"
+                          },
+                          {
+                            "type": "recordSaid"
+                          },
+                          {
+                            "type": "recordEnd"
+                          },
+                          {
+                            "type": "recordError"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                        ],
+                        "description": "The check shows that the run failed."
+                      }
+                    ],
+                    "CHECKED_HOST_FAULT": {
+                      "guard": {
+                        "type": "isCurrentCheck"
+                      },
+                      "target": "#sending",
+                      "description": "The check shows that a fault of OpenCode itself interrupted the run. It continues after the last step that was finished.",
+                      "actions": {
+                        "type": "assign sendAttempts, hostError, abortedAt"
+                      }
+                    },
+                    "CHECKED_ABORTED": {
+                      "guard": {
+                        "type": "isCurrentCheck"
+                      },
+                      "target": "#sending",
+                      "description": "The check shows that the run was aborted. It continues after the last step that was finished.",
+                      "actions": {
+                        "type": "assign sendAttempts, hostError, abortedAt"
+                      }
+                    },
+                    "CHECKED_UNANSWERED": {
+                      "guard": {
+                        "type": "isCurrentCheck"
+                      },
+                      "target": "#sending",
+                      "description": "The check shows that the run has no answer, and that no model works on it. It continues after the last step that was finished.",
+                      "actions": {
+                        "type": "assign sendAttempts, hostError, abortedAt"
+                      }
+                    },
+                    "CHECKED_UNSEEN": {
+                      "guard": {
+                        "type": "isCurrentCheck"
+                      },
+                      "target": "#sending",
+                      "description": "The check shows that the run was answered before its model saw the newest instruction. It continues after the last step that was finished.",
+                      "actions": {
+                        "type": "assign sendAttempts, hostError, abortedAt"
+                      }
+                    },
+                    "CHECKED_NOT_FOUND": {
+                      "guard": {
+                        "type": "isCurrentCheck"
+                      },
+                      "target": "#missing",
+                      "actions": {
+                        "type": "recordNotFound"
+                      },
+                      "description": "OpenCode was asked, and did not find the task's session."
+                    },
+                    "CHECK_FAILED": {
+                      "guard": {
+                        "type": "isCurrentCheck and failedChecksLeft"
+                      },
+                      "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
+                      "actions": [
+                        {
+                          "type": "assign failedChecks"
+                        },
+                        {
+                          "type": "setDeadline",
+                          "params": 5000
+                        }
+                      ]
+                    }
+                  }
+                },
                 "recovering": {
                   "id": "recovering",
                   "description": "The process that supervised the run has ended. OpenCode is asked what became of the run.",
@@ -1894,12 +2179,246 @@ export const task = createMachine({
             }
           }
         },
+        "pausing": {
+          "id": "pausing",
+          "description": "The task is being paused: its session and the descendants of that are stopped.",
+          "meta": {
+            "waitsFor": "pause",
+            "refuses": {
+              "PAUSE": "is being paused already",
+              "CONTINUE": "is still being paused: try again in a moment"
+            }
+          },
+          "initial": "aborting",
+          "entry": [
+            {
+              "type": "beginWait"
+            },
+            {
+              "type": "forgetRetry"
+            },
+            {
+              "type": "assign failedChecks, hostError"
+            }
+          ],
+          "on": {
+            "ADOPTED": {
+              "target": ".aborting",
+              "description": "The process that supervised the task has ended, and this one takes over. The session is still to be stopped."
+            }
+          },
+          "states": {
+            "aborting": {
+              "description": "The abort is on its way.",
+              "entry": [
+                {
+                  "type": "assign nextDeadline, pause"
+                },
+                {
+                  "type": "stopSession"
+                }
+              ],
+              "on": {
+                "STOPPED": {
+                  "target": "asking",
+                  "description": "The task's session and its descendants have stopped."
+                },
+                "NOT_STOPPED": [
+                  {
+                    "guard": {
+                      "type": "pauseAttemptsLeft"
+                    },
+                    "target": "resting",
+                    "description": "The task's session has not stopped."
+                  },
+                  {
+                    "target": "#verifying",
+                    "description": "The task's session has not stopped. It could not be stopped, and is not paused.",
+                    "actions": {
+                      "type": "assign pause"
+                    }
+                  }
+                ]
+              }
+            },
+            "resting": {
+              "description": "The session still runs, or its prompt has not arrived yet. It is aborted again after a moment.",
+              "entry": {
+                "type": "setDeadline",
+                "params": 300
+              },
+              "on": {
+                "TICK": {
+                  "guard": {
+                    "type": "due"
+                  },
+                  "target": "aborting",
+                  "description": "Time has passed."
+                }
+              }
+            },
+            "asking": {
+              "description": "It has stopped. OpenCode is asked whether the run had ended just before.",
+              "entry": [
+                {
+                  "type": "assign checkId, nextDeadline"
+                },
+                {
+                  "type": "checkRun"
+                }
+              ],
+              "on": {
+                "CHECKED_ANSWERED": [
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck and isFinal"
+                    },
+                    "target": "#idle",
+                    "description": "The check shows that the run is answered. It had: there is nothing to pause.",
+                    "actions": [
+                      {
+                        "type": "recordEnd"
+                      },
+                      {
+                        "type": "recordAnswer"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
+                    ]
+                  },
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck"
+                    },
+                    "target": "#paused",
+                    "description": "The check shows that the run is answered. What its answer leads to waits as well."
+                  }
+                ],
+                "CHECKED_BUSY": [
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck and pauseAttemptsLeft"
+                    },
+                    "target": "resting",
+                    "description": "The check shows that the agent is at work."
+                  },
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck"
+                    },
+                    "target": "#verifying",
+                    "description": "The check shows that the agent is at work. It could not be stopped, and is not paused.",
+                    "actions": {
+                      "type": "assign pause"
+                    }
+                  }
+                ],
+                "CHECKED_AWAITING_TASKS": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#paused",
+                  "description": "The check shows that the agent's turn has ended, and that tasks which it launched run."
+                },
+                "CHECKED_FAILED": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#paused",
+                  "description": "The check shows that the run failed."
+                },
+                "CHECKED_HOST_FAULT": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#paused",
+                  "description": "The check shows that a fault of OpenCode itself interrupted the run."
+                },
+                "CHECKED_ABORTED": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#paused",
+                  "description": "The check shows that the run was aborted."
+                },
+                "CHECKED_UNANSWERED": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#paused",
+                  "description": "The check shows that the run has no answer, and that no model works on it."
+                },
+                "CHECKED_UNSEEN": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#paused",
+                  "description": "The check shows that the run was answered before its model saw the newest instruction."
+                },
+                "CHECKED_NOT_FOUND": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#paused",
+                  "description": "OpenCode was asked, and did not find the task's session."
+                },
+                "CHECK_FAILED": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#paused",
+                  "description": "OpenCode was asked, and did not answer. It is asked again when the run goes on."
+                }
+              }
+            }
+          }
+        },
+        "paused": {
+          "id": "paused",
+          "description": "The task is paused. It keeps what was done, holds no slot and costs nothing, until it is told to go on.",
+          "meta": {
+            "waitsFor": "continue",
+            "refuses": {
+              "PAUSE": "is paused already"
+            }
+          },
+          "entry": [
+            {
+              "type": "beginWait"
+            },
+            {
+              "type": "assign nextDeadline, failedChecks"
+            }
+          ],
+          "on": {
+            "CONTINUE": {
+              "target": "#queued",
+              "description": "The agent or a person has the paused task go on. It asks for a slot.",
+              "actions": {
+                "type": "assign sendAttempts, interruptions"
+              }
+            },
+            "CANCEL": {
+              "target": "#idle",
+              "actions": [
+                {
+                  "type": "recordEnd"
+                },
+                raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
+              ],
+              "description": "The agent or a person cancels the task. There is nothing to stop."
+            },
+            "ADOPTED": {
+              "description": "The process that supervised the task has ended, and this one takes over. It stays paused, whatever process supervises it."
+            }
+          }
+        },
         "fleet": {
           "id": "fleet",
           "description": "The run is for another server of the fleet, and one works on it. A launch is offered to all of them, a resume to the one that has the conversation.",
           "meta": {
             "refuses": {
-              "STEER": "works on another server, where it takes no further instructions"
+              "STEER": "works on another server, where it takes no further instructions",
+              "PAUSE": "is for another server, where it cannot be paused"
             }
           },
           "initial": "unclaimed",
@@ -2486,6 +3005,7 @@ export const task = createMachine({
             "waitsFor": "stop",
             "refuses": {
               "CANCEL": "is already being cancelled",
+              "PAUSE": "is being cancelled",
               "STEER": "is being cancelled"
             }
           },
@@ -2701,12 +3221,6 @@ export const task = createMachine({
           }
         },
         "held": {
-          "meta": {
-            "refuses": {
-              "RESUME": "has a result that is still being delivered",
-              "RETRY": "has a result that is still being delivered"
-            }
-          },
           "description": "The run has ended, and a tool call that waits for it is to deliver the result.",
           "on": {
             "WAIT_DELIVERED": {
@@ -2732,12 +3246,6 @@ export const task = createMachine({
           }
         },
         "due": {
-          "meta": {
-            "refuses": {
-              "RESUME": "has a result that is still to be delivered: a call that waits for the task returns it at once",
-              "RETRY": "has a result that is still to be delivered: a call that waits for the task returns it at once"
-            }
-          },
           "description": "The parent is owed the notice.",
           "entry": {
             "type": "queueNotice"
@@ -2771,12 +3279,6 @@ export const task = createMachine({
           }
         },
         "sending": {
-          "meta": {
-            "refuses": {
-              "RESUME": "has a result that is still being delivered",
-              "RETRY": "has a result that is still being delivered"
-            }
-          },
           "description": "The notice is part of a prompt to the parent. Its words and ids are fixed.",
           "on": {
             "NOTICE_ACKNOWLEDGED": {
@@ -2846,6 +3348,16 @@ export const task = createMachine({
             "type": "assign"
           }
         },
+        "PAUSE": {
+          "guard": {
+            "type": "mayPause"
+          },
+          "target": ".none",
+          "description": "The agent or a person pauses the task. The open requests are rejected: its agent asks again when it goes on.",
+          "actions": {
+            "type": "assign userRequests, lostRequests, redoesStep"
+          }
+        },
         "PROMPT_ACCEPTED": {
           "description": "OpenCode accepted the prompt. That step is taken back. The steps that follow it waited for nobody.",
           "actions": {
@@ -2881,7 +3393,7 @@ export const task = createMachine({
             ],
             "BECAME_STALE": {
               "guard": {
-                "type": "live and not isQueued and not isGatedBefore and not noServerWorks and not isRefusedForNow"
+                "type": "live and not isQueued and not isGatedBefore and not isPaused and not noServerWorks and not isRefusedForNow"
               },
               "target": "stale",
               "description": "OpenCode has reported nothing of the agent for `timeouts.stale` milliseconds."
@@ -3142,6 +3654,73 @@ export const task = createMachine({
             "ADOPTED": {
               "target": "waiting",
               "description": "The process that supervised the task has ended, and this one takes over. It may be stored already: with the same ids, that changes nothing."
+            },
+            "PAUSE": {
+              "guard": {
+                "type": "mayPause"
+              },
+              "target": "waiting",
+              "description": "The agent or a person pauses the task. It may be stored already: with the same ids, that changes nothing."
+            }
+          }
+        }
+      }
+    },
+    "nextRun": {
+      "description": "Whether the task is to go on, once the result of its newest run is delivered.",
+      "initial": "none",
+      "states": {
+        "none": {
+          "description": "Nobody has asked it to.",
+          "on": {
+            "NEXT_RUN_ASKED": {
+              "guard": {
+                "type": "fitsItsEnd and mayEndOtherwise and not mayGoOn"
+              },
+              "target": "waiting",
+              "actions": {
+                "type": "assign"
+              },
+              "description": "The task is asked to go on while its result is still being delivered: it does after that."
+            }
+          }
+        },
+        "waiting": {
+          "description": "It was asked to, and does once the result is delivered.",
+          "meta": {
+            "refuses": {
+              "RESUME": "is to go on already, with what it was given, once its result is delivered",
+              "RETRY": "is to go on already, with what it was given, once its result is delivered"
+            }
+          },
+          "always": {
+            "guard": {
+              "type": "mayGoOn"
+            },
+            "target": "beginning"
+          },
+          "on": {
+            "CANCEL": {
+              "description": "The agent or a person cancels the task. The next run ends as soon as it has begun, so that whoever asked for it learns of that.",
+              "actions": {
+                "type": "assign nextRun"
+              }
+            }
+          }
+        },
+        "beginning": {
+          "description": "The result is delivered: the next run begins.",
+          "entry": {
+            "type": "beginNextRun"
+          },
+          "on": {
+            "RESUME": {
+              "target": "none",
+              "description": "A follow-up prompt begins the next run."
+            },
+            "RETRY": {
+              "target": "none",
+              "description": "The task goes on after its last finished step, in a run of its own."
             }
           }
         }
@@ -3151,6 +3730,9 @@ export const task = createMachine({
 }).provide({
   guards: {
     ...Object.fromEntries(Object.keys(otherwise).map((name) => [name, answering(name)])),
+    "isPaused": or([stateIn("#paused"), stateIn("#pausing")]),
+    "mayPause": and(["live", "notStopping", not("isInFleet"), not("isPaused")]),
+    "isFinal": and([not("isSteered"), not("isMisfit"), not("hasGate")]),
     "noServerWorks": and(["isInFleet", not("isClaimed")]),
     "isQueued": stateIn("#queued"),
     "isGatedBefore": stateIn("#gatingBefore"),
@@ -3162,8 +3744,8 @@ export const task = createMachine({
     "takesInstructions": and(["live", "notStopping", not(stateIn("#aborted")), not("isInFleet")]),
     "mayAsk": and(["live", "newRequest", not("noServerWorks")]),
     "isNothingOwed": stateIn("#nothingOwed"),
-    "isNothingOwed and not waitedFor": and(["isNothingOwed", not("waitedFor")]),
-    "isNothingOwed and not waitedFor and mayEndOtherwise": and(["isNothingOwed", not("waitedFor"), "mayEndOtherwise"]),
+    "mayGoOn": and(["isNothingOwed", not("waitedFor")]),
+    "mayGoOn and mayEndOtherwise": and(["mayGoOn", "mayEndOtherwise"]),
     "live and notStopping": and(["live", "notStopping"]),
     "live and notStopping and wasSent": and(["live", "notStopping", "wasSent"]),
     "isOldestInstruction and not maySteerAgain": and(["isOldestInstruction", not("maySteerAgain")]),
@@ -3189,6 +3771,8 @@ export const task = createMachine({
     "isCurrentGate and isSteered": and(["isCurrentGate", "isSteered"]),
     "isCurrentGate and hasPassed": and(["isCurrentGate", "hasPassed"]),
     "isCurrentGate and mayTryGateAgain": and(["isCurrentGate", "mayTryGateAgain"]),
+    "isCurrentCheck and isFinal": and(["isCurrentCheck", "isFinal"]),
+    "isCurrentCheck and pauseAttemptsLeft": and(["isCurrentCheck", "pauseAttemptsLeft"]),
     "isNewestClaim and isBeyondLimit": and(["isNewestClaim", "isBeyondLimit"]),
     "isNewestClaim and isRemotelyCompleted": and(["isNewestClaim", "isRemotelyCompleted"]),
     "isNewestClaim and isRemotelyFailed": and(["isNewestClaim", "isRemotelyFailed"]),
@@ -3198,11 +3782,12 @@ export const task = createMachine({
     "isWaiter and isOnlyWaiter": and(["isWaiter", "isOnlyWaiter"]),
     "isInFleet and isNewClaim": and(["isInFleet", "isNewClaim"]),
     "mayAsk and isQuestion": and(["mayAsk", "isQuestion"]),
-    "live and not isQueued and not isGatedBefore and not noServerWorks and not isRefusedForNow": and(["live", not("isQueued"), not("isGatedBefore"), not("noServerWorks"), not("isRefusedForNow")]),
+    "live and not isQueued and not isGatedBefore and not isPaused and not noServerWorks and not isRefusedForNow": and(["live", not("isQueued"), not("isGatedBefore"), not("isPaused"), not("noServerWorks"), not("isRefusedForNow")]),
     "openRequest and questionNext": and(["openRequest", "questionNext"]),
     "openRequest and not questionNext": and(["openRequest", not("questionNext")]),
     "live and isUnseen": and(["live", "isUnseen"]),
     "isOldestInstruction and moreInstructions": and(["isOldestInstruction", "moreInstructions"]),
+    "fitsItsEnd and mayEndOtherwise and not mayGoOn": and(["fitsItsEnd", "mayEndOtherwise", not("mayGoOn")]),
   },
   actions: {
     "addBlockedCall": () => {},
@@ -3215,13 +3800,20 @@ export const task = createMachine({
     "assign completedAt": () => {},
     "assign endedInChecks": () => {},
     "assign failedChecks": () => {},
+    "assign failedChecks, hostError": () => {},
     "assign gate": () => {},
     "assign gateBefore": () => {},
     "assign isReceiptIncomplete": () => {},
     "assign model, hostError, sendAttempts, failedChecks": () => {},
     "assign modelLeftAt": () => {},
     "assign nextDeadline": () => {},
+    "assign nextDeadline, failedChecks": () => {},
+    "assign nextDeadline, pause": () => {},
+    "assign nextRun": () => {},
+    "assign pause": () => {},
+    "assign pause, queuedUntil": () => {},
     "assign queuedUntil": () => {},
+    "assign queuedUntil, pause": () => {},
     "assign redoesStep": () => {},
     "assign resultRetrievedAt": () => {},
     "assign retry, failedChecks": () => {},
@@ -3231,7 +3823,9 @@ export const task = createMachine({
     "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep": () => {},
     "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate": () => {},
     "assign sendAttempts, failedChecks, storedInstruction": () => {},
+    "assign sendAttempts, hostError, abortedAt": () => {},
     "assign sendAttempts, interruptedAt, abortedAt": () => {},
+    "assign sendAttempts, interruptions": () => {},
     "assign sendAttempts, nextDeadline": () => {},
     "assign sendAttempts, remote, queuedUntil": () => {},
     "assign staleSince": () => {},
@@ -3239,6 +3833,7 @@ export const task = createMachine({
     "assign stopAttempts": () => {},
     "assign stopAttempts, nextDeadline": () => {},
     "assign userRequests, lostRequests, redoesStep": () => {},
+    "beginNextRun": () => {},
     "beginWait": () => {},
     "changeModel": () => {},
     "checkRun": () => {},

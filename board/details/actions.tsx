@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
-import { cancelTask, readTask, resumeTask, retryTask, steerTask } from "../api.ts";
+import { cancelTask, continueTask, pauseTask, readTask, resumeTask, retryTask, steerTask } from "../api.ts";
 import { isActive } from "../filters.ts";
 import { count } from "../format.ts";
 import type { ListedTask } from "../listed-task.ts";
@@ -43,7 +43,13 @@ const WRITE = {
   },
 } as const;
 
-/** What a person can do with a task: stop it, give it an instruction, or have it go on. */
+/** What holds a task up, or has it go on, by the event that it allows. */
+const PAUSE_WAYS = {
+  PAUSE: { send: pauseTask, button: "Pause" },
+  CONTINUE: { send: continueTask, button: "Continue" },
+} as const;
+
+/** What a person can do with a task: pause it, stop it, give it an instruction, or have it go on. */
 export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: ActionsProps) => {
   const { canAct, problem, act } = useAction(onChanged, onTokenLost);
   const [prompt, setPrompt] = useState("");
@@ -53,6 +59,7 @@ export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: Act
   const way = (["STEER", "RESUME", "RETRY"] as const).find((event) => task.allowed.includes(event));
   const write = way && WRITE[way];
   const canBeEmpty = way === "RETRY";
+  const pause = (["PAUSE", "CONTINUE"] as const).find((event) => task.allowed.includes(event));
   const canCancel = task.allowed.includes("CANCEL");
   if (!write && !canCancel && problem === "") return null;
 
@@ -116,6 +123,11 @@ export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: Act
             {write.button}
           </button>
         </form>
+      )}
+      {pause && (
+        <button type="button" disabled={!canAct} onClick={() => void act(() => PAUSE_WAYS[pause].send(task.sessionID))}>
+          {PAUSE_WAYS[pause].button}
+        </button>
       )}
       {canCancel && (
         <button type="button" class="danger" disabled={!canAct} onClick={confirmCancel}>

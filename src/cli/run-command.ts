@@ -11,7 +11,15 @@ import { logsCommand } from "./commands/logs.ts";
 import { openCommand } from "./commands/open.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { receiptCommand, showCommand } from "./commands/show.ts";
-import { answerCommand, cancelCommand, resumeCommand, retryCommand, steerCommand } from "./commands/step-in.ts";
+import {
+  answerCommand,
+  cancelCommand,
+  continueCommand,
+  pauseCommand,
+  resumeCommand,
+  retryCommand,
+  steerCommand,
+} from "./commands/step-in.ts";
 import { whatIfCommand } from "./commands/whatif.ts";
 import { whyCommand } from "./commands/why.ts";
 import type { Terminal } from "./terminal.ts";
@@ -19,7 +27,7 @@ import type { Terminal } from "./terminal.ts";
 /** The commands, in the groups of the help text. */
 const COMMANDS = {
   "See what goes on:": [listCommand, watchCommand, showCommand, receiptCommand, logsCommand, whyCommand, openCommand],
-  "Step in:": [answerCommand, steerCommand, cancelCommand, resumeCommand, retryCommand],
+  "Step in:": [answerCommand, steerCommand, pauseCommand, continueCommand, cancelCommand, resumeCommand, retryCommand],
   "Take what a task changed in its worktree:": [applyCommand, discardCommand],
   "Understand it:": [replayCommand, exportCommand, checkCommand, whatIfCommand, doctorCommand],
   "Several servers:": [fleetCommand],

@@ -115,6 +115,8 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<typeof D
     /** Requests the launches that have led to no task. */
     launches: () => get("/v1/launches", isLaunches),
     cancel: (id: string) => change(id, "/cancel"),
+    pause: (id: string) => change(id, "/pause"),
+    goOn: (id: string) => change(id, "/continue"),
     resume: (id: string, prompt: string) => change(id, "/resume", { prompt }),
     retry: (id: string, prompt?: string) => change(id, "/retry", prompt === undefined ? {} : { prompt }),
     steer: (id: string, prompt: string) => change(id, "/steer", { prompt }),

@@ -194,20 +194,93 @@ ${examples(
     )
     .action(async (ids, { prompt, json, data }) => {
       const client = openClient(data);
-      const begun: ApiTask[] = [];
-      const refused: Extract<ApiResult<ApiTask>, { ok: false }>[] = [];
-      for (const id of ids.map(taskIdOf)) {
-        const result = await client.retry(id, prompt);
-        if (result.ok) begun.push(result.value);
-        else refused.push(result);
-        if (result.ok && !json)
-          terminal.print(`Task ${named(result.value)} goes on from where it was${onceDelivered(result.value)}.`);
-      }
-      const [first, ...others] = refused;
-      if (first && begun.length === 0 && others.length === 0) received(first);
-      for (const { reason } of refused) terminal.note(reason);
-      if (json) printJson(terminal, begun);
-      if (first) end(begun.length === 0 ? EXIT.failed : EXIT.found);
+      const retry = (id: string) => client.retry(id, prompt);
+      const says = (task: ApiTask) => `Task ${named(task)} goes on from where it was${onceDelivered(task)}.`;
+      await withEach({ terminal, end }, ids.map(taskIdOf), json, retry, says);
+    });
+
+/** Which tasks a command is about: those that are named, or those of a batch, or of all, that take this event. */
+const chosenTasks = async (
+  client: ReturnType<typeof openClient>,
+  ids: readonly string[],
+  event: "PAUSE" | "CONTINUE",
+  { batch, all = false }: { batch?: string | undefined; all?: boolean | undefined },
+): Promise<string[]> => {
+  const ways = [ids.length > 0, batch !== undefined, all].filter(Boolean).length;
+  if (ways !== 1) throw new CommandError("Give ids of tasks, --batch or --all: exactly one of the three.");
+  if (ids.length > 0) return ids.map(taskIdOf);
+  const live = await liveTasks(client);
+  const found = live.filter((task) => task.allowed.includes(event) && (batch === undefined || task.batchId === batch));
+  const which = event === "PAUSE" ? "runs" : "is paused";
+  if (found.length === 0)
+    throw new CommandError(batch === undefined ? `No task ${which}.` : `No task of batch ${batch} ${which}.`);
+  return found.map(({ sessionID }) => sessionID);
+};
+
+/** Does the same with several tasks, and says what came of each; ends with a failure only where none took it. */
+const withEach = async (
+  { terminal, end }: Pick<CommandContext, "terminal" | "end">,
+  ids: readonly string[],
+  isJson: boolean | undefined,
+  act: (id: string) => Promise<ApiResult<ApiTask>>,
+  says: (task: ApiTask) => string,
+) => {
+  const done: ApiTask[] = [];
+  const refused: Extract<ApiResult<ApiTask>, { ok: false }>[] = [];
+  for (const id of ids) {
+    const result = await act(id);
+    if (result.ok) done.push(result.value);
+    else refused.push(result);
+    if (result.ok && !isJson) terminal.print(says(result.value));
+  }
+  const [first, ...others] = refused;
+  if (first && done.length === 0 && others.length === 0) received(first);
+  for (const { reason } of refused) terminal.note(reason);
+  if (isJson) printJson(terminal, done);
+  if (first) end(done.length === 0 ? EXIT.failed : EXIT.found);
+};
+
+const IDS = "several may be given";
+
+/** A task that is below another one of these is paused, and goes on, with that. */
+const pausedText = (task: ApiTask): string =>
+  task.waiting?.for === "continue"
+    ? `Task ${named(task)} is paused.`
+    : `Task ${named(task)} is not paused: it is ${stateCell(task).text}.`;
+
+export const pauseCommand = (context: CommandContext) =>
+  command("pause", "hold tasks up, and the tasks that they launched, until they are told to go on")
+    .argument("[task-id...]", `${TASK_ID}; ${IDS}`)
+    .option("--batch <id>", "all tasks of a batch")
+    .option("--all", "all tasks that run or wait")
+    .addHelpText(
+      "after",
+      `
+A paused task keeps its conversation and what was done, holds no slot and costs nothing, over restarts of OpenCode, too.
+OpenCode must be running.
+${examples(["pause 4f5c9a", "hold a task up"], ["pause --all", "hold everything up"])}`,
+    )
+    .action(async (ids, { batch, all, json, data }) => {
+      const client = openClient(data);
+      const chosen = await chosenTasks(client, ids, "PAUSE", { batch, all });
+      await withEach(context, chosen, json, client.pause, pausedText);
+    });
+
+export const continueCommand = (context: CommandContext) =>
+  command("continue", "have paused tasks go on, and the tasks that they launched")
+    .argument("[task-id...]", `${TASK_ID}; ${IDS}`)
+    .option("--batch <id>", "all paused tasks of a batch")
+    .option("--all", "all paused tasks")
+    .addHelpText(
+      "after",
+      `
+Each goes on after its last finished step, as soon as a slot is free. OpenCode must be running.
+${examples(["continue 4f5c9a", "have a task go on"], ["continue --all", "have everything go on"])}`,
+    )
+    .action(async (ids, { batch, all, json, data }) => {
+      const client = openClient(data);
+      const chosen = await chosenTasks(client, ids, "CONTINUE", { batch, all });
+      await withEach(context, chosen, json, client.goOn, (task) => `Task ${named(task)} goes on.`);
     });
 
 const line = (task: ApiTask): string =>

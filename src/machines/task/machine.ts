@@ -37,6 +37,7 @@ const lifecycle = taskSetup.createStateConfig({
         refuses: {
           RESUME: "only completed tasks can be resumed (this one is running)",
           RETRY: "still runs: use steer",
+          CONTINUE: "is not paused",
         },
       },
       entry: beginRun,
@@ -44,7 +45,13 @@ const lifecycle = taskSetup.createStateConfig({
     },
     resumed: {
       description: "A follow-up prompt is being worked on, or what the run before did not bring to its end.",
-      meta: { refuses: { RESUME: "is currently being resumed", RETRY: "still runs: use steer" } },
+      meta: {
+        refuses: {
+          RESUME: "is currently being resumed",
+          RETRY: "still runs: use steer",
+          CONTINUE: "is not paused",
+        },
+      },
       entry: beginRun,
       on: onRunEnded,
     },
@@ -53,6 +60,8 @@ const lifecycle = taskSetup.createStateConfig({
       meta: {
         refuses: {
           CANCEL: "has already finished (completed)",
+          PAUSE: "has already finished (completed)",
+          CONTINUE: "has already finished (completed)",
           STEER: "has already finished (completed): use resume",
           RETRY: "has completed: use resume",
         },
@@ -67,6 +76,8 @@ const lifecycle = taskSetup.createStateConfig({
       meta: {
         refuses: {
           CANCEL: "has already finished (error)",
+          PAUSE: "has already finished (error)",
+          CONTINUE: "has already finished (error)",
           STEER: "has already finished (error): use retry",
           RESUME: "only completed tasks can be resumed (this one is error): use retry",
         },
@@ -78,6 +89,8 @@ const lifecycle = taskSetup.createStateConfig({
       meta: {
         refuses: {
           CANCEL: "has already finished (cancelled)",
+          PAUSE: "has already finished (cancelled)",
+          CONTINUE: "has already finished (cancelled)",
           STEER: "has already finished (cancelled): use retry",
           RESUME: "only completed tasks can be resumed (this one is cancelled): use retry",
         },
@@ -183,6 +196,8 @@ export const instructionBeingSent = ({ value, context }: StoredSnapshot): string
 /** The events that callers may send to a task. */
 const CALLER_EVENTS: TaskEvent[] = [
   { type: "CANCEL", at: 0 },
+  { type: "PAUSE", at: 0, by: "person" },
+  { type: "CONTINUE", at: 0 },
   { type: "RESUME", at: 0, messageID: "", partID: "", prompt: "" },
   { type: "RETRY", at: 0, messageID: "", partID: "", prompt: "", budgetFrom: { toolCalls: 0, tokens: 0, cost: 0 } },
   { type: "STEER", at: 0, messageID: "", partID: "", prompt: "", text: "", from: "user" },

@@ -314,6 +314,8 @@ export const createEngineSource = (
     },
     // Commands reach the task whichever process supervises it.
     cancel: (taskId: string) => execute(taskId, { kind: "cancel" }),
+    pause: (taskId: string) => execute(taskId, { kind: "pause" }),
+    goOn: (taskId: string) => execute(taskId, { kind: "continue" }),
     resume: (taskId: string, prompt: string) => execute(taskId, { kind: "resume", prompt }),
     retry: (taskId: string, prompt?: string) => execute(taskId, { kind: "retry", prompt }),
     steer: (taskId: string, prompt: string) => execute(taskId, { kind: "steer", prompt }),

@@ -275,16 +275,37 @@ const taskTool = (deps: ToolDeps): Tool =>
 const cancelledOutcome = ({ status }: Task, before: Pick<Task, "nextRun"> | undefined): OwnText =>
   before?.nextRun ? own`stays ${status}, and does not go on: its ${before.nextRun} is cancelled` : own`is ${status}`;
 
+/** Pauses tasks, or has them go on, and says what came of each. */
+const holdUp = async (
+  engine: ToolDeps["engine"],
+  tasks: readonly Pick<Task, "sessionID">[],
+  way: "pause" | "continue",
+) => {
+  const ids = tasks.map((task) => task.sessionID);
+  const results = await (way === "pause" ? engine.pause(ids, "agent") : engine.goOn(ids));
+  return results
+    .map(({ task, refused }) => {
+      const named = own`Task ${formatTaskId(task)} ${quoteLine(task.description)}`;
+      if (refused !== undefined) return own`${named} ${vouchFor(refused)}.`;
+      if (way === "continue") return own`${named} goes on.${queueNote(task)}`;
+      return task.waiting?.for === "continue"
+        ? own`${named} is paused: it keeps what was done, and goes on when you give instead: "continue".`
+        : own`${named} is not paused: it is ${task.status}.`;
+    })
+    .join("\n");
+};
+
 /** Creates `<prefix>_cancel`: cancels tasks and their child tasks. */
 const cancelTool = ({ engine }: ToolDeps): Tool =>
   defineTool(engine, {
-    description: "Cancel running background tasks. Give exactly one argument.",
+    description: "Cancel, or only pause, running background tasks. Give exactly one of task_id, batch_id and all.",
     args: {
       task_id: tool.schema.string().trim().optional(),
       batch_id: tool.schema.string().trim().optional(),
       all: tool.schema.boolean().optional(),
+      instead: tool.schema.enum(["pause", "continue"]).optional(),
     },
-    execute: async ({ task_id, batch_id, all }, { sessionID }) => {
+    execute: async ({ task_id, batch_id, all, instead }, { sessionID }) => {
       const choices = [task_id, batch_id, all || undefined].filter((choice) => choice !== undefined);
       if (choices.length !== 1) {
         throw new Error(
@@ -293,7 +314,8 @@ const cancelTool = ({ engine }: ToolDeps): Tool =>
       }
       const chosen = selectTasks(engine, sessionID, task_id, batch_id);
       const tasks = task_id ? chosen : chosen.filter((task) => !hasEnded(task) || task.nextRun);
-      if (tasks.length === 0) return "No running tasks to cancel.";
+      if (tasks.length === 0) return `No running tasks to ${instead ?? "cancel"}.`;
+      if (instead) return holdUp(engine, tasks, instead);
       const before = ({ sessionID: id }: Task) => tasks.find(({ sessionID }) => sessionID === id);
       const results = await engine.cancel(tasks.map((task) => task.sessionID));
       const output = results

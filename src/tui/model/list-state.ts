@@ -4,12 +4,25 @@ import { hasEnded } from "../../task.ts";
 import { openRequests } from "./tasks.ts";
 
 /** What a person can do with a task in the list. */
-export type TaskAction = "open" | "stop" | "resume" | "retry" | "steer" | "answer" | "apply" | "discard" | "why";
+export type TaskAction =
+  | "open"
+  | "stop"
+  | "pause"
+  | "continue"
+  | "resume"
+  | "retry"
+  | "steer"
+  | "answer"
+  | "apply"
+  | "discard"
+  | "why";
 
 /** The keys of the list, in the order in which they are shown. */
 export const ACTION_KEYS: readonly { key: string; shown: string; action: TaskAction }[] = [
   { key: "return", shown: "enter", action: "open" },
   { key: "x", shown: "x", action: "stop" },
+  { key: "space", shown: "space", action: "pause" },
+  { key: "space", shown: "space", action: "continue" },
   { key: "r", shown: "r", action: "resume" },
   { key: "r", shown: "r", action: "retry" },
   { key: "s", shown: "s", action: "steer" },
@@ -25,9 +38,15 @@ export const requestsOf = (task: ApiTask, tasks: readonly ApiTask[]): AskedReque
   return openRequests(tasks).filter(({ request }) => ids.has(request.id));
 };
 
-/** Returns what the key of an action does with a task: one that has failed or was cancelled is retried, not resumed. */
-export const actionFor = <Action extends TaskAction>(action: Action, { status }: ApiTask): Action | "retry" =>
-  action === "resume" && (status === "error" || status === "cancelled") ? "retry" : action;
+/**
+ * Returns what the key of an action does with a task: one that has failed or was cancelled is retried, not resumed, and one that is
+ * paused goes on.
+ */
+export const actionFor = <Action extends TaskAction>(action: Action, task: ApiTask): Action | "retry" | "continue" => {
+  const wasStopped = task.status === "error" || task.status === "cancelled";
+  if (action === "resume" && wasStopped) return "retry";
+  return action === "pause" && task.waiting?.for === "continue" ? "continue" : action;
+};
 
 const quoted = ({ description }: ApiTask): string => `"${description}"`;
 
@@ -37,6 +56,11 @@ export const refusalOf = (action: TaskAction, task: ApiTask): string | undefined
   switch (action) {
     case "stop":
       return hasEnded(task) && !task.nextRun ? `${quoted(task)} has ended already.` : undefined;
+    case "pause":
+      if (allows("PAUSE")) return undefined;
+      return hasEnded(task) ? `${quoted(task)} has ended already.` : `${quoted(task)} cannot be paused at the moment.`;
+    case "continue":
+      return allows("CONTINUE") ? undefined : `${quoted(task)} is not paused.`;
     case "resume":
       if (allows("RESUME")) return undefined;
       return hasEnded(task)

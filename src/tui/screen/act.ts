@@ -91,6 +91,10 @@ export const createActions = (
         if (await dialogs.confirm(stopQuestion(task, tasks)))
           send(`Stopped "${description}".`, () => client.cancel(sessionID));
         return;
+      case "pause":
+        return send(`Paused "${description}".`, () => client.pause(sessionID));
+      case "continue":
+        return send(`"${description}" goes on.`, () => client.goOn(sessionID));
       case "retry": {
         const prompt = await dialogs.writeOrNot("Retry, with a prompt or without", description);
         if (prompt !== undefined) send(`Retried "${description}".`, () => client.retry(sessionID, prompt));

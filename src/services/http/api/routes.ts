@@ -201,6 +201,22 @@ export const routes = {
     responses: { 200: json("The task.", ApiTask), ...commandErrors },
   }),
 
+  pause: createRoute({
+    ...post(
+      "pauseTask",
+      "/v1/tasks/{id}/pause",
+      "Pauses a running task, and what it launched, until it is told to go on",
+    ),
+    request: ofTask,
+    responses: { 200: json("The task.", ApiTask), ...commandErrors },
+  }),
+
+  continue: createRoute({
+    ...post("continueTask", "/v1/tasks/{id}/continue", "Has a paused task go on, and what it launched"),
+    request: ofTask,
+    responses: { 200: json("The task.", ApiTask), ...commandErrors },
+  }),
+
   apply: createRoute({
     ...post("applyChanges", "/v1/tasks/{id}/apply", "Takes what a task changed in its worktree into the user's tree"),
     request: ofTask,
