@@ -42,7 +42,12 @@ export const fleet = taskSetup.createStateConfig({
   id: "fleet",
   description:
     "The run is for another server of the fleet, and one works on it. A launch is offered to all of them, a resume to the one that has the conversation.",
-  meta: { refuses: { STEER: "works on another server, where it takes no further instructions" } },
+  meta: {
+    refuses: {
+      STEER: "works on another server, where it takes no further instructions",
+      PAUSE: "works on another server, where it cannot be paused",
+    },
+  },
   initial: "unclaimed",
   on: {
     SESSION_DELETED: deleted,

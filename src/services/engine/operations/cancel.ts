@@ -20,7 +20,7 @@ export const untilEnded = ({ waits }: EngineContext, taskIds: string[]) =>
   waits.waitForEnd({ taskIds, signal: new AbortController().signal, timeoutMs: STOP_TIMEOUT_MS });
 
 /** Returns the ids of the tasks launched by sessions, either directly or from helper sessions of their tasks. */
-export const launchedBy = ({ store }: EngineContext, sessionIDs: string[]): string[] => {
+export const launchedBy = ({ store }: Pick<EngineContext, "store">, sessionIDs: string[]): string[] => {
   const launched = sessionIDs.flatMap((id) => [
     ...store.list({ parentSessionID: id }),
     ...store.list({ parentTaskId: id }),
