@@ -302,6 +302,43 @@ describe("of tasks below each other", () => {
   });
 });
 
+describe("a notice that is on its way to a lead when that is paused", () => {
+  const stageWithNotice = async (moment: "sent" | "stored") => {
+    const stage = createStage();
+    const lead = await stage.launch();
+    const helper = await stage.launch({ description: "help", prompt: "Help." }, { sessionID: lead });
+    if (moment === "stored") {
+      await stage.finish(helper, "I helped.");
+      await stage.clock.advance(1_000);
+      return { stage, lead, paused: stage.engine.pause([lead], "person") };
+    }
+    const held = stage.host.holdNext("prompt");
+    await stage.finish(helper, "I helped.");
+    await stage.clock.advance(1_000);
+    const paused = stage.engine.pause([lead], "person");
+    await stage.clock.advance(MOMENT);
+    held.release();
+    return { stage, lead, paused };
+  };
+
+  test.each(["sent", "stored"] as const)("does not wake it, and is read once it goes on (%s)", async (moment) => {
+    const { stage, lead, paused } = await stageWithNotice(moment);
+    await stage.clock.advance(600_000);
+    await paused;
+    expect(stateOf(stage, lead)).toBe("running.paused");
+    expect(stage.host.at(lead).busy).toBe(false);
+    await goOn(stage, lead);
+    expect(stateOf(stage, lead)).toMatch(/^running\.working/);
+    expect(stage.noticeText(lead)).toContain("I helped.");
+    await stage.finish(lead, "12");
+    await stage.clock.advance(MOMENT);
+    expect(stage.task(lead)).toMatchObject({ status: "completed", result: "12" });
+    const { messages, parts } = stage.host.at(lead);
+    const notices = messages.filter(({ id }) => parts.get(id)?.some(({ text }) => text.includes("I helped.")));
+    expect(notices).toHaveLength(1);
+  });
+});
+
 describe("a process that ends", () => {
   test("leaves a task paused, and the next one has it go on", async () => {
     const stage = createDurableStage();
