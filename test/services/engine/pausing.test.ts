@@ -276,6 +276,30 @@ describe("of tasks below each other", () => {
     for (const id of [lead, helper, below]) expect(stage.task(id).status).toBe("cancelled");
   });
 
+  test("one whose end the one above waited for in a call is paused, and not cancelled with that call", async () => {
+    const stage = createStage({ toolsets: ["tasks", "subtasks"], onParentCancel: "cancel" });
+    const lead = await stage.launch();
+    const turn = new AbortController();
+    const args = { title: "help", intent: "Help." };
+    const answer = stage.call("create_subtask_general", args, { sessionID: lead, callID: "call_1", abort: turn.signal });
+    await settled();
+    const [helper] = stage.store.list({ parentSessionID: lead }).map(({ sessionID }) => sessionID);
+    if (!helper) throw new Error("nothing was launched");
+    const abortOfHost = stage.host.holdNext("abort");
+    const paused = stage.engine.pause([lead], "person");
+    await settled();
+    abortOfHost.release();
+    turn.abort();
+    await stage.clock.advance(60_000);
+    await Promise.allSettled([paused, answer]);
+    expect([stateOf(stage, lead), stateOf(stage, helper)]).toEqual(["running.paused", "running.paused"]);
+    await goOn(stage, lead);
+    await stage.finish(helper, "I helped.");
+    await stage.clock.advance(MOMENT);
+    expect(stage.task(helper)).toMatchObject({ status: "completed" });
+    expect(stage.noticeText(lead)).toContain("I helped.");
+  });
+
   test("a notice for a paused lead waits, and arrives once that goes on", async () => {
     const stage = createStage();
     const lead = await stage.launch();
