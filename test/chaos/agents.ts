@@ -1,3 +1,4 @@
+import { isPaused } from "../../src/machines/task/machine.ts";
 import type { FakeHost } from "../fakes/fake-host.ts";
 import type { Stage } from "../fakes/stage.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
@@ -88,7 +89,10 @@ export const createAgents = (parts: AgentParts): Agents => {
   /** The turn that waits for a task is aborted: where the task is to end with it, its parent knows of that end. */
   const abandon = ({ callID, sessionID, wait }: OpenCall) => {
     if (wait?.whenAborted !== "isCancelled") return;
+    const isPausedTask = (id: string) => isPaused(stage.store.get(id)?.snapshot);
     for (const task of answers.waitedForBy(sessionID, callID)) {
+      // It was paused with its parent, and goes on with it.
+      if (isPausedTask(sessionID) && isPausedTask(task.sessionID)) continue;
       tracks.mayEnd(task.sessionID);
       abandonedRuns.add(task);
     }

@@ -135,6 +135,8 @@ const OPTIONAL: Kinds<Step>["optional"] = [
   [8, one("steer", { task: which })],
   [4, one("cancel", { task: which })],
   [1, one("cancelAll", { parent })],
+  [4, one("pauseTask", { task: which, by: fc.constantFrom("agent", "person") })],
+  [6, one("continueTask", { task: which, by: fc.constantFrom("agent", "person") })],
   [2, one("clear", { task: which })],
   [1, one("clearAll", { parent })],
   [

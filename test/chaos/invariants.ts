@@ -9,6 +9,7 @@ import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { wrongFates } from "./fates.ts";
 import { unpromised } from "./histories.ts";
 import { tooMany, wronglyChanged, wronglyStopped } from "./limit-invariants.ts";
+import { worksWhilePaused } from "./pause-watch.ts";
 import { INSTRUCTION } from "./people.ts";
 import { whyNotIdle } from "./settle-down.ts";
 import type { Simulation } from "./simulation.ts";
@@ -87,7 +88,7 @@ export const checkMoment = (worlds: readonly Simulation[]): void => {
   for (const world of awake) {
     world.look();
     world.slotWatch.checkNoneIdle();
-    for (const words of [...overdue(world), ...doneTwice(world)]) world.fault(words);
+    for (const words of [...overdue(world), ...doneTwice(world), ...worksWhilePaused(world)]) world.fault(words);
   }
   first.abandonedRuns.check(first.stage);
   for (const words of deliveredTwice(first)) first.fault(words);

@@ -30,6 +30,7 @@ export const createTaskObservations = (
   const aborted = new Map<string, string>();
   const refused = new Set<string>();
   const endless = new Set<string>();
+  const paused = new Set<string>();
   const gone = new Set<string>();
   /** What was removed in the step under way. */
   const leaving = new Set<string>();
@@ -199,6 +200,8 @@ export const createTaskObservations = (
     mayLeaveModel: (sessionID: string) => void refused.add(sessionID),
     /** Records that the session's provider never says why it stops: its turn may be ended. */
     mayEndTurn: (sessionID: string) => void endless.add(sessionID),
+    /** Records that somebody pauses the task: its turn, and those of all below it, may be ended. */
+    mayPause: (sessionID: string) => void paused.add(sessionID),
     /** Records that a person goes on in the session of a task that has ended. */
     comesBack: (sessionID: string) => void back.set(sessionID, back.get(sessionID) ?? now()),
     /** Since when a person has gone on in that session, epoch milliseconds; undefined where none has. */
@@ -221,7 +224,8 @@ export const createTaskObservations = (
         const task = tasks.get(id);
         // What was aborted after its run had failed may have been retried since.
         const isOfNewest = task !== undefined && (run === "" || run === runOf(task));
-        if (isOfNewest && !failed(task) && !wasToEnd(id) && !refused.has(id) && !endless.has(id))
+        const mayStop = refused.has(id) || endless.has(id) || [id, ...above(id)].some((lead) => paused.has(lead));
+        if (isOfNewest && !failed(task) && !wasToEnd(id) && !mayStop)
           fault(`the session of ${id} was aborted though nobody asked for it`);
       }
       aborted.clear();

@@ -94,6 +94,40 @@ const stoppedAndRetried = fc
     ];
   });
 
+/**
+ * A task is paused, perhaps with one below it, or while its notice is on its way; its process may die; it goes on, and is
+ * answered.
+ */
+const pausedForAWhile = fc
+  .record({
+    by: fc.constantFrom("agent" as const, "person" as const),
+    hasOneBelow: fc.boolean(),
+    before: fc.constantFrom<Step | undefined>(
+      ...[undefined, undefined, answered(NEWEST)],
+      ...[{ do: "steer", task: NEWEST } as const, { do: "ask", task: NEWEST, kind: "permission", lasts: 0 } as const],
+    ),
+    after: fc.constantFrom(0, 60, WHILE),
+    meanwhile: fc.constantFrom<Step | undefined>(
+      ...[undefined, undefined, { do: "crash", down: 0 } as const, { do: "close", aborts: true } as const],
+      ...[{ do: "steer", task: NEWEST } as const, { do: "cancel", task: NEWEST } as const, pass(700_000)],
+    ),
+  })
+  .map(({ by, hasOneBelow, before, after, meanwhile }): Step[] => {
+    const [lead, which] = hasOneBelow ? [launchedWithOneBelow, SECOND_NEWEST] : [[launched(), pass(MOMENT)], NEWEST];
+    return [
+      ...lead,
+      ...(before ? [before] : []),
+      { do: "pauseTask", task: which, by },
+      pass(after),
+      ...(meanwhile ? [meanwhile] : []),
+      pass(WHILE),
+      { do: "continueTask", task: which, by },
+      pass(WHILE),
+      answered(NEWEST),
+      pass(WHILE),
+    ];
+  });
+
 const readCall = fc.record({
   timeout: fc.constantFrom(5_000, 30_000),
   answer: fc.constantFrom("stored", "stored", "lost"),
@@ -299,6 +333,7 @@ export const scene: fc.Arbitrary<Step[]> = fc.oneof(
   ...[
     goesOnWhileOwed,
     stoppedAndRetried,
+    pausedForAWhile,
     severalCalls,
     steeredLate,
     cancelledWhileSteered,

@@ -2,6 +2,7 @@ import { isAtRest } from "../../src/machines/task/machine.ts";
 import { settled } from "../fakes/virtual-clock.ts";
 import { wholeTasks } from "../services/store/whole-tasks.ts";
 import { checkBudgets } from "./budgets.ts";
+import { isPausedIn } from "./pause-steps.ts";
 import { USER_SESSIONS } from "./shared-parts.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -47,6 +48,13 @@ const answerAll = (world: Simulation) => {
     for (const { id: requestID } of requests) host.emit({ type: "replied", sessionID: id, requestID });
     if (host.at(id).busy) finishRun(world, id);
   }
+};
+
+/** Has every paused task of the process go on. */
+const continueAll = (world: Simulation) => {
+  const paused = wholeTasks(world.stage.store).filter(({ sessionID }) => isPausedIn(world, sessionID));
+  // One that is still being paused is asked again in the next round.
+  if (paused.length > 0) void world.stage.engine.goOn(paused.map(({ sessionID }) => sessionID));
 };
 
 /** Number of timers of an idle engine: its six recurring checks, and no alarm. Where runs are limited in time, that is a seventh. */
@@ -125,6 +133,7 @@ export const settleDown = async (worlds: readonly [Simulation, ...Simulation[]])
   const [{ stopped, host }] = worlds;
   for (const id of stopped) if (host.sessionIDs().includes(id) && !host.at(id).busy) host.converse(id);
   for (const pause of ROUNDS) {
+    worlds.forEach(continueAll);
     worlds.forEach(answerAll);
     await settled();
     if (whyNotIdle(worlds) === undefined) break;

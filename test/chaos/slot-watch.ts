@@ -47,7 +47,7 @@ interface OpenRun {
 
 /** Says again what the engine's own rule says, so that a mistake in that one is seen. */
 const stateOf = ({ snapshot: { value, context } }: TaskRecord): State => {
-  if (value.run === "idle") return "none";
+  if (value.run === "idle" || value.run === "paused") return "none";
   if (value.run === "queued") return "waiting";
   const needsNone =
     context.userRequests.length > 0 ||
@@ -55,6 +55,10 @@ const stateOf = ({ snapshot: { value, context } }: TaskRecord): State => {
     (context.blockedCalls ?? []).length > 0;
   return needsNone ? "none" : "held";
 };
+
+/** True for a run whose time begins, or begins anew, when it leaves its present state. */
+const isUntimed = ({ snapshot: { value } }: TaskRecord): boolean =>
+  ["idle", "paused", "prompting.gatingBefore"].includes(statePath(value.run));
 
 /** Until when nothing starts on the task's provider: it has refused the task, and not answered it since. */
 const goesAheadUntil = ({ snapshot: { context } }: TaskRecord): number | undefined =>
@@ -127,10 +131,13 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
     }
   };
 
-  /** One that goes on with another model waits again. Where it has to wait for a slot, its time counts anew. */
-  const noteBegin = (taskId: string, state: State | "idle") => {
+  /**
+   * One that goes on with another model waits again. Where it has to wait for a slot, its time counts anew; after a pause it does
+   * so in any case.
+   */
+  const noteBegin = (taskId: string, state: State | "untimed") => {
     const known = begun.get(taskId);
-    if (state === "idle") begun.delete(taskId);
+    if (state === "untimed") begun.delete(taskId);
     if (state === "waiting" && known) known.waitsSince ??= now();
     if (state !== "held") return;
     const waited = known?.waitsSince !== undefined && known.waitsSince < now();
@@ -143,7 +150,7 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
     const request = slotRequestOf(record.snapshot.context);
     // One that waits for its next model's slot and is cancelled is stopped like a run at work; nothing starts.
     const isStarted = state === "held" && tasks.get(sessionID)?.state === "waiting" && !isStopping(record.snapshot);
-    noteBegin(sessionID, record.snapshot.value.run === "idle" ? "idle" : state);
+    noteBegin(sessionID, isUntimed(record) ? "untimed" : state);
     tasks.delete(sessionID);
     // Without a grant: a task that waited for a person or for its own tasks is not "waiting", and may go on.
     if (isStarted) started(request);

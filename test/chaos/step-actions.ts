@@ -1,6 +1,7 @@
 import { settled } from "../fakes/virtual-clock.ts";
 import { agentSteps } from "./agent-steps.ts";
 import { hostSteps } from "./host-steps.ts";
+import { pauseSteps } from "./pause-steps.ts";
 import { peopleSteps } from "./people-steps.ts";
 import { processSteps } from "./process-steps.ts";
 import type { Schedule } from "./schedule.ts";
@@ -8,7 +9,7 @@ import type { Simulation, StepActions } from "./simulation.ts";
 import { type Step, wordsOf } from "./steps.ts";
 
 /** The action of each kind of step. */
-const stepActions: StepActions = { ...agentSteps, ...peopleSteps, ...hostSteps, ...processSteps };
+const stepActions: StepActions = { ...agentSteps, ...peopleSteps, ...pauseSteps, ...hostSteps, ...processSteps };
 
 /** What still happens to a process that is stopped. */
 const HAPPENS_TO_STOPPED: ReadonlySet<Step["do"]> = new Set([

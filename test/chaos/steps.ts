@@ -1,3 +1,4 @@
+import type { PausedBy } from "../../src/machines/task/events.ts";
 import type { Wake } from "../../src/task.ts";
 import type { Habit } from "../fakes/fake-host.ts";
 import type { CallFault } from "./calls.ts";
@@ -36,6 +37,8 @@ export type Step =
   | { do: "steer"; task: number }
   | { do: "cancel"; task: number }
   | { do: "cancelAll"; parent: number }
+  | { do: "pauseTask"; task: number; by: PausedBy }
+  | { do: "continueTask"; task: number; by: PausedBy }
   | { do: "clear"; task: number }
   | { do: "clearAll"; parent: number }
   | {

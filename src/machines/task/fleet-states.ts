@@ -45,7 +45,7 @@ export const fleet = taskSetup.createStateConfig({
   meta: {
     refuses: {
       STEER: "works on another server, where it takes no further instructions",
-      PAUSE: "is for another server, where it cannot be paused",
+      PAUSE: "works on another server, where it cannot be paused",
     },
   },
   initial: "unclaimed",

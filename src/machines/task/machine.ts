@@ -61,7 +61,7 @@ const lifecycle = taskSetup.createStateConfig({
         refuses: {
           CANCEL: "has already finished (completed)",
           PAUSE: "has already finished (completed)",
-          CONTINUE: "has already finished (completed)",
+          CONTINUE: "has already finished (completed): use resume",
           STEER: "has already finished (completed): use resume",
           RETRY: "has completed: use resume",
         },
@@ -77,7 +77,7 @@ const lifecycle = taskSetup.createStateConfig({
         refuses: {
           CANCEL: "has already finished (error)",
           PAUSE: "has already finished (error)",
-          CONTINUE: "has already finished (error)",
+          CONTINUE: "has already finished (error): use retry",
           STEER: "has already finished (error): use retry",
           RESUME: "only completed tasks can be resumed (this one is error): use retry",
         },
@@ -90,7 +90,7 @@ const lifecycle = taskSetup.createStateConfig({
         refuses: {
           CANCEL: "has already finished (cancelled)",
           PAUSE: "has already finished (cancelled)",
-          CONTINUE: "has already finished (cancelled)",
+          CONTINUE: "has already finished (cancelled): use retry",
           STEER: "has already finished (cancelled): use retry",
           RESUME: "only completed tasks can be resumed (this one is cancelled): use retry",
         },
@@ -225,6 +225,7 @@ export const refusalReason = (snapshot: TaskSnapshot, event: TaskEvent): string 
   const reasons = [
     event.type === "RETRY" ? retryObstacle(snapshot.context.error) : undefined,
     ...Object.values(snapshot.getMeta()).map((meta) => meta?.refuses?.[event.type]),
+    event.type === "CONTINUE" ? "is not paused" : undefined,
   ];
   return reasons.find((reason) => reason !== undefined) ?? `is ${lifecyclePath(snapshot)} and takes no ${event.type}`;
 };

@@ -1,6 +1,7 @@
 // A paused run keeps its session and all that was done, and holds no slot. Before it goes on, OpenCode is asked what became of
 // it: days may have passed, and a person may have written to its session (docs/decisions/309-a-pause-is-a-state-of-the-run.md).
 import { and, assign } from "xstate";
+import type { UserRequest } from "./events.ts";
 import { cancelled, endCompleted, requestCheck } from "./run-transitions.ts";
 import { given, request, TASK_LIMITS, taskSetup } from "./setup.ts";
 
@@ -17,6 +18,12 @@ export const recordPauseOfBegun = [
   recordPause,
   taskSetup.assign({ pause: ({ context: { pause } }) => pause && { ...pause, wasSent: true as const } }),
 ] as const;
+
+/** What was open when it was paused, and what its agent has asked since. */
+const openRequests = (before: readonly UserRequest[] = [], since: readonly UserRequest[]): UserRequest[] => {
+  const known = new Set(before.map(({ id }) => id));
+  return [...before, ...since.filter(({ id }) => !known.has(id))];
+};
 
 const goOnAsItIs = {
   target: "#verifying",
@@ -49,7 +56,7 @@ export const pausing = taskSetup.createStateConfig({
         }),
         request("stopSession", ({ context: { facts, run, pause, userRequests } }) => ({
           ...{ taskId: facts.sessionID, messageID: run.messageID },
-          ...{ requests: [...(pause?.requests ?? []), ...userRequests], isPause: true as const },
+          ...{ requests: openRequests(pause?.requests, userRequests), isPause: true as const },
         })),
       ],
       on: {

@@ -559,7 +559,11 @@ export const taskSetup = setup({
     /** True once something of the run was sent to an agent, here or on another server: there may be work to stop. */
     wasSent: when(
       "something of the run was sent to an agent",
-      or([and([not("isQueued"), not("isGatedBefore"), not("noServerWorks")]), "goesOn"]),
+      or([
+        and([not("isQueued"), not("isGatedBefore"), not(stateIn("#paused")), not("noServerWorks")]),
+        "goesOn",
+        "hasBegunBefore",
+      ]),
     ),
     hasPrompt: when("the agent has the prompt", or([stateIn("#working"), stateIn("#gating")])),
     takesInstructions: when(

@@ -20,7 +20,12 @@ export const stopping = taskSetup.createStateConfig({
     "The task was cancelled, or is beyond a limit. Its session and the descendants of that are being stopped.",
   meta: {
     waitsFor: "stop",
-    refuses: { CANCEL: "is already being cancelled", PAUSE: "is being cancelled", STEER: "is being cancelled" },
+    refuses: {
+      CANCEL: "is already being cancelled",
+      STEER: "is being cancelled",
+      PAUSE: "is being cancelled",
+      CONTINUE: "is being cancelled",
+    },
   },
   initial: "aborting",
   entry: ["beginWait", "forgetRetry"],

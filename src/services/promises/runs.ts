@@ -46,13 +46,22 @@ const stoppingBeginsNothing: JournalPromise = {
 /** What ends a run that is being stopped: its session has stopped or is gone, or what stops it has failed. */
 const ENDS_STOPPING = new Set(["STOPPED", "NOT_STOPPED", "SESSION_DELETED", "SUPERVISION_FAILED"]);
 
+/** True for a run that had stopped for a pause when it was to end, and had no slot again. */
+const hadStoppedForPause = ({ steps, stopping }: JournalRun): boolean =>
+  steps.findLast(
+    ({ number, event, isOfPause }) =>
+      number < (stopping?.number ?? 0) && (isOfPause || /^(SLOT_GRANTED|CHECKED_BUSY)$/.test(event.type)),
+  )?.event.type === "STOPPED";
+
 /**
- * Whether a run was at work here when it was to stop: one that waits for a slot, or for the gate's command before it begins, has
- * nothing to stop, and another server its own log.
+ * Whether a run was at work here when it was to stop: one that waits for a slot, that is paused, or that waits for the gate's
+ * command before it begins, has nothing to stop, and another server its own log.
  */
 const wasAtWork = (run: JournalRun, gate: Account["journal"]["origin"]["facts"]["gate"]): boolean => {
   const begin = beginOf(run, gate);
-  return run.stopping !== undefined && begin !== undefined && begin.number < run.stopping.number;
+  return (
+    run.stopping !== undefined && begin !== undefined && begin.number < run.stopping.number && !hadStoppedForPause(run)
+  );
 };
 
 const stopConfirmed: JournalPromise = {

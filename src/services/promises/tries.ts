@@ -91,7 +91,7 @@ const over = (name: string, says: string, follow: (run: JournalRun, facts: Facts
 
 /** What shows that a prompt arrived, or that it is sent anew for another reason. */
 const SENT_ANEW =
-  /^(CHECKED_(BUSY|AWAITING_TASKS|ANSWERED|FAILED|HOST_FAULT|ABORTED)|GATE_ENDED|MODEL_CHANGED|SLOT_GRANTED|REQUEST_ASKED|ADOPTED)$/;
+  /^(CHECKED_(BUSY|AWAITING_TASKS|ANSWERED|FAILED|HOST_FAULT|ABORTED)|GATE_ENDED|MODEL_CHANGED|SLOT_GRANTED|REQUEST_ASKED|ADOPTED|PAUSE)$/;
 
 const sendsBounded = over(
   "sends-bounded",
@@ -116,9 +116,12 @@ const checksBounded = over(
   `A run is given up when the host has left ${TRIES.checks} checks in a row unanswered.`,
   () => {
     let failed = 0;
+    let isPaused = false;
     return ({ event: { type } }) => {
-      if (HEARD_OF.test(type)) failed = 0;
-      if (type !== "CHECK_FAILED") return undefined;
+      if (/^(PAUSE|CONTINUE)$/.test(type)) isPaused = type === "PAUSE";
+      if (isPaused || HEARD_OF.test(type)) failed = 0;
+      // The host is asked once more when a paused run goes on.
+      if (type !== "CHECK_FAILED" || isPaused) return undefined;
       failed += 1;
       return failed >= TRIES.checks ? `is the ${failed}. check in a row without an answer` : undefined;
     };
@@ -145,9 +148,17 @@ const interruptionsBounded = over(
     const begin = beginOf(run, gate);
     let interruptions = 0;
     let newestStepAt = 0;
+    let hasSlot = false;
     let isRecovering = false;
+    // Until the host has said what became of the run once it goes on: nothing but the pause has cut it off.
+    let isOfPause = false;
     return (step) => {
       const { type, lastStepAt = 0 } = step.event;
+      if (type === "PAUSE") isOfPause = true;
+      if (type === "CONTINUE") interruptions = 0;
+      if (type === "SLOT_GRANTED") hasSlot = true;
+      if (type === "PAUSE" || type === "CONTINUE") hasSlot = false;
+      if (type === "ADOPTED" && hasSlot) isOfPause = false;
       if (type === "ADOPTED") isRecovering = true;
       // It was taken over before it was sent.
       if (type === "SLOT_GRANTED" || step === begin) isRecovering = false;
@@ -155,7 +166,9 @@ const interruptionsBounded = over(
       if (type.startsWith("CHECKED_") && type !== "CHECKED_NOT_FOUND") isRecovering = false;
       const isCutOff =
         type === "CHECKED_HOST_FAULT" || (wasRecovering && /^CHECKED_(ABORTED|UNANSWERED|UNSEEN)$/.test(type));
-      if (!isCutOff) return undefined;
+      const counts = isCutOff && !isOfPause;
+      if (hasSlot && type.startsWith("CHECKED_")) isOfPause = false;
+      if (!counts) return undefined;
       interruptions = lastStepAt > newestStepAt ? 1 : interruptions + 1;
       newestStepAt = Math.max(newestStepAt, lastStepAt);
       return interruptions >= TRIES.interruptions ? `is the ${interruptions}. interruption in a row` : undefined;

@@ -94,6 +94,29 @@ describe("a journal keeps all promises", () => {
       [...AT_WORK.slice(0, 2), "PAUSE", "STOPPED", check("CHECKED_ABORTED", 1), "CONTINUE", "SLOT_GRANTED"],
       { value: { lifecycle: "running", run: { checking: { asking: "continuing" } } } },
     ],
+    [
+      "of one that is cancelled while it is paused: there is nothing to stop",
+      [...AT_WORK.slice(0, 2), "PAUSE", "STOPPED", check("CHECKED_ABORTED", 1), "CANCEL", receipt(0), ...NOTICE],
+      { value: { lifecycle: "cancelled" }, context: { result: undefined } },
+    ],
+    [
+      "of one that was cut off twice, and then by a pause",
+      [
+        ...AT_WORK,
+        ...times(2, (index) => ["ADOPTED", check("CHECKED_UNANSWERED", n(index)), "PROMPT_ACCEPTED", "HOST_BUSY"]),
+        ...["ADOPTED", "PAUSE", "STOPPED", check("CHECKED_UNANSWERED", 9)],
+      ],
+      { value: { lifecycle: "running", run: "paused" } },
+    ],
+    [
+      "of one of which the host does not say what became of it while it is paused",
+      [
+        ...[...AT_WORK, "PAUSE", "STOPPED"],
+        ...times(12, (index) => [check("CHECK_FAILED", n(index))]),
+        ...["CONTINUE", "SLOT_GRANTED"],
+      ],
+      { value: { lifecycle: "running", run: { checking: { asking: "continuing" } } } },
+    ],
     ["of one that is resumed and waits", [...DONE, resume(1)], AGAIN],
     [
       "of one that is to go on when its end is delivered",
@@ -356,6 +379,14 @@ const BREAKING: Record<string, [says: string, written: readonly Written[], aroun
       "3 ends run 0, which event 3 stops, before its session has stopped",
       [...AT_WORK, beyond, receipt(0), ...NOTICE],
       ended("error", { error: LIMIT }),
+    ],
+    [
+      "9 ends run 0, which event 8 stops, before its session has stopped",
+      [
+        ...[...AT_WORK.slice(0, 2), "PAUSE", "STOPPED", check("CHECKED_ABORTED", 1), "CONTINUE", "SLOT_GRANTED"],
+        ...["CANCEL", "TICK", receipt(0), ...NOTICE],
+      ],
+      ended("cancelled"),
     ],
   ],
   "completed-by-answer": [

@@ -73,7 +73,7 @@ export const createOutboxEffects = (
   | "reportSetAside"
   | "noticeRejected"
 > => {
-  const { host, clock, bus, runtime, reads, worktrees } = ctx;
+  const { host, clock, bus, runtime, reads, worktrees, stopsUnderWay } = ctx;
   const earlierOf = createEarlierMessages();
 
   /** The event for a parent that was not found; undefined for any other failure. */
@@ -126,11 +126,17 @@ export const createOutboxEffects = (
     return (failure && ifNotFound(failure)) ?? { type: "READ_FAILED", at: clock.now(), message };
   };
 
+  /** Stops what a notice begins in the session of a task that was lost or paused while the notice was on its way. */
+  const stopUnwanted = (taskId: string): Promise<void> => {
+    const isUnwanted = () => runtime.isLost(taskId) || isPaused(runtime.snapshotOf(taskId));
+    return isUnwanted() ? stopsUnderWay.during(taskId, stopWhile(host, clock, taskId, isUnwanted)) : Promise.resolve();
+  };
+
   const sendNotice = async ({ parentSessionID, prompt, sender }: EffectOf<"sendNotice">): Promise<OutboxEvent> => {
     const { messageID, parts } = prompt;
     const isToTask = runtime.isStillOurs(parentSessionID);
     const sent = await host.prompt({ sessionID: parentSessionID, messageID, parts, ...sender });
-    if (isToTask) await stopWhile(host, clock, parentSessionID, () => runtime.isLost(parentSessionID));
+    if (isToTask) await stopUnwanted(parentSessionID);
     const at = clock.now();
     if (sent.ok) return { type: "SENT", at, messageID };
     const { kind, message } = sent.failure;

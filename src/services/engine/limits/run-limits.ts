@@ -1,5 +1,5 @@
 import type { HostEvent, MessageInfo } from "../../../machines/host-events.ts";
-import type { TaskSnapshot } from "../../../machines/task/machine.ts";
+import { isPaused, type TaskSnapshot } from "../../../machines/task/machine.ts";
 import { slotOf } from "../../../machines/task/slot.ts";
 import { hasEnded, type Task, type TaskError } from "../../../task.ts";
 import { logFault } from "../../platform/log.ts";
@@ -135,8 +135,8 @@ const sparedTasks = (tasks: readonly TaskSnapshot[], isToolRunning: (sessionID: 
 };
 
 /**
- * Returns the runs that have taken longer than `limit` milliseconds by `now`, and for how long. Time in the queue does not
- * count, nor does what was before it: a run that waited for another model's slot is timed from then on. A run is spared while
+ * Returns the runs that have taken longer than `limit` milliseconds by `now`, and for how long. Time in the queue, or in which a
+ * run is paused, does not count, nor does what was before it: a run that waited for another model's slot is timed from then on. A run is spared while
  * a tool visibly runs in its session or a descendant of it, while a person is waited for there, or while its gate runs, before
  * it as well, which has a limit of its own.
  */
@@ -151,7 +151,7 @@ export const overdueRuns = (
     const { completedAt, queuedUntil, run } = task.context;
     const isAtGate =
       task.matches({ run: { checking: "gating" } }) || task.matches({ run: { prompting: "gatingBefore" } });
-    const isAtWork = completedAt === undefined && slotOf(task) !== "waiting" && !isAtGate;
+    const isAtWork = completedAt === undefined && slotOf(task) !== "waiting" && !isAtGate && !isPaused(task);
     const taken = now - (queuedUntil ?? run.startedAt);
     return isAtWork && taken > limit && !spared.has(idOf(task)) ? { taskId: idOf(task), taken } : [];
   });

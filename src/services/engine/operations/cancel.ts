@@ -1,4 +1,5 @@
 import type { TaskEvent, UserRequest } from "../../../machines/task/events.ts";
+import { isPaused } from "../../../machines/task/machine.ts";
 import { TASK_LIMITS } from "../../../machines/task/setup.ts";
 import { hasEnded, type Task, type TaskError } from "../../../task.ts";
 import type { Host, HostFailure, HostResult } from "../../host/host.ts";
@@ -20,7 +21,7 @@ export const untilEnded = ({ waits }: EngineContext, taskIds: string[]) =>
   waits.waitForEnd({ taskIds, signal: new AbortController().signal, timeoutMs: STOP_TIMEOUT_MS });
 
 /** Returns the ids of the tasks launched by sessions, either directly or from helper sessions of their tasks. */
-export const launchedBy = ({ store }: EngineContext, sessionIDs: string[]): string[] => {
+export const launchedBy = ({ store }: Pick<EngineContext, "store">, sessionIDs: string[]): string[] => {
   const launched = sessionIDs.flatMap((id) => [
     ...store.list({ parentSessionID: id }),
     ...store.list({ parentTaskId: id }),
@@ -101,6 +102,15 @@ const withWaiter = async (
   }
 };
 
+/** True for a task that was paused with its parent: that ended the parent's turn, and they go on together. */
+const isPausedWithParent = (
+  { runtime }: EngineContext,
+  { sessionID, parentSessionID, parentTaskId }: Task,
+): boolean => {
+  const isPausedTask = (id: string | undefined) => id !== undefined && isPaused(runtime.snapshotOf(id));
+  return isPausedTask(sessionID) && (isPausedTask(parentSessionID) || isPausedTask(parentTaskId));
+};
+
 /**
  * Cancels a task without a notice, because its parent's turn was aborted and the parent knows that the task ends. An
  * OpenCode that exits aborts turns too, so this waits a moment first: where the engine is stopped meanwhile, the next process
@@ -108,7 +118,7 @@ const withWaiter = async (
  */
 export const cancelSilently = async (ctx: EngineContext, taskId: string): Promise<void> => {
   const task = getTask(ctx, taskId);
-  if (!task || hasEnded(task)) return;
+  if (!task || hasEnded(task) || isPausedWithParent(ctx, task)) return;
   await withWaiter(ctx, [taskId], ABORT_WAITER, async () => {
     await sleep(ctx.clock, TASK_LIMITS.cancelAfterAbort);
     if (!ctx.stopping.signal.aborted) await cancel(ctx, [taskId]);

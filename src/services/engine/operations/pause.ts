@@ -1,19 +1,23 @@
 import type { PausedBy, TaskEvent } from "../../../machines/task/events.ts";
-import type { Task } from "../../../task.ts";
+import { isPaused } from "../../../machines/task/machine.ts";
+import { hasEnded, type Task } from "../../../task.ts";
 import type { EngineContext } from "../context.ts";
 import type { CancelResult } from "../requests.ts";
 import { launchedBy } from "./cancel.ts";
 import { getTask } from "./read-task.ts";
 
-/** Returns tasks with all that they have launched, at any depth, that are supervised here. */
-const withDescendants = (ctx: EngineContext, taskIds: readonly string[]): string[] => {
+/**
+ * Returns those that are supervised here of tasks and all that they have launched, at any depth: also below a task that has
+ * ended, for one below it may have been resumed since.
+ */
+const withDescendants = ({ store, runtime }: EngineContext, taskIds: readonly string[]): string[] => {
   const found = new Set<string>();
   for (let next = [...taskIds]; next.length > 0; ) {
-    const fresh = next.filter((id) => !found.has(id) && ctx.runtime.snapshotOf(id));
+    const fresh = next.filter((id) => !found.has(id));
     for (const id of fresh) found.add(id);
-    next = fresh.length > 0 ? launchedBy(ctx, fresh) : [];
+    next = launchedBy({ store }, fresh);
   }
-  return [...found];
+  return [...found].filter((id) => runtime.snapshotOf(id));
 };
 
 /** Gives tasks an event, where they take it. Returns why each of the others does not. */
@@ -34,6 +38,12 @@ const resultsOf = (ctx: EngineContext, taskIds: readonly string[], refusals: Rea
     const refused = refusals.get(taskId);
     return [refused === undefined ? { task } : { task, refused }];
   });
+
+const NOT_PAUSED = "could not be stopped, and works on: try again";
+
+/** True for a task that neither stopped nor ended. Where this process ends meanwhile, the next one stops it. */
+const isStillAtWork = ({ runtime, stopping }: EngineContext, task: Task): boolean =>
+  !stopping.signal.aborted && !hasEnded(task) && !isPaused(runtime.snapshotOf(task.sessionID));
 
 /** Resolves once none of the tasks is being stopped any more: a task's chart gives up after ten attempts. */
 const untilPaused = ({ runtime, stopping }: EngineContext, taskIds: readonly string[]): Promise<void> =>
@@ -61,7 +71,9 @@ export const pauseTasks = async (ctx: EngineContext, taskIds: string[], by: Paus
   const all = withDescendants(ctx, taskIds);
   const refusals = sendToEach(ctx, [...new Set([...taskIds, ...all])], { type: "PAUSE", at: ctx.clock.now(), by });
   await untilPaused(ctx, all);
-  return resultsOf(ctx, taskIds, refusals);
+  return resultsOf(ctx, taskIds, refusals).map((result) =>
+    result.refused === undefined && isStillAtWork(ctx, result.task) ? { ...result, refused: NOT_PAUSED } : result,
+  );
 };
 
 /** Has paused tasks go on, and all that they have launched. Returns what came of those that were named. */
