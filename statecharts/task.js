@@ -194,7 +194,7 @@ export const task = createMachine({
             "refuses": {
               "CANCEL": "has already finished (completed)",
               "PAUSE": "has already finished (completed)",
-              "CONTINUE": "has already finished (completed)",
+              "CONTINUE": "has already finished (completed): use resume",
               "STEER": "has already finished (completed): use resume",
               "RETRY": "has completed: use resume"
             }
@@ -224,7 +224,7 @@ export const task = createMachine({
             "refuses": {
               "CANCEL": "has already finished (error)",
               "PAUSE": "has already finished (error)",
-              "CONTINUE": "has already finished (error)",
+              "CONTINUE": "has already finished (error): use retry",
               "STEER": "has already finished (error): use retry",
               "RESUME": "only completed tasks can be resumed (this one is error): use retry"
             }
@@ -254,7 +254,7 @@ export const task = createMachine({
             "refuses": {
               "CANCEL": "has already finished (cancelled)",
               "PAUSE": "has already finished (cancelled)",
-              "CONTINUE": "has already finished (cancelled)",
+              "CONTINUE": "has already finished (cancelled): use retry",
               "STEER": "has already finished (cancelled): use retry",
               "RESUME": "only completed tasks can be resumed (this one is cancelled): use retry"
             }
@@ -2418,7 +2418,7 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "STEER": "works on another server, where it takes no further instructions",
-              "PAUSE": "is for another server, where it cannot be paused"
+              "PAUSE": "works on another server, where it cannot be paused"
             }
           },
           "initial": "unclaimed",
@@ -3005,8 +3005,9 @@ export const task = createMachine({
             "waitsFor": "stop",
             "refuses": {
               "CANCEL": "is already being cancelled",
+              "STEER": "is being cancelled",
               "PAUSE": "is being cancelled",
-              "STEER": "is being cancelled"
+              "CONTINUE": "is being cancelled"
             }
           },
           "initial": "aborting",
@@ -3739,7 +3740,7 @@ export const task = createMachine({
     "isInFleet": stateIn("#fleet"),
     "isClaimed": stateIn("#claimed"),
     "isAnswerChecked": or([stateIn("#gating"), and(["hasSchema", stateIn("#asking")])]),
-    "wasSent": or([and([not("isQueued"), not("isGatedBefore"), not("noServerWorks")]), "goesOn"]),
+    "wasSent": or([and([not("isQueued"), not("isGatedBefore"), not(stateIn("#paused")), not("noServerWorks")]), "goesOn", "hasBegunBefore"]),
     "hasPrompt": or([stateIn("#working"), stateIn("#gating")]),
     "takesInstructions": and(["live", "notStopping", not(stateIn("#aborted")), not("isInFleet")]),
     "mayAsk": and(["live", "newRequest", not("noServerWorks")]),
