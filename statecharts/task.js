@@ -127,8 +127,7 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "RESUME": "only completed tasks can be resumed (this one is running)",
-              "RETRY": "still runs: use steer",
-              "CONTINUE": "is not paused"
+              "RETRY": "still runs: use steer"
             }
           },
           "entry": raise({"type":"RUN_BEGAN"}),
@@ -160,8 +159,7 @@ export const task = createMachine({
           "meta": {
             "refuses": {
               "RESUME": "is currently being resumed",
-              "RETRY": "still runs: use steer",
-              "CONTINUE": "is not paused"
+              "RETRY": "still runs: use steer"
             }
           },
           "entry": raise({"type":"RUN_BEGAN"}),
@@ -573,7 +571,7 @@ export const task = createMachine({
                 "guard": {
                   "type": "goesOn"
                 },
-                "target": "paused",
+                "target": "#paused",
                 "description": "The agent or a person pauses the task. Its turn is over.",
                 "actions": [
                   {
@@ -585,7 +583,7 @@ export const task = createMachine({
                 ]
               },
               {
-                "target": "paused",
+                "target": "#paused",
                 "description": "The agent or a person pauses the task. There is nothing to stop.",
                 "actions": {
                   "type": "assign pause"
@@ -1462,210 +1460,6 @@ export const task = createMachine({
                     }
                   }
                 },
-                "continuing": {
-                  "id": "continuing",
-                  "description": "The run goes on after it was paused. OpenCode is asked what became of it.",
-                  "meta": {
-                    "waitsFor": "check"
-                  },
-                  "entry": [
-                    {
-                      "type": "beginWait"
-                    },
-                    {
-                      "type": "assign checkId, nextDeadline"
-                    },
-                    {
-                      "type": "checkRun"
-                    }
-                  ],
-                  "on": {
-                    "TICK": {
-                      "guard": {
-                        "type": "due"
-                      },
-                      "target": "continuing",
-                      "reenter": true,
-                      "description": "Time has passed."
-                    },
-                    "STEERING_STORED": {
-                      "guard": {
-                        "type": "isOldestInstruction"
-                      },
-                      "target": "continuing",
-                      "reenter": true,
-                      "description": "The instruction is in the agent's conversation. OpenCode is asked anew."
-                    },
-                    "CHECKED_ANSWERED": [
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and isSteered"
-                        },
-                        "target": "#working",
-                        "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
-                        "actions": {
-                          "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
-                        }
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and isMisfit and mayRepair"
-                        },
-                        "target": "#sending",
-                        "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
-                        "actions": [
-                          {
-                            "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
-                          },
-                          {
-                            "type": "assign"
-                          }
-                        ]
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and isMisfit"
-                        },
-                        "target": "#idle",
-                        "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
-                        "actions": [
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "assign"
-                          },
-                          {
-                            "type": "recordAnswer"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                        ]
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and hasGate"
-                        },
-                        "target": "#gating",
-                        "description": "The check shows that the run is answered. The answer must pass the gate."
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck"
-                        },
-                        "target": "#idle",
-                        "actions": [
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "recordAnswer"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
-                        ],
-                        "description": "The check shows that the run is answered."
-                      }
-                    ],
-                    "CHECKED_FAILED": [
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and isRefused"
-                        },
-                        "target": "#changingModel",
-                        "description": "The check shows that the run failed. Another model is asked.",
-                        "actions": {
-                          "type": "recordRefusal"
-                        }
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck"
-                        },
-                        "target": "#idle",
-                        "actions": [
-                          {
-                            "type": "recordLastRefusal"
-                          },
-                          {
-                            "type": "recordSaid"
-                          },
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "recordError"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                        ],
-                        "description": "The check shows that the run failed."
-                      }
-                    ],
-                    "CHECKED_HOST_FAULT": {
-                      "guard": {
-                        "type": "isCurrentCheck"
-                      },
-                      "target": "#sending",
-                      "description": "The check shows that a fault of OpenCode itself interrupted the run. It continues after the last step that was finished.",
-                      "actions": {
-                        "type": "assign sendAttempts, hostError, abortedAt"
-                      }
-                    },
-                    "CHECKED_ABORTED": {
-                      "guard": {
-                        "type": "isCurrentCheck"
-                      },
-                      "target": "#sending",
-                      "description": "The check shows that the run was aborted. It continues after the last step that was finished.",
-                      "actions": {
-                        "type": "assign sendAttempts, hostError, abortedAt"
-                      }
-                    },
-                    "CHECKED_UNANSWERED": {
-                      "guard": {
-                        "type": "isCurrentCheck"
-                      },
-                      "target": "#sending",
-                      "description": "The check shows that the run has no answer, and that no model works on it. It continues after the last step that was finished.",
-                      "actions": {
-                        "type": "assign sendAttempts, hostError, abortedAt"
-                      }
-                    },
-                    "CHECKED_UNSEEN": {
-                      "guard": {
-                        "type": "isCurrentCheck"
-                      },
-                      "target": "#sending",
-                      "description": "The check shows that the run was answered before its model saw the newest instruction. It continues after the last step that was finished.",
-                      "actions": {
-                        "type": "assign sendAttempts, hostError, abortedAt"
-                      }
-                    },
-                    "CHECKED_NOT_FOUND": {
-                      "guard": {
-                        "type": "isCurrentCheck"
-                      },
-                      "target": "#missing",
-                      "actions": {
-                        "type": "recordNotFound"
-                      },
-                      "description": "OpenCode was asked, and did not find the task's session."
-                    },
-                    "CHECK_FAILED": {
-                      "guard": {
-                        "type": "isCurrentCheck and failedChecksLeft"
-                      },
-                      "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
-                      "actions": [
-                        {
-                          "type": "assign failedChecks"
-                        },
-                        {
-                          "type": "setDeadline",
-                          "params": 5000
-                        }
-                      ]
-                    }
-                  }
-                },
                 "recovering": {
                   "id": "recovering",
                   "description": "The process that supervised the run has ended. OpenCode is asked what became of the run.",
@@ -2181,11 +1975,11 @@ export const task = createMachine({
         },
         "pausing": {
           "id": "pausing",
-          "description": "The task is being paused: its session and the descendants of that are stopped.",
+          "description": "The task is paused: its session and the descendants of that are stopped, until it is told to go on.",
           "meta": {
             "waitsFor": "pause",
             "refuses": {
-              "PAUSE": "is being paused already",
+              "PAUSE": "is paused already",
               "CONTINUE": "is still being paused: try again in a moment"
             }
           },
@@ -2369,46 +2163,293 @@ export const task = createMachine({
                   "description": "OpenCode was asked, and did not answer. It is asked again when the run goes on."
                 }
               }
-            }
-          }
-        },
-        "paused": {
-          "id": "paused",
-          "description": "The task is paused. It keeps what was done, holds no slot and costs nothing, until it is told to go on.",
-          "meta": {
-            "waitsFor": "continue",
-            "refuses": {
-              "PAUSE": "is paused already"
-            }
-          },
-          "entry": [
-            {
-              "type": "beginWait"
             },
-            {
-              "type": "assign nextDeadline, failedChecks"
-            }
-          ],
-          "on": {
-            "CONTINUE": {
-              "target": "#queued",
-              "description": "The agent or a person has the paused task go on. It asks for a slot.",
-              "actions": {
-                "type": "assign sendAttempts, interruptions"
+            "paused": {
+              "id": "paused",
+              "description": "It keeps what was done, holds no slot and costs nothing, until it is told to go on.",
+              "meta": {
+                "waitsFor": "continue"
+              },
+              "entry": [
+                {
+                  "type": "beginWait"
+                },
+                {
+                  "type": "assign nextDeadline, failedChecks"
+                }
+              ],
+              "on": {
+                "CONTINUE": {
+                  "target": "#queued",
+                  "description": "The agent or a person has the paused task go on. It asks for a slot.",
+                  "actions": {
+                    "type": "assign sendAttempts, interruptions"
+                  }
+                },
+                "CANCEL": {
+                  "target": "#idle",
+                  "actions": [
+                    {
+                      "type": "recordEnd"
+                    },
+                    raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
+                  ],
+                  "description": "The agent or a person cancels the task. There is nothing to stop."
+                },
+                "ADOPTED": {
+                  "description": "The process that supervised the task has ended, and this one takes over. It stays paused, whatever process supervises it."
+                }
               }
             },
-            "CANCEL": {
-              "target": "#idle",
-              "actions": [
+            "continuing": {
+              "id": "continuing",
+              "description": "It has a slot again. OpenCode is asked what became of the run.",
+              "meta": {
+                "waitsFor": "check"
+              },
+              "entry": [
                 {
-                  "type": "recordEnd"
+                  "type": "beginWait"
                 },
-                raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
+                {
+                  "type": "assign checkId, nextDeadline"
+                },
+                {
+                  "type": "checkRun"
+                }
               ],
-              "description": "The agent or a person cancels the task. There is nothing to stop."
-            },
-            "ADOPTED": {
-              "description": "The process that supervised the task has ended, and this one takes over. It stays paused, whatever process supervises it."
+              "on": {
+                "TICK": {
+                  "guard": {
+                    "type": "due"
+                  },
+                  "target": "continuing",
+                  "reenter": true,
+                  "description": "Time has passed."
+                },
+                "STEERING_STORED": {
+                  "guard": {
+                    "type": "isOldestInstruction"
+                  },
+                  "target": "continuing",
+                  "reenter": true,
+                  "description": "The instruction is in the agent's conversation."
+                },
+                "ADOPTED": {
+                  "target": "continuing",
+                  "reenter": true,
+                  "description": "The process that supervised the task has ended, and this one takes over."
+                },
+                "CHECKED_BUSY": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#working",
+                  "actions": {
+                    "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                  },
+                  "description": "The check shows that the agent is at work."
+                },
+                "CHECKED_AWAITING_TASKS": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#awaitingTasks",
+                  "actions": {
+                    "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                  },
+                  "description": "The check shows that the agent's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
+                },
+                "CHECKED_ANSWERED": [
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck and isSteered"
+                    },
+                    "target": "#working",
+                    "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
+                    "actions": {
+                      "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                    }
+                  },
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck and isMisfit and mayRepair"
+                    },
+                    "target": "#sending",
+                    "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
+                    "actions": [
+                      {
+                        "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                      },
+                      {
+                        "type": "assign"
+                      }
+                    ]
+                  },
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck and isMisfit"
+                    },
+                    "target": "#idle",
+                    "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
+                    "actions": [
+                      {
+                        "type": "recordEnd"
+                      },
+                      {
+                        "type": "assign"
+                      },
+                      {
+                        "type": "recordAnswer"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                    ]
+                  },
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck and hasGate"
+                    },
+                    "target": "#gating",
+                    "description": "The check shows that the run is answered. The answer must pass the gate."
+                  },
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck"
+                    },
+                    "target": "#idle",
+                    "actions": [
+                      {
+                        "type": "recordEnd"
+                      },
+                      {
+                        "type": "recordAnswer"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
+                    ],
+                    "description": "The check shows that the run is answered."
+                  }
+                ],
+                "CHECKED_FAILED": [
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck and isRefused"
+                    },
+                    "target": "#changingModel",
+                    "description": "The check shows that the run failed. Another model is asked.",
+                    "actions": {
+                      "type": "recordRefusal"
+                    }
+                  },
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck"
+                    },
+                    "target": "#idle",
+                    "actions": [
+                      {
+                        "type": "recordLastRefusal"
+                      },
+                      {
+                        "type": "recordSaid"
+                      },
+                      {
+                        "type": "recordEnd"
+                      },
+                      {
+                        "type": "recordError"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                    ],
+                    "description": "The check shows that the run failed."
+                  }
+                ],
+                "CHECKED_HOST_FAULT": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#sending",
+                  "description": "The check shows that a fault of OpenCode itself interrupted the run. It continues after the last step that was finished.",
+                  "actions": {
+                    "type": "assign sendAttempts, hostError, abortedAt"
+                  }
+                },
+                "CHECKED_ABORTED": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#sending",
+                  "description": "The check shows that the run was aborted. It continues after the last step that was finished.",
+                  "actions": {
+                    "type": "assign sendAttempts, hostError, abortedAt"
+                  }
+                },
+                "CHECKED_UNANSWERED": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#sending",
+                  "description": "The check shows that the run has no answer, and that no model works on it. It continues after the last step that was finished.",
+                  "actions": {
+                    "type": "assign sendAttempts, hostError, abortedAt"
+                  }
+                },
+                "CHECKED_UNSEEN": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#sending",
+                  "description": "The check shows that the run was answered before its model saw the newest instruction. It continues after the last step that was finished.",
+                  "actions": {
+                    "type": "assign sendAttempts, hostError, abortedAt"
+                  }
+                },
+                "CHECKED_NOT_FOUND": {
+                  "guard": {
+                    "type": "isCurrentCheck"
+                  },
+                  "target": "#missing",
+                  "actions": {
+                    "type": "recordNotFound"
+                  },
+                  "description": "OpenCode was asked, and did not find the task's session."
+                },
+                "CHECK_FAILED": [
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck and failedChecksLeft"
+                    },
+                    "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
+                    "actions": [
+                      {
+                        "type": "assign failedChecks"
+                      },
+                      {
+                        "type": "setDeadline",
+                        "params": 5000
+                      }
+                    ]
+                  },
+                  {
+                    "guard": {
+                      "type": "isCurrentCheck"
+                    },
+                    "target": "#idle",
+                    "description": "OpenCode was asked, and did not answer. The run is given up, and whatever still works on it is stopped.",
+                    "actions": [
+                      {
+                        "type": "recordEnd"
+                      },
+                      {
+                        "type": "recordError"
+                      },
+                      {
+                        "type": "stopSession"
+                      },
+                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                    ]
+                  }
+                ]
+              }
             }
           }
         },
@@ -3698,7 +3739,8 @@ export const task = createMachine({
             "guard": {
               "type": "mayGoOn"
             },
-            "target": "beginning"
+            "target": "beginning",
+            "description": "The result is delivered."
           },
           "on": {
             "CANCEL": {
@@ -3731,7 +3773,7 @@ export const task = createMachine({
 }).provide({
   guards: {
     ...Object.fromEntries(Object.keys(otherwise).map((name) => [name, answering(name)])),
-    "isPaused": or([stateIn("#paused"), stateIn("#pausing")]),
+    "isPaused": stateIn("#pausing"),
     "mayPause": and(["live", "notStopping", not("isInFleet"), not("isPaused")]),
     "isFinal": and([not("isSteered"), not("isMisfit"), not("hasGate")]),
     "noServerWorks": and(["isInFleet", not("isClaimed")]),

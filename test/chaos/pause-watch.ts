@@ -1,3 +1,4 @@
+import { statePath } from "../../src/machines/chart.ts";
 import { isSummarizing } from "./choosing.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -13,7 +14,8 @@ export const worksWhilePaused = (world: Simulation): string[] => {
   const before = atWorkSince.get(world) ?? new Map<string, number>();
   const isHere = (id: string) => (ownership?.supervisorOf(id) ?? owner()) === owner();
   const atWork = host.sessionIDs().filter((id) => {
-    const isPaused = stage.store.get(id)?.snapshot.value.run === "paused";
+    const run = stage.store.get(id)?.snapshot.value.run;
+    const isPaused = run !== undefined && statePath(run) === "pausing.paused";
     return isPaused && isHere(id) && host.at(id).busy && !isSummarizing(world, id);
   });
   atWorkSince.set(world, new Map(atWork.map((id) => [id, before.get(id) ?? clock.now()])));

@@ -40,21 +40,21 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   },
   {
     name: "a task is resumed while the notice of its run is due",
-    file: "src/machines/task/next-run.ts",
+    file: "src/machines/task/setup.ts",
     code: 'and(["isNothingOwed", not("waitedFor")])',
     mistake: 'not("waitedFor")',
   },
   {
     name: "a task is resumed while a call waits for its end",
-    file: "src/machines/task/next-run.ts",
+    file: "src/machines/task/setup.ts",
     code: 'and(["isNothingOwed", not("waitedFor")])',
     mistake: '"isNothingOwed"',
   },
   {
     name: "a task that failed is retried while the notice of that is due",
     file: "src/machines/task/next-run.ts",
-    code: 'and(["isNothingOwed", not("waitedFor"), "mayEndOtherwise"])',
-    mistake: 'and([not("waitedFor"), "mayEndOtherwise"])',
+    code: 'guard: and(["mayGoOn", "mayEndOtherwise"])',
+    mistake: 'guard: "mayEndOtherwise"',
   },
   {
     name: "a retry has the error of the run before",

@@ -47,7 +47,7 @@ interface OpenRun {
 
 /** Says again what the engine's own rule says, so that a mistake in that one is seen. */
 const stateOf = ({ snapshot: { value, context } }: TaskRecord): State => {
-  if (value.run === "idle" || value.run === "paused") return "none";
+  if (value.run === "idle" || statePath(value.run) === "pausing.paused") return "none";
   if (value.run === "queued") return "waiting";
   const needsNone =
     context.userRequests.length > 0 ||
@@ -58,7 +58,7 @@ const stateOf = ({ snapshot: { value, context } }: TaskRecord): State => {
 
 /** True for a run whose time begins, or begins anew, when it leaves its present state. */
 const isUntimed = ({ snapshot: { value } }: TaskRecord): boolean =>
-  ["idle", "paused", "prompting.gatingBefore"].includes(statePath(value.run));
+  ["idle", "pausing.paused", "prompting.gatingBefore"].includes(statePath(value.run));
 
 /** Until when nothing starts on the task's provider: it has refused the task, and not answered it since. */
 const goesAheadUntil = ({ snapshot: { context } }: TaskRecord): number | undefined =>

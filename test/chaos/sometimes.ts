@@ -71,12 +71,14 @@ const MEETINGS_OF_TASKS: Record<string, (before: TaskSnapshot, event: TaskEvent)
     type === "NEXT_RUN_ASKED" && value.notice === "sending",
   "a process ends while a next run waits for the delivery": ({ value }, { type }) =>
     type === "ADOPTED" && value.nextRun === "waiting",
-  "a process ends while a task is paused": ({ value }, { type }) => type === "ADOPTED" && value.run === "paused",
+  "a process ends while a task is paused": ({ value }, { type }) =>
+    type === "ADOPTED" && statePath(value.run) === "pausing.paused",
   "a process ends while a task is being paused": (before, { type }) =>
-    type === "ADOPTED" && isPaused(before) && before.value.run !== "paused",
-  "an instruction is given while a task is paused": ({ value }, { type }) => type === "STEER" && value.run === "paused",
+    type === "ADOPTED" && isPaused(before) && statePath(before.value.run) !== "pausing.paused",
+  "an instruction is given while a task is paused": ({ value }, { type }) =>
+    type === "STEER" && statePath(value.run) === "pausing.paused",
   "an instruction is on its way while a task is paused": (before, { type }) => type === "PAUSE" && isSteering(before),
-  "a paused task is cancelled": ({ value }, { type }) => type === "CANCEL" && value.run === "paused",
+  "a paused task is cancelled": ({ value }, { type }) => type === "CANCEL" && statePath(value.run) === "pausing.paused",
   "a task that asks a person is paused": ({ value }, { type }) =>
     type === "PAUSE" && typeof value.attention === "object",
   "a task is resumed a second time": ({ context }, { type }) => type === "RESUME" && context.run.index > 0,

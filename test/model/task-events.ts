@@ -56,7 +56,10 @@ const isRecovering = (snapshot: TaskSnapshot) => snapshot.matches({ run: { check
 /** The answers that the host can give to the newest check: one to each. */
 const answersTo = (snapshot: TaskSnapshot): TaskEvent[] => {
   const { facts, checkId, hostError, nextDeadline, missingSince, storedInstruction, misfits = 0 } = snapshot.context;
-  const isAsked = snapshot.matches({ run: { checking: "asking" } }) || snapshot.matches({ run: { pausing: "asking" } });
+  const isAsked =
+    snapshot.matches({ run: { checking: "asking" } }) ||
+    snapshot.matches({ run: { pausing: "asking" } }) ||
+    snapshot.matches({ run: { pausing: "continuing" } });
   return !isAsked || nextDeadline !== undefined
     ? []
     : [
@@ -294,7 +297,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
     ...answersTo(snapshot),
     { type: "CANCEL", at },
     { type: "PAUSE", at, by: "person" },
-    ...(snapshot.matches({ run: "paused" }) ? [{ type: "CONTINUE", at } as const] : []),
+    ...(snapshot.matches({ run: { pausing: "paused" } }) ? [{ type: "CONTINUE", at } as const] : []),
     { type: "STOPPED", at },
     { type: "NOT_STOPPED", at, error: fault },
     { type: "MODEL_CHANGED", at, model: nextModel(context) ?? { providerID: "", modelID: "" } },

@@ -37,7 +37,6 @@ const lifecycle = taskSetup.createStateConfig({
         refuses: {
           RESUME: "only completed tasks can be resumed (this one is running)",
           RETRY: "still runs: use steer",
-          CONTINUE: "is not paused",
         },
       },
       entry: beginRun,
@@ -45,13 +44,7 @@ const lifecycle = taskSetup.createStateConfig({
     },
     resumed: {
       description: "A follow-up prompt is being worked on, or what the run before did not bring to its end.",
-      meta: {
-        refuses: {
-          RESUME: "is currently being resumed",
-          RETRY: "still runs: use steer",
-          CONTINUE: "is not paused",
-        },
-      },
+      meta: { refuses: { RESUME: "is currently being resumed", RETRY: "still runs: use steer" } },
       entry: beginRun,
       on: onRunEnded,
     },
@@ -168,8 +161,12 @@ export const isStopping = (snapshot: StoredSnapshot): boolean => taskMachine.res
 /** True for a task whose run is paused, or is being paused. */
 export const isPaused = (snapshot: Pick<StoredSnapshot, "value"> | undefined): boolean => {
   const state = snapshot ? statePath(snapshot.value.run) : "";
-  return state === "paused" || state.startsWith("pausing.");
+  return state.startsWith("pausing.") && state !== "pausing.continuing";
 };
+
+/** True for a task whose session is being stopped so that it is paused. */
+export const isBeingPaused = (snapshot: Pick<StoredSnapshot, "value"> | undefined): boolean =>
+  isPaused(snapshot) && snapshot !== undefined && statePath(snapshot.value.run) !== "pausing.paused";
 
 /**
  * True when the task has ended, with its receipt, its parent is owed nothing, and it is not to go on: nothing happens to it unless

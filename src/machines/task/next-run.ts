@@ -59,7 +59,7 @@ export const nextRun = taskSetup.createStateConfig({
     waiting: {
       description: "It was asked to, and does once the result is delivered.",
       meta: { refuses: { RESUME: TO_GO_ON, RETRY: TO_GO_ON } },
-      always: { guard: "mayGoOn", target: "beginning" },
+      always: { guard: "mayGoOn", target: "beginning", description: "The result is delivered." },
       on: {
         CANCEL: {
           description: "The next run ends as soon as it has begun, so that whoever asked for it learns of that.",
@@ -76,8 +76,8 @@ export const nextRun = taskSetup.createStateConfig({
         ({ context: { facts, nextRun } }) => nextRun && { taskId: facts.sessionID, next: nextRun },
       ),
       on: {
-        RESUME: "none",
-        RETRY: "none",
+        RESUME: { target: "none" },
+        RETRY: { target: "none" },
       },
     },
   },

@@ -2,7 +2,19 @@
 // it: days may have passed, and a person may have written to its session (docs/decisions/309-a-pause-is-a-state-of-the-run.md).
 import { and, assign } from "xstate";
 import type { UserRequest } from "./events.ts";
-import { cancelled, endCompleted, requestCheck } from "./run-transitions.ts";
+import {
+  awaitTasks,
+  cancelled,
+  checkAgainLater,
+  complete,
+  countFailedCheck,
+  endCompleted,
+  failAndStop,
+  failOrGoOn,
+  goOnAfterPause,
+  requestCheck,
+  seenAtWork,
+} from "./run-transitions.ts";
 import { given, request, TASK_LIMITS, taskSetup } from "./setup.ts";
 
 /** Notes who pauses a run, and what its agent had asked. */
@@ -31,15 +43,20 @@ const goOnAsItIs = {
   actions: taskSetup.assign({ pause: undefined }),
 } as const;
 
+const askAnew = { guard: "due", target: "continuing", reenter: true } as const;
+
 const toPause = { guard: "isCurrentCheck", target: "#paused" } as const;
 
-/** State of the region `run`: it is being paused. Its turn is ended, and OpenCode is asked whether the run had ended by itself. */
+/**
+ * State of the region `run`: it is paused. Its turn is ended, and OpenCode is asked whether the run had ended by itself; then nothing
+ * works on it until somebody has it go on.
+ */
 export const pausing = taskSetup.createStateConfig({
   id: "pausing",
-  description: "The task is being paused: its session and the descendants of that are stopped.",
+  description: "The task is paused: its session and the descendants of that are stopped, until it is told to go on.",
   meta: {
     waitsFor: "pause",
-    refuses: { PAUSE: "is being paused already", CONTINUE: "is still being paused: try again in a moment" },
+    refuses: { PAUSE: "is paused already", CONTINUE: "is still being paused: try again in a moment" },
   },
   initial: "aborting",
   entry: ["beginWait", "forgetRetry", assign({ failedChecks: 0, hostError: undefined })],
@@ -96,23 +113,48 @@ export const pausing = taskSetup.createStateConfig({
         CHECK_FAILED: { ...toPause, description: "It is asked again when the run goes on." },
       },
     },
-  },
-});
-
-/** State of the region `run`: nothing works on it, and it goes on only when somebody says so. */
-export const paused = taskSetup.createStateConfig({
-  id: "paused",
-  description:
-    "The task is paused. It keeps what was done, holds no slot and costs nothing, until it is told to go on.",
-  meta: { waitsFor: "continue", refuses: { PAUSE: "is paused already" } },
-  entry: ["beginWait", assign({ nextDeadline: undefined, failedChecks: 0 })],
-  on: {
-    CONTINUE: {
-      target: "#queued",
-      description: "It asks for a slot.",
-      actions: assign({ sendAttempts: 0, interruptions: 0 }),
+    paused: {
+      id: "paused",
+      description: "It keeps what was done, holds no slot and costs nothing, until it is told to go on.",
+      meta: { waitsFor: "continue" },
+      entry: ["beginWait", assign({ nextDeadline: undefined, failedChecks: 0 })],
+      on: {
+        CONTINUE: {
+          target: "#queued",
+          description: "It asks for a slot.",
+          actions: assign({ sendAttempts: 0, interruptions: 0 }),
+        },
+        CANCEL: { ...cancelled, description: "There is nothing to stop." },
+        ADOPTED: { description: "It stays paused, whatever process supervises it." },
+      },
     },
-    CANCEL: { ...cancelled, description: "There is nothing to stop." },
-    ADOPTED: { description: "It stays paused, whatever process supervises it." },
+    continuing: {
+      id: "continuing",
+      description: "It has a slot again. OpenCode is asked what became of the run.",
+      meta: { waitsFor: "check" },
+      entry: ["beginWait", ...requestCheck],
+      on: {
+        TICK: askAnew,
+        STEERING_STORED: { ...askAnew, guard: "isOldestInstruction" },
+        ADOPTED: { target: "continuing", reenter: true },
+        CHECKED_BUSY: { guard: "isCurrentCheck", target: "#working", actions: seenAtWork },
+        CHECKED_AWAITING_TASKS: awaitTasks,
+        CHECKED_ANSWERED: complete,
+        CHECKED_FAILED: failOrGoOn,
+        CHECKED_HOST_FAULT: goOnAfterPause,
+        CHECKED_ABORTED: goOnAfterPause,
+        CHECKED_UNANSWERED: goOnAfterPause,
+        CHECKED_UNSEEN: goOnAfterPause,
+        CHECKED_NOT_FOUND: { guard: "isCurrentCheck", target: "#missing", actions: "recordNotFound" },
+        CHECK_FAILED: [
+          {
+            guard: and(["isCurrentCheck", "failedChecksLeft"]),
+            description: "It is asked again after a pause.",
+            actions: [countFailedCheck, checkAgainLater],
+          },
+          { guard: "isCurrentCheck", ...failAndStop },
+        ],
+      },
+    },
   },
 });

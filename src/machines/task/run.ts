@@ -3,7 +3,7 @@
 import { and, assign, not } from "xstate";
 import { checking } from "./checking.ts";
 import { fleet } from "./fleet-states.ts";
-import { paused, pausing, recordPause, recordPauseOfBegun } from "./pausing.ts";
+import { pausing, recordPause, recordPauseOfBegun } from "./pausing.ts";
 import { prompting } from "./prompting.ts";
 import {
   cancelled,
@@ -135,8 +135,8 @@ export const run = taskSetup.createStateConfig({
           { target: "prompting", actions: recordSlot },
         ],
         PAUSE: [
-          { guard: "goesOn", target: "paused", description: "Its turn is over.", actions: recordPauseOfBegun },
-          { target: "paused", description: "There is nothing to stop.", actions: recordPause },
+          { guard: "goesOn", target: "#paused", description: "Its turn is over.", actions: recordPauseOfBegun },
+          { target: "#paused", description: "There is nothing to stop.", actions: recordPause },
         ],
         ADOPTED: { description: "Nothing is under way: the run asks for a slot here.", actions: requestSlot },
         CANCEL: { guard: not("goesOn"), ...cancelled, description: "Nothing was sent yet: there is nothing to stop." },
@@ -147,7 +147,6 @@ export const run = taskSetup.createStateConfig({
     changingModel,
     checking,
     pausing,
-    paused,
     fleet,
     stopping,
   },

@@ -319,7 +319,7 @@ export const taskSetup = setup({
       ({ context }) => context.failedChecks + 1 < TASK_LIMITS.failedChecks,
     ),
     notStopping: when("the run is not being stopped", ({ context }) => context.stopAttempts === 0),
-    isPaused: when("the run is paused, or is being paused", or([stateIn("#paused"), stateIn("#pausing")])),
+    isPaused: when("the run is paused", stateIn("#pausing"), "the run is not paused"),
     mayPause: when(
       "the run is at work or waits for that",
       and(["live", "notStopping", not("isInFleet"), not("isPaused")]),
@@ -572,7 +572,11 @@ export const taskSetup = setup({
     ),
     mayAsk: when("it is a new request", and(["live", "newRequest", not("noServerWorks")])),
     isNothingOwed: when("its notice is delivered", stateIn("#nothingOwed")),
-    mayGoOn: when("the result of its newest run is delivered", and(["isNothingOwed", not("waitedFor")])),
+    mayGoOn: when(
+      "the result of its newest run is delivered",
+      and(["isNothingOwed", not("waitedFor")]),
+      "the result of its newest run is still being delivered",
+    ),
     fitsItsEnd: when(
       "it fits how the newest run ended",
       given(

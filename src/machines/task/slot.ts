@@ -26,7 +26,7 @@ export const isInFleet = ({ value: { run } }: Pick<SlotHolder, "value">): boolea
  * that they wait for queue for one.
  */
 export const slotOf = (task: SlotHolder): SlotState => {
-  if (task.value.run === "idle" || task.value.run === "paused") return "none";
+  if (task.value.run === "idle" || statePath(task.value.run) === "pausing.paused") return "none";
   if (task.value.run === "queued") return "waiting";
   // It is counted there.
   if (isInFleet(task)) return "none";

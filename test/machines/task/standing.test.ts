@@ -33,7 +33,7 @@ test("a stored snapshot fits this version's chart unless it is in a state that t
 });
 
 test("the events that a caller may send are those that the task takes now", () => {
-  expect(allowedEvents(workingTask().snapshot)).toEqual(["CANCEL", "STEER"]);
+  expect(allowedEvents(workingTask().snapshot)).toEqual(["CANCEL", "PAUSE", "STEER"]);
   expect(allowedEvents(completeAndTell(workingTask()).snapshot)).toEqual(["RESUME", "RESULT_READ"]);
 });
 

@@ -35,7 +35,7 @@ describe("a task at work", () => {
     const steps = stage.host.at(id).messages.length;
     expect(stateOf(stage, next)).toBe("running.queued");
     expect(await pause(stage, id)).toEqual([{ task: expect.objectContaining({ sessionID: id, status: "running" }) }]);
-    expect(stage.task(id)).toMatchObject({ state: "running.paused", waiting: { for: "continue" } });
+    expect(stage.task(id)).toMatchObject({ state: "running.pausing.paused", waiting: { for: "continue" } });
     expect(stage.host.at(id).busy).toBe(false);
     expect(stage.host.at(id).messages).toHaveLength(steps);
     expect(stateOf(stage, next)).toBe("running.working.busy");
@@ -67,7 +67,7 @@ describe("a task at work", () => {
     const { stage, id } = await stageWithTask();
     for (let time = 0; time < 5; time += 1) {
       await pause(stage, id);
-      expect(stateOf(stage, id)).toBe("running.paused");
+      expect(stateOf(stage, id)).toBe("running.pausing.paused");
       await goOn(stage, id);
       expect(stateOf(stage, id)).toBe("running.working.busy");
     }
@@ -93,7 +93,7 @@ describe("a task at work", () => {
     stage.host.failNext("abort", { kind: "unavailable", name: "Unreachable", message: "connection refused" }, 2);
     await pause(stage, id);
     await stage.clock.advance(60_000);
-    expect(stateOf(stage, id)).toBe("running.paused");
+    expect(stateOf(stage, id)).toBe("running.pausing.paused");
     expect(stage.host.at(id).busy).toBe(false);
   });
 
@@ -124,7 +124,7 @@ describe("a task at work", () => {
     held.release();
     await stage.clock.advance(MOMENT);
     await paused;
-    expect(stateOf(stage, id)).toBe("running.paused");
+    expect(stateOf(stage, id)).toBe("running.pausing.paused");
     expect(runs).toBe(0);
     await goOn(stage, id);
     expect(runs).toBe(1);
@@ -139,7 +139,7 @@ describe("a task at work", () => {
     expect(new Set(stage.host.rejected)).toEqual(new Set(["per_1"]));
     expect(stage.host.openRequests.size).toBe(0);
     expect(stage.task(id)).not.toHaveProperty("attention");
-    expect(stateOf(stage, id)).toBe("running.paused");
+    expect(stateOf(stage, id)).toBe("running.pausing.paused");
     await goOn(stage, id);
     await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
@@ -152,10 +152,10 @@ describe("a task in the queue", () => {
     const first = await stage.launch();
     const queued = await stage.launch();
     await pause(stage, queued);
-    expect(stage.task(queued)).toMatchObject({ state: "running.paused" });
+    expect(stage.task(queued)).toMatchObject({ state: "running.pausing.paused" });
     await stage.finish(first, "10");
     await stage.clock.advance(MOMENT);
-    expect(stateOf(stage, queued)).toBe("running.paused");
+    expect(stateOf(stage, queued)).toBe("running.pausing.paused");
     expect(stage.host.attempts.filter(({ sessionID }) => sessionID === queued)).toEqual([]);
     expect(stage.host.calls).not.toContain("abort");
   });
@@ -182,7 +182,7 @@ describe("a task in the queue", () => {
     await pause(stage, id);
     await goOn(stage, id);
     await pause(stage, id);
-    expect(stateOf(stage, id)).toBe("running.paused");
+    expect(stateOf(stage, id)).toBe("running.pausing.paused");
     await stage.finish(next, "10");
     await goOn(stage, id);
     expect(stateOf(stage, id)).toBe("running.working.busy");
@@ -203,7 +203,7 @@ describe("of tasks below each other", () => {
     const { stage, lead, helper, below } = await stageWithFamily();
     expect(await pause(stage, lead)).toHaveLength(1);
     for (const id of [lead, helper, below]) {
-      expect(stateOf(stage, id)).toBe("running.paused");
+      expect(stateOf(stage, id)).toBe("running.pausing.paused");
       expect(stage.host.at(id).busy).toBe(false);
     }
     await goOn(stage, lead);
@@ -239,7 +239,7 @@ describe("of tasks below each other", () => {
     expect(stateOf(stage, below)).toBe("resumed.working.busy");
     await pause(stage, lead);
     await stage.clock.advance(60_000);
-    expect([stateOf(stage, lead), stateOf(stage, below)]).toEqual(["running.paused", "resumed.paused"]);
+    expect([stateOf(stage, lead), stateOf(stage, below)]).toEqual(["running.pausing.paused", "resumed.pausing.paused"]);
     await goOn(stage, lead);
     expect(stage.host.at(below).busy).toBe(true);
   });
@@ -266,8 +266,8 @@ describe("of tasks below each other", () => {
     const { stage, lead, helper, below } = await stageWithFamily();
     await pause(stage, helper);
     expect(stage.host.at(lead).busy).toBe(true);
-    expect(stateOf(stage, helper)).toBe("running.paused");
-    expect(stateOf(stage, below)).toBe("running.paused");
+    expect(stateOf(stage, helper)).toBe("running.pausing.paused");
+    expect(stateOf(stage, below)).toBe("running.pausing.paused");
   });
 
   test("a cancel of a paused one takes those below it along", async () => {
@@ -298,7 +298,10 @@ describe("of tasks below each other", () => {
     turn.abort();
     await stage.clock.advance(60_000);
     await Promise.allSettled([paused, answer]);
-    expect([stateOf(stage, lead), stateOf(stage, helper)]).toEqual(["running.paused", "running.paused"]);
+    expect([stateOf(stage, lead), stateOf(stage, helper)]).toEqual([
+      "running.pausing.paused",
+      "running.pausing.paused",
+    ]);
     await goOn(stage, lead);
     await stage.finish(helper, "I helped.");
     await stage.clock.advance(MOMENT);
@@ -319,7 +322,7 @@ describe("of tasks below each other", () => {
     await paused;
     await stage.clock.advance(600_000);
     expect(stage.task(helper)).toMatchObject({ status: "completed", result: "I helped." });
-    expect(stateOf(stage, lead)).toBe("running.paused");
+    expect(stateOf(stage, lead)).toBe("running.pausing.paused");
     expect(stage.noticeText(lead)).not.toContain("I helped.");
     expect(stage.host.at(lead).busy).toBe(false);
     await goOn(stage, lead);
@@ -355,7 +358,7 @@ describe("a notice that is on its way to a lead when that is paused", () => {
     const { stage, lead, paused } = await stageWithNotice(moment);
     await stage.clock.advance(600_000);
     await paused;
-    expect(stateOf(stage, lead)).toBe("running.paused");
+    expect(stateOf(stage, lead)).toBe("running.pausing.paused");
     expect(stage.host.at(lead).busy).toBe(false);
     await goOn(stage, lead);
     expect(stateOf(stage, lead)).toMatch(/^running\.working/);
@@ -377,7 +380,7 @@ describe("a process that ends", () => {
     await pause(stage, id);
     await stage.restart();
     await stage.clock.advance(60_000);
-    expect(stateOf(stage, id)).toBe("running.paused");
+    expect(stateOf(stage, id)).toBe("running.pausing.paused");
     expect(stage.host.at(id).busy).toBe(false);
     await goOn(stage, id);
     expect(stateOf(stage, id)).toBe("running.working.busy");
@@ -397,7 +400,7 @@ describe("a process that ends", () => {
     expect(stateOf(stage, id)).toContain("pausing");
     await stage.restart();
     await stage.clock.advance(60_000);
-    expect(stateOf(stage, id)).toBe("running.paused");
+    expect(stateOf(stage, id)).toBe("running.pausing.paused");
     await goOn(stage, id);
     expect(stateOf(stage, id)).toBe("running.working.busy");
   });
@@ -432,7 +435,7 @@ describe("time", () => {
     const id = await stage.launch();
     await pause(stage, id);
     await stage.clock.advance(20 * RUN);
-    expect(stateOf(stage, id)).toBe("running.paused");
+    expect(stateOf(stage, id)).toBe("running.pausing.paused");
     const next = await stage.launch();
     await goOn(stage, id);
     await stage.clock.advance(RUN / 2);
@@ -460,7 +463,7 @@ test("an instruction that is given while a task is paused is seen once it goes o
   await pause(stage, id);
   await stage.call("task", { steer: id, prompt: "Leave the tests out." });
   await stage.clock.advance(MOMENT);
-  expect(stateOf(stage, id)).toBe("running.paused");
+  expect(stateOf(stage, id)).toBe("running.pausing.paused");
   expect(stage.host.at(id).busy).toBe(false);
   await goOn(stage, id);
   const place = stage.host.at(id).messages.findIndex(({ text }) => text.includes("Leave the tests out."));
@@ -504,7 +507,7 @@ test("a cancelled task that was paused is retried as any other", async () => {
   await stage.clock.advance(MOMENT);
   expect(stateOf(stage, id)).toBe("resumed.working.busy");
   await pause(stage, id);
-  expect(stateOf(stage, id)).toBe("resumed.paused");
+  expect(stateOf(stage, id)).toBe("resumed.pausing.paused");
   await goOn(stage, id);
   await stage.finish(id, "12");
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
@@ -524,7 +527,7 @@ test("what a person has its agent answer while the task is paused is what the ta
   await pause(stage, id);
   stage.host.converse(id);
   await stage.clock.advance(MOMENT);
-  expect(stateOf(stage, id)).toBe("running.paused");
+  expect(stateOf(stage, id)).toBe("running.pausing.paused");
   await goOn(stage, id);
   if (stage.host.at(id).busy) await stage.finish(id, "12");
   await stage.clock.advance(MOMENT);
@@ -561,7 +564,7 @@ describe("a request that is not possible is refused with a reason, and changes n
     held.release();
     await stage.clock.advance(MOMENT);
     expect(await first).toEqual([{ task: expect.anything() }]);
-    expect(await second).toEqual([{ task: expect.anything(), refused: "is being paused already" }]);
+    expect(await second).toEqual([{ task: expect.anything(), refused: "is paused already" }]);
     expect(eventsOf(stage, id, "PAUSE")).toHaveLength(1);
   });
 
@@ -615,7 +618,7 @@ test("a person pauses a task and has it go on through the store", async () => {
   stage.engine.runRemoteCommands();
   await stage.clock.advance(MOMENT);
   expect(stage.store.takeOutcome("req_1")).toEqual({});
-  expect(stateOf(stage, id)).toBe("running.paused");
+  expect(stateOf(stage, id)).toBe("running.pausing.paused");
   stage.store.submitCommand({ id: "req_2", taskId: id, command: { kind: "continue" } }, stage.clock.now());
   stage.engine.runRemoteCommands();
   await stage.clock.advance(MOMENT);

@@ -92,7 +92,7 @@ describe("a journal keeps all promises", () => {
     [
       "of one that is paused and goes on",
       [...AT_WORK.slice(0, 2), "PAUSE", "STOPPED", check("CHECKED_ABORTED", 1), "CONTINUE", "SLOT_GRANTED"],
-      { value: { lifecycle: "running", run: { checking: { asking: "continuing" } } } },
+      { value: { lifecycle: "running", run: { pausing: "continuing" } } },
     ],
     [
       "of one that is cancelled while it is paused: there is nothing to stop",
@@ -106,7 +106,7 @@ describe("a journal keeps all promises", () => {
         ...times(2, (index) => ["ADOPTED", check("CHECKED_UNANSWERED", n(index)), "PROMPT_ACCEPTED", "HOST_BUSY"]),
         ...["ADOPTED", "PAUSE", "STOPPED", check("CHECKED_UNANSWERED", 9)],
       ],
-      { value: { lifecycle: "running", run: "paused" } },
+      { value: { lifecycle: "running", run: { pausing: "paused" } } },
     ],
     [
       "of one of which the host does not say what became of it while it is paused",
@@ -115,7 +115,7 @@ describe("a journal keeps all promises", () => {
         ...times(12, (index) => [check("CHECK_FAILED", n(index))]),
         ...["CONTINUE", "SLOT_GRANTED"],
       ],
-      { value: { lifecycle: "running", run: { checking: { asking: "continuing" } } } },
+      { value: { lifecycle: "running", run: { pausing: "continuing" } } },
     ],
     ["of one that is resumed and waits", [...DONE, resume(1)], AGAIN],
     [

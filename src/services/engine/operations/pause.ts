@@ -1,5 +1,5 @@
 import type { PausedBy, TaskEvent } from "../../../machines/task/events.ts";
-import { isPaused } from "../../../machines/task/machine.ts";
+import { isBeingPaused, isPaused } from "../../../machines/task/machine.ts";
 import { hasEnded, type Task } from "../../../task.ts";
 import type { EngineContext } from "../context.ts";
 import type { CancelResult } from "../requests.ts";
@@ -49,7 +49,7 @@ const isStillAtWork = ({ runtime, stopping }: EngineContext, task: Task): boolea
 const untilPaused = ({ runtime, stopping }: EngineContext, taskIds: readonly string[]): Promise<void> =>
   new Promise((resolve) => {
     const isDone = () =>
-      stopping.signal.aborted || taskIds.every((taskId) => !runtime.snapshotOf(taskId)?.matches({ run: "pausing" }));
+      stopping.signal.aborted || taskIds.every((taskId) => !isBeingPaused(runtime.snapshotOf(taskId)));
     const finish = () => {
       unsubscribe();
       stopping.signal.removeEventListener("abort", finish);
