@@ -37,8 +37,9 @@ export const wrongFates = ({ host, stage, storage, clocks }: Simulation, stored:
         const steps = messages.filter(
           ({ role, isSummary }, at) => role === "assistant" && !isSummary && instruction !== undefined && at > place,
         );
-        // One that is stored again keeps its place, and is given another time: OpenCode no longer shows what began before that to
-        // have had it. In the same millisecond, only the message that such a step names says that it began before.
+        // A known limit: one that is stored again after a takeover keeps its place, and is given another time. A step that began
+        // before that may have had it, but what is stored no longer says so. In the same millisecond, only the older message that
+        // such a step names says that it began before.
         const storedAt = instruction?.createdAt ?? 0;
         const namesOlder = (promptID: string | undefined) =>
           messages.some(({ id, createdAt }, at) => id === promptID && at < place && createdAt <= storedAt);
