@@ -50,7 +50,8 @@ const ENDS_STOPPING = new Set(["STOPPED", "NOT_STOPPED", "SESSION_DELETED", "SUP
 const hadStoppedForPause = ({ steps, stopping }: JournalRun): boolean =>
   steps.findLast(
     ({ number, event, isOfPause }) =>
-      number < (stopping?.number ?? 0) && (isOfPause || /^(SLOT_GRANTED|CHECKED_BUSY)$/.test(event.type)),
+      number < (stopping?.number ?? 0) &&
+      (/^(SLOT_GRANTED|CHECKED_BUSY)$/.test(event.type) || (isOfPause && /^(NOT_)?STOPPED$/.test(event.type))),
   )?.event.type === "STOPPED";
 
 /**
