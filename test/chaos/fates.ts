@@ -37,9 +37,15 @@ export const wrongFates = ({ host, stage, storage, clocks }: Simulation, stored:
         const steps = messages.filter(
           ({ role, isSummary }, at) => role === "assistant" && !isSummary && instruction !== undefined && at > place,
         );
-        // One that is sent again is given another time: what began before that was cut off.
+        // A known limit: one that is stored again after a takeover keeps its place, and is given another time. A step that began
+        // before that may have had it, but what is stored no longer says so. In the same millisecond, only the older message that
+        // such a step names says that it began before.
+        const storedAt = instruction?.createdAt ?? 0;
+        const namesOlder = (promptID: string | undefined) =>
+          messages.some(({ id, createdAt }, at) => id === promptID && at < place && createdAt <= storedAt);
         const during = steps.filter(
-          ({ createdAt }) => createdAt >= (instruction?.createdAt ?? 0) && createdAt < completedAt,
+          ({ createdAt, promptID }) =>
+            (createdAt > storedAt || (createdAt === storedAt && !namesOlder(promptID))) && createdAt < completedAt,
         );
         const inTime = steps.filter(({ createdAt }) => clocks.areOff() || createdAt <= completedAt);
         if (seenAt !== undefined && inTime.length === 0)

@@ -51,7 +51,7 @@ const hadStoppedForPause = ({ steps, stopping }: JournalRun): boolean =>
   steps.findLast(
     ({ number, event, isOfPause }) =>
       number < (stopping?.number ?? 0) &&
-      (/^(SLOT_GRANTED|CHECKED_BUSY)$/.test(event.type) || (isOfPause && /STOPPED$/.test(event.type))),
+      (/^(SLOT_GRANTED|CHECKED_BUSY)$/.test(event.type) || (isOfPause && /^(NOT_)?STOPPED$/.test(event.type))),
   )?.event.type === "STOPPED";
 
 /**
