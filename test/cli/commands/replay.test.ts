@@ -62,7 +62,7 @@ ses_counting: resumed, agent general, resumed once
                                                effect     ask for a slot
 
 The journal replays to the stored snapshot: 7 events, lifecycle resumed, run queued, notice none,
-attention none, steering none.
+attention none, steering none, nextRun none.
 `);
     expect({ code, error }).toEqual({ code: 0, error: "" });
   });

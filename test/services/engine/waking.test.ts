@@ -227,10 +227,10 @@ describe("a resume inside a batch", () => {
     const [first, second] = await launchAll(stage, 2);
     await finish(stage, first);
     expect(await stage.call("task", { resume: first, prompt: "And now?" })).toMatch(
-      /^Task \S+ has a result that is still to be delivered to you. It goes on .* \(resume #1\), and you will be notified when that ends. To have it go on now, read the result with background_output and block: true.$/,
+      /^Task \S+ has a result that is still to be delivered to you\. It goes on .* \(resume #1\).*read the result with \S+_output and block: true\.$/,
     );
     expect(await stage.call("output", { task_id: first })).toContain(
-      "completed after 0s, goes on by a resume once its result is delivered",
+      "completed after 0ms, goes on by a resume once its result is delivered",
     );
     await expect(stage.call("task", { resume: first, prompt: "Or else?" })).rejects.toThrow("is to go on already");
     await finish(stage, second);
@@ -245,7 +245,10 @@ describe("a resume inside a batch", () => {
     const [first] = await launchAll(stage, 2);
     await finish(stage, first);
     await stage.call("task", { resume: first, prompt: "And now?" });
-    expect(await stage.call("output", { task_id: first, block: true })).toContain("Status: completed");
+    const callID = "call_read";
+    expect(await stage.call("output", { task_id: first, block: true }, { callID })).toContain("Status: completed");
+    expect(stage.task(first)).toMatchObject({ status: "completed", nextRun: "resume" });
+    stage.host.emit({ type: "toolCall", sessionID: PARENT, callID, tool: "output", stage: "stored" });
     await settled();
     expect(stage.task(first)).toMatchObject({ status: "resumed", resumeCount: 1 });
     expect(stage.host.at(first).prompts.at(-1)?.parts[0]?.text).toContain("And now?");
