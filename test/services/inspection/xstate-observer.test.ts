@@ -30,7 +30,7 @@ test("a launch is recorded step by step, in the order in which the events were s
     "launch → supervisor: EFFECT startTask",
     "outside → supervisor: LAUNCH",
     "supervisor → outbox: xstate.init, idle open",
-    "supervisor → ses_0001: xstate.init, running queued none none none",
+    "supervisor → ses_0001: xstate.init, running queued none none none none",
     "ses_0001 → supervisor: EFFECT requestSlot",
     "supervisor → outbox: PARENT_PRESENT, ignored",
     "outside → supervisor: PREPARATION TASK_STARTED",
@@ -61,8 +61,8 @@ test("a step has the transitions by which the actor came into other states, thos
     "preparing.creating.requesting": "preparing.waiting:TURN_TAKEN:0",
   });
   expect(through("SLOT_GRANTED", / task /)).toEqual({
-    "run.prompting": "run.queued:SLOT_GRANTED:0",
-    "run.prompting.sending": "run.queued:SLOT_GRANTED:0",
+    "run.prompting": "run.queued:SLOT_GRANTED:2",
+    "run.prompting.sending": "run.queued:SLOT_GRANTED:2",
   });
   expect(through("CHECKED_ANSWERED", / task /)).toEqual({
     "lifecycle.completed": "lifecycle.running:RUN_ENDED:0",
@@ -79,7 +79,7 @@ test("a delivered task is gone and keeps its last state; resumed, it is the same
   expect(task()).toMatchObject([
     {
       gone: true,
-      states: ["lifecycle.completed", "run.idle", "notice.none", "attention.none", "steering.none"],
+      states: ["lifecycle.completed", "run.idle", "notice.none", "attention.none", "steering.none", "nextRun.none"],
       lastTransition: { event: "NOTICE_ACKNOWLEDGED" },
     },
   ]);
@@ -90,7 +90,14 @@ test("a delivered task is gone and keeps its last state; resumed, it is the same
   expect(task()).toMatchObject([
     {
       gone: false,
-      states: ["lifecycle.resumed", "run.working.busy", "notice.none", "attention.none", "steering.none"],
+      states: [
+        "lifecycle.resumed",
+        "run.working.busy",
+        "notice.none",
+        "attention.none",
+        "steering.none",
+        "nextRun.none",
+      ],
     },
   ]);
 });
@@ -161,7 +168,14 @@ test("a supervisor that threw takes its actors with it; those that the next one 
     {
       kind: "task",
       gone: false,
-      states: ["lifecycle.running", "run.working.busy", "notice.none", "attention.none", "steering.none"],
+      states: [
+        "lifecycle.running",
+        "run.working.busy",
+        "notice.none",
+        "attention.none",
+        "steering.none",
+        "nextRun.none",
+      ],
     },
   ]);
   stage.host.finish(id, "There are 12.");

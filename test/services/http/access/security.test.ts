@@ -17,6 +17,8 @@ const post = (path: string, { server }: Served, headers: Record<string, string> 
 /** The routes that change a task, each with a body that it takes; undefined where it takes none. */
 const CHANGES: Readonly<Record<string, object | undefined>> = {
   cancel: undefined,
+  pause: undefined,
+  continue: undefined,
   apply: undefined,
   discard: undefined,
   resume: { prompt: "Go." },

@@ -136,7 +136,7 @@ test("a response of the wrong shape is sent all the same, and logged", async () 
   const { json, source, errors } = await serve();
   const task = source.launch();
   const { sessionID } = task;
-  source.task = () => ({ ...task, startedAt: "yesterday" });
+  source.comparedTask = async () => ({ ...task, startedAt: "yesterday" });
   expect(await json(`/v1/tasks/${sessionID}`)).toMatchObject({ startedAt: "yesterday" });
   expect(errors.join()).toContain("startedAt");
 });
@@ -168,9 +168,11 @@ test("openapi.json describes every route with the schemas of its responses", asy
     "/v1/tasks/{id}/apply",
     "/v1/tasks/{id}/cancel",
     "/v1/tasks/{id}/changes",
+    "/v1/tasks/{id}/continue",
     "/v1/tasks/{id}/discard",
     "/v1/tasks/{id}/events",
     "/v1/tasks/{id}/logs",
+    "/v1/tasks/{id}/pause",
     "/v1/tasks/{id}/resume",
     "/v1/tasks/{id}/retry",
     "/v1/tasks/{id}/steer",
