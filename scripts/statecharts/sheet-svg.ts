@@ -63,11 +63,23 @@ interface SetBox {
   height: number;
 }
 
+/** How many ends a run can have: a row that leads to each of them says so in two words. */
+const ENDS = 3;
+
+/** Returns where a row leads to, in words that fit into a box: of a state deep inside, its name and that of the one around it. */
+const targetInShort = (row: Row): string | undefined => {
+  const [name = "", outcome] = leadsTo(row)?.split(": ") ?? [];
+  const path = name.split(" › ");
+  const shown = path.length > 2 ? ["…", ...path.slice(-2)].join(" › ") : name;
+  if (outcome === undefined) return shown;
+  return `${shown}: ${outcome.split(" / ").length === ENDS ? "any end" : outcome}`;
+};
+
 const namedTarget = (row: Row, box: Box): string => {
   const { target, transitions } = row;
   if (!target) return transitions.some(({ effects }) => effects.length > 0) ? "" : "stays";
   if (target.path === box.path) return "↺";
-  return `→ ${leadsTo(row)}${target.box === undefined ? " ↗" : ""}`;
+  return `→ ${targetInShort(row)}${target.box === undefined ? " ↗" : ""}`;
 };
 
 const setRow = (row: Row, box: Box, width: number): SetRow => {

@@ -52,6 +52,7 @@ describeInChromium("the live page", () => {
       "notice.none",
       "attention.none",
       "steering.none",
+      "nextRun.none",
     ]);
     expect(await opened.page.locator(".last-transition b").textContent()).toBe("PROMPT_ACCEPTED");
     expect(await opened.page.locator(".legend .by").textContent()).toBe(
@@ -70,6 +71,7 @@ describeInChromium("the live page", () => {
       "notice.sending",
       "attention.none",
       "steering.none",
+      "nextRun.none",
     ]);
     await until(() => lit(opened)).toEqual(["notice.sending"]);
     expect(await marked(opened, "passed")).toEqual(["notice.none", "notice.due"]);
@@ -80,6 +82,7 @@ describeInChromium("the live page", () => {
       "notice.none",
       "attention.none",
       "steering.none",
+      "nextRun.none",
     ]);
     await until(() => lit(opened)).toEqual(["lifecycle.completed"]);
     await until(() => opened.page.locator("#actors button", { hasText: `task ${id}` }).textContent()).toContain(
@@ -145,6 +148,7 @@ describeInChromium("the live page", () => {
       "notice.none",
       "attention.awaitingUser.permission",
       "steering.none",
+      "nextRun.none",
     ]);
     expect(await lit(opened)).toEqual(["attention.awaitingUser"]);
     expect(await rows(opened)).toContain(`supervisor → task ${id}: SLOT_GRANTED`);
