@@ -5,7 +5,7 @@ import { fleetProblem, fleetSummary } from "../../services/text/model-and-server
 import { runTime } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import { branchOf, cutText, type Line, muted, type Segment, spread, warningLines } from "./line.ts";
-import { ACTION_KEYS, type ListState, placeOf, refusalOf } from "./list-state.ts";
+import { ACTION_KEYS, type ListState, placeOf, refusalOf, type TaskAction } from "./list-state.ts";
 import { countSegments, inCents, summarize } from "./panel-lines.ts";
 import { type Row, rowStatusOf, rowsOf } from "./tasks.ts";
 
@@ -99,7 +99,9 @@ const searchLine = ({ query, isSearching }: ListState): Line => {
 
 /** The keys that make sense for the selected task. */
 const keysLine = (task: ApiTask | undefined, columns: number): Line => {
-  const offered = ACTION_KEYS.filter(({ action }) => task !== undefined && refusalOf(action, task) === undefined);
+  const may = (action: TaskAction) => task !== undefined && refusalOf(action, task) === undefined;
+  // A task that asks is to be answered first: on a narrow screen there is no room for both.
+  const offered = ACTION_KEYS.filter(({ action }) => may(action) && !(action === "pause" && may("answer")));
   const keys = [
     ...offered.map(({ shown, action }) => [shown, action]),
     ["/", "search"],
