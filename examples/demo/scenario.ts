@@ -109,7 +109,7 @@ function leadingAgent(request: ModelRequest): Reply {
   // One message may deliver several ends: each has a line of its own.
   const delivered =
     JSON.stringify(request.messages).match(/Task ses_\w+ (?:completed|failed|was cancelled)/g)?.length ?? 0;
-  if (delivered === TASKS && !results.some(({ output }) => output.includes("is resumed"))) {
+  if (delivered === TASKS && !results.some(({ output }) => output.includes("was resumed"))) {
     const args = { resume: idOf(FOLLOW_UP.description, results), prompt: FOLLOW_UP.prompt };
     return calls([{ name: "asyncagents_task", args }], { delayMs: 400, text: "One more question on the code." });
   }
