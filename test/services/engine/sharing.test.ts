@@ -58,6 +58,21 @@ test("a process that is open already says how many tasks it takes over from one 
   ]);
 });
 
+test("a task that is paused is not among those that it says it takes over: it does not go on", async () => {
+  const memory = createMemory();
+  memory.keepAlive();
+  const stage = createStage({ openStore: memory.boot });
+  const [paused] = [await stage.launch(), await stage.launch()];
+  const pausing = stage.engine.pause([paused], "person");
+  await stage.clock.advance(1_000);
+  await pausing;
+  await stage.restart();
+  await stage.clock.advance(20_000);
+  expect(stage.host.toasts).toEqual([
+    expect.objectContaining({ message: expect.stringMatching(/^Took over 1 task /) }),
+  ]);
+});
+
 test("a process that begins with the tasks of the one before it says nothing", async () => {
   const { stage, id } = await stageWithTask();
   await stage.restart();

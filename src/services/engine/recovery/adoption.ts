@@ -1,6 +1,6 @@
 import { statePath } from "../../../machines/chart.ts";
 import { leftLaunch } from "../../../machines/launch/machine.ts";
-import { isStopping } from "../../../machines/task/machine.ts";
+import { isPaused, isStopping } from "../../../machines/task/machine.ts";
 import { isInFleet } from "../../../machines/task/slot.ts";
 import { hasEnded, type Task } from "../../../task.ts";
 import { repeat, sleep } from "../../platform/clock.ts";
@@ -149,6 +149,7 @@ export const startAdoption = (ctx: EngineContext, { remind }: Pick<Reminders, "r
       ({ task, snapshot }) =>
         !hasEnded(task) &&
         snapshot.value.run !== "queued" &&
+        !isPaused(snapshot) &&
         statePath(snapshot.value.run) !== "prompting.gatingBefore" &&
         !isInFleet(snapshot),
     );
