@@ -294,14 +294,9 @@ export const task = createMachine({
             "type": "mayPause"
           },
           "target": ".pausing",
-          "actions": [
-            {
-              "type": "assign pause"
-            },
-            {
-              "type": "assign pause"
-            }
-          ],
+          "actions": {
+            "type": "assign pause"
+          },
           "description": "The agent or a person pauses the task."
         },
         "LIMIT_EXCEEDED": {
@@ -573,14 +568,9 @@ export const task = createMachine({
                 },
                 "target": "#paused",
                 "description": "The agent or a person pauses the task. Its turn is over.",
-                "actions": [
-                  {
-                    "type": "assign pause"
-                  },
-                  {
-                    "type": "assign pause"
-                  }
-                ]
+                "actions": {
+                  "type": "assign pause"
+                }
               },
               {
                 "target": "#paused",

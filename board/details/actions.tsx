@@ -43,7 +43,7 @@ const WRITE = {
   },
 } as const;
 
-/** What holds a task up, or has it go on, by the event that it allows. */
+/** The button that pauses a task or has it go on, by the event that the task allows. */
 const PAUSE_WAYS = {
   PAUSE: { send: pauseTask, button: "Pause" },
   CONTINUE: { send: continueTask, button: "Continue" },

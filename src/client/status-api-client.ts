@@ -116,7 +116,7 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<typeof D
     launches: () => get("/v1/launches", isLaunches),
     cancel: (id: string) => change(id, "/cancel"),
     pause: (id: string) => change(id, "/pause"),
-    goOn: (id: string) => change(id, "/continue"),
+    continue: (id: string) => change(id, "/continue"),
     resume: (id: string, prompt: string) => change(id, "/resume", { prompt }),
     retry: (id: string, prompt?: string) => change(id, "/retry", prompt === undefined ? {} : { prompt }),
     steer: (id: string, prompt: string) => change(id, "/steer", { prompt }),

@@ -18,7 +18,7 @@ const ask = (world: Simulation, task: Task | undefined, kind: "pause" | "continu
   sequence.note("engine", `the ${by} asks to ${kind} ${taskId}`);
   if (kind === "pause") tracks.mayPause(taskId);
   if (by === "agent") {
-    const done = kind === "pause" ? stage.engine.pause([taskId], by) : stage.engine.goOn([taskId]);
+    const done = kind === "pause" ? stage.engine.pause([taskId], by) : stage.engine.continue([taskId]);
     // As with a tool call: whatever it throws is the answer, and the agent goes on.
     done.catch(() => undefined);
     return;

@@ -54,7 +54,7 @@ const answerAll = (world: Simulation) => {
 const continueAll = (world: Simulation) => {
   const paused = wholeTasks(world.stage.store).filter(({ sessionID }) => isPausedIn(world, sessionID));
   // One that is still being paused is asked again in the next round.
-  if (paused.length > 0) void world.stage.engine.goOn(paused.map(({ sessionID }) => sessionID));
+  if (paused.length > 0) void world.stage.engine.continue(paused.map(({ sessionID }) => sessionID));
 };
 
 /** Number of timers of an idle engine: its six recurring checks, and no alarm. Where runs are limited in time, that is a seventh. */

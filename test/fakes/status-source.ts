@@ -201,7 +201,7 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
     get: (taskId) => store.get(taskId)?.task,
     cancel: async ([id = ""]) => stopped("cancel", id),
     pause: async ([id = ""]) => stopped("pause", id),
-    goOn: async ([id = ""]) => stopped("continue", id),
+    continue: async ([id = ""]) => stopped("continue", id),
     retry: async ({ taskId, prompt = "" }) =>
       asked(`retry with ${JSON.stringify(prompt)}`, taskId) ?? { ok: true, value: at(taskId) },
     resume: async ({ taskId, prompt }) =>

@@ -243,7 +243,7 @@ export const createTaskDriver = async (
     CHECKED_NOT_FOUND: () => host.gates.open("look", { ok: false, failure: missing }),
     CHECK_FAILED: () => host.gates.open("look", failed),
     PAUSE: ({ by }) => inBackground(stage.engine.pause([id], by)),
-    CONTINUE: () => stage.engine.goOn([id]),
+    CONTINUE: () => stage.engine.continue([id]),
     CANCEL: () => inBackground(stage.call("cancel", { task_id: id })),
     STOPPED: async () => {
       host.letStop(true);

@@ -242,14 +242,14 @@ const withEach = async (
 
 const IDS = "several may be given";
 
-/** A task that is below another one of these is paused, and goes on, with that. */
+/** Says whether a task is paused now: it may have ended just before. */
 const pausedText = (task: ApiTask): string =>
   task.waiting?.for === "continue"
     ? `Task ${named(task)} is paused.`
     : `Task ${named(task)} is not paused: it is ${stateCell(task).text}.`;
 
 export const pauseCommand = (context: CommandContext) =>
-  command("pause", "hold tasks up, and the tasks that they launched, until they are told to go on")
+  command("pause", "pause tasks, and the tasks that they launched, until they are told to go on")
     .argument("[task-id...]", `${TASK_ID}; ${IDS}`)
     .option("--batch <id>", "all tasks of a batch")
     .option("--all", "all tasks that run or wait")
@@ -258,7 +258,7 @@ export const pauseCommand = (context: CommandContext) =>
       `
 A paused task keeps its conversation and what was done, holds no slot and costs nothing, over restarts of OpenCode, too.
 OpenCode must be running.
-${examples(["pause 4f5c9a", "hold a task up"], ["pause --all", "hold everything up"])}`,
+${examples(["pause 4f5c9a", "pause a task"], ["pause --all", "pause everything"])}`,
     )
     .action(async (ids, { batch, all, json, data }) => {
       const client = openClient(data);
@@ -280,7 +280,7 @@ ${examples(["continue 4f5c9a", "have a task go on"], ["continue --all", "have ev
     .action(async (ids, { batch, all, json, data }) => {
       const client = openClient(data);
       const chosen = await chosenTasks(client, ids, "CONTINUE", { batch, all });
-      await withEach(context, chosen, json, client.goOn, (task) => `Task ${named(task)} goes on.`);
+      await withEach(context, chosen, json, client.continue, (task) => `Task ${named(task)} goes on.`);
     });
 
 const line = (task: ApiTask): string =>

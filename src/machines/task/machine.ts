@@ -158,15 +158,20 @@ export const lifecyclePath = ({ value: { lifecycle, run } }: StoredSnapshot): st
 /** True while the task's session is being stopped. */
 export const isStopping = (snapshot: StoredSnapshot): boolean => taskMachine.resolveState(snapshot).hasTag("stopping");
 
-/** True for a task whose run is paused, or is being paused. */
-export const isPaused = (snapshot: Pick<StoredSnapshot, "value"> | undefined): boolean => {
-  const state = snapshot ? statePath(snapshot.value.run) : "";
-  return state.startsWith("pausing.") && state !== "pausing.continuing";
-};
+const runState = (snapshot: Pick<StoredSnapshot, "value"> | undefined): string =>
+  snapshot ? statePath(snapshot.value.run) : "";
 
 /** True for a task whose session is being stopped so that it is paused. */
 export const isBeingPaused = (snapshot: Pick<StoredSnapshot, "value"> | undefined): boolean =>
-  isPaused(snapshot) && snapshot !== undefined && statePath(snapshot.value.run) !== "pausing.paused";
+  /^pausing\.(aborting|resting|asking)$/.test(runState(snapshot));
+
+/** True for a task whose run is paused, or is being paused. */
+export const isPaused = (snapshot: Pick<StoredSnapshot, "value"> | undefined): boolean =>
+  runState(snapshot) === "pausing.paused" || isBeingPaused(snapshot);
+
+/** True while the command of a task's gate runs, before its agent begins or for its answer. */
+export const isAtGate = (snapshot: Pick<StoredSnapshot, "value">): boolean =>
+  ["prompting.gatingBefore", "checking.gating"].includes(runState(snapshot));
 
 /**
  * True when the task has ended, with its receipt, its parent is owed nothing, and it is not to go on: nothing happens to it unless

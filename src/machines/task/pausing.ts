@@ -11,25 +11,24 @@ import {
   endCompleted,
   failAndStop,
   failOrGoOn,
-  goOnAfterPause,
   requestCheck,
   seenAtWork,
 } from "./run-transitions.ts";
 import { given, request, TASK_LIMITS, taskSetup } from "./setup.ts";
 
-/** Notes who pauses a run, and what its agent had asked. */
-export const recordPause = taskSetup.assign({
-  pause: given("PAUSE", ({ context: { pause, userRequests: requests }, event: { by } }) => ({
-    ...{ by, requests, attempts: 0 },
-    ...(pause?.wasSent ? { wasSent: true as const } : {}),
-  })),
-});
+/** Returns an action that notes who pauses a run, and what its agent had asked. `isBegun`: something of the run was sent. */
+const notePause = (isBegun: boolean) =>
+  taskSetup.assign({
+    pause: given("PAUSE", ({ context: { pause, userRequests: requests }, event: { by } }) => ({
+      ...{ by, requests, attempts: 0 },
+      ...(isBegun || pause?.wasSent ? { wasSent: true as const } : {}),
+    })),
+  });
+
+export const recordPause = notePause(false);
 
 /** The same for a run of which something was sent. */
-export const recordPauseOfBegun = [
-  recordPause,
-  taskSetup.assign({ pause: ({ context: { pause } }) => pause && { ...pause, wasSent: true as const } }),
-] as const;
+export const recordPauseOfBegun = notePause(true);
 
 /** What was open when it was paused, and what its agent has asked since. */
 const openRequests = (before: readonly UserRequest[] = [], since: readonly UserRequest[]): UserRequest[] => {
@@ -44,6 +43,20 @@ const goOnAsItIs = {
 } as const;
 
 const askAnew = { guard: "due", target: "continuing", reenter: true } as const;
+
+/** The run was paused in the middle. Sent again with the same ids, its prompt continues after the last step that was finished. */
+const goOnAfterPause = {
+  guard: "isCurrentCheck",
+  target: "#sending",
+  description: "It continues after the last step that was finished.",
+  actions: taskSetup.assign({
+    sendAttempts: 0,
+    hostError: undefined,
+    abortedAt: ({ context, event }) =>
+      (event.type === "CHECKED_ABORTED" || event.type === "CHECKED_HOST_FAULT" ? event.completedAt : undefined) ??
+      context.abortedAt,
+  }),
+} as const;
 
 const toPause = { guard: "isCurrentCheck", target: "#paused" } as const;
 

@@ -302,20 +302,6 @@ export const continueAfterFault = (whether: "mayContinue" | "mayBeInterrupted") 
     { guard: "isCurrentCheck", ...failAndStop },
   ] as const;
 
-/** The run was paused in the middle. Sent again with the same ids, its prompt continues after the last step that was finished. */
-export const goOnAfterPause = {
-  guard: "isCurrentCheck",
-  target: "#sending",
-  description: "It continues after the last step that was finished.",
-  actions: taskSetup.assign({
-    sendAttempts: 0,
-    hostError: undefined,
-    abortedAt: ({ context, event }) =>
-      (event.type === "CHECKED_ABORTED" || event.type === "CHECKED_HOST_FAULT" ? event.completedAt : undefined) ??
-      context.abortedAt,
-  }),
-} as const;
-
 /** The run was interrupted. Sent again with the same ids, its prompt continues after the last step that was finished. */
 export const continueOrFail = [
   {

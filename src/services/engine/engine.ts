@@ -74,7 +74,7 @@ export const createEngine = (parts: EngineParts) => {
     steer: (request: SteerRequest) => steer(ctx, request),
     cancel: (taskIds: string[]) => cancel(ctx, taskIds),
     pause: (taskIds: string[], by: PausedBy) => pauseTasks(ctx, taskIds, by),
-    goOn: (taskIds: string[]) => continueTasks(ctx, taskIds),
+    continue: (taskIds: string[]) => continueTasks(ctx, taskIds),
     get: (taskId: string) => getTask(ctx, taskId),
     list: (filter: TaskFilter) => listTasks(ctx, filter),
     find: (parentSessionID: string, idOrPrefix: string) => findTask(ctx, parentSessionID, idOrPrefix),

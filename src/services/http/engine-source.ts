@@ -315,7 +315,7 @@ export const createEngineSource = (
     // Commands reach the task whichever process supervises it.
     cancel: (taskId: string) => execute(taskId, { kind: "cancel" }),
     pause: (taskId: string) => execute(taskId, { kind: "pause" }),
-    goOn: (taskId: string) => execute(taskId, { kind: "continue" }),
+    continue: (taskId: string) => execute(taskId, { kind: "continue" }),
     resume: (taskId: string, prompt: string) => execute(taskId, { kind: "resume", prompt }),
     retry: (taskId: string, prompt?: string) => execute(taskId, { kind: "retry", prompt }),
     steer: (taskId: string, prompt: string) => execute(taskId, { kind: "steer", prompt }),

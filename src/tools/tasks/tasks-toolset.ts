@@ -276,13 +276,13 @@ const cancelledOutcome = ({ status }: Task, before: Pick<Task, "nextRun"> | unde
   before?.nextRun ? own`stays ${status}, and does not go on: its ${before.nextRun} is cancelled` : own`is ${status}`;
 
 /** Pauses tasks, or has them go on, and says what came of each. */
-const holdUp = async (
+const pauseOrContinue = async (
   engine: ToolDeps["engine"],
   tasks: readonly Pick<Task, "sessionID">[],
   way: "pause" | "continue",
 ) => {
   const ids = tasks.map((task) => task.sessionID);
-  const results = await (way === "pause" ? engine.pause(ids, "agent") : engine.goOn(ids));
+  const results = await (way === "pause" ? engine.pause(ids, "agent") : engine.continue(ids));
   return results
     .map(({ task, refused }) => {
       const named = own`Task ${formatTaskId(task)} ${quoteLine(task.description)}`;
@@ -315,7 +315,7 @@ const cancelTool = ({ engine }: ToolDeps): Tool =>
       const chosen = selectTasks(engine, sessionID, task_id, batch_id);
       const tasks = task_id ? chosen : chosen.filter((task) => !hasEnded(task) || task.nextRun);
       if (tasks.length === 0) return `No running tasks to ${instead ?? "cancel"}.`;
-      if (instead) return holdUp(engine, tasks, instead);
+      if (instead) return pauseOrContinue(engine, tasks, instead);
       const before = ({ sessionID: id }: Task) => tasks.find(({ sessionID }) => sessionID === id);
       const results = await engine.cancel(tasks.map((task) => task.sessionID));
       const output = results

@@ -48,6 +48,9 @@ export const actionFor = <Action extends TaskAction>(action: Action, task: ApiTa
   return action === "pause" && task.waiting?.for === "continue" ? "continue" : action;
 };
 
+/** Why a task takes no second request to go on, in words that follow its name. */
+const GOES_ON = "is to go on already, once its result is delivered";
+
 const quoted = ({ description }: ApiTask): string => `"${description}"`;
 
 /** Returns why an action makes no sense for a task, in a sentence for the person; undefined if it does. */
@@ -65,13 +68,13 @@ export const refusalOf = (action: TaskAction, task: ApiTask): string | undefined
       if (allows("RESUME")) return undefined;
       return hasEnded(task)
         ? task.nextRun
-          ? `${quoted(task)} is to go on already, once its result is delivered.`
+          ? `${quoted(task)} ${GOES_ON}.`
           : `${quoted(task)} cannot be resumed: only a completed task can.`
         : `${quoted(task)} runs: steer it with s, or wait until it has ended.`;
     case "retry":
       return allows("RETRY")
         ? undefined
-        : `${quoted(task)} cannot be retried: ${task.nextRun ? "it is to go on already, once its result is delivered" : "it would only fail again"}.`;
+        : `${quoted(task)} cannot be retried: it ${task.nextRun ? GOES_ON : "would only fail again"}.`;
     case "steer":
       if (allows("STEER")) return undefined;
       return hasEnded(task)

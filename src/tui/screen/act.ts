@@ -94,7 +94,7 @@ export const createActions = (
       case "pause":
         return send(`Paused "${description}".`, () => client.pause(sessionID));
       case "continue":
-        return send(`"${description}" goes on.`, () => client.goOn(sessionID));
+        return send(`"${description}" goes on.`, () => client.continue(sessionID));
       case "retry": {
         const prompt = await dialogs.writeOrNot("Retry, with a prompt or without", description);
         if (prompt !== undefined) send(`Retried "${description}".`, () => client.retry(sessionID, prompt));

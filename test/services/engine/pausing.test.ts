@@ -13,7 +13,7 @@ const pause = async (stage: Stage, ...ids: string[]) => {
 };
 
 const goOn = async (stage: Stage, ...ids: string[]) => {
-  const continued = stage.engine.goOn(ids);
+  const continued = stage.engine.continue(ids);
   await stage.clock.advance(MOMENT);
   return continued;
 };
@@ -85,7 +85,7 @@ describe("a task at work", () => {
     await stage.clock.advance(MOMENT);
     expect(await paused).toEqual([{ task: expect.objectContaining({ status: "completed", result: "12" }) }]);
     expect(stage.noticeText()).toContain("12");
-    expect(await stage.engine.goOn([id])).toEqual([{ task: expect.anything(), refused: expect.any(String) }]);
+    expect(await stage.engine.continue([id])).toEqual([{ task: expect.anything(), refused: expect.any(String) }]);
   });
 
   test("whose session does not stop at once is paused when it does", async () => {
@@ -600,7 +600,7 @@ test("a task that is told to go on while it is being paused goes on, or says tha
   const held = stage.host.holdNext("abort");
   const paused = stage.engine.pause([id], "person");
   await settled();
-  const continued = stage.engine.goOn([id]);
+  const continued = stage.engine.continue([id]);
   held.release();
   await stage.clock.advance(MOMENT);
   await paused;

@@ -6,15 +6,18 @@ import type { Effects } from "../../runtime/effects.ts";
 import { type EffectHandlers, type EffectOf, endRun } from "../../runtime/effects.ts";
 import { gatePrompt } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
-import { beginningOf } from "../operations/go-on.ts";
 import { createLaunchEffects } from "./launch-effects.ts";
 import { createOutboxEffects } from "./outbox-effects.ts";
 import { createTaskEffects } from "./task-effects.ts";
 
 /** Creates the handlers of effects that concern a run, and neither its session nor its parent. */
-const createRunEffects = (
-  ctx: EngineContext,
-): EffectHandlers<
+const createRunEffects = ({
+  clock,
+  ids,
+  gates,
+  receipts,
+  remoteRuns,
+}: EngineContext): EffectHandlers<
   | "runGate"
   | "runGateBefore"
   | "stopGate"
@@ -24,69 +27,57 @@ const createRunEffects = (
   | "readRun"
   | "requestRemoteStop"
   | "closeRun"
-  | "beginNextRun"
-> => {
-  const { clock, ids, gates, receipts, remoteRuns, store } = ctx;
-  return {
-    runGateBefore: {
-      perform: async ({ taskId, gate, directory }) => {
-        const end = await gates.runBefore(taskId, gate, directory);
-        return end && { type: "GATE_ENDED_BEFORE", at: clock.now(), end };
+> => ({
+  runGate: {
+    perform: async ({ taskId, gateRun, directory, gate }) => {
+      const end = await gates.run(taskId, gate, directory);
+      if (!end) return undefined;
+      const [partID = ""] = ids.parts(1);
+      const followUp = { messageID: ids.message(), partID, prompt: gatePrompt(gate, end) };
+      return { type: "GATE_ENDED", at: clock.now(), gateRun, end, ...followUp };
+    },
+    onFault: endRun,
+  },
+  runGateBefore: {
+    perform: async ({ taskId, gate, directory }) => {
+      const end = await gates.runBefore(taskId, gate, directory);
+      return end && { type: "GATE_ENDED_BEFORE", at: clock.now(), end };
+    },
+    // The agent begins all the same.
+    onFault: (_, at) => ({ type: "GATE_ENDED_BEFORE", at, end: { end: "notRun" } }),
+  },
+  stopGate: { perform: ({ taskId }) => void gates.stop(taskId) },
+  writeReceipt: {
+    // Always: so the answer is stored together with the end.
+    know: (run) => {
+      const receipt = receipts.ifKnown(run);
+      const at = clock.now();
+      return receipt ? { type: "RECEIPT_WRITTEN", at, receipt } : { type: "RECEIPT_INCOMPLETE", at };
+    },
+    perform: () => undefined,
+  },
+  // Where it fails, the next process that takes the task over asks again.
+  completeReceipt: {
+    perform: async (run) => {
+      const receipt = await receipts.write(run);
+      return { type: "RECEIPT_WRITTEN", at: clock.now(), receipt };
+    },
+  },
+  enqueueJob: {
+    perform: async ({ taskId, run }) =>
+      remoteRuns?.enqueue(taskId, run) ?? {
+        type: "JOB_REFUSED",
+        at: clock.now(),
+        error: { name: "NoFleet", kind: "fleet", message: "This server is in no fleet." },
+        retryable: false,
       },
-      // The agent begins all the same.
-      onFault: (_, at) => ({ type: "GATE_ENDED_BEFORE", at, end: { end: "notRun" } }),
-    },
-    runGate: {
-      perform: async ({ taskId, gateRun, directory, gate }) => {
-        const end = await gates.run(taskId, gate, directory);
-        if (!end) return undefined;
-        const [partID = ""] = ids.parts(1);
-        const followUp = { messageID: ids.message(), partID, prompt: gatePrompt(gate, end) };
-        return { type: "GATE_ENDED", at: clock.now(), gateRun, end, ...followUp };
-      },
-      onFault: endRun,
-    },
-    stopGate: { perform: ({ taskId }) => void gates.stop(taskId) },
-    writeReceipt: {
-      // Always: so the answer is stored together with the end.
-      know: (run) => {
-        const receipt = receipts.ifKnown(run);
-        const at = clock.now();
-        return receipt ? { type: "RECEIPT_WRITTEN", at, receipt } : { type: "RECEIPT_INCOMPLETE", at };
-      },
-      perform: () => undefined,
-    },
-    // Where it fails, the next process that takes the task over asks again.
-    completeReceipt: {
-      perform: async (run) => {
-        const receipt = await receipts.write(run);
-        return { type: "RECEIPT_WRITTEN", at: clock.now(), receipt };
-      },
-    },
-    enqueueJob: {
-      perform: async ({ taskId, run }) =>
-        remoteRuns?.enqueue(taskId, run) ?? {
-          type: "JOB_REFUSED",
-          at: clock.now(),
-          error: { name: "NoFleet", kind: "fleet", message: "This server is in no fleet." },
-          retryable: false,
-        },
-      onFault: endRun,
-    },
-    // The chart waits with a deadline, or for whatever is read later.
-    readRun: { perform: async ({ taskId, run }) => void (await remoteRuns?.read(taskId, run)) },
-    requestRemoteStop: { perform: async ({ taskId, run }) => void (await remoteRuns?.requestStop(taskId, run)) },
-    closeRun: { perform: async ({ taskId, run }) => void (await remoteRuns?.close(taskId, run)) },
-    beginNextRun: {
-      // Always: so the beginning is stored together with what led to it.
-      know: ({ taskId, next }) => {
-        const task = store.get(taskId)?.task;
-        return task && beginningOf(ctx, task, next);
-      },
-      perform: () => undefined,
-    },
-  };
-};
+    onFault: endRun,
+  },
+  // The chart waits with a deadline, or for whatever is read later.
+  readRun: { perform: async ({ taskId, run }) => void (await remoteRuns?.read(taskId, run)) },
+  requestRemoteStop: { perform: async ({ taskId, run }) => void (await remoteRuns?.requestStop(taskId, run)) },
+  closeRun: { perform: async ({ taskId, run }) => void (await remoteRuns?.close(taskId, run)) },
+});
 
 /** Returns the answer to an effect as an event of the supervisor, for the chart that wanted the effect. */
 const toChart = (effect: Effect, event: TaskEvent | OutboxEvent | LaunchEvent): SupervisorEvent => {

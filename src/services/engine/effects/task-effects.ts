@@ -16,6 +16,7 @@ import {
 import { misfitError, misfitPrompt, promptWithSchema } from "../../text/child-prompts.ts";
 import type { EngineContext } from "../context.ts";
 import { notStopped, stopSession } from "../operations/cancel.ts";
+import { beginningOf } from "../operations/go-on.ts";
 
 /** True when older messages would add nothing to what is known of the run. */
 const isConclusive = (outcome: RunOutcome): boolean => {
@@ -41,12 +42,19 @@ const withSchema = (prompt: Prompt, schema: ResultSchema): Prompt => ({
 
 /**
  * Creates the handlers of the effects that a task asks for: a slot, to send its prompt or an instruction, to check its run,
- * to stop its session.
+ * to stop its session, to begin the next run.
  */
 export const createTaskEffects = (
   ctx: EngineContext,
 ): EffectHandlers<
-  "requestSlot" | "sendPrompt" | "sendSteering" | "checkRun" | "changeModel" | "endTurn" | "stopSession"
+  | "requestSlot"
+  | "sendPrompt"
+  | "sendSteering"
+  | "checkRun"
+  | "changeModel"
+  | "endTurn"
+  | "stopSession"
+  | "beginNextRun"
 > => {
   const { host, clock, log, ids, store, runtime, slots } = ctx;
   const { observedAnswers, seenInstructions, receipts, typedResults, descendantWork, worktrees, stopsUnderWay } = ctx;
@@ -292,6 +300,14 @@ export const createTaskEffects = (
       perform: (effect) => stopsUnderWay.during(effect.taskId, stop(effect)),
       failures: ["NOT_STOPPED"],
       onFault: endRun,
+    },
+    beginNextRun: {
+      // Always: so the beginning is stored together with what led to it.
+      know: ({ taskId, next }) => {
+        const task = store.get(taskId)?.task;
+        return task && beginningOf(ctx, task, next);
+      },
+      perform: () => undefined,
     },
   };
 };

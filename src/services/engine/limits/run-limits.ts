@@ -1,5 +1,5 @@
 import type { HostEvent, MessageInfo } from "../../../machines/host-events.ts";
-import { isPaused, type TaskSnapshot } from "../../../machines/task/machine.ts";
+import { isAtGate, isPaused, type TaskSnapshot } from "../../../machines/task/machine.ts";
 import { slotOf } from "../../../machines/task/slot.ts";
 import { hasEnded, type Task, type TaskError } from "../../../task.ts";
 import { logFault } from "../../platform/log.ts";
@@ -149,9 +149,7 @@ export const overdueRuns = (
   const spared = sparedTasks(tasks, isToolRunning);
   return tasks.flatMap((task) => {
     const { completedAt, queuedUntil, run } = task.context;
-    const isAtGate =
-      task.matches({ run: { checking: "gating" } }) || task.matches({ run: { prompting: "gatingBefore" } });
-    const isAtWork = completedAt === undefined && slotOf(task) !== "waiting" && !isAtGate && !isPaused(task);
+    const isAtWork = completedAt === undefined && slotOf(task) !== "waiting" && !isAtGate(task) && !isPaused(task);
     const taken = now - (queuedUntil ?? run.startedAt);
     return isAtWork && taken > limit && !spared.has(idOf(task)) ? { taskId: idOf(task), taken } : [];
   });

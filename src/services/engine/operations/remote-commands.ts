@@ -10,7 +10,7 @@ export interface RemoteOperations {
   get(taskId: string): Task | undefined;
   cancel(taskIds: string[]): Promise<CancelResult[]>;
   pause(taskIds: string[], by: "person"): Promise<CancelResult[]>;
-  goOn(taskIds: string[]): Promise<CancelResult[]>;
+  continue(taskIds: string[]): Promise<CancelResult[]>;
   resume(request: ResumeRequest): Promise<Outcome<Task>>;
   retry(request: RetryRequest): Promise<Outcome<Task>>;
   steer(request: SteerRequest): Outcome<Task>;
@@ -26,7 +26,7 @@ const outcomeOf = ([one]: CancelResult[]): CommandOutcome =>
   one?.refused === undefined ? {} : { refused: `Task ${one.task.sessionID} ${one.refused}.` };
 
 const perform = async (
-  { get, cancel, pause, goOn, resume, retry, steer, answer }: RemoteOperations,
+  { get, cancel, pause, continue: continueTasks, resume, retry, steer, answer }: RemoteOperations,
   taskId: string,
   command: RemoteCommand,
 ): Promise<CommandOutcome> => {
@@ -34,7 +34,7 @@ const perform = async (
   if (!task) return { refused: `Task ${taskId} no longer exists.` };
   if (command.kind === "cancel") return outcomeOf(await cancel([taskId]));
   if (command.kind === "pause") return outcomeOf(await pause([taskId], "person"));
-  if (command.kind === "continue") return outcomeOf(await goOn([taskId]));
+  if (command.kind === "continue") return outcomeOf(await continueTasks([taskId]));
   if (command.kind === "answer") {
     const answered = await answer(taskId, command.answer);
     return answered.ok ? {} : toCommandOutcome(answered);

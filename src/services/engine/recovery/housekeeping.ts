@@ -1,3 +1,4 @@
+import { isAtGate } from "../../../machines/task/machine.ts";
 import { isInFleet } from "../../../machines/task/slot.ts";
 import { type RepeatOptions, repeat } from "../../platform/clock.ts";
 import { logFault } from "../../platform/log.ts";
@@ -156,11 +157,7 @@ const stalenessCheck = (ctx: EngineContext, notes: SessionNotes) => {
       const { context, value } = snapshot;
       const { sessionID } = context.facts;
       const { retry, queuedUntil = 0 } = context;
-      const isWaiting =
-        value.run === "queued" ||
-        snapshot.matches({ run: { prompting: "gatingBefore" } }) ||
-        snapshot.matches({ run: { checking: "gating" } }) ||
-        isInFleet({ value });
+      const isWaiting = value.run === "queued" || isAtGate(snapshot) || isInFleet({ value });
       const waitedUntil = isWaiting ? at : Math.max(queuedUntil, retry?.until ?? 0);
       const heardAt = Math.max(progress.heardAt(sessionID) ?? at, waitedUntil, awakeSince);
       const isSilent = !runtime.awaitsTasks(sessionID) && at - heardAt >= staleAfter;

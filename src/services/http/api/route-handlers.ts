@@ -139,7 +139,7 @@ export const registerCommandRoutes = (app: App, { source, log, token, writeJson 
     respond(c.env.connection, await source.pause(idOf(c.req.valid("param")))),
   );
   app.openapi({ ...routes.continue, middleware: withToken }, async (c) =>
-    respond(c.env.connection, await source.goOn(idOf(c.req.valid("param")))),
+    respond(c.env.connection, await source.continue(idOf(c.req.valid("param")))),
   );
   app.openapi({ ...routes.apply, middleware: withToken }, async (c) =>
     respondChanges(c.env.connection, await source.apply(idOf(c.req.valid("param")))),
