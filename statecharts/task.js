@@ -2408,7 +2408,7 @@ export const task = createMachine({
                     "guard": {
                       "type": "isCurrentCheck and failedChecksLeft"
                     },
-                    "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
+                    "description": "OpenCode was asked, and did not answer. It is asked again after a moment.",
                     "actions": [
                       {
                         "type": "assign failedChecks"

@@ -32,7 +32,7 @@ export interface Transition {
   /** Empty for a transition that is taken as soon as its guard holds. */
   event: string;
   guard: string | undefined;
-  /** The same as people read it, such as "if the pause is over"; undefined where it has no guard. */
+  /** The same as people read it, such as "if the delay is over"; undefined where it has no guard. */
   condition: string | undefined;
   /** Paths of the states that it leads to; none when the chart stays where it is. */
   targets: string[];

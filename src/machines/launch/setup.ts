@@ -120,7 +120,7 @@ export const launchSetup = setup({
         !isFinal && pending !== undefined && event.at - pending.at > LAUNCH_LIMITS.searchFor,
     ),
     due: when(
-      "the pause is over",
+      "the delay is over",
       ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
     ),
   } satisfies Record<string, Phrased>,

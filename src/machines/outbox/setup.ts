@@ -154,7 +154,7 @@ export const outboxSetup = setup({
     ),
     hasAdopted: when("a prompt was taken over", ({ context }) => context.adoptedPrompts.length > 0),
     due: when(
-      "the pause is over",
+      "the delay is over",
       ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
     ),
     parentReady: when(

@@ -162,7 +162,7 @@ export const pausing = taskSetup.createStateConfig({
         CHECK_FAILED: [
           {
             guard: and(["isCurrentCheck", "failedChecksLeft"]),
-            description: "It is asked again after a pause.",
+            description: "It is asked again after a moment.",
             actions: [countFailedCheck, checkAgainLater],
           },
           { guard: "isCurrentCheck", ...failAndStop },

@@ -281,7 +281,7 @@ export const taskSetup = setup({
   },
   guards: {
     due: when(
-      "the pause is over",
+      "the delay is over",
       ({ context: { nextDeadline = Number.POSITIVE_INFINITY }, event }) => event.at >= nextDeadline,
     ),
     idleHinted: when(
