@@ -225,7 +225,7 @@ export const TaskSchema = TaskFactsSchema.extend({
   state: z
     .string()
     .describe(
-      "The status, and where in its run the task is, such as `running.working.busy`: a detail of `status`, not a sixth one.",
+      "The status, and where in its run the task is, such as `running.active.working.busy`: a detail of `status`, not a sixth one.",
     ),
   childTaskIds: z.array(z.string()).describe("The tasks that it launched."),
   runStartedAt: z.iso.datetime().describe("When the newest run began."),

@@ -289,16 +289,6 @@ export const task = createMachine({
           "target": ".stopping",
           "description": "The agent or a person cancels the task."
         },
-        "PAUSE": {
-          "guard": {
-            "type": "mayPause"
-          },
-          "target": ".pausing",
-          "actions": {
-            "type": "assign pause"
-          },
-          "description": "The agent or a person pauses the task."
-        },
         "LIMIT_EXCEEDED": {
           "guard": {
             "type": "live and notStopping and wasSent"
@@ -398,15 +388,6 @@ export const task = createMachine({
             "description": "The process that supervised the task has ended, and this one takes over."
           }
         ],
-        "HOST_ANSWERING": {
-          "guard": {
-            "type": "live and hasRetry"
-          },
-          "description": "OpenCode reports that the provider answers the agent's request. It did not refuse the request again.",
-          "actions": {
-            "type": "forgetRetry"
-          }
-        },
         "CALL_BLOCKED": {
           "guard": {
             "type": "live"
@@ -554,7 +535,7 @@ export const task = createMachine({
                 "description": "The run has a slot: it may be worked on."
               },
               {
-                "target": "prompting",
+                "target": "active",
                 "actions": {
                   "type": "assign pause, queuedUntil"
                 },
@@ -601,744 +582,167 @@ export const task = createMachine({
             }
           }
         },
-        "prompting": {
-          "description": "A gate may be run, and the prompt is sent.",
-          "initial": "sending",
+        "active": {
+          "id": "active",
+          "description": "The agent is given the prompt, works on it, or OpenCode is asked what became of that.",
+          "initial": "prompting",
           "on": {
-            "HOST_RETRYING": {
+            "PAUSE": {
+              "target": "pausing",
+              "actions": {
+                "type": "assign pause"
+              },
+              "description": "The agent or a person pauses the task."
+            },
+            "HOST_ANSWERING": {
               "guard": {
-                "type": "not isGatedBefore"
+                "type": "hasRetry"
               },
-              "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again. This is noted: the prompt may have arrived.",
+              "description": "OpenCode reports that the provider answers the agent's request. The provider did not refuse the request again.",
               "actions": {
-                "type": "recordRetry"
+                "type": "forgetRetry"
               }
             }
           },
           "states": {
-            "gatingBefore": {
-              "id": "gatingBefore",
-              "description": "The run has its slot. Before the agent begins, the gate's command is run once, to be compared with later.",
-              "meta": {
-                "waitsFor": "gateBefore"
-              },
-              "entry": [
-                {
-                  "type": "beginWait"
-                },
-                {
-                  "type": "runGateBefore"
-                }
-              ],
-              "exit": {
-                "type": "stopGate"
-              },
+            "prompting": {
+              "description": "A gate may be run, and the prompt is sent.",
+              "initial": "sending",
               "on": {
-                "GATE_ENDED_BEFORE": {
-                  "target": "#sending",
-                  "description": "The gate's command has ended that was run before the agent begins. However it ended, the agent begins.",
-                  "actions": [
-                    {
-                      "type": "assign queuedUntil"
-                    },
-                    {
-                      "type": "assign gateBefore"
-                    }
-                  ]
-                },
-                "CANCEL": {
-                  "target": "#idle",
-                  "actions": [
-                    {
-                      "type": "recordEnd"
-                    },
-                    raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
-                  ],
-                  "description": "The agent or a person cancels the task. Nothing was sent yet: only the command is ended."
-                },
-                "PAUSE": {
-                  "target": "#paused",
-                  "description": "The agent or a person pauses the task. Nothing was sent yet: the command is run anew.",
-                  "actions": {
-                    "type": "assign pause"
-                  }
-                },
-                "ADOPTED": [
-                  {
-                    "guard": {
-                      "type": "mayGateBeforeAgain"
-                    },
-                    "target": "#gatingBefore",
-                    "reenter": true,
-                    "description": "The process that supervised the task has ended, and this one takes over. The command ended with that process, and is run again.",
-                    "actions": {
-                      "type": "assign endedInChecks"
-                    }
-                  },
-                  {
-                    "target": "#sending",
-                    "description": "The process that supervised the task has ended, and this one takes over. The command may be what ends OpenCode. How it ends is not known, and the agent begins.",
-                    "actions": [
-                      {
-                        "type": "assign queuedUntil"
-                      },
-                      {
-                        "type": "assign gateBefore"
-                      }
-                    ]
-                  }
-                ]
-              }
-            },
-            "sending": {
-              "id": "sending",
-              "description": "The prompt is on its way to OpenCode.",
-              "meta": {
-                "waitsFor": "acceptance"
-              },
-              "entry": [
-                {
-                  "type": "beginWait"
-                },
-                {
-                  "type": "assign sendAttempts, endedInChecks, hostError, idleHinted, missingSince, nextDeadline"
-                },
-                {
-                  "type": "sendPrompt"
-                }
-              ],
-              "on": {
-                "PROMPT_ACCEPTED": [
-                  {
-                    "guard": {
-                      "type": "idleHinted"
-                    },
-                    "target": "#verifying",
-                    "description": "OpenCode accepted the prompt. It reported idle or an error before that."
-                  },
-                  {
-                    "guard": {
-                      "type": "isRefusedForNow"
-                    },
-                    "target": "#retrying",
-                    "description": "OpenCode accepted the prompt. The provider refuses for now."
-                  },
-                  {
-                    "target": "#working",
-                    "description": "OpenCode accepted the prompt."
-                  }
-                ],
-                "PROMPT_REFUSED": [
-                  {
-                    "guard": {
-                      "type": "retryable and sendAttemptsLeft"
-                    },
-                    "target": "backingOff",
-                    "description": "OpenCode refused the prompt."
-                  },
-                  {
-                    "target": "#idle",
-                    "description": "OpenCode refused the prompt. The run is given up, and whatever still works on it is stopped.",
-                    "actions": [
-                      {
-                        "type": "recordEnd"
-                      },
-                      {
-                        "type": "recordError"
-                      },
-                      {
-                        "type": "stopSession"
-                      },
-                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                    ]
-                  }
-                ],
-                "SESSION_NOT_FOUND": {
-                  "target": "#missing",
-                  "actions": {
-                    "type": "recordNotFound"
-                  },
-                  "description": "The prompt was sent, and OpenCode did not find the task's session."
-                },
-                "HOST_IDLE": {
-                  "description": "OpenCode reports that the task's session is idle. OpenCode is asked once it has accepted the prompt.",
-                  "actions": {
-                    "type": "recordIdleHint"
-                  }
-                },
-                "HOST_ERROR": {
-                  "description": "OpenCode reports an error in the task's session. OpenCode is asked once it has accepted the prompt.",
-                  "actions": {
-                    "type": "recordIdleHint"
-                  }
-                }
-              }
-            },
-            "backingOff": {
-              "id": "backingOff",
-              "description": "The prompt was refused or not answered, or a fault of OpenCode interrupted the run. It is sent again, with the same ids, after a pause.",
-              "meta": {
-                "waitsFor": "retry"
-              },
-              "entry": [
-                {
-                  "type": "beginWait"
-                },
-                {
-                  "type": "setDeadline"
-                }
-              ],
-              "on": {
-                "TICK": {
+                "HOST_RETRYING": {
                   "guard": {
-                    "type": "due"
+                    "type": "not isGatedBefore"
                   },
-                  "target": "sending",
-                  "description": "Time has passed."
-                },
-                "HOST_IDLE": {
-                  "target": "#verifying",
-                  "description": "OpenCode reports that the task's session is idle."
-                },
-                "HOST_ERROR": {
-                  "guard": {
-                    "type": "wasSentSinceFault"
-                  },
-                  "target": "#verifying",
-                  "description": "OpenCode reports an error in the task's session. Right after a fault of OpenCode, it is a consequence of that.",
+                  "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again. This is noted: the prompt may have arrived.",
                   "actions": {
-                    "type": "recordIdleHint"
+                    "type": "recordRetry"
                   }
-                }
-              }
-            }
-          }
-        },
-        "working": {
-          "id": "working",
-          "description": "OpenCode has the prompt, and the agent works on it.",
-          "initial": "busy",
-          "on": {
-            "HOST_RETRYING": {
-              "target": ".retrying",
-              "actions": {
-                "type": "recordRetry"
-              },
-              "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again."
-            },
-            "HOST_IDLE": {
-              "target": "#verifying",
-              "description": "OpenCode reports that the task's session is idle."
-            },
-            "HOST_ERROR": {
-              "target": ".busy",
-              "description": "OpenCode reports an error in the task's session. Idle should follow; if it does not, OpenCode is asked after a moment.",
-              "actions": [
-                {
-                  "type": "recordIdleHint"
-                },
-                {
-                  "type": "setDeadline",
-                  "params": 1000
-                }
-              ]
-            },
-            "TICK": {
-              "guard": {
-                "type": "due"
-              },
-              "target": "#verifying",
-              "description": "Time has passed."
-            }
-          },
-          "states": {
-            "busy": {
-              "tags": "working",
-              "description": "The agent is at work.",
-              "meta": {
-                "waitsFor": "agent"
-              },
-              "on": {
-                "STEPS_WITHOUT_END": {
-                  "description": "The agent has taken several steps in a row without a tool call and without an end that OpenCode knows: it asks the model again for ever. That turn is ended. If OpenCode does not report it as idle then, it is asked after a moment.",
-                  "actions": [
-                    {
-                      "type": "setDeadline",
-                      "params": 1000
-                    },
-                    {
-                      "type": "endTurn"
-                    }
-                  ]
-                },
-                "STEERING_STORED": {
-                  "guard": {
-                    "type": "isOldestInstruction"
-                  },
-                  "target": "#verifying",
-                  "description": "The instruction is in the agent's conversation. The agent may have ended its turn just before: OpenCode is asked."
-                },
-                "STEERING_REFUSED": {
-                  "guard": {
-                    "type": "isOldestInstruction and maySteerAgain"
-                  },
-                  "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
-                  "actions": {
-                    "type": "setDeadline"
-                  }
-                }
-              }
-            },
-            "retrying": {
-              "id": "retrying",
-              "tags": [
-                "working",
-                "retrying"
-              ],
-              "description": "The provider refuses the agent's requests for now: a rate limit, or too much load. OpenCode tries again by itself.",
-              "meta": {
-                "waitsFor": "provider"
-              },
-              "entry": {
-                "type": "assign nextDeadline"
-              },
-              "on": {
-                "HOST_BUSY": {
-                  "target": "busy",
-                  "description": "OpenCode reports that a model works in the task's session. OpenCode makes the request again."
-                },
-                "HOST_ANSWERING": {
-                  "target": "busy",
-                  "actions": {
-                    "type": "forgetRetry"
-                  },
-                  "description": "OpenCode reports that the provider answers the agent's request."
-                },
-                "STEPS_WITHOUT_END": {
-                  "description": "The agent has taken several steps in a row without a tool call and without an end that OpenCode knows: it asks the model again for ever. That turn is ended. If OpenCode does not report it as idle then, it is asked after a moment.",
-                  "actions": [
-                    {
-                      "type": "setDeadline",
-                      "params": 1000
-                    },
-                    {
-                      "type": "endTurn"
-                    }
-                  ]
-                },
-                "TICK": {
-                  "guard": {
-                    "type": "due and isRefusedTooLong"
-                  },
-                  "target": "#changingModel",
-                  "description": "Time has passed. Another model is asked.",
-                  "actions": {
-                    "type": "recordRefusal"
-                  }
-                },
-                "STEERING_REFUSED": {
-                  "guard": {
-                    "type": "isOldestInstruction and maySteerAgain"
-                  },
-                  "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
-                  "actions": {
-                    "type": "setDeadline"
-                  }
-                }
-              }
-            },
-            "awaitingTasks": {
-              "id": "awaitingTasks",
-              "tags": "awaitingTasks",
-              "description": "The agent's turn has ended. It waits for tasks that it launched, and holds no slot.",
-              "meta": {
-                "waitsFor": "tasks"
-              },
-              "entry": [
-                {
-                  "type": "beginWait"
-                },
-                {
-                  "type": "assign nextDeadline"
-                }
-              ],
-              "on": {
-                "OWN_TASK_ENDED": {
-                  "target": "busy",
-                  "description": "A run of a task that the agent launched has ended. Its result is on the way to the agent."
-                },
-                "STEERING_STORED": {
-                  "guard": {
-                    "type": "isOldestInstruction"
-                  },
-                  "target": "#verifying",
-                  "description": "The instruction is in the agent's conversation. The agent has not seen it: OpenCode is asked, and then the agent is woken."
-                },
-                "STEERING_REFUSED": {
-                  "target": "busy",
-                  "guard": {
-                    "type": "isOldestInstruction and maySteerAgain"
-                  },
-                  "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
-                  "actions": {
-                    "type": "setDeadline"
-                  }
-                },
-                "HOST_BUSY": {
-                  "target": "busy",
-                  "description": "OpenCode reports that a model works in the task's session."
-                }
-              }
-            }
-          }
-        },
-        "changingModel": {
-          "id": "changingModel",
-          "description": "The model is refused. Its turn is ended, and then the next model of `fallback` goes on.",
-          "meta": {
-            "waitsFor": "model"
-          },
-          "initial": "ending",
-          "entry": [
-            {
-              "type": "beginWait"
-            },
-            {
-              "type": "assign retry, failedChecks"
-            }
-          ],
-          "states": {
-            "ending": {
-              "description": "The turn is being aborted.",
-              "entry": [
-                {
-                  "type": "assign nextDeadline"
-                },
-                {
-                  "type": "changeModel"
-                }
-              ],
-              "on": {
-                "MODEL_CHANGED": {
-                  "target": "settling",
-                  "actions": {
-                    "type": "assign model, hostError, sendAttempts, failedChecks"
-                  },
-                  "description": "The turn of the model that is refused has ended: the run goes on with this one."
-                },
-                "NOT_STOPPED": [
-                  {
-                    "guard": {
-                      "type": "failedChecksLeft"
-                    },
-                    "target": "pausing",
-                    "actions": {
-                      "type": "assign failedChecks"
-                    },
-                    "description": "The task's session has not stopped."
-                  },
-                  {
-                    "target": "#idle",
-                    "description": "The task's session has not stopped. The run is given up, and whatever still works on it is stopped.",
-                    "actions": [
-                      {
-                        "type": "recordEnd"
-                      },
-                      {
-                        "type": "recordError"
-                      },
-                      {
-                        "type": "stopSession"
-                      },
-                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                    ]
-                  }
-                ]
-              }
-            },
-            "pausing": {
-              "description": "The turn still goes on. It is aborted again after a pause.",
-              "entry": {
-                "type": "setDeadline",
-                "params": 300
-              },
-              "on": {
-                "TICK": {
-                  "guard": {
-                    "type": "due"
-                  },
-                  "target": "ending",
-                  "description": "Time has passed."
-                }
-              }
-            },
-            "settling": {
-              "description": "OpenCode may still report the end of that turn. After a moment the run asks for a slot.",
-              "entry": [
-                {
-                  "type": "assign modelLeftAt"
-                },
-                {
-                  "type": "setDeadline",
-                  "params": 1000
-                }
-              ],
-              "on": {
-                "HOST_ERROR": {
-                  "guard": {
-                    "type": "isAbort"
-                  },
-                  "target": "#aborted",
-                  "description": "OpenCode reports an error in the task's session. That turn was over: a person stopped what came after it."
-                },
-                "TICK": {
-                  "guard": {
-                    "type": "due"
-                  },
-                  "target": "#queued",
-                  "description": "Time has passed. The next model has limits of its own. Of those that wait, the oldest come first.",
-                  "actions": {
-                    "type": "assign modelLeftAt"
-                  }
-                }
-              }
-            }
-          }
-        },
-        "checking": {
-          "description": "OpenCode is asked what became of the run. Its answer, and the gate's command, decide.",
-          "initial": "asking",
-          "on": {
-            "HOST_RETRYING": {
-              "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again. This is noted: the answer shows where the run is.",
-              "actions": {
-                "type": "recordRetry"
-              }
-            }
-          },
-          "states": {
-            "asking": {
-              "id": "asking",
-              "description": "The question is on its way. Only the answer to the newest one counts.",
-              "initial": "verifying",
-              "on": {
-                "CHECKED_BUSY": [
-                  {
-                    "guard": {
-                      "type": "isCurrentCheck and isRefusedForNow"
-                    },
-                    "target": "#retrying",
-                    "description": "The check shows that the agent is at work. The provider refuses for now.",
-                    "actions": {
-                      "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
-                    }
-                  },
-                  {
-                    "guard": {
-                      "type": "isCurrentCheck"
-                    },
-                    "target": "#working",
-                    "actions": {
-                      "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
-                    },
-                    "description": "The check shows that the agent is at work."
-                  }
-                ],
-                "CHECKED_AWAITING_TASKS": {
-                  "guard": {
-                    "type": "isCurrentCheck"
-                  },
-                  "target": "#awaitingTasks",
-                  "actions": {
-                    "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
-                  },
-                  "description": "The check shows that the agent's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
-                },
-                "CHECK_FAILED": {
-                  "guard": {
-                    "type": "isCurrentCheck"
-                  },
-                  "target": "#idle",
-                  "description": "OpenCode was asked, and did not answer. The run is given up, and whatever still works on it is stopped.",
-                  "actions": [
-                    {
-                      "type": "recordEnd"
-                    },
-                    {
-                      "type": "recordError"
-                    },
-                    {
-                      "type": "stopSession"
-                    },
-                    raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                  ]
                 }
               },
               "states": {
-                "verifying": {
-                  "id": "verifying",
-                  "description": "The agent seems to have finished. Idle is a hint, not a fact: OpenCode is asked about the run.",
+                "gatingBefore": {
+                  "id": "gatingBefore",
+                  "description": "The run has its slot. Before the agent begins, the gate's command is run once, to be compared with later.",
                   "meta": {
-                    "waitsFor": "check"
+                    "waitsFor": "gateBefore"
                   },
                   "entry": [
                     {
                       "type": "beginWait"
                     },
                     {
-                      "type": "assign checkId, nextDeadline"
+                      "type": "runGateBefore"
+                    }
+                  ],
+                  "exit": {
+                    "type": "stopGate"
+                  },
+                  "on": {
+                    "GATE_ENDED_BEFORE": {
+                      "target": "#sending",
+                      "description": "The gate's command has ended that was run before the agent begins. However it ended, the agent begins.",
+                      "actions": [
+                        {
+                          "type": "assign queuedUntil"
+                        },
+                        {
+                          "type": "assign gateBefore"
+                        }
+                      ]
+                    },
+                    "CANCEL": {
+                      "target": "#idle",
+                      "actions": [
+                        {
+                          "type": "recordEnd"
+                        },
+                        raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
+                      ],
+                      "description": "The agent or a person cancels the task. Nothing was sent yet: only the command is ended."
+                    },
+                    "PAUSE": {
+                      "target": "#paused",
+                      "description": "The agent or a person pauses the task. Nothing was sent yet: the command is run anew.",
+                      "actions": {
+                        "type": "assign pause"
+                      }
+                    },
+                    "ADOPTED": [
+                      {
+                        "guard": {
+                          "type": "mayGateBeforeAgain"
+                        },
+                        "target": "#gatingBefore",
+                        "reenter": true,
+                        "description": "The process that supervised the task has ended, and this one takes over. The command ended with that process, and is run again.",
+                        "actions": {
+                          "type": "assign endedInChecks"
+                        }
+                      },
+                      {
+                        "target": "#sending",
+                        "description": "The process that supervised the task has ended, and this one takes over. The command may be what ends OpenCode. How it ends is not known, and the agent begins.",
+                        "actions": [
+                          {
+                            "type": "assign queuedUntil"
+                          },
+                          {
+                            "type": "assign gateBefore"
+                          }
+                        ]
+                      }
+                    ]
+                  }
+                },
+                "sending": {
+                  "id": "sending",
+                  "description": "The prompt is on its way to OpenCode.",
+                  "meta": {
+                    "waitsFor": "acceptance"
+                  },
+                  "entry": [
+                    {
+                      "type": "beginWait"
                     },
                     {
-                      "type": "checkRun"
+                      "type": "assign sendAttempts, endedInChecks, hostError, idleHinted, missingSince, nextDeadline"
+                    },
+                    {
+                      "type": "sendPrompt"
                     }
                   ],
                   "on": {
-                    "HOST_IDLE": {
-                      "target": "verifying",
-                      "reenter": true,
-                      "description": "OpenCode reports that the task's session is idle. OpenCode is asked anew."
-                    },
-                    "HOST_ERROR": {
-                      "target": "verifying",
-                      "reenter": true,
-                      "description": "OpenCode reports an error in the task's session. OpenCode is asked anew.",
-                      "actions": {
-                        "type": "recordIdleHint"
-                      }
-                    },
-                    "STEERING_STORED": {
-                      "guard": {
-                        "type": "isOldestInstruction"
-                      },
-                      "target": "verifying",
-                      "reenter": true,
-                      "description": "The instruction is in the agent's conversation. OpenCode is asked anew."
-                    },
-                    "CHECKED_ANSWERED": [
+                    "PROMPT_ACCEPTED": [
                       {
                         "guard": {
-                          "type": "isCurrentCheck and isSteered"
+                          "type": "idleHinted"
                         },
+                        "target": "#verifying",
+                        "description": "OpenCode accepted the prompt. It reported idle or an error before that."
+                      },
+                      {
+                        "guard": {
+                          "type": "isRefusedForNow"
+                        },
+                        "target": "#retrying",
+                        "description": "OpenCode accepted the prompt. The provider refuses for now."
+                      },
+                      {
                         "target": "#working",
-                        "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
-                        "actions": {
-                          "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
-                        }
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and isMisfit and mayRepair"
-                        },
-                        "target": "#sending",
-                        "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
-                        "actions": [
-                          {
-                            "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
-                          },
-                          {
-                            "type": "assign"
-                          }
-                        ]
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and isMisfit"
-                        },
-                        "target": "#idle",
-                        "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
-                        "actions": [
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "assign"
-                          },
-                          {
-                            "type": "recordAnswer"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                        ]
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and hasGate"
-                        },
-                        "target": "#gating",
-                        "description": "The check shows that the run is answered. The answer must pass the gate."
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck"
-                        },
-                        "target": "#idle",
-                        "actions": [
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "recordAnswer"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
-                        ],
-                        "description": "The check shows that the run is answered."
+                        "description": "OpenCode accepted the prompt."
                       }
                     ],
-                    "CHECKED_FAILED": [
+                    "PROMPT_REFUSED": [
                       {
                         "guard": {
-                          "type": "isCurrentCheck and isRefused"
+                          "type": "retryable and sendAttemptsLeft"
                         },
-                        "target": "#changingModel",
-                        "description": "The check shows that the run failed. Another model is asked.",
-                        "actions": {
-                          "type": "recordRefusal"
-                        }
+                        "target": "backingOff",
+                        "description": "OpenCode refused the prompt."
                       },
                       {
-                        "guard": {
-                          "type": "isCurrentCheck"
-                        },
                         "target": "#idle",
-                        "actions": [
-                          {
-                            "type": "recordLastRefusal"
-                          },
-                          {
-                            "type": "recordSaid"
-                          },
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "recordError"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                        ],
-                        "description": "The check shows that the run failed."
-                      }
-                    ],
-                    "CHECKED_HOST_FAULT": [
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and mayBeInterrupted"
-                        },
-                        "target": "#backingOff",
-                        "description": "The check shows that a fault of OpenCode itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
-                        "actions": [
-                          {
-                            "type": "countInterruption"
-                          },
-                          {
-                            "type": "assign sendAttempts, abortedAt"
-                          }
-                        ]
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck"
-                        },
-                        "target": "#idle",
-                        "description": "The check shows that a fault of OpenCode itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
+                        "description": "OpenCode refused the prompt. The run is given up, and whatever still works on it is stopped.",
                         "actions": [
                           {
                             "type": "recordEnd"
@@ -1353,115 +757,39 @@ export const task = createMachine({
                         ]
                       }
                     ],
-                    "CHECKED_ABORTED": {
-                      "guard": {
-                        "type": "isCurrentCheck"
-                      },
-                      "target": "#aborted",
-                      "description": "The check shows that the run was aborted."
-                    },
-                    "CHECKED_NOT_FOUND": {
-                      "guard": {
-                        "type": "isCurrentCheck"
-                      },
+                    "SESSION_NOT_FOUND": {
                       "target": "#missing",
                       "actions": {
                         "type": "recordNotFound"
                       },
-                      "description": "OpenCode was asked, and did not find the task's session."
+                      "description": "The prompt was sent, and OpenCode did not find the task's session."
                     },
-                    "CHECKED_UNANSWERED": [
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and sendAttemptsLeft"
-                        },
-                        "target": "#backingOff",
-                        "description": "The check shows that the run has no answer, and that no model works on it. The prompt is sent again.",
-                        "actions": {
-                          "type": "assign failedChecks"
-                        }
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck"
-                        },
-                        "target": "#idle",
-                        "description": "The check shows that the run has no answer, and that no model works on it. The run is given up, and whatever still works on it is stopped.",
-                        "actions": [
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "recordError"
-                          },
-                          {
-                            "type": "stopSession"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                        ]
+                    "HOST_IDLE": {
+                      "description": "OpenCode reports that the task's session is idle. OpenCode is asked once it has accepted the prompt.",
+                      "actions": {
+                        "type": "recordIdleHint"
                       }
-                    ],
-                    "CHECKED_UNSEEN": [
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and sendAttemptsLeft"
-                        },
-                        "target": "#sending",
-                        "description": "The check shows that the run was answered before its model saw the newest instruction. The instruction is sent again, which wakes the agent.",
-                        "actions": {
-                          "type": "assign failedChecks"
-                        }
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck"
-                        },
-                        "target": "#idle",
-                        "description": "The check shows that the run was answered before its model saw the newest instruction. The run is given up, and whatever still works on it is stopped.",
-                        "actions": [
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "recordError"
-                          },
-                          {
-                            "type": "stopSession"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                        ]
+                    },
+                    "HOST_ERROR": {
+                      "description": "OpenCode reports an error in the task's session. OpenCode is asked once it has accepted the prompt.",
+                      "actions": {
+                        "type": "recordIdleHint"
                       }
-                    ],
-                    "CHECK_FAILED": {
-                      "guard": {
-                        "type": "isCurrentCheck and failedChecksLeft"
-                      },
-                      "target": "#working",
-                      "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
-                      "actions": [
-                        {
-                          "type": "assign failedChecks"
-                        },
-                        {
-                          "type": "setDeadline",
-                          "params": 5000
-                        }
-                      ]
                     }
                   }
                 },
-                "recovering": {
-                  "id": "recovering",
-                  "description": "The process that supervised the run has ended. OpenCode is asked what became of the run.",
+                "backingOff": {
+                  "id": "backingOff",
+                  "description": "The prompt was refused or not answered, or a fault of OpenCode interrupted the run. It is sent again, with the same ids, after a pause.",
                   "meta": {
-                    "waitsFor": "recovery"
+                    "waitsFor": "retry"
                   },
                   "entry": [
                     {
-                      "type": "assign checkId, nextDeadline"
+                      "type": "beginWait"
                     },
                     {
-                      "type": "checkRun"
+                      "type": "setDeadline"
                     }
                   ],
                   "on": {
@@ -1469,17 +797,253 @@ export const task = createMachine({
                       "guard": {
                         "type": "due"
                       },
-                      "target": "recovering",
-                      "reenter": true,
+                      "target": "sending",
                       "description": "Time has passed."
                     },
-                    "CHECKED_ANSWERED": [
+                    "HOST_IDLE": {
+                      "target": "#verifying",
+                      "description": "OpenCode reports that the task's session is idle."
+                    },
+                    "HOST_ERROR": {
+                      "guard": {
+                        "type": "wasSentSinceFault"
+                      },
+                      "target": "#verifying",
+                      "description": "OpenCode reports an error in the task's session. Right after a fault of OpenCode, it is a consequence of that.",
+                      "actions": {
+                        "type": "recordIdleHint"
+                      }
+                    }
+                  }
+                }
+              }
+            },
+            "working": {
+              "id": "working",
+              "description": "OpenCode has the prompt, and the agent works on it.",
+              "initial": "busy",
+              "on": {
+                "HOST_RETRYING": {
+                  "target": ".retrying",
+                  "actions": {
+                    "type": "recordRetry"
+                  },
+                  "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again."
+                },
+                "HOST_IDLE": {
+                  "target": "#verifying",
+                  "description": "OpenCode reports that the task's session is idle."
+                },
+                "HOST_ERROR": {
+                  "target": ".busy",
+                  "description": "OpenCode reports an error in the task's session. Idle should follow; if it does not, OpenCode is asked after a moment.",
+                  "actions": [
+                    {
+                      "type": "recordIdleHint"
+                    },
+                    {
+                      "type": "setDeadline",
+                      "params": 1000
+                    }
+                  ]
+                },
+                "TICK": {
+                  "guard": {
+                    "type": "due"
+                  },
+                  "target": "#verifying",
+                  "description": "Time has passed."
+                }
+              },
+              "states": {
+                "busy": {
+                  "tags": "working",
+                  "description": "The agent is at work.",
+                  "meta": {
+                    "waitsFor": "agent"
+                  },
+                  "on": {
+                    "STEPS_WITHOUT_END": {
+                      "description": "The agent has taken several steps in a row without a tool call and without an end that OpenCode knows: it asks the model again for ever. That turn is ended. If OpenCode does not report it as idle then, it is asked after a moment.",
+                      "actions": [
+                        {
+                          "type": "setDeadline",
+                          "params": 1000
+                        },
+                        {
+                          "type": "endTurn"
+                        }
+                      ]
+                    },
+                    "STEERING_STORED": {
+                      "guard": {
+                        "type": "isOldestInstruction"
+                      },
+                      "target": "#verifying",
+                      "description": "The instruction is in the agent's conversation. The agent may have ended its turn just before: OpenCode is asked."
+                    },
+                    "STEERING_REFUSED": {
+                      "guard": {
+                        "type": "isOldestInstruction and maySteerAgain"
+                      },
+                      "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
+                      "actions": {
+                        "type": "setDeadline"
+                      }
+                    }
+                  }
+                },
+                "retrying": {
+                  "id": "retrying",
+                  "tags": [
+                    "working",
+                    "retrying"
+                  ],
+                  "description": "The provider refuses the agent's requests for now: a rate limit, or too much load. OpenCode tries again by itself.",
+                  "meta": {
+                    "waitsFor": "provider"
+                  },
+                  "entry": {
+                    "type": "assign nextDeadline"
+                  },
+                  "on": {
+                    "HOST_BUSY": {
+                      "target": "busy",
+                      "description": "OpenCode reports that a model works in the task's session. OpenCode makes the request again."
+                    },
+                    "HOST_ANSWERING": {
+                      "target": "busy",
+                      "actions": {
+                        "type": "forgetRetry"
+                      },
+                      "description": "OpenCode reports that the provider answers the agent's request."
+                    },
+                    "STEPS_WITHOUT_END": {
+                      "description": "The agent has taken several steps in a row without a tool call and without an end that OpenCode knows: it asks the model again for ever. That turn is ended. If OpenCode does not report it as idle then, it is asked after a moment.",
+                      "actions": [
+                        {
+                          "type": "setDeadline",
+                          "params": 1000
+                        },
+                        {
+                          "type": "endTurn"
+                        }
+                      ]
+                    },
+                    "TICK": {
+                      "guard": {
+                        "type": "due and isRefusedTooLong"
+                      },
+                      "target": "#changingModel",
+                      "description": "Time has passed. Another model is asked.",
+                      "actions": {
+                        "type": "recordRefusal"
+                      }
+                    },
+                    "STEERING_REFUSED": {
+                      "guard": {
+                        "type": "isOldestInstruction and maySteerAgain"
+                      },
+                      "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
+                      "actions": {
+                        "type": "setDeadline"
+                      }
+                    }
+                  }
+                },
+                "awaitingTasks": {
+                  "id": "awaitingTasks",
+                  "tags": "awaitingTasks",
+                  "description": "The agent's turn has ended. It waits for tasks that it launched, and holds no slot.",
+                  "meta": {
+                    "waitsFor": "tasks"
+                  },
+                  "entry": [
+                    {
+                      "type": "beginWait"
+                    },
+                    {
+                      "type": "assign nextDeadline"
+                    }
+                  ],
+                  "on": {
+                    "OWN_TASK_ENDED": {
+                      "target": "busy",
+                      "description": "A run of a task that the agent launched has ended. Its result is on the way to the agent."
+                    },
+                    "STEERING_STORED": {
+                      "guard": {
+                        "type": "isOldestInstruction"
+                      },
+                      "target": "#verifying",
+                      "description": "The instruction is in the agent's conversation. The agent has not seen it: OpenCode is asked, and then the agent is woken."
+                    },
+                    "STEERING_REFUSED": {
+                      "target": "busy",
+                      "guard": {
+                        "type": "isOldestInstruction and maySteerAgain"
+                      },
+                      "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
+                      "actions": {
+                        "type": "setDeadline"
+                      }
+                    },
+                    "HOST_BUSY": {
+                      "target": "busy",
+                      "description": "OpenCode reports that a model works in the task's session."
+                    }
+                  }
+                }
+              }
+            },
+            "changingModel": {
+              "id": "changingModel",
+              "description": "The model is refused. Its turn is ended, and then the next model of `fallback` goes on.",
+              "meta": {
+                "waitsFor": "model"
+              },
+              "initial": "ending",
+              "entry": [
+                {
+                  "type": "beginWait"
+                },
+                {
+                  "type": "assign retry, failedChecks"
+                }
+              ],
+              "states": {
+                "ending": {
+                  "description": "The turn is being aborted.",
+                  "entry": [
+                    {
+                      "type": "assign nextDeadline"
+                    },
+                    {
+                      "type": "changeModel"
+                    }
+                  ],
+                  "on": {
+                    "MODEL_CHANGED": {
+                      "target": "settling",
+                      "actions": {
+                        "type": "assign model, hostError, sendAttempts, failedChecks"
+                      },
+                      "description": "The turn of the model that is refused has ended: the run goes on with this one."
+                    },
+                    "NOT_STOPPED": [
                       {
                         "guard": {
-                          "type": "isCurrentCheck and mayNotCheck and not isSteered"
+                          "type": "failedChecksLeft"
                         },
+                        "target": "pausing",
+                        "actions": {
+                          "type": "assign failedChecks"
+                        },
+                        "description": "The task's session has not stopped."
+                      },
+                      {
                         "target": "#idle",
-                        "description": "The check shows that the run is answered. OpenCode ended three times while the answer was checked, which is not begun again. The answer is kept.",
+                        "description": "The task's session has not stopped. The run is given up, and whatever still works on it is stopped.",
                         "actions": [
                           {
                             "type": "recordEnd"
@@ -1488,476 +1052,918 @@ export const task = createMachine({
                             "type": "recordError"
                           },
                           {
-                            "type": "recordAnswer"
+                            "type": "stopSession"
                           },
                           raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
                         ]
+                      }
+                    ]
+                  }
+                },
+                "pausing": {
+                  "description": "The turn still goes on. It is aborted again after a pause.",
+                  "entry": {
+                    "type": "setDeadline",
+                    "params": 300
+                  },
+                  "on": {
+                    "TICK": {
+                      "guard": {
+                        "type": "due"
                       },
+                      "target": "ending",
+                      "description": "Time has passed."
+                    }
+                  }
+                },
+                "settling": {
+                  "description": "OpenCode may still report the end of that turn. After a moment the run asks for a slot.",
+                  "entry": [
+                    {
+                      "type": "assign modelLeftAt"
+                    },
+                    {
+                      "type": "setDeadline",
+                      "params": 1000
+                    }
+                  ],
+                  "on": {
+                    "HOST_ERROR": {
+                      "guard": {
+                        "type": "isAbort"
+                      },
+                      "target": "#aborted",
+                      "description": "OpenCode reports an error in the task's session. That turn was over: a person stopped what came after it."
+                    },
+                    "TICK": {
+                      "guard": {
+                        "type": "due"
+                      },
+                      "target": "#queued",
+                      "description": "Time has passed. The next model has limits of its own. Of those that wait, the oldest come first.",
+                      "actions": {
+                        "type": "assign modelLeftAt"
+                      }
+                    }
+                  }
+                }
+              }
+            },
+            "checking": {
+              "description": "OpenCode is asked what became of the run. Its answer, and the gate's command, decide.",
+              "initial": "asking",
+              "on": {
+                "HOST_RETRYING": {
+                  "description": "OpenCode reports that the provider refused a request for now, and when it makes the request again. This is noted: the answer shows where the run is.",
+                  "actions": {
+                    "type": "recordRetry"
+                  }
+                }
+              },
+              "states": {
+                "asking": {
+                  "id": "asking",
+                  "description": "The question is on its way. Only the answer to the newest one counts.",
+                  "initial": "verifying",
+                  "on": {
+                    "CHECKED_BUSY": [
                       {
                         "guard": {
-                          "type": "isCurrentCheck and isSteered"
+                          "type": "isCurrentCheck and isRefusedForNow"
                         },
-                        "target": "#working",
-                        "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
+                        "target": "#retrying",
+                        "description": "The check shows that the agent is at work. The provider refuses for now.",
                         "actions": {
                           "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
                         }
                       },
                       {
                         "guard": {
-                          "type": "isCurrentCheck and isMisfit and mayRepair"
-                        },
-                        "target": "#sending",
-                        "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
-                        "actions": [
-                          {
-                            "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
-                          },
-                          {
-                            "type": "assign"
-                          }
-                        ]
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and isMisfit"
-                        },
-                        "target": "#idle",
-                        "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
-                        "actions": [
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "assign"
-                          },
-                          {
-                            "type": "recordAnswer"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                        ]
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and hasGate"
-                        },
-                        "target": "#gating",
-                        "description": "The check shows that the run is answered. The answer must pass the gate."
-                      },
-                      {
-                        "guard": {
                           "type": "isCurrentCheck"
                         },
-                        "target": "#idle",
-                        "actions": [
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "recordAnswer"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
-                        ],
-                        "description": "The check shows that the run is answered."
-                      }
-                    ],
-                    "CHECKED_FAILED": [
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and isRefused and isToContinue"
-                        },
-                        "target": "#changingModel",
-                        "description": "The check shows that the run failed. Another model is asked, however often the run was interrupted: this is not what interrupted it.",
+                        "target": "#working",
                         "actions": {
-                          "type": "recordRefusal"
-                        }
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck"
+                          "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
                         },
-                        "target": "#idle",
-                        "actions": [
-                          {
-                            "type": "recordLastRefusal"
-                          },
-                          {
-                            "type": "recordSaid"
-                          },
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "recordError"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                        ],
-                        "description": "The check shows that the run failed."
+                        "description": "The check shows that the agent is at work."
                       }
                     ],
-                    "CHECKED_HOST_FAULT": [
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and mayContinue"
-                        },
-                        "target": "#backingOff",
-                        "description": "The check shows that a fault of OpenCode itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
-                        "actions": [
-                          {
-                            "type": "countInterruption"
-                          },
-                          {
-                            "type": "assign sendAttempts, abortedAt"
-                          }
-                        ]
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck"
-                        },
-                        "target": "#idle",
-                        "description": "The check shows that a fault of OpenCode itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
-                        "actions": [
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "recordError"
-                          },
-                          {
-                            "type": "stopSession"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                        ]
-                      }
-                    ],
-                    "CHECKED_ABORTED": [
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and mayContinue"
-                        },
-                        "target": "#sending",
-                        "description": "The check shows that the run was aborted. It was interrupted, and continues after the last step that was finished.",
-                        "actions": [
-                          {
-                            "type": "countInterruption"
-                          },
-                          {
-                            "type": "assign sendAttempts, interruptedAt, abortedAt"
-                          }
-                        ]
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck"
-                        },
-                        "target": "#idle",
-                        "description": "The check shows that the run was aborted. It was interrupted, and is not continued.",
-                        "actions": [
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "recordError",
-                            "params": {
-                              "name": "Interrupted",
-                              "kind": "interrupted",
-                              "message": "OpenCode ended while the task ran, and the task was not continued."
-                            }
-                          },
-                          {
-                            "type": "stopSession"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                        ]
-                      }
-                    ],
-                    "CHECKED_UNANSWERED": [
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and mayContinue"
-                        },
-                        "target": "#sending",
-                        "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and continues after the last step that was finished.",
-                        "actions": [
-                          {
-                            "type": "countInterruption"
-                          },
-                          {
-                            "type": "assign sendAttempts, interruptedAt, abortedAt"
-                          }
-                        ]
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck"
-                        },
-                        "target": "#idle",
-                        "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and is not continued.",
-                        "actions": [
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "recordError",
-                            "params": {
-                              "name": "Interrupted",
-                              "kind": "interrupted",
-                              "message": "OpenCode ended while the task ran, and the task was not continued."
-                            }
-                          },
-                          {
-                            "type": "stopSession"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                        ]
-                      }
-                    ],
-                    "CHECKED_UNSEEN": [
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck and mayContinue"
-                        },
-                        "target": "#sending",
-                        "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and continues after the last step that was finished.",
-                        "actions": [
-                          {
-                            "type": "countInterruption"
-                          },
-                          {
-                            "type": "assign sendAttempts, interruptedAt, abortedAt"
-                          }
-                        ]
-                      },
-                      {
-                        "guard": {
-                          "type": "isCurrentCheck"
-                        },
-                        "target": "#idle",
-                        "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and is not continued.",
-                        "actions": [
-                          {
-                            "type": "recordEnd"
-                          },
-                          {
-                            "type": "recordError",
-                            "params": {
-                              "name": "Interrupted",
-                              "kind": "interrupted",
-                              "message": "OpenCode ended while the task ran, and the task was not continued."
-                            }
-                          },
-                          {
-                            "type": "stopSession"
-                          },
-                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                        ]
-                      }
-                    ],
-                    "CHECKED_NOT_FOUND": {
+                    "CHECKED_AWAITING_TASKS": {
                       "guard": {
                         "type": "isCurrentCheck"
                       },
-                      "description": "OpenCode was asked, and did not find the task's session. It is asked again after a pause.",
-                      "actions": [
-                        {
-                          "type": "recordNotFound"
-                        },
-                        {
-                          "type": "setDeadline",
-                          "params": 5000
-                        }
-                      ]
+                      "target": "#awaitingTasks",
+                      "actions": {
+                        "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                      },
+                      "description": "The check shows that the agent's turn has ended, and that tasks which it launched run. It receives their results, and goes on."
                     },
                     "CHECK_FAILED": {
                       "guard": {
-                        "type": "isCurrentCheck and failedChecksLeft"
+                        "type": "isCurrentCheck"
                       },
-                      "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
+                      "target": "#idle",
+                      "description": "OpenCode was asked, and did not answer. The run is given up, and whatever still works on it is stopped.",
                       "actions": [
                         {
-                          "type": "assign failedChecks"
+                          "type": "recordEnd"
                         },
                         {
-                          "type": "setDeadline",
-                          "params": 5000
+                          "type": "recordError"
+                        },
+                        {
+                          "type": "stopSession"
+                        },
+                        raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                      ]
+                    }
+                  },
+                  "states": {
+                    "verifying": {
+                      "id": "verifying",
+                      "description": "The agent seems to have finished. Idle is a hint, not a fact: OpenCode is asked about the run.",
+                      "meta": {
+                        "waitsFor": "check"
+                      },
+                      "entry": [
+                        {
+                          "type": "beginWait"
+                        },
+                        {
+                          "type": "assign checkId, nextDeadline"
+                        },
+                        {
+                          "type": "checkRun"
                         }
+                      ],
+                      "on": {
+                        "HOST_IDLE": {
+                          "target": "verifying",
+                          "reenter": true,
+                          "description": "OpenCode reports that the task's session is idle. OpenCode is asked anew."
+                        },
+                        "HOST_ERROR": {
+                          "target": "verifying",
+                          "reenter": true,
+                          "description": "OpenCode reports an error in the task's session. OpenCode is asked anew.",
+                          "actions": {
+                            "type": "recordIdleHint"
+                          }
+                        },
+                        "STEERING_STORED": {
+                          "guard": {
+                            "type": "isOldestInstruction"
+                          },
+                          "target": "verifying",
+                          "reenter": true,
+                          "description": "The instruction is in the agent's conversation. OpenCode is asked anew."
+                        },
+                        "CHECKED_ANSWERED": [
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and isSteered"
+                            },
+                            "target": "#working",
+                            "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
+                            "actions": {
+                              "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                            }
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and isMisfit and mayRepair"
+                            },
+                            "target": "#sending",
+                            "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
+                            "actions": [
+                              {
+                                "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                              },
+                              {
+                                "type": "assign"
+                              }
+                            ]
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and isMisfit"
+                            },
+                            "target": "#idle",
+                            "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
+                            "actions": [
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "assign"
+                              },
+                              {
+                                "type": "recordAnswer"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                            ]
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and hasGate"
+                            },
+                            "target": "#gating",
+                            "description": "The check shows that the run is answered. The answer must pass the gate."
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck"
+                            },
+                            "target": "#idle",
+                            "actions": [
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "recordAnswer"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
+                            ],
+                            "description": "The check shows that the run is answered."
+                          }
+                        ],
+                        "CHECKED_FAILED": [
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and isRefused"
+                            },
+                            "target": "#changingModel",
+                            "description": "The check shows that the run failed. Another model is asked.",
+                            "actions": {
+                              "type": "recordRefusal"
+                            }
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck"
+                            },
+                            "target": "#idle",
+                            "actions": [
+                              {
+                                "type": "recordLastRefusal"
+                              },
+                              {
+                                "type": "recordSaid"
+                              },
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "recordError"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                            ],
+                            "description": "The check shows that the run failed."
+                          }
+                        ],
+                        "CHECKED_HOST_FAULT": [
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and mayBeInterrupted"
+                            },
+                            "target": "#backingOff",
+                            "description": "The check shows that a fault of OpenCode itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
+                            "actions": [
+                              {
+                                "type": "countInterruption"
+                              },
+                              {
+                                "type": "assign sendAttempts, abortedAt"
+                              }
+                            ]
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck"
+                            },
+                            "target": "#idle",
+                            "description": "The check shows that a fault of OpenCode itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
+                            "actions": [
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "recordError"
+                              },
+                              {
+                                "type": "stopSession"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                            ]
+                          }
+                        ],
+                        "CHECKED_ABORTED": {
+                          "guard": {
+                            "type": "isCurrentCheck"
+                          },
+                          "target": "#aborted",
+                          "description": "The check shows that the run was aborted."
+                        },
+                        "CHECKED_NOT_FOUND": {
+                          "guard": {
+                            "type": "isCurrentCheck"
+                          },
+                          "target": "#missing",
+                          "actions": {
+                            "type": "recordNotFound"
+                          },
+                          "description": "OpenCode was asked, and did not find the task's session."
+                        },
+                        "CHECKED_UNANSWERED": [
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and sendAttemptsLeft"
+                            },
+                            "target": "#backingOff",
+                            "description": "The check shows that the run has no answer, and that no model works on it. The prompt is sent again.",
+                            "actions": {
+                              "type": "assign failedChecks"
+                            }
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck"
+                            },
+                            "target": "#idle",
+                            "description": "The check shows that the run has no answer, and that no model works on it. The run is given up, and whatever still works on it is stopped.",
+                            "actions": [
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "recordError"
+                              },
+                              {
+                                "type": "stopSession"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                            ]
+                          }
+                        ],
+                        "CHECKED_UNSEEN": [
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and sendAttemptsLeft"
+                            },
+                            "target": "#sending",
+                            "description": "The check shows that the run was answered before its model saw the newest instruction. The instruction is sent again, which wakes the agent.",
+                            "actions": {
+                              "type": "assign failedChecks"
+                            }
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck"
+                            },
+                            "target": "#idle",
+                            "description": "The check shows that the run was answered before its model saw the newest instruction. The run is given up, and whatever still works on it is stopped.",
+                            "actions": [
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "recordError"
+                              },
+                              {
+                                "type": "stopSession"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                            ]
+                          }
+                        ],
+                        "CHECK_FAILED": {
+                          "guard": {
+                            "type": "isCurrentCheck and failedChecksLeft"
+                          },
+                          "target": "#working",
+                          "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
+                          "actions": [
+                            {
+                              "type": "assign failedChecks"
+                            },
+                            {
+                              "type": "setDeadline",
+                              "params": 5000
+                            }
+                          ]
+                        }
+                      }
+                    },
+                    "recovering": {
+                      "id": "recovering",
+                      "description": "The process that supervised the run has ended. OpenCode is asked what became of the run.",
+                      "meta": {
+                        "waitsFor": "recovery"
+                      },
+                      "entry": [
+                        {
+                          "type": "assign checkId, nextDeadline"
+                        },
+                        {
+                          "type": "checkRun"
+                        }
+                      ],
+                      "on": {
+                        "TICK": {
+                          "guard": {
+                            "type": "due"
+                          },
+                          "target": "recovering",
+                          "reenter": true,
+                          "description": "Time has passed."
+                        },
+                        "CHECKED_ANSWERED": [
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and mayNotCheck and not isSteered"
+                            },
+                            "target": "#idle",
+                            "description": "The check shows that the run is answered. OpenCode ended three times while the answer was checked, which is not begun again. The answer is kept.",
+                            "actions": [
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "recordError"
+                              },
+                              {
+                                "type": "recordAnswer"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                            ]
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and isSteered"
+                            },
+                            "target": "#working",
+                            "description": "The check shows that the run is answered. An instruction is on its way: the run goes on with it.",
+                            "actions": {
+                              "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                            }
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and isMisfit and mayRepair"
+                            },
+                            "target": "#sending",
+                            "description": "The check shows that the run is answered. The answer does not fit the schema: the agent is given what is wrong with it, and goes on.",
+                            "actions": [
+                              {
+                                "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                              },
+                              {
+                                "type": "assign"
+                              }
+                            ]
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and isMisfit"
+                            },
+                            "target": "#idle",
+                            "description": "The check shows that the run is answered. It does not fit once more. The answer is kept.",
+                            "actions": [
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "assign"
+                              },
+                              {
+                                "type": "recordAnswer"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                            ]
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and hasGate"
+                            },
+                            "target": "#gating",
+                            "description": "The check shows that the run is answered. The answer must pass the gate."
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck"
+                            },
+                            "target": "#idle",
+                            "actions": [
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "recordAnswer"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
+                            ],
+                            "description": "The check shows that the run is answered."
+                          }
+                        ],
+                        "CHECKED_FAILED": [
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and isRefused and isToContinue"
+                            },
+                            "target": "#changingModel",
+                            "description": "The check shows that the run failed. Another model is asked, however often the run was interrupted: this is not what interrupted it.",
+                            "actions": {
+                              "type": "recordRefusal"
+                            }
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck"
+                            },
+                            "target": "#idle",
+                            "actions": [
+                              {
+                                "type": "recordLastRefusal"
+                              },
+                              {
+                                "type": "recordSaid"
+                              },
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "recordError"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                            ],
+                            "description": "The check shows that the run failed."
+                          }
+                        ],
+                        "CHECKED_HOST_FAULT": [
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and mayContinue"
+                            },
+                            "target": "#backingOff",
+                            "description": "The check shows that a fault of OpenCode itself interrupted the run. It was interrupted, and continues after the last step that was finished.",
+                            "actions": [
+                              {
+                                "type": "countInterruption"
+                              },
+                              {
+                                "type": "assign sendAttempts, abortedAt"
+                              }
+                            ]
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck"
+                            },
+                            "target": "#idle",
+                            "description": "The check shows that a fault of OpenCode itself interrupted the run. The run is given up, and whatever still works on it is stopped.",
+                            "actions": [
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "recordError"
+                              },
+                              {
+                                "type": "stopSession"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                            ]
+                          }
+                        ],
+                        "CHECKED_ABORTED": [
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and mayContinue"
+                            },
+                            "target": "#sending",
+                            "description": "The check shows that the run was aborted. It was interrupted, and continues after the last step that was finished.",
+                            "actions": [
+                              {
+                                "type": "countInterruption"
+                              },
+                              {
+                                "type": "assign sendAttempts, interruptedAt, abortedAt"
+                              }
+                            ]
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck"
+                            },
+                            "target": "#idle",
+                            "description": "The check shows that the run was aborted. It was interrupted, and is not continued.",
+                            "actions": [
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "recordError",
+                                "params": {
+                                  "name": "Interrupted",
+                                  "kind": "interrupted",
+                                  "message": "OpenCode ended while the task ran, and the task was not continued."
+                                }
+                              },
+                              {
+                                "type": "stopSession"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                            ]
+                          }
+                        ],
+                        "CHECKED_UNANSWERED": [
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and mayContinue"
+                            },
+                            "target": "#sending",
+                            "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and continues after the last step that was finished.",
+                            "actions": [
+                              {
+                                "type": "countInterruption"
+                              },
+                              {
+                                "type": "assign sendAttempts, interruptedAt, abortedAt"
+                              }
+                            ]
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck"
+                            },
+                            "target": "#idle",
+                            "description": "The check shows that the run has no answer, and that no model works on it. It was interrupted, and is not continued.",
+                            "actions": [
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "recordError",
+                                "params": {
+                                  "name": "Interrupted",
+                                  "kind": "interrupted",
+                                  "message": "OpenCode ended while the task ran, and the task was not continued."
+                                }
+                              },
+                              {
+                                "type": "stopSession"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                            ]
+                          }
+                        ],
+                        "CHECKED_UNSEEN": [
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck and mayContinue"
+                            },
+                            "target": "#sending",
+                            "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and continues after the last step that was finished.",
+                            "actions": [
+                              {
+                                "type": "countInterruption"
+                              },
+                              {
+                                "type": "assign sendAttempts, interruptedAt, abortedAt"
+                              }
+                            ]
+                          },
+                          {
+                            "guard": {
+                              "type": "isCurrentCheck"
+                            },
+                            "target": "#idle",
+                            "description": "The check shows that the run was answered before its model saw the newest instruction. It was interrupted, and is not continued.",
+                            "actions": [
+                              {
+                                "type": "recordEnd"
+                              },
+                              {
+                                "type": "recordError",
+                                "params": {
+                                  "name": "Interrupted",
+                                  "kind": "interrupted",
+                                  "message": "OpenCode ended while the task ran, and the task was not continued."
+                                }
+                              },
+                              {
+                                "type": "stopSession"
+                              },
+                              raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                            ]
+                          }
+                        ],
+                        "CHECKED_NOT_FOUND": {
+                          "guard": {
+                            "type": "isCurrentCheck"
+                          },
+                          "description": "OpenCode was asked, and did not find the task's session. It is asked again after a pause.",
+                          "actions": [
+                            {
+                              "type": "recordNotFound"
+                            },
+                            {
+                              "type": "setDeadline",
+                              "params": 5000
+                            }
+                          ]
+                        },
+                        "CHECK_FAILED": {
+                          "guard": {
+                            "type": "isCurrentCheck and failedChecksLeft"
+                          },
+                          "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
+                          "actions": [
+                            {
+                              "type": "assign failedChecks"
+                            },
+                            {
+                              "type": "setDeadline",
+                              "params": 5000
+                            }
+                          ]
+                        }
+                      }
+                    }
+                  }
+                },
+                "missing": {
+                  "id": "missing",
+                  "description": "OpenCode does not find the task's session. It is asked again after a pause: if it does not find it then either, the session counts as deleted.",
+                  "meta": {
+                    "waitsFor": "session"
+                  },
+                  "entry": {
+                    "type": "setDeadline",
+                    "params": 5000
+                  },
+                  "on": {
+                    "TICK": {
+                      "guard": {
+                        "type": "due"
+                      },
+                      "target": "asking",
+                      "description": "Time has passed."
+                    },
+                    "HOST_ERROR": {
+                      "description": "OpenCode reports an error in the task's session. OpenCode is asked after the pause.",
+                      "actions": {
+                        "type": "recordIdleHint"
+                      }
+                    }
+                  }
+                },
+                "aborted": {
+                  "id": "aborted",
+                  "description": "The run was aborted: by a person, or because OpenCode is ending. A moment's wait shows which.",
+                  "meta": {
+                    "waitsFor": "abort",
+                    "refuses": {
+                      "STEER": "was just aborted"
+                    }
+                  },
+                  "entry": [
+                    {
+                      "type": "assign abortedAt"
+                    },
+                    {
+                      "type": "setDeadline",
+                      "params": 500
+                    }
+                  ],
+                  "on": {
+                    "TICK": {
+                      "guard": {
+                        "type": "due"
+                      },
+                      "target": "#idle",
+                      "description": "Time has passed. OpenCode has not ended: a person stopped the run.",
+                      "actions": [
+                        {
+                          "type": "recordEnd"
+                        },
+                        {
+                          "type": "assign completedAt"
+                        },
+                        raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
                       ]
                     }
                   }
-                }
-              }
-            },
-            "missing": {
-              "id": "missing",
-              "description": "OpenCode does not find the task's session. It is asked again after a pause: if it does not find it then either, the session counts as deleted.",
-              "meta": {
-                "waitsFor": "session"
-              },
-              "entry": {
-                "type": "setDeadline",
-                "params": 5000
-              },
-              "on": {
-                "TICK": {
-                  "guard": {
-                    "type": "due"
-                  },
-                  "target": "asking",
-                  "description": "Time has passed."
                 },
-                "HOST_ERROR": {
-                  "description": "OpenCode reports an error in the task's session. OpenCode is asked after the pause.",
-                  "actions": {
-                    "type": "recordIdleHint"
-                  }
-                }
-              }
-            },
-            "aborted": {
-              "id": "aborted",
-              "description": "The run was aborted: by a person, or because OpenCode is ending. A moment's wait shows which.",
-              "meta": {
-                "waitsFor": "abort",
-                "refuses": {
-                  "STEER": "was just aborted"
-                }
-              },
-              "entry": [
-                {
-                  "type": "assign abortedAt"
-                },
-                {
-                  "type": "setDeadline",
-                  "params": 500
-                }
-              ],
-              "on": {
-                "TICK": {
-                  "guard": {
-                    "type": "due"
+                "gating": {
+                  "id": "gating",
+                  "description": "The agent has answered, and the gate's command checks what it did.",
+                  "meta": {
+                    "waitsFor": "gate"
                   },
-                  "target": "#idle",
-                  "description": "Time has passed. OpenCode has not ended: a person stopped the run.",
-                  "actions": [
+                  "entry": [
                     {
-                      "type": "recordEnd"
+                      "type": "beginWait"
                     },
                     {
-                      "type": "assign completedAt"
+                      "type": "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate"
                     },
-                    raise({"type":"RUN_ENDED","outcome":"cancelled","guards":{"isCompleted":false,"isFailed":false}})
-                  ]
-                }
-              }
-            },
-            "gating": {
-              "id": "gating",
-              "description": "The agent has answered, and the gate's command checks what it did.",
-              "meta": {
-                "waitsFor": "gate"
-              },
-              "entry": [
-                {
-                  "type": "beginWait"
-                },
-                {
-                  "type": "assign sendAttempts, failedChecks, missingSince, hostError, nextDeadline, misfits, gate"
-                },
-                {
-                  "type": "runGate"
-                }
-              ],
-              "exit": {
-                "type": "stopGate"
-              },
-              "on": {
-                "GATE_ENDED": [
-                  {
-                    "guard": {
-                      "type": "isCurrentGate and isSteered"
-                    },
-                    "target": "#working",
-                    "description": "The gate's command has ended. An instruction is on its way: the run goes on with it.",
-                    "actions": [
+                    {
+                      "type": "runGate"
+                    }
+                  ],
+                  "exit": {
+                    "type": "stopGate"
+                  },
+                  "on": {
+                    "GATE_ENDED": [
                       {
-                        "type": "assign gate"
+                        "guard": {
+                          "type": "isCurrentGate and isSteered"
+                        },
+                        "target": "#working",
+                        "description": "The gate's command has ended. An instruction is on its way: the run goes on with it.",
+                        "actions": [
+                          {
+                            "type": "assign gate"
+                          },
+                          {
+                            "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                          }
+                        ]
                       },
                       {
-                        "type": "assign sendAttempts, failedChecks, endedInChecks, missingSince, hostError, redoesStep"
+                        "guard": {
+                          "type": "isCurrentGate and hasPassed"
+                        },
+                        "target": "#idle",
+                        "description": "The gate's command has ended. The answer counts.",
+                        "actions": [
+                          {
+                            "type": "assign gate"
+                          },
+                          {
+                            "type": "recordEnd"
+                          },
+                          {
+                            "type": "assign"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
+                        ]
+                      },
+                      {
+                        "guard": {
+                          "type": "isCurrentGate and mayTryGateAgain"
+                        },
+                        "target": "#sending",
+                        "description": "The gate's command has ended. The agent is given what the command said, and goes on.",
+                        "actions": [
+                          {
+                            "type": "assign gate"
+                          },
+                          {
+                            "type": "assign sendAttempts, failedChecks, storedInstruction"
+                          }
+                        ]
+                      },
+                      {
+                        "guard": {
+                          "type": "isCurrentGate"
+                        },
+                        "target": "#idle",
+                        "description": "The gate's command has ended. It failed as often as it may be tried. The answer is kept.",
+                        "actions": [
+                          {
+                            "type": "assign"
+                          },
+                          {
+                            "type": "assign gate"
+                          },
+                          {
+                            "type": "recordEnd"
+                          },
+                          raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
+                        ]
                       }
-                    ]
-                  },
-                  {
-                    "guard": {
-                      "type": "isCurrentGate and hasPassed"
+                    ],
+                    "STEERING_STORED": {
+                      "guard": {
+                        "type": "isOldestInstruction"
+                      },
+                      "target": "#verifying",
+                      "description": "The instruction is in the agent's conversation. The agent has not seen it: OpenCode is asked, and then the agent is woken."
                     },
-                    "target": "#idle",
-                    "description": "The gate's command has ended. The answer counts.",
-                    "actions": [
-                      {
-                        "type": "assign gate"
+                    "STEERING_REFUSED": {
+                      "guard": {
+                        "type": "isOldestInstruction and maySteerAgain"
                       },
-                      {
-                        "type": "recordEnd"
+                      "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
+                      "actions": {
+                        "type": "setDeadline"
                       },
-                      {
-                        "type": "assign"
-                      },
-                      raise({"type":"RUN_ENDED","outcome":"completed","guards":{"isCompleted":true,"isFailed":false}})
-                    ]
-                  },
-                  {
-                    "guard": {
-                      "type": "isCurrentGate and mayTryGateAgain"
-                    },
-                    "target": "#sending",
-                    "description": "The gate's command has ended. The agent is given what the command said, and goes on.",
-                    "actions": [
-                      {
-                        "type": "assign gate"
-                      },
-                      {
-                        "type": "assign sendAttempts, failedChecks, storedInstruction"
-                      }
-                    ]
-                  },
-                  {
-                    "guard": {
-                      "type": "isCurrentGate"
-                    },
-                    "target": "#idle",
-                    "description": "The gate's command has ended. It failed as often as it may be tried. The answer is kept.",
-                    "actions": [
-                      {
-                        "type": "assign"
-                      },
-                      {
-                        "type": "assign gate"
-                      },
-                      {
-                        "type": "recordEnd"
-                      },
-                      raise({"type":"RUN_ENDED","outcome":"error","guards":{"isCompleted":false,"isFailed":true}})
-                    ]
+                      "target": "#working"
+                    }
                   }
-                ],
-                "STEERING_STORED": {
-                  "guard": {
-                    "type": "isOldestInstruction"
-                  },
-                  "target": "#verifying",
-                  "description": "The instruction is in the agent's conversation. The agent has not seen it: OpenCode is asked, and then the agent is woken."
-                },
-                "STEERING_REFUSED": {
-                  "guard": {
-                    "type": "isOldestInstruction and maySteerAgain"
-                  },
-                  "description": "OpenCode did not take the instruction. OpenCode is asked about the run after a pause, and then the instruction is sent again.",
-                  "actions": {
-                    "type": "setDeadline"
-                  },
-                  "target": "#working"
                 }
               }
             }
@@ -3425,7 +3431,7 @@ export const task = createMachine({
             ],
             "BECAME_STALE": {
               "guard": {
-                "type": "live and not isQueued and not isGatedBefore and not isPaused and not noServerWorks and not isRefusedForNow"
+                "type": "isAgentAtWork and not isRefusedForNow"
               },
               "target": "stale",
               "description": "OpenCode has reported nothing of the agent for `timeouts.stale` milliseconds."
@@ -3763,16 +3769,16 @@ export const task = createMachine({
 }).provide({
   guards: {
     ...Object.fromEntries(Object.keys(otherwise).map((name) => [name, answering(name)])),
-    "isPaused": stateIn("#pausing"),
-    "mayPause": and(["live", "notStopping", not("isInFleet"), not("isPaused")]),
+    "mayPause": or(["isQueued", stateIn("#active")]),
     "isFinal": and([not("isSteered"), not("isMisfit"), not("hasGate")]),
     "noServerWorks": and(["isInFleet", not("isClaimed")]),
     "isQueued": stateIn("#queued"),
     "isGatedBefore": stateIn("#gatingBefore"),
     "isInFleet": stateIn("#fleet"),
     "isClaimed": stateIn("#claimed"),
+    "isAgentAtWork": or([and([stateIn("#active"), not("isGatedBefore")]), "isClaimed"]),
     "isAnswerChecked": or([stateIn("#gating"), and(["hasSchema", stateIn("#asking")])]),
-    "wasSent": or([and([not("isQueued"), not("isGatedBefore"), not(stateIn("#paused")), not("noServerWorks")]), "goesOn", "hasBegunBefore"]),
+    "wasSent": or(["isAgentAtWork", "goesOn", "hasBegunBefore"]),
     "hasPrompt": or([stateIn("#working"), stateIn("#gating")]),
     "takesInstructions": and(["live", "notStopping", not(stateIn("#aborted")), not("isInFleet")]),
     "mayAsk": and(["live", "newRequest", not("noServerWorks")]),
@@ -3783,7 +3789,6 @@ export const task = createMachine({
     "live and notStopping and wasSent": and(["live", "notStopping", "wasSent"]),
     "isOldestInstruction and not maySteerAgain": and(["isOldestInstruction", not("maySteerAgain")]),
     "live and isAnswerChecked": and(["live", "isAnswerChecked"]),
-    "live and hasRetry": and(["live", "hasRetry"]),
     "not goesOn": not("goesOn"),
     "not isGatedBefore": not("isGatedBefore"),
     "retryable and sendAttemptsLeft": and(["retryable", "sendAttemptsLeft"]),
@@ -3815,7 +3820,7 @@ export const task = createMachine({
     "isWaiter and isOnlyWaiter": and(["isWaiter", "isOnlyWaiter"]),
     "isInFleet and isNewClaim": and(["isInFleet", "isNewClaim"]),
     "mayAsk and isQuestion": and(["mayAsk", "isQuestion"]),
-    "live and not isQueued and not isGatedBefore and not isPaused and not noServerWorks and not isRefusedForNow": and(["live", not("isQueued"), not("isGatedBefore"), not("isPaused"), not("noServerWorks"), not("isRefusedForNow")]),
+    "isAgentAtWork and not isRefusedForNow": and(["isAgentAtWork", not("isRefusedForNow")]),
     "openRequest and questionNext": and(["openRequest", "questionNext"]),
     "openRequest and not questionNext": and(["openRequest", not("questionNext")]),
     "live and isUnseen": and(["live", "isUnseen"]),

@@ -18,12 +18,12 @@ export interface Story {
   waits?: number;
 }
 
-const SENT = ["SLOT_GRANTED → run.prompting.sending", "PROMPT_ACCEPTED → run.working.busy"];
+const SENT = ["SLOT_GRANTED → run.active.prompting.sending", "PROMPT_ACCEPTED → run.active.working.busy"];
 const BEGUN = ["launched → run.queued", ...SENT];
-const CHECKED = ["HOST_IDLE → run.checking.asking.verifying"];
+const CHECKED = ["HOST_IDLE → run.active.checking.asking.verifying"];
 const DELIVERED = ["NOTICE_COMPOSED → notice.sending", "NOTICE_ACKNOWLEDGED → notice.none"];
 const COMPLETED = [...CHECKED, "CHECKED_ANSWERED → lifecycle.completed notice.due", ...DELIVERED];
-const GATED = [...CHECKED, "CHECKED_ANSWERED → run.checking.gating"];
+const GATED = [...CHECKED, "CHECKED_ANSWERED → run.active.checking.gating"];
 
 export const STORIES: readonly [Story, ...Story[]] = [
   {
@@ -65,7 +65,7 @@ export const STORIES: readonly [Story, ...Story[]] = [
       file: "rate-limits",
       test: "while a provider refuses one task for now, others on it wait and say so, and those of another provider start",
     },
-    way: [...BEGUN, "HOST_RETRYING → run.working.retrying", "HOST_BUSY → run.working.busy", ...COMPLETED],
+    way: [...BEGUN, "HOST_RETRYING → run.active.working.retrying", "HOST_BUSY → run.active.working.busy", ...COMPLETED],
   },
   {
     file: "model-changed",
@@ -78,11 +78,11 @@ export const STORIES: readonly [Story, ...Story[]] = [
     },
     way: [
       ...BEGUN,
-      "HOST_RETRYING → run.working.retrying",
-      "HOST_BUSY → run.working.busy",
-      "HOST_RETRYING → run.working.retrying",
-      "TICK → run.changingModel.ending",
-      "MODEL_CHANGED → run.changingModel.settling",
+      "HOST_RETRYING → run.active.working.retrying",
+      "HOST_BUSY → run.active.working.busy",
+      "HOST_RETRYING → run.active.working.retrying",
+      "TICK → run.active.changingModel.ending",
+      "MODEL_CHANGED → run.active.changingModel.settling",
       "TICK → run.queued",
       ...SENT,
       ...COMPLETED,
@@ -107,9 +107,9 @@ export const STORIES: readonly [Story, ...Story[]] = [
     },
     way: [
       ...BEGUN,
-      "ADOPTED → run.checking.asking.recovering",
-      "CHECKED_UNANSWERED → run.prompting.sending",
-      "PROMPT_ACCEPTED → run.working.busy",
+      "ADOPTED → run.active.checking.asking.recovering",
+      "CHECKED_UNANSWERED → run.active.prompting.sending",
+      "PROMPT_ACCEPTED → run.active.working.busy",
       ...COMPLETED,
     ],
   },
@@ -126,10 +126,10 @@ export const STORIES: readonly [Story, ...Story[]] = [
       ...BEGUN,
       "STEER → steering.sending",
       ...CHECKED,
-      "CHECKED_ANSWERED → run.working.busy",
-      "STEERING_STORED → run.checking.asking.verifying steering.none",
-      "CHECKED_UNSEEN → run.prompting.sending",
-      "PROMPT_ACCEPTED → run.working.busy",
+      "CHECKED_ANSWERED → run.active.working.busy",
+      "STEERING_STORED → run.active.checking.asking.verifying steering.none",
+      "CHECKED_UNSEEN → run.active.prompting.sending",
+      "PROMPT_ACCEPTED → run.active.working.busy",
       ...COMPLETED,
     ],
   },
@@ -145,8 +145,8 @@ export const STORIES: readonly [Story, ...Story[]] = [
     way: [
       ...BEGUN,
       ...GATED,
-      "GATE_ENDED → run.prompting.sending",
-      "PROMPT_ACCEPTED → run.working.busy",
+      "GATE_ENDED → run.active.prompting.sending",
+      "PROMPT_ACCEPTED → run.active.working.busy",
       ...GATED,
       "GATE_ENDED → lifecycle.completed notice.due",
       ...DELIVERED,

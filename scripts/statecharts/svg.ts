@@ -75,7 +75,7 @@ const insideOf = ({ path, kind, initial }: State, drawn: IState[], color: string
  * Draws a chart as SVG with state-machine-cat: the same bytes on every runtime.
  *
  * Each state is a `<g>` of its own, whose first child is a `<title>` with the state's path and nothing else, such as
- * `run.working.busy` for an atomic state and `run.stopping` for one with states inside; the chart itself
+ * `run.active.working.busy` for an atomic state and `run.stopping` for one with states inside; the chart itself
  * goes by its name. Besides, a `<g class="node …">` is a state without states inside, a `<g class="cluster …">` one with,
  * and a `<g class="edge …">` an arrow, whose title is `source->target`.
  */

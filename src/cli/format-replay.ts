@@ -82,6 +82,14 @@ const EFFECTS: { [Type in TaskEffect["type"]]: Describe<Type> } = {
 export const describeEffect = (effect: TaskEffect): string =>
   (EFFECTS[effect.type] as (of: TaskEffect) => string)(effect);
 
+/** Says from which state of a region a step led to which, each without the states around both. */
+const movement = (from: string, to: string): string => {
+  const [was, is] = [from.split("."), to.split(".")];
+  const shared = was.findIndex((name, depth) => name !== is[depth]);
+  // The arrow stays on the line of the state that it leads to.
+  return `${was.slice(shared).join(".")} →\u00a0${is.slice(shared).join(".")}`;
+};
+
 /** Returns what a step led to, line by line. */
 export const stepRows = ({ event, from, to, raised, effects, changed, refused }: ReplayStep): Row[] => {
   const payload = payloadOf(event);
@@ -89,8 +97,7 @@ export const stepRows = ({ event, from, to, raised, effects, changed, refused }:
   if (refused !== undefined)
     return [{ label: "refused", text: `task ${toSingleLine(refused)}`, style: "red" }, ...given];
   const moved = (region: keyof typeof to): Row[] =>
-    // The arrow stays on the line of the state that it leads to.
-    from[region] === to[region] ? [] : [{ label: region, text: `${from[region]} →\u00a0${to[region]}` }];
+    from[region] === to[region] ? [] : [{ label: region, text: movement(from[region], to[region]) }];
   const moves = [
     ...moved("lifecycle"),
     ...moved("run"),

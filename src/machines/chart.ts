@@ -44,7 +44,7 @@ export const withEventDescriptions = <const Chart>(
 /** A machine's state in XState's form: nested by the names of the states. */
 export type StateValue = string | { [name: string]: StateValue | undefined };
 
-/** Returns the innermost states of a state value as dotted paths, such as `run.working`. */
+/** Returns the innermost states of a state value as dotted paths, such as `run.active.working`. */
 export const statePaths = (value: StateValue | undefined): string[] => {
   if (value === undefined) return [];
   if (typeof value === "string") return [value];

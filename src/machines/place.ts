@@ -1,4 +1,4 @@
-/** True where a state is that state, or inside it. Both are paths such as `run.working.busy`; the empty path is none. */
+/** True where a state is that state, or inside it. Both are paths such as `run.active.working.busy`; the empty path is none. */
 export const isInState = (state: string, path: string): boolean =>
   path !== "" && (state === path || state.startsWith(`${path}.`));
 

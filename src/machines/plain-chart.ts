@@ -5,7 +5,7 @@ import { pathOf, transitionName } from "./transition-names.ts";
 
 /** A state of a chart, or the chart itself. */
 export interface State {
-  /** Its path, such as `run.working.busy`; empty for the chart itself. */
+  /** Its path, such as `run.active.working.busy`; empty for the chart itself. */
   path: string;
   /** The last part of the path; the chart's own name. */
   name: string;

@@ -269,13 +269,16 @@ export const lifeSheet = (sheets: Sheet[]): Sheet => {
       ...box,
       file: box.file ?? LIFE,
       effects: [],
-      rows: merged(box.rows.map((row) => ({ ...row, condition: undefined, transitions: [] })))
-        .filter(({ target }) => target?.box !== undefined && target.box !== box.path)
-        .map((row) => ({
-          ...row,
-          words: few(row.words),
-          target: row.target && { ...row.target, name: row.target.name.split(SEPARATOR)[0] ?? "" },
-        })),
+      rows: merged(
+        box.rows.flatMap(({ target, ...row }) =>
+          target?.box === undefined || target.box === box.path
+            ? []
+            : {
+                ...{ ...row, condition: undefined, transitions: [] },
+                target: { ...target, path: target.box, name: target.name.split(SEPARATOR)[0] ?? "" },
+              },
+        ),
+      ).map((row) => ({ ...row, words: few(row.words) })),
     })),
   };
 };

@@ -2,7 +2,7 @@
 import type { AnyStateNode, AnyTransitionDefinition } from "xstate";
 import { isInState } from "./place.ts";
 
-/** Returns the path of a state, such as `run.working`; empty for the chart itself. */
+/** Returns the path of a state, such as `run.active.working`; empty for the chart itself. */
 export const pathOf = ({ path }: AnyStateNode): string => path.join(".");
 
 /**

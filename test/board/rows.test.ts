@@ -15,7 +15,7 @@ const task = (id: string, given: Partial<ListedTask> = {}): ListedTask => {
     parentAgent: "build",
     batchId: "msg_1",
     status: "running",
-    state: "running.working.busy",
+    state: "running.active.working.busy",
     agent: "general",
     description: id,
     directory: "/project",

@@ -63,15 +63,15 @@ describeInChromium("the chart of a task on the board", () => {
     tags: "gate",
   }, async () => {
     const { stage, id, page, faults } = await start();
-    expect(await boxes(page, "lit")).toEqual(["run.working.busy"]);
-    expect(await legend(page)).toEqual(["where it is", "came here: prompt accepted, from run › prompting › sending"]);
+    expect(await boxes(page, "lit")).toEqual(["run.active.working.busy"]);
+    expect(await legend(page)).toEqual(["where it is", "came here: prompt accepted, from run › active › prompting › sending"]);
 
-    await page.locator(".trail button", { hasText: "run" }).click();
-    await until(() => boxes(page, "lit")).toEqual(["run.working"]);
-    expect(await boxes(page, "passed")).toEqual(["run.queued", "run.prompting"]);
+    await page.locator(".trail button", { hasText: "active" }).click();
+    await until(() => boxes(page, "lit")).toEqual(["run.active.working"]);
+    expect(await boxes(page, "passed")).toEqual(["run.active.prompting"]);
     expect(await taken(page)).toEqual(["prompt accepted → working"]);
     expect(await page.locator(".view .sr").textContent()).toContain(
-      "Passed on its way: queued. The task's session exists.",
+      "Passed on its way: prompting. A gate may be run, and the prompt is sent.",
     );
 
     // The sheet that shows in full what led there.

@@ -248,15 +248,15 @@ describeInChromium("the board", () => {
     await page.getByRole("tab", { name: "Chart" }).click();
     const lit = () =>
       page.locator(".sheet-view .lit").evaluateAll((all) => all.map((one) => one.getAttribute("data-state")));
-    await until(lit).toEqual(["run.working.busy"]);
+    await until(lit).toEqual(["run.active.working.busy"]);
     expect(await page.locator(".view .sr").textContent()).toContain("busy. The agent is at work.");
     // A state around it, and another region, are a click away; then it follows the task again.
     await page.locator(".trail button", { hasText: "run" }).click();
-    await until(lit).toEqual(["run.working"]);
+    await until(lit).toEqual(["run.active"]);
     await page.locator(".states button", { hasText: "steering" }).click();
     await until(lit).toEqual(["steering.none"]);
     await page.getByRole("button", { name: "Back to where it is" }).click();
-    await until(lit).toEqual(["run.working.busy"]);
+    await until(lit).toEqual(["run.active.working.busy"]);
     source.end(sessionID);
     await until(lit).toEqual(["lifecycle.completed"]);
     await page.getByRole("button", { name: "Whole chart" }).click();

@@ -45,10 +45,10 @@ describeInChromium("the live page", () => {
     await until(() => opened.page.locator("#chart h2").textContent()).toBe("supervisor");
 
     const id = await stage.launch();
-    await until(() => lit(opened)).toEqual(["run.working.busy"]);
+    await until(() => lit(opened)).toEqual(["run.active.working.busy"]);
     expect(await states(opened)).toEqual([
       "lifecycle.running",
-      "run.working.busy",
+      "run.active.working.busy",
       "notice.none",
       "attention.none",
       "steering.none",
@@ -56,7 +56,7 @@ describeInChromium("the live page", () => {
     ]);
     expect(await opened.page.locator(".last-transition b").textContent()).toBe("PROMPT_ACCEPTED");
     expect(await opened.page.locator(".legend .by").textContent()).toBe(
-      "came here: prompt accepted, from run › prompting › sending",
+      "came here: prompt accepted, from run › active › prompting › sending",
     );
     expect(await opened.page.locator("#actors button", { hasText: `task ${id}` }).textContent()).toContain(
       "running, busy",
@@ -144,7 +144,7 @@ describeInChromium("the live page", () => {
     const opened = await open();
     await until(() => states(opened)).toEqual([
       "lifecycle.running",
-      "run.working.busy",
+      "run.active.working.busy",
       "notice.none",
       "attention.awaitingUser.permission",
       "steering.none",
@@ -169,7 +169,7 @@ describeInChromium("the live page", () => {
       expect.stringContaining("PROMPT_ACCEPTED"),
     ]);
     await opened.page.getByRole("button", { name: "Whole chart" }).click();
-    await until(() => lit(opened)).toEqual(["run.working.busy"]);
+    await until(() => lit(opened)).toEqual(["run.active.working.busy"]);
   });
 
   test("each actor is shown on the sheet where it is, with the way that it came; sheets around it are a click away", {
@@ -216,7 +216,7 @@ describeInChromium("the live page", () => {
     await stage.launch();
     const opened = await open();
     const { page } = opened;
-    await until(() => lit(opened)).toEqual(["run.working.busy"]);
+    await until(() => lit(opened)).toEqual(["run.active.working.busy"]);
     expect(
       await page.evaluate(`(() => {
         const { scrollWidth, scrollHeight, clientWidth, clientHeight, firstElementChild: sheet } = document.querySelector(".sheet-view");
@@ -252,7 +252,7 @@ describeInChromium("the live page", () => {
     await stage.launch();
     const opened = await open();
     await opened.page.emulateMedia({ colorScheme });
-    await until(() => lit(opened)).toEqual(["run.working.busy"]);
+    await until(() => lit(opened)).toEqual(["run.active.working.busy"]);
     expect(await findings(opened.page)).toEqual([]);
     await opened.page.getByRole("button", { name: "Whole chart" }).click();
     await until(() => litInWhole(opened)).toContain("busy");
@@ -264,11 +264,11 @@ describeInChromium("the live page", () => {
     const id = await stage.launch();
     const opened = await open();
     const { page } = opened;
-    await until(() => states(opened)).toContain("run.working.busy");
+    await until(() => states(opened)).toContain("run.active.working.busy");
     await page.locator(".events [data-step]", { hasText: /^(?!.*TASK).*SLOT_GRANTED/ }).click();
-    await until(() => states(opened)).toContain("run.prompting.sending");
+    await until(() => states(opened)).toContain("run.active.prompting.sending");
     expect(await page.locator(".past").textContent()).toContain("As it was at");
-    expect(await lit(opened)).toEqual(["run.prompting.sending"]);
+    expect(await lit(opened)).toEqual(["run.active.prompting.sending"]);
 
     // Up to the beginning of the task, past the end of its launch, its request of a slot and what the others did meanwhile.
     for (let step = 0; step < 8; step += 1) await page.locator(".events").press("ArrowUp");
@@ -295,11 +295,11 @@ describeInChromium("the live page", () => {
     await first.stage.launch();
     const opened = await openPage(`${first.url}/inspect`, { unanswered });
     const said = () => opened.page.locator("#connection").textContent();
-    await until(() => states(opened)).toContain("run.working.busy");
+    await until(() => states(opened)).toContain("run.active.working.busy");
     await until(said).toBe(live);
     await first.stop();
     await until(said).toContain("The connection is lost");
-    expect(await states(opened)).toContain("run.working.busy");
+    expect(await states(opened)).toContain("run.active.working.busy");
 
     // Has another key, as a program of another user has.
     const pretender = await liveStage(true, port);
@@ -356,7 +356,7 @@ describeInChromium("the live page", () => {
     const { stage, open } = await start({ width, height });
     for (let count = 0; count < 6; count += 1) await stage.launch();
     const opened = await open();
-    await until(() => states(opened)).toContain("run.working.busy");
+    await until(() => states(opened)).toContain("run.active.working.busy");
     expect(await opened.page.evaluate("document.documentElement.scrollWidth")).toBe(width);
     expect(await opened.page.locator(".sheet-view .lit").isVisible()).toBe(true);
   });

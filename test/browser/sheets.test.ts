@@ -69,9 +69,11 @@ describeInChromium("a sheet of the statecharts, or a story,", () => {
 
   test("leads by a click on a state to what is inside", { tags: "gate" }, async () => {
     const { page } = await openPage(urlOf("sheets/life-of-a-task.svg"), { origins: ["file://"] });
-    await page.locator('[data-state="run.working"] a').first().click();
-    await page.waitForURL(/task\.run\.working\.svg$/);
+    await page.locator('[data-state="run.active"] a').first().click();
+    await page.waitForURL(/task\.run\.active\.svg$/);
+    await page.locator('[data-state="run.active.working"] a').first().click();
+    await page.waitForURL(/task\.run\.active\.working\.svg$/);
     await page.locator(".title a").last().click();
-    await page.waitForURL(/task\.run\.svg$/);
+    await page.waitForURL(/task\.run\.active\.svg$/);
   });
 });

@@ -41,7 +41,7 @@ describeInChromium("the page that embeds Stately's inspector", () => {
       (event) => event.type === "@xstate.snapshot" && event.sessionId === task?.sessionId,
     );
     expect(newest).toMatchObject({
-      snapshot: { status: "active", value: { lifecycle: "running", run: { working: "busy" } } },
+      snapshot: { status: "active", value: { lifecycle: "running", run: { active: { working: "busy" } } } },
     });
     expect(faults).toEqual([]);
   });

@@ -156,13 +156,13 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a parent whose call waits for its tasks keeps its slot",
     file: "src/machines/task/slot.ts",
-    code: 'statePath(run) === "working.awaitingTasks" || blockedCalls.length > 0',
-    mistake: 'statePath(run) === "working.awaitingTasks"',
+    code: 'statePath(run) === "active.working.awaitingTasks" || blockedCalls.length > 0',
+    mistake: 'statePath(run) === "active.working.awaitingTasks"',
   },
   {
     name: "a parent whose turn has ended keeps its slot",
     file: "src/machines/task/slot.ts",
-    code: 'statePath(run) === "working.awaitingTasks" || blockedCalls.length > 0',
+    code: 'statePath(run) === "active.working.awaitingTasks" || blockedCalls.length > 0',
     mistake: "blockedCalls.length > 0",
   },
   {
@@ -499,5 +499,93 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     file: "src/services/store/resilient/reconnect.ts",
     code: "const { store } = connection ?? use(connector.connect());",
     mistake: 'if (!connection) throw new Error("it is not open");\n    const { store } = connection;',
+  },
+  {
+    name: "a task that is paused holds its slot",
+    file: "src/machines/task/slot.ts",
+    code: 'task.value.run === "idle" || statePath(task.value.run) === "pausing.paused"',
+    mistake: 'task.value.run === "idle"',
+  },
+  {
+    name: "a task that is paused goes on when its process ends",
+    file: "src/machines/task/pausing.ts",
+    code: 'ADOPTED: { description: "It stays paused, whatever process supervises it." }',
+    mistake: 'ADOPTED: { target: "#queued" }',
+  },
+  {
+    name: "a task counts as paused though its session could not be stopped",
+    file: "src/machines/task/pausing.ts",
+    code: 'NOT_STOPPED: [{ guard: "pauseAttemptsLeft", target: "resting" }, goOnAsItIs]',
+    mistake: 'NOT_STOPPED: { target: "paused" }',
+  },
+  {
+    name: "a task that was being paused when its process ended is not stopped by the next one",
+    file: "src/machines/task/pausing.ts",
+    code: 'ADOPTED: { target: ".aborting", description: "The session is still to be stopped." }',
+    mistake: 'ADOPTED: { target: ".paused" }',
+  },
+  {
+    name: "a notice wakes a task that is paused",
+    file: "src/services/engine/effects/outbox-effects.ts",
+    code: 'if (isPaused(runtime.snapshotOf(parent.id))) return { ok: true, value: "paused" };',
+    mistake: "",
+  },
+  {
+    name: "a notice that was on its way when a task was paused wakes it",
+    file: "src/services/engine/effects/outbox-effects.ts",
+    code: "runtime.isLost(taskId) || isPaused(runtime.snapshotOf(taskId))",
+    mistake: "runtime.isLost(taskId)",
+  },
+  {
+    name: "a task that continues is sent its prompt again though it was answered",
+    file: "src/machines/task/pausing.ts",
+    code: "CHECKED_ANSWERED: complete,",
+    mistake: "CHECKED_ANSWERED: goOnAfterPause,",
+  },
+  {
+    name: "what a paused task asks stays open",
+    file: "src/machines/task/attention.ts",
+    code: `description: "The open requests are rejected: its agent asks again when it goes on.",
+      actions: forgetRequests,`,
+    mistake: 'description: "",',
+  },
+  {
+    name: "the time in which a task is paused counts towards its limit",
+    file: "src/services/engine/limits/run-limits.ts",
+    code: " && !isAtGate(task) && !isPaused(task)",
+    mistake: " && !isAtGate(task)",
+    also: {
+      file: "src/machines/task/run.ts",
+      code: "actions: taskSetup.assign({ queuedUntil: ({ event }) => event.at, pause: undefined }),",
+      mistake: "actions: taskSetup.assign({ pause: undefined }),",
+    },
+  },
+  {
+    name: "nobody looks for notices that waited for a paused task",
+    file: "src/services/engine/operations/pause.ts",
+    code: 'runtime.dispatch({ type: "OUTBOX", id: taskId, event: { type: "PARENT_CHANGED", at: clock.now() } });',
+    mistake: "",
+  },
+  {
+    name: "a next run that is asked for is forgotten",
+    file: "src/machines/task/next-run.ts",
+    code: 'always: { guard: "mayGoOn", target: "beginning", description: "The result is delivered." }',
+    mistake: 'always: { guard: "mayGoOn", target: "none", description: "" }',
+  },
+  {
+    name: "a next run begins though it was cancelled before",
+    file: "src/machines/task/run.ts",
+    code: '{ guard: "isCancelledBefore", ...cancelled, description: "Nothing of it is sent." },',
+    mistake: "",
+  },
+  {
+    name: "a next run that was asked for twice begins with what the second one says",
+    file: "src/machines/task/next-run.ts",
+    code: "meta: { refuses: { RESUME: TO_GO_ON, RETRY: TO_GO_ON } },",
+    mistake: `on: {
+        NEXT_RUN_ASKED: {
+          actions: taskSetup.assign(given("NEXT_RUN_ASKED", ({ event: { type, at, ...nextRun } }) => ({ nextRun }))),
+        },
+      },`,
   },
 ];

@@ -51,14 +51,14 @@ const stateOf = ({ snapshot: { value, context } }: TaskRecord): State => {
   if (value.run === "queued") return "waiting";
   const needsNone =
     context.userRequests.length > 0 ||
-    statePath(value.run) === "working.awaitingTasks" ||
+    statePath(value.run) === "active.working.awaitingTasks" ||
     (context.blockedCalls ?? []).length > 0;
   return needsNone ? "none" : "held";
 };
 
 /** True for a run whose time begins, or begins anew, when it leaves its present state. */
 const isUntimed = ({ snapshot: { value } }: TaskRecord): boolean =>
-  ["idle", "pausing.paused", "prompting.gatingBefore"].includes(statePath(value.run));
+  ["idle", "pausing.paused", "active.prompting.gatingBefore"].includes(statePath(value.run));
 
 /** Until when nothing starts on the task's provider: it has refused the task, and not answered it since. */
 const goesAheadUntil = ({ snapshot: { context } }: TaskRecord): number | undefined =>

@@ -74,7 +74,7 @@ test("after a crash while the gate runs the answer is checked again, and the end
   const [id = ""] = await launchFrom(lab, parent, ["work slowly"]);
   await lab.until(() => existsSync(inProject("gate.pid")), { what: "the gate runs" });
   await served(lab);
-  expect(await taskOf(id)).toMatchObject({ state: "running.checking.gating", waiting: { for: "gate" } });
+  expect(await taskOf(id)).toMatchObject({ state: "running.active.checking.gating", waiting: { for: "gate" } });
   const pid = Number(await readFile(inProject("gate.pid"), "utf8"));
   await writeFile(inProject("release"), "");
   await lab.opencode.kill();
@@ -170,7 +170,7 @@ test("after a crash while the gate runs before the agent begins it is run again,
   await served(lab);
   const id: string = (await statusApi(lab).get(`/v1/tasks?parent=${parent}`)).body.tasks[0].sessionID;
   expect(await taskOf(id)).toMatchObject({
-    state: "running.prompting.gatingBefore",
+    state: "running.active.prompting.gatingBefore",
     waiting: { for: "gateBefore" },
   });
   const pid = Number(await readFile(inProject("first.pid"), "utf8"));

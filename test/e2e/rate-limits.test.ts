@@ -33,7 +33,7 @@ const taskOf = async (id: string) => (await statusApi(lab).get(`/v1/tasks/${id}`
 const refusedUntil = async (id: string): Promise<number> => {
   const refused = async () => {
     const task = await taskOf(id);
-    return task.state === "running.working.retrying" && task;
+    return task.state === "running.active.working.retrying" && task;
   };
   const { waiting } = await lab.until(refused, { what: `${id} is refused for now` });
   return Date.parse(waiting.until);

@@ -105,7 +105,7 @@ export const createDelivery = (family: Family): Delivery => {
         });
       }
       const chart = before.processes[p]?.charts.tasks[task] ?? NONE;
-      if (chart === NONE || statePath(charts.tasks.at(chart).value.run) !== "working.busy") return [];
+      if (chart === NONE || statePath(charts.tasks.at(chart).value.run) !== "active.working.busy") return [];
       return checks(before, p, { type: "checkRun", taskId: sessionID } as Effect & { type: "checkRun" }).flatMap(
         (event) =>
           turn(before, p, `sees ${sessionID} end: ${event.type}`, (now) => {

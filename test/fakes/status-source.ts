@@ -64,8 +64,8 @@ const openMemory = (clock: Clock): Store => {
 };
 
 const RUN_STATES: Readonly<Record<TaskStatus, StoredSnapshot["value"]["run"]>> = {
-  running: { working: "busy" },
-  resumed: { working: "busy" },
+  running: { active: { working: "busy" } },
+  resumed: { active: { working: "busy" } },
   completed: "idle",
   error: "idle",
   cancelled: "idle",
@@ -178,7 +178,7 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
       ...facts,
       model: { providerID: "fake", modelID: "m1" },
       status: "running",
-      state: "running.working.busy",
+      state: "running.active.working.busy",
       childTaskIds: [],
       runStartedAt: now(),
       resumeCount: 0,

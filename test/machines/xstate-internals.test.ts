@@ -45,7 +45,7 @@ test("transition asks the machine itself for its initial snapshot, so a replay n
   const { steps } = replay(input(), [{ type: "SLOT_GRANTED", at: 1 }]);
   expect(steps[0], ADVICE).toMatchObject({
     refused: undefined,
-    to: { lifecycle: "running", run: "prompting.sending" },
+    to: { lifecycle: "running", run: "active.prompting.sending" },
   });
 });
 

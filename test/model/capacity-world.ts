@@ -188,8 +188,8 @@ export const createMoves = (family: Family) => {
       (other) => kinds[other]?.parent === name && world.reference[other]?.phase !== "ended",
     );
     const isStoppingRun = isStopping(chart);
-    const isChecked = run === "checking.asking.verifying" || run === "checking.asking.recovering";
-    const isActive = run === "working.busy" && !known.asksPerson && known.blockedBy.length === 0;
+    const isChecked = run === "active.checking.asking.verifying" || run === "active.checking.asking.recovering";
+    const isActive = run === "active.working.busy" && !known.asksPerson && known.blockedBy.length === 0;
     const isAskedAgain = chart.context.retry !== undefined && chart.context.retry.until <= atOf(world);
     const checked = { completedAt: START, result: "12" };
     const moves: (Move | false)[] = [
@@ -200,11 +200,11 @@ export const createMoves = (family: Family) => {
         move("is cancelled", know(take("CANCEL"), name, { awaitsOwn: false, refusedUntil: 0 })),
       isStoppingRun && move("has stopped", end(take("STOPPED"), name)),
       move("is deleted", end(take("SESSION_DELETED"), name)),
-      run === "prompting.sending" && move("is accepted", take("PROMPT_ACCEPTED")),
-      run === "prompting.sending" &&
+      run === "active.prompting.sending" && move("is accepted", take("PROMPT_ACCEPTED")),
+      run === "active.prompting.sending" &&
         move("is refused", end(take("PROMPT_REFUSED", { error: fault, retryable: false }), name)),
       isActive && move("ends its turn", take("HOST_IDLE")),
-      run === "working.busy" &&
+      run === "active.working.busy" &&
         known.blockedBy.length > 0 &&
         move("ends its turn, though nobody says that its call has returned", take("HOST_IDLE")),
       isActive &&
@@ -221,7 +221,7 @@ export const createMoves = (family: Family) => {
             refusedUntil: world.now + REFUSED_FOR + GOES_AHEAD_MS,
           }),
         ),
-      run === "working.retrying" && isAskedAgain && move("is asked again", take("HOST_BUSY")),
+      run === "active.working.retrying" && isAskedAgain && move("is asked again", take("HOST_BUSY")),
       isAskedAgain && move("is served again", know(take("HOST_ANSWERING"), name, { refusedUntil: 0 })),
       isActive &&
         ownLive.length > 0 &&
@@ -233,7 +233,8 @@ export const createMoves = (family: Family) => {
         move("waits no longer", know(take("CALL_RETURNED", { call: "call_1" }), name, { blockedBy: [] })),
       known.asksPerson &&
         move("is answered by a person", know(take("REQUEST_ANSWERED", { id: "per_1" }), name, { asksPerson: false })),
-      run === "working.awaitingTasks" && move("goes on by itself", know(take("HOST_BUSY"), name, { awaitsOwn: false })),
+      run === "active.working.awaitingTasks" &&
+        move("goes on by itself", know(take("HOST_BUSY"), name, { awaitsOwn: false })),
       isChecked && move("is at work still", take("CHECKED_BUSY")),
       isChecked &&
         ownLive.length > 0 &&
@@ -242,7 +243,7 @@ export const createMoves = (family: Family) => {
         (ownLive.length === 0 || known.blockedBy.length > 0) &&
         move("is answered", end(take("CHECKED_ANSWERED", checked), name)),
       isChecked && move("has failed", end(take("CHECKED_FAILED", { ...checked, error: fault }), name)),
-      run === "checking.asking.recovering" &&
+      run === "active.checking.asking.recovering" &&
         chart.context.interruptions < CONTINUED &&
         move("is continued", take("CHECKED_UNANSWERED")),
       isActive &&

@@ -51,13 +51,14 @@ const at = START;
 const OWN_TASK = "ses_own";
 
 /** True while nobody has taken the task over since its waiting calls began, or all of them are settled. */
-const isRecovering = (snapshot: TaskSnapshot) => snapshot.matches({ run: { checking: { asking: "recovering" } } });
+const isRecovering = (snapshot: TaskSnapshot) =>
+  snapshot.matches({ run: { active: { checking: { asking: "recovering" } } } });
 
 /** The answers that the host can give to the newest check: one to each. */
 const answersTo = (snapshot: TaskSnapshot): TaskEvent[] => {
   const { facts, checkId, hostError, nextDeadline, missingSince, storedInstruction, misfits = 0 } = snapshot.context;
   const isAsked =
-    snapshot.matches({ run: { checking: "asking" } }) ||
+    snapshot.matches({ run: { active: { checking: "asking" } } }) ||
     snapshot.matches({ run: { pausing: "asking" } }) ||
     snapshot.matches({ run: { pausing: "continuing" } });
   return !isAsked || nextDeadline !== undefined
@@ -233,7 +234,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
       { type: "ADOPTED", at, recovery, isNoticePending: false },
     ];
   }
-  if (snapshot.matches({ run: { prompting: "gatingBefore" } })) {
+  if (snapshot.matches({ run: { active: { prompting: "gatingBefore" } } })) {
     return [
       { type: "GATE_ENDED_BEFORE", at, end: { end: "exited", exit: 0 } },
       { type: "GATE_ENDED_BEFORE", at, end: { end: "timedOut" } },
@@ -267,8 +268,8 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
       { type: "OWN_TASK_ENDED", at, taskId: OWN_TASK },
     ];
   }
-  const isSending = snapshot.matches({ run: { prompting: "sending" } });
-  const isQuiet = snapshot.matches({ run: { working: "busy" } }) && context.nextDeadline === undefined;
+  const isSending = snapshot.matches({ run: { active: { prompting: "sending" } } });
+  const isQuiet = snapshot.matches({ run: { active: { working: "busy" } } }) && context.nextDeadline === undefined;
   return [
     ...(isSending
       ? ([
@@ -279,7 +280,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
           { type: "SUPERVISION_FAILED", at, error: { ...error, kind: "internal" } },
         ] as const)
       : []),
-    ...(snapshot.matches({ run: { working: "busy" } })
+    ...(snapshot.matches({ run: { active: { working: "busy" } } })
       ? [{ type: "CALL_BLOCKED" as const, at, call: "call_own", taskIds: [OWN_TASK] }]
       : []),
     { type: "OWN_TASK_ENDED", at, taskId: OWN_TASK },
@@ -290,7 +291,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
     { type: "HOST_IDLE", at },
     ...(snapshot.hasTag("working") ? [{ type: "STEPS_WITHOUT_END", at } as const] : []),
     { type: "HOST_ERROR", at, error },
-    ...(snapshot.matches({ run: { changingModel: "settling" } })
+    ...(snapshot.matches({ run: { active: { changingModel: "settling" } } })
       ? [{ type: "HOST_ERROR", at, error: { name: "MessageAbortedError", message: "Aborted" } } as const]
       : []),
     { type: "SESSION_DELETED", at },
@@ -304,7 +305,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
     { type: "LIMIT_EXCEEDED", at, error: { ...error, kind: "loop" }, said: "so far" },
     ...(context.run.index === 0 ? [resume, RETRY, asked("RESUME"), asked("RETRY")] : []),
     ...steeringIn(snapshot),
-    ...(snapshot.matches({ run: { checking: "gating" } }) ? gateEndsIn(snapshot) : []),
+    ...(snapshot.matches({ run: { active: { checking: "gating" } } }) ? gateEndsIn(snapshot) : []),
     ...(context.nextDeadline === undefined ? [] : [{ type: "TICK", at: context.nextDeadline } as const]),
     { type: "RESULT_READ", at },
     // To be taken over again and again while it is being stopped would go on for ever.

@@ -10,7 +10,7 @@ import {
 
 /** One transition of a chart: what it is called in print, and the chart's own definition of it. */
 export interface ChartTransition {
-  /** State path, event, and which of the event's transitions in that state: `run.working.busy TICK #1`. */
+  /** State path, event, and which of the event's transitions in that state: `run.active.working.busy TICK #1`. */
   name: string;
   definition: AnyTransitionDefinition;
 }

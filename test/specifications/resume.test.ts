@@ -11,7 +11,7 @@ scenario(TASKS, "Task Status Management", "Track resumed status", async (stage) 
   await stage.call("task", { resume: id, prompt: "And how many are tests?" });
   expect(stage.task(id).status).toBe("resumed");
   await settled();
-  expect(stage.task(id).state).toBe("resumed.working.busy");
+  expect(stage.task(id).state).toBe("resumed.active.working.busy");
   await stage.finish(id, "5 of them.");
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "5 of them." });
 });

@@ -95,7 +95,7 @@ describe("other runs than the plain one", () => {
     const before = [{ type: "SLOT_GRANTED" }, { type: "PROMPT_ACCEPTED" }, { type: "HOST_IDLE" }];
     const task = await load("task");
     const gated = simulate(task, [...before, { type: "CHECKED_ANSWERED", guards: { hasGate: true } }]);
-    expect(gated.at(-1)).toMatchObject({ lifecycle: "running", run: { checking: "gating" } });
+    expect(gated.at(-1)).toMatchObject({ lifecycle: "running", run: { active: { checking: "gating" } } });
     const ended = { type: "GATE_ENDED", guards: { hasPassed: true } };
     expect(
       simulate(task, [...before, { type: "CHECKED_ANSWERED", guards: { hasGate: true } }, ended]).at(-1),

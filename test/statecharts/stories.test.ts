@@ -9,9 +9,6 @@ import { parseExported } from "../../src/services/promises/exported-journal.ts";
 import { snapshotDifferences } from "../../src/services/replay/differences.ts";
 import { brokenPromises } from "../fakes/broken-promises.ts";
 
-/** Pixels by which the boxes of a task's life beside a story have outgrown a window since a task can be paused. */
-const OUTGROWN = 40;
-
 const AGAIN = "the chart does something else: if that is meant, correct the story's way and run `npm run stories`";
 
 const files = await statechartFiles();
@@ -56,7 +53,7 @@ describe.for(STORIES.map((story) => ({ ...story, story })))(
       expect(numbers).toEqual(way.map((_, index) => index + 1));
       const [, width, height] = /^<svg [^>]*width="(\d+)" height="(\d+)"/.exec(svg) ?? [];
       expect(Number(width)).toBeLessThanOrEqual(MOST.width);
-      expect(Number(height)).toBeLessThanOrEqual(MOST.height + OUTGROWN);
+      expect(Number(height)).toBeLessThanOrEqual(MOST.height);
     });
 
     test("links to sheets that are there", () => {

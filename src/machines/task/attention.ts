@@ -56,14 +56,7 @@ export const attention = taskSetup.createStateConfig({
       on: {
         REQUEST_ASKED: onRequestAsked,
         BECAME_STALE: {
-          guard: and([
-            "live",
-            not("isQueued"),
-            not("isGatedBefore"),
-            not("isPaused"),
-            not("noServerWorks"),
-            not("isRefusedForNow"),
-          ]),
+          guard: and(["isAgentAtWork", not("isRefusedForNow")]),
           target: "stale",
         },
       },

@@ -171,7 +171,7 @@ export const isPaused = (snapshot: Pick<StoredSnapshot, "value"> | undefined): b
 
 /** True while the command of a task's gate runs, before its agent begins or for its answer. */
 export const isAtGate = (snapshot: Pick<StoredSnapshot, "value">): boolean =>
-  ["prompting.gatingBefore", "checking.gating"].includes(runState(snapshot));
+  ["active.prompting.gatingBefore", "active.checking.gating"].includes(runState(snapshot));
 
 /**
  * True when the task has ended, with its receipt, its parent is owed nothing, and it is not to go on: nothing happens to it unless
@@ -189,7 +189,7 @@ export const isAtRest = ({ value, context }: StoredSnapshot): boolean =>
  * meanwhile: the run waits for what becomes of that prompt all the same.
  */
 export const runBeingSent = ({ value, context }: StoredSnapshot): string | undefined =>
-  statePath(value.run) === "prompting.sending" ? context.run.messageID : undefined;
+  statePath(value.run) === "active.prompting.sending" ? context.run.messageID : undefined;
 
 /** The instruction that is being sent, by its message's id; undefined while none is. */
 export const instructionBeingSent = ({ value, context }: StoredSnapshot): string | undefined =>

@@ -45,11 +45,6 @@ export const run = taskSetup.createStateConfig({
   initial: "idle",
   on: {
     CANCEL: { guard: and(["live", "notStopping"]), target: ".stopping" },
-    PAUSE: {
-      guard: "mayPause",
-      target: ".pausing",
-      actions: recordPauseOfBegun,
-    },
     LIMIT_EXCEEDED: {
       guard: and(["live", "notStopping", "wasSent"]),
       target: ".stopping",
@@ -79,11 +74,6 @@ export const run = taskSetup.createStateConfig({
       },
       { guard: "live", target: "#recovering", actions: adopt },
     ],
-    HOST_ANSWERING: {
-      guard: and(["live", "hasRetry"]),
-      description: "It did not refuse the request again.",
-      actions: "forgetRetry",
-    },
     CALL_BLOCKED: { guard: "live", actions: "addBlockedCall" },
     CALL_RETURNED: { guard: "isBlockedCall", actions: "removeBlockedCall" },
     OWN_TASK_ENDED: {
@@ -132,7 +122,7 @@ export const run = taskSetup.createStateConfig({
             actions: taskSetup.assign({ queuedUntil: ({ event }) => event.at, pause: undefined }),
           },
           { guard: "isGateBeforeDue", target: "#gatingBefore", actions: recordSlot },
-          { target: "prompting", actions: recordSlot },
+          { target: "active", actions: recordSlot },
         ],
         PAUSE: [
           { guard: "goesOn", target: "#paused", description: "Its turn is over.", actions: recordPauseOfBegun },
@@ -142,10 +132,20 @@ export const run = taskSetup.createStateConfig({
         CANCEL: { guard: not("goesOn"), ...cancelled, description: "Nothing was sent yet: there is nothing to stop." },
       },
     },
-    prompting,
-    working,
-    changingModel,
-    checking,
+    active: {
+      id: "active",
+      description: "The agent is given the prompt, works on it, or OpenCode is asked what became of that.",
+      initial: "prompting",
+      on: {
+        PAUSE: { target: "pausing", actions: recordPauseOfBegun },
+        HOST_ANSWERING: {
+          guard: "hasRetry",
+          description: "The provider did not refuse the request again.",
+          actions: "forgetRetry",
+        },
+      },
+      states: { prompting, working, changingModel, checking },
+    },
     pausing,
     fleet,
     stopping,

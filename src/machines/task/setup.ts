@@ -319,11 +319,7 @@ export const taskSetup = setup({
       ({ context }) => context.failedChecks + 1 < TASK_LIMITS.failedChecks,
     ),
     notStopping: when("the run is not being stopped", ({ context }) => context.stopAttempts === 0),
-    isPaused: when("the run is paused", stateIn("#pausing"), "the run is not paused"),
-    mayPause: when(
-      "the run is at work or waits for that",
-      and(["live", "notStopping", not("isInFleet"), not("isPaused")]),
-    ),
+    mayPause: when("the run is at work or waits for that", or(["isQueued", stateIn("#active")])),
     hasBegunBefore: when(
       "something of the run was sent before it was paused",
       ({ context: { pause } }) => pause?.wasSent === true,
@@ -551,20 +547,17 @@ export const taskSetup = setup({
     ),
     isInFleet: when("the run is for the fleet", stateIn("#fleet")),
     isClaimed: when("a server works on the run", stateIn("#claimed")),
+    isAgentAtWork: when(
+      "the agent is to be at work",
+      or([and([stateIn("#active"), not("isGatedBefore")]), "isClaimed"]),
+    ),
     /** Whether the host has an answer shows only in the check that looks for it. */
     isAnswerChecked: when(
       "an answer may be under a check",
       or([stateIn("#gating"), and(["hasSchema", stateIn("#asking")])]),
     ),
     /** True once something of the run was sent to an agent, here or on another server: there may be work to stop. */
-    wasSent: when(
-      "something of the run was sent to an agent",
-      or([
-        and([not("isQueued"), not("isGatedBefore"), not(stateIn("#paused")), not("noServerWorks")]),
-        "goesOn",
-        "hasBegunBefore",
-      ]),
-    ),
+    wasSent: when("something of the run was sent to an agent", or(["isAgentAtWork", "goesOn", "hasBegunBefore"])),
     hasPrompt: when("the agent has the prompt", or([stateIn("#working"), stateIn("#gating")])),
     takesInstructions: when(
       "the run takes instructions",

@@ -14,7 +14,7 @@ interface SlotHolder {
 const isAwaitingUser = ({ value: { attention } }: SlotHolder): boolean => typeof attention === "object";
 
 const isAwaitingTasks = ({ value: { run }, context: { blockedCalls = [] } }: SlotHolder): boolean =>
-  statePath(run) === "working.awaitingTasks" || blockedCalls.length > 0;
+  statePath(run) === "active.working.awaitingTasks" || blockedCalls.length > 0;
 
 /** True for a task whose run is for other servers. */
 export const isInFleet = ({ value: { run } }: Pick<SlotHolder, "value">): boolean =>

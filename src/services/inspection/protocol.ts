@@ -25,7 +25,7 @@ export interface InspectorStep {
   to: string;
   /** The event's type. For one that wraps another event or an effect, both types: `HOST idle`. */
   event: string;
-  /** The innermost states of the actor after the step, such as `run.working.busy`. */
+  /** The innermost states of the actor after the step, such as `run.active.working.busy`. */
   states: string[];
   /** The states that it entered, and those that it left. */
   entered: string[];

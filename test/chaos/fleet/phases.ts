@@ -22,7 +22,7 @@ const phaseOf = (world: FleetWorld, { id }: Server, run: string, { task, snapsho
   }
   if (isStopping(snapshot)) return "stopping";
   if (context.userRequests.length > 0) return "asking";
-  return statePath(value.run) === "working.busy" ? "working" : "begun";
+  return statePath(value.run) === "active.working.busy" ? "working" : "begun";
 };
 
 /** The runs that a server has begun, and has not settled. */

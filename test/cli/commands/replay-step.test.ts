@@ -39,13 +39,15 @@ describe("--until", () => {
     const [, ...parts] = out.split("\n\n");
     expect(parts[0]).toBe("Before event 4 of 7, CHECKED_ANSWERED.");
     expect(parts[1]).toMatch(
-      /^State\n {2}lifecycle {2}running\n {2}run {8}checking\.asking\.verifying\n {2}notice {5}none\n/,
+      /^State\n {2}lifecycle {2}running\n {2}run {8}active\.checking\.asking\.verifying\n {2}notice {5}none\n/,
     );
     expect(parts[1]).toMatch(/\n {2}context {4}run 0 msg_ses_counting [\s\S]*checkId 1/);
     expect(parts[2]).toBe("Asked for\n  check 1  by event 3, HOST_IDLE, 100ms before");
     expect(parts[3]).toMatch(/^Possible\n/);
     expect(parts[3]).toMatch(/\n {2}CHECKED_BUSY {2,}run checking\.asking\.verifying → working\.busy\n/);
-    expect(parts[3]).toMatch(/\n {2}CANCEL {2,}run checking\.asking\.verifying → stopping\.aborting · effect stop\n/);
+    expect(parts[3]).toMatch(
+      /\n {2}CANCEL {2,}run active\.checking\.asking\.verifying → stopping\.aborting · effect\s+stop\n/,
+    );
     expect(parts[3]).not.toContain("SLOT_GRANTED");
     expect(parts[4]).toMatch(/^Next\n4 {2}\S+ +\+100ms {2}CHECKED_ANSWERED +with +checkId 1, /);
     expect(parts[4]).toContain("lifecycle  running → completed");
@@ -68,7 +70,7 @@ describe("--until", () => {
       taskId: "ses_counting",
       taken: 3,
       next: { type: "CHECKED_ANSWERED" },
-      regions: { lifecycle: "running", run: "checking.asking.verifying" },
+      regions: { lifecycle: "running", run: "active.checking.asking.verifying" },
       context: { checkId: 1 },
       askedFor: [{ effect: { type: "checkRun" }, since: 3 }],
     });

@@ -40,14 +40,14 @@ describe("replay", () => {
 ses_counting: resumed, agent general, resumed once
 
 2026-01-01, UTC
-1  00:00:00.000           SLOT_GRANTED         run        queued → prompting.sending
+1  00:00:00.000           SLOT_GRANTED         run        queued → active.prompting.sending
                                                effect     prompt msg_ses_counting
 2  00:00:00.000           PROMPT_ACCEPTED      run        prompting.sending → working.busy
 3  00:00:00.900   +900ms  HOST_IDLE            run        working.busy → checking.asking.verifying
                                                effect     check 1
 4  00:00:01.000   +100ms  CHECKED_ANSWERED     with       checkId 1, result "It is in a.ts."
                                                lifecycle  running → completed
-                                               run        checking.asking.verifying → idle
+                                               run        active.checking.asking.verifying → idle
                                                raises     RUN_ENDED, outcome completed
                                                notice     none → due
                                                effect     write the receipt of run 0

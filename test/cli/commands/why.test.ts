@@ -106,12 +106,12 @@ test("why --chart draws the part of its chart in which a task is, with the way t
   served.source.launch({ sessionID: "ses_aaaa1111" });
   served.source.launch({ sessionID: "ses_bbbb2222", state: "running.queued" });
   const lines = (await run(served, ["aaaa", "--chart"])).out.split("\n");
-  const sheet = lines.slice(lines.indexOf("task › run › working"));
+  const sheet = lines.slice(lines.indexOf("task › run › active › working"));
   expect(sheet.slice(0, 4)).toEqual([
-    "task › run › working",
+    "task › run › active › working",
     "● busy",
     "  The agent is at work.",
-    "  came here: prompt accepted, from run › prompting › sending",
+    "  came here: prompt accepted, from run › active › prompting › sending",
   ]);
   // Its journal says that it is at work, which it is not: no way is better than a wrong one.
   expect((await run(served, ["bbbb", "--chart"])).out).toMatch(/^● queued$/m);

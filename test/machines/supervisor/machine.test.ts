@@ -158,7 +158,7 @@ test("an outbox that throws is removed and reported, its siblings stay, and the 
   expect(supervisor.outbox(PERSON)).toBeUndefined();
   supervisor.answer(HELP);
   expect(supervisor.taken()).toContainEqual(expect.objectContaining({ type: "readParent", parentSessionID: PERSON }));
-  expect(lifecyclePath(supervisor.task("ses_helper"))).toBe("running.prompting.sending");
+  expect(lifecyclePath(supervisor.task("ses_helper"))).toBe("running.active.prompting.sending");
 });
 
 test("a task that waits for its own tasks is at work from the very step in which one of them ends", () => {
@@ -168,9 +168,9 @@ test("a task that waits for its own tasks is at work from the very step in which
   supervisor.launch(HELP, LEAD);
   supervisor.tell(LEAD, { type: "HOST_IDLE", at });
   supervisor.tell(LEAD, { type: "CHECKED_AWAITING_TASKS", at, checkId: 1 });
-  expect(statePath(supervisor.task(LEAD).value.run)).toBe("working.awaitingTasks");
+  expect(statePath(supervisor.task(LEAD).value.run)).toBe("active.working.awaitingTasks");
   supervisor.answer(HELP);
-  expect(statePath(supervisor.task(LEAD).value.run)).toBe("working.busy");
+  expect(statePath(supervisor.task(LEAD).value.run)).toBe("active.working.busy");
 });
 
 test("a task whose tool call waits for its own tasks goes on from the step in which the last of them ends", () => {

@@ -52,7 +52,7 @@ describe("a run whose model is refused", () => {
   test("goes on with the next model in the same session, with the same ids, once the turn has ended", () => {
     const task = workingTask();
     expect(refuse(task)).toEqual([{ type: "changeModel", taskId: "ses_child", model: SECOND }]);
-    expect([stateOf(task), slotOf(task.snapshot)]).toEqual(["running.changingModel.ending", "held"]);
+    expect([stateOf(task), slotOf(task.snapshot)]).toEqual(["running.active.changingModel.ending", "held"]);
     task.take("MODEL_CHANGED", { model: SECOND });
     expect(task.snapshot.context.nextDeadline).toBe(START + TASK_LIMITS.checkAfterError);
     const { messageID, partID, prompt } = task.snapshot.context.run;
@@ -135,7 +135,7 @@ describe("a run whose model is refused", () => {
     expect(task.refuses("HOST_ERROR", aborted)).toBe(true);
     task.take("MODEL_CHANGED", { model: SECOND });
     task.take("HOST_ERROR", aborted);
-    expect(stateOf(task)).toBe("running.checking.aborted");
+    expect(stateOf(task)).toBe("running.active.checking.aborted");
     task.take("TICK");
     expect(stateOf(task)).toBe("cancelled");
   });
@@ -187,7 +187,7 @@ describe("a run whose model is refused", () => {
     const task = workingTask();
     refuse(task);
     task.take("NOT_STOPPED");
-    expect(stateOf(task)).toBe("running.changingModel.pausing");
+    expect(stateOf(task)).toBe("running.active.changingModel.pausing");
     expect(task.take("TICK")).toMatchObject([{ type: "changeModel", model: SECOND }]);
     for (let tries = 2; tries < TASK_LIMITS.failedChecks; tries += 1) {
       afterEvents(task, "NOT_STOPPED", "TICK");
@@ -280,7 +280,10 @@ describe("a run whose provider refuses for now", () => {
     ] as const) {
       const task = workingTask([...models]);
       told(task, 1, START, until);
-      expect([stateOf(task), task.snapshot.context.nextDeadline]).toEqual(["running.working.retrying", undefined]);
+      expect([stateOf(task), task.snapshot.context.nextDeadline]).toEqual([
+        "running.active.working.retrying",
+        undefined,
+      ]);
     }
   });
 });

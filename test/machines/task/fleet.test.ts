@@ -92,7 +92,7 @@ describe("a run is worked on here", () => {
     const task = offeredTask();
     refuseJobs(task, TASK_LIMITS.sendAttempts);
     afterEvents(task, "SLOT_GRANTED", "PROMPT_REFUSED");
-    expect(state(task)).toBe("running.prompting.backingOff");
+    expect(state(task)).toBe("running.active.prompting.backingOff");
   });
 
   test("when no server has begun in time, but only once the broker has taken the job back", () => {

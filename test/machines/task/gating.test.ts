@@ -118,7 +118,7 @@ describe("the end of the command", () => {
     const task = afterEvents(gatedTask(), "STEER");
     task.take("GATE_ENDED", { gateRun: 1, ...passed });
     expect(task.snapshot.context.gate?.last).toEqual(passed.end);
-    expect(statePath(task.snapshot.value.run)).toBe("working.busy");
+    expect(statePath(task.snapshot.value.run)).toBe("active.working.busy");
     expect(statusOf(task.snapshot)).toBe("running");
   });
 });
@@ -141,7 +141,7 @@ describe("an instruction at the gate", () => {
   test("that the host cannot take now is sent again later, while the run counts as at work", () => {
     const task = afterEvents(gatedTask(), "STEER");
     expect(types(task.take("STEERING_REFUSED"))).toEqual(["stopGate"]);
-    expect(statePath(task.snapshot.value.run)).toBe("working.busy");
+    expect(statePath(task.snapshot.value.run)).toBe("active.working.busy");
     expect(task.snapshot.context.nextDeadline).toBeGreaterThan(0);
   });
 });
@@ -194,7 +194,7 @@ describe("an answer at whose gate OpenCode ends", () => {
     const task = gatedTask();
     for (let time = 0; time < 2; time += 1) endAtGate(task);
     afterEvents(task, "ADOPTED", "STEER", "CHECKED_ANSWERED");
-    expect(statePath(task.snapshot.value.run)).toBe("working.busy");
+    expect(statePath(task.snapshot.value.run)).toBe("active.working.busy");
   });
 });
 

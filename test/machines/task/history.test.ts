@@ -157,7 +157,7 @@ const checkStep = (
   );
   demand((completedAt === undefined) === isLive(after), "a task has ended exactly when it has a time of its end");
   if (!isLive(before) || isLive(after)) {
-    if (isLive(after) && after.value.steering === "waiting" && statePath(after.value.run) === "working.busy")
+    if (isLive(after) && after.value.steering === "waiting" && statePath(after.value.run) === "active.working.busy")
       demand(nextDeadline !== undefined, "an instruction waits for nothing");
     return;
   }

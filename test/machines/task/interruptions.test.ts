@@ -49,7 +49,7 @@ test.each(["aborted", "unanswered"] as const)(
     ] as const) {
       snapshot = cutOff(snapshot, lastStepAt, how);
       expect(snapshot.context.interruptions).toBe(interruptions);
-      expect(lifecyclePath(snapshot)).toBe("running.prompting.sending");
+      expect(lifecyclePath(snapshot)).toBe("running.active.prompting.sending");
     }
     snapshot = cutOff(cutOff(snapshot, START + 20, how), START + 20, how);
     expect(lifecyclePath(snapshot)).toBe("error");
@@ -72,7 +72,7 @@ test("what an earlier version stored goes on: it remembers no step, and any step
   expect(isCompatible(stored)).toBe(true);
   const restored = taskMachine.resolveState(stored);
   expect(restored.context.interruptions).toBe(TASK_LIMITS.interruptions);
-  expect(lifecyclePath(cutOff(restored, START, "aborted"))).toBe("running.prompting.sending");
+  expect(lifecyclePath(cutOff(restored, START, "aborted"))).toBe("running.active.prompting.sending");
   expect(lifecyclePath(cutOff(restored, undefined, "aborted"))).toBe("error");
 });
 
@@ -84,7 +84,7 @@ describe("a fault of OpenCode", () => {
     for (const completedAt of [START + 1, undefined]) {
       task.take("HOST_IDLE");
       task.take("CHECKED_HOST_FAULT", { ...locked, completedAt });
-      expect(lifecyclePath(task.snapshot)).toBe("running.prompting.backingOff");
+      expect(lifecyclePath(task.snapshot)).toBe("running.active.prompting.backingOff");
       // Known from the first one: what ended until then is not taken for an end of this attempt.
       expect(task.snapshot.context.abortedAt).toBe(START + 1);
       expect(task.take("TICK")).toMatchObject([{ type: "sendPrompt" }]);
@@ -105,7 +105,7 @@ describe("a fault of OpenCode", () => {
   });
 
   test.each([
-    ["continue", "running.prompting.backingOff"],
+    ["continue", "running.active.prompting.backingOff"],
     ["fail", "error"],
   ] as const)(
     "that is found after the end of a process does so where the option `recovery` is %s: %s",

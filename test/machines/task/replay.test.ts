@@ -22,7 +22,7 @@ test("each step says where the regions stood before and after, what was raised a
   expect(steps.map(({ event }) => event)).toEqual(events);
   expect(steps[0]).toMatchObject({
     from: { lifecycle: "running", run: "queued", notice: "none", attention: "none", steering: "none" },
-    to: { lifecycle: "running", run: "prompting.sending", notice: "none", attention: "none", steering: "none" },
+    to: { lifecycle: "running", run: "active.prompting.sending", notice: "none", attention: "none", steering: "none" },
     effects: [{ type: "sendPrompt", prompt: { messageID: "msg_ses_a" } }],
     raised: [],
     refused: undefined,

@@ -11,7 +11,7 @@ const SLOW_DOWN = { attempt: 1, message: "slow down", until: UNTIL };
 const retryingTask = (): DrivenTask => {
   const task = workingTask();
   task.take("HOST_RETRYING", SLOW_DOWN);
-  expect(statePath(task.snapshot.value.run)).toBe("working.retrying");
+  expect(statePath(task.snapshot.value.run)).toBe("active.working.retrying");
   return task;
 };
 
@@ -23,7 +23,7 @@ describe("a run whose provider refuses for now", () => {
     expect(slotOf(task.snapshot)).toBe("held");
     expect(task.snapshot.context.retry).toEqual({ ...SLOW_DOWN, since: START });
     task.take("HOST_BUSY", { at: UNTIL });
-    expect(stateOf(task)).toBe("working.busy");
+    expect(stateOf(task)).toBe("active.working.busy");
   });
 
   test("counts from the first refusal of a request, and anew for another request", () => {
@@ -48,9 +48,9 @@ describe("a run whose provider refuses for now", () => {
   });
 
   test.each([
-    ["idle", "HOST_IDLE", "checking.asking.verifying"],
-    ["an error, which idle is to follow", "HOST_ERROR", "working.busy"],
-    ["a takeover", "ADOPTED", "checking.asking.recovering"],
+    ["idle", "HOST_IDLE", "active.checking.asking.verifying"],
+    ["an error, which idle is to follow", "HOST_ERROR", "active.working.busy"],
+    ["a takeover", "ADOPTED", "active.checking.asking.recovering"],
     ["a deletion of its session", "SESSION_DELETED", "idle"],
   ] as const)("goes on after %s", (_, event, next) => {
     const task = retryingTask();
@@ -63,7 +63,7 @@ describe("a run whose provider refuses for now", () => {
     task.take("HOST_BUSY", { at: UNTIL });
     expect(retriesAtOf(task.snapshot)).toBe(UNTIL);
     task.take("HOST_ANSWERING", { at: UNTIL + 100 });
-    expect([stateOf(task), retriesAtOf(task.snapshot)]).toEqual(["working.busy", undefined]);
+    expect([stateOf(task), retriesAtOf(task.snapshot)]).toEqual(["active.working.busy", undefined]);
     expect(task.refuses("HOST_ANSWERING")).toBe(true);
   });
 
@@ -79,9 +79,9 @@ describe("a run whose provider refuses for now", () => {
     const task = retryingTask();
     expect(task.take("STEER")).toMatchObject([{ type: "sendSteering" }]);
     afterEvents(task, "STEERING_REFUSED", "TICK");
-    expect(stateOf(task)).toBe("checking.asking.verifying");
+    expect(stateOf(task)).toBe("active.checking.asking.verifying");
     expect(task.take("CHECKED_BUSY")).toMatchObject([{ type: "sendSteering" }]);
-    expect(stateOf(task)).toBe("working.retrying");
+    expect(stateOf(task)).toBe("active.working.retrying");
   });
 
   test("is not stale before the host asks again", () => {
@@ -95,18 +95,18 @@ describe("a refusal is noted, though the child is not known to be at work yet", 
   test("while its prompt is sent", () => {
     const task = afterEvents(queuedTask(), "SLOT_GRANTED");
     task.take("HOST_RETRYING", SLOW_DOWN);
-    expect(stateOf(task)).toBe("prompting.sending");
+    expect(stateOf(task)).toBe("active.prompting.sending");
     task.take("PROMPT_ACCEPTED");
-    expect(stateOf(task)).toBe("working.retrying");
+    expect(stateOf(task)).toBe("active.working.retrying");
   });
 
   test.each([
-    ["before", UNTIL - 1, "working.retrying"],
-    ["after", UNTIL, "working.busy"],
+    ["before", UNTIL - 1, "active.working.retrying"],
+    ["after", UNTIL, "active.working.busy"],
   ])("while the host is asked: found busy %s the host asks again", (_, at, next) => {
     const task = afterEvents(workingTask(), "HOST_IDLE");
     task.take("HOST_RETRYING", SLOW_DOWN);
-    expect(stateOf(task)).toBe("checking.asking.verifying");
+    expect(stateOf(task)).toBe("active.checking.asking.verifying");
     task.take("CHECKED_BUSY", { at });
     expect(stateOf(task)).toBe(next);
   });
@@ -133,7 +133,7 @@ test("a run that its provider refuses counts as at work, and is shown as refused
 test("a provider that refuses again while it is waited for says how long it takes now", () => {
   const task = retryingTask();
   task.take("HOST_RETRYING", { attempt: 2, message: "later", until: UNTIL + 5, at: START + 9 });
-  expect(stateOf(task)).toBe("working.retrying");
+  expect(stateOf(task)).toBe("active.working.retrying");
   expect(task.snapshot.context.retry).toEqual({ attempt: 2, message: "later", until: UNTIL + 5, since: START });
 });
 
@@ -153,6 +153,6 @@ test("a refusal that lasts too long by now has the next model asked at once", ()
 test("a child that waits for its own tasks may be refused by its provider when it goes on", () => {
   const task = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_AWAITING_TASKS");
   task.take("HOST_RETRYING", SLOW_DOWN);
-  expect(stateOf(task)).toBe("working.retrying");
+  expect(stateOf(task)).toBe("active.working.retrying");
   expect(task.snapshot.context.retry).toMatchObject(SLOW_DOWN);
 });

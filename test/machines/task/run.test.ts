@@ -12,7 +12,7 @@ const ALL_BUT_ONE = TASK_LIMITS.failedChecks - 1;
 test("a host that does not say how the run stands is asked `failedChecks` times in a row, then the run is given up", () => {
   const task = workingTask();
   failChecks(task, ALL_BUT_ONE);
-  expect(lifecyclePath(task.snapshot)).toBe("running.working.busy");
+  expect(lifecyclePath(task.snapshot)).toBe("running.active.working.busy");
   check(task);
   expect(task.take("CHECK_FAILED")).toMatchObject([
     { type: "stopSession" },
@@ -26,7 +26,7 @@ test("checks without an answer are counted in a row: each time that the child is
   check(task);
   task.take("CHECKED_BUSY");
   failChecks(task, ALL_BUT_ONE);
-  expect(lifecyclePath(task.snapshot)).toBe("running.working.busy");
+  expect(lifecyclePath(task.snapshot)).toBe("running.active.working.busy");
 });
 
 test("a check that finds the prompt unanswered is an answer of the host: those without one are counted anew", () => {
@@ -34,7 +34,7 @@ test("a check that finds the prompt unanswered is an answer of the host: those w
   failChecks(task, ALL_BUT_ONE);
   resend(task);
   failChecks(task, ALL_BUT_ONE);
-  expect(lifecyclePath(task.snapshot)).toBe("running.working.busy");
+  expect(lifecyclePath(task.snapshot)).toBe("running.active.working.busy");
 });
 
 test("a process that takes over counts the checks without an answer anew", () => {
@@ -42,7 +42,7 @@ test("a process that takes over counts the checks without an answer anew", () =>
   failChecks(task, ALL_BUT_ONE);
   task.take("ADOPTED");
   failChecks(task, ALL_BUT_ONE);
-  expect(lifecyclePath(task.snapshot)).toBe("running.checking.asking.recovering");
+  expect(lifecyclePath(task.snapshot)).toBe("running.active.checking.asking.recovering");
 });
 
 test("a prompt that is lost again and again is sent `sendAttempts` times, then the run is given up", () => {
@@ -69,7 +69,7 @@ test("a run that goes on after it was cut off has all its sends before it", () =
   cutOff(task);
   task.take("PROMPT_ACCEPTED");
   for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) resend(task);
-  expect(lifecyclePath(task.snapshot)).toBe("running.working.busy");
+  expect(lifecyclePath(task.snapshot)).toBe("running.active.working.busy");
 });
 
 test("a child that asks something is at work: its prompts that were lost are counted anew", () => {
@@ -77,7 +77,7 @@ test("a child that asks something is at work: its prompts that were lost are cou
   for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) resend(task);
   task.take("REQUEST_ASKED");
   for (let sends = 1; sends < TASK_LIMITS.sendAttempts; sends += 1) resend(task);
-  expect(lifecyclePath(task.snapshot)).toBe("running.working.busy");
+  expect(lifecyclePath(task.snapshot)).toBe("running.active.working.busy");
 });
 
 test("a prompt that is refused is sent again after a pause, unless the host refuses it for good", () => {
@@ -99,18 +99,20 @@ test("an idle that came before the prompt was sent again says nothing of that se
   expect(task.take("PROMPT_ACCEPTED")).toEqual([]);
 });
 
-test.each(["prompting.sending", "prompting.backingOff", "working.busy", "checking.asking.verifying"])(
-  "an error that is heard while %s is remembered",
-  (state) => {
-    const task = state === "prompting.sending" ? queuedTask() : workingTask();
-    if (state === "prompting.sending") task.take("SLOT_GRANTED");
-    if (state === "prompting.backingOff" || state === "checking.asking.verifying") check(task);
-    if (state === "prompting.backingOff") task.take("CHECKED_UNANSWERED");
-    expect(lifecyclePath(task.snapshot)).toBe(`running.${state}`);
-    task.take("HOST_ERROR", { error: FIRST });
-    expect(task.snapshot.context.hostError).toEqual(FIRST);
-  },
-);
+test.each([
+  "active.prompting.sending",
+  "active.prompting.backingOff",
+  "active.working.busy",
+  "active.checking.asking.verifying",
+])("an error that is heard while %s is remembered", (state) => {
+  const task = state === "active.prompting.sending" ? queuedTask() : workingTask();
+  if (state === "active.prompting.sending") task.take("SLOT_GRANTED");
+  if (state === "active.prompting.backingOff" || state === "active.checking.asking.verifying") check(task);
+  if (state === "active.prompting.backingOff") task.take("CHECKED_UNANSWERED");
+  expect(lifecyclePath(task.snapshot)).toBe(`running.${state}`);
+  task.take("HOST_ERROR", { error: FIRST });
+  expect(task.snapshot.context.hostError).toEqual(FIRST);
+});
 
 test("of several errors that the host tells of, the first one names the cause", () => {
   const task = workingTask();
@@ -245,7 +247,7 @@ test.each(["HOST_IDLE", "HOST_ERROR"] as const)(
   (type) => {
     const task = afterEvents(queuedTask(), "SLOT_GRANTED", "PROMPT_REFUSED");
     expect(task.take(type)).toMatchObject([{ type: "checkRun" }]);
-    expect(lifecyclePath(task.snapshot)).toBe("running.checking.asking.verifying");
+    expect(lifecyclePath(task.snapshot)).toBe("running.active.checking.asking.verifying");
   },
 );
 
@@ -260,7 +262,7 @@ test("a check that finds an instruction unseen is an answer of the host: those w
   check(task);
   afterEvents(task, "CHECKED_UNSEEN", "PROMPT_ACCEPTED");
   failChecks(task, ALL_BUT_ONE);
-  expect(lifecyclePath(task.snapshot)).toBe("running.working.busy");
+  expect(lifecyclePath(task.snapshot)).toBe("running.active.working.busy");
 });
 
 test("a process that takes over asks `failedChecks` times how the run stands, then the run is given up", () => {

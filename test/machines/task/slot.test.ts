@@ -64,14 +64,21 @@ describe("a run that waits needs none", () => {
   });
 
   test.each([
-    ["one of them ends", (task: DrivenTask) => task.take("OWN_TASK_ENDED", { taskId: "ses_own" }), "working.busy"],
-    ["the host is at work on it", (task: DrivenTask) => task.take("HOST_BUSY"), "working.busy"],
-    ["the host reports an error of it", (task: DrivenTask) => task.take("HOST_ERROR"), "working.busy"],
-    ["the host reports it idle", (task: DrivenTask) => task.take("HOST_IDLE"), "checking.asking.verifying"],
-    ["another process takes it over", (task: DrivenTask) => task.take("ADOPTED"), "checking.asking.recovering"],
+    [
+      "one of them ends",
+      (task: DrivenTask) => task.take("OWN_TASK_ENDED", { taskId: "ses_own" }),
+      "active.working.busy",
+    ],
+    ["the host is at work on it", (task: DrivenTask) => task.take("HOST_BUSY"), "active.working.busy"],
+    ["the host reports an error of it", (task: DrivenTask) => task.take("HOST_ERROR"), "active.working.busy"],
+    ["the host reports it idle", (task: DrivenTask) => task.take("HOST_IDLE"), "active.checking.asking.verifying"],
+    ["another process takes it over", (task: DrivenTask) => task.take("ADOPTED"), "active.checking.asking.recovering"],
   ])("while its turn has ended and its own tasks run, until %s", (_, happens, next) => {
     const task = afterEvents(workingTask(), "HOST_IDLE", "CHECKED_AWAITING_TASKS");
-    expect([statePath(task.snapshot.value.run), slotOf(task.snapshot)]).toEqual(["working.awaitingTasks", "none"]);
+    expect([statePath(task.snapshot.value.run), slotOf(task.snapshot)]).toEqual([
+      "active.working.awaitingTasks",
+      "none",
+    ]);
     happens(task);
     expect([statePath(task.snapshot.value.run), slotOf(task.snapshot)]).toEqual([next, "held"]);
   });

@@ -48,6 +48,8 @@ test("a state is named by its path, and several regions one after the other", ()
 
 test("a refusal that the chart has no words for names the state and the event", () => {
   const task = workingTask();
-  expect(refusalReason(task.snapshot, { type: "STOPPED", at: 0 })).toBe("is running.working.busy and takes no STOPPED");
+  expect(refusalReason(task.snapshot, { type: "STOPPED", at: 0 })).toBe(
+    "is running.active.working.busy and takes no STOPPED",
+  );
   expect(refusalReason(task.snapshot, { type: "HOST_IDLE", at: 0 })).toBeUndefined();
 });

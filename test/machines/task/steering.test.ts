@@ -26,7 +26,10 @@ test("an instruction for a child at work is sent at once, and the host asked aft
     },
   ]);
   expect(task.take("STEERING_STORED")).toMatchObject([{ type: "checkRun", instructionID: "msg_3" }]);
-  expect(task.snapshot.value).toMatchObject({ run: { checking: { asking: "verifying" } }, steering: "none" });
+  expect(task.snapshot.value).toMatchObject({
+    run: { active: { checking: { asking: "verifying" } } },
+    steering: "none",
+  });
 });
 
 test("an instruction for a run in the queue is sent when the host has taken the run's prompt", () => {
@@ -54,7 +57,7 @@ test("several instructions are sent one by one, in the order in which they were 
 test("a run that is answered while an instruction is on its way goes on with it", () => {
   const task = afterEvents(workingTask(), "STEER", "HOST_IDLE");
   expect(task.take("CHECKED_ANSWERED")).toEqual([]);
-  expect(lifecyclePath(task.snapshot)).toBe("running.working.busy");
+  expect(lifecyclePath(task.snapshot)).toBe("running.active.working.busy");
   task.take("STEERING_STORED");
   expect(task.take("CHECKED_UNSEEN")).toMatchObject([{ type: "sendPrompt", prompt: { messageID: "msg_3" } }]);
   afterEvents(task, "PROMPT_ACCEPTED", "HOST_IDLE");
@@ -161,7 +164,7 @@ test("a child that waits for its own tasks is given an instruction at once, and 
 
 test("an instruction that the host refuses for now while the child waits for its own tasks is sent again", () => {
   const task = afterEvents(awaitingTask(), "STEER", "STEERING_REFUSED");
-  expect(lifecyclePath(task.snapshot)).toBe("running.working.busy");
+  expect(lifecyclePath(task.snapshot)).toBe("running.active.working.busy");
   expect(task.take("TICK", { at: START + TASK_LIMITS.firstBackoff })).toMatchObject([{ type: "checkRun" }]);
   expect(task.take("CHECKED_AWAITING_TASKS")).toMatchObject([sendSteering("msg_3")]);
 });

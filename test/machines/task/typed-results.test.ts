@@ -77,7 +77,7 @@ describe("an answer", () => {
   test("with an instruction on its way does not count: the child has not taken that in", () => {
     const task = afterEvents(askedTask(), "STEER");
     task.take("CHECKED_ANSWERED", { result: "two", misfit: misfitOf("a") });
-    expect(statePath(task.snapshot.value.run)).toBe("working.busy");
+    expect(statePath(task.snapshot.value.run)).toBe("active.working.busy");
     expect(task.snapshot.context.misfits).toBeUndefined();
   });
 

@@ -25,10 +25,11 @@ test("a task at work has passed the queue and its prompt, and came there as that
   const task = scriptTask("ses_a");
   task.launch();
   expect(wayNow(task)).toEqual({
-    passed: ["run.queued", "run.prompting.sending", "run.prompting"],
+    passed: ["run.queued", "run.active.prompting.sending", "run.active.prompting"],
     arrivals: {
-      "run.working.busy": "run.prompting.sending:PROMPT_ACCEPTED:2",
-      "run.working": "run.prompting.sending:PROMPT_ACCEPTED:2",
+      "run.active.working.busy": "run.active.prompting.sending:PROMPT_ACCEPTED:2",
+      "run.active.working": "run.active.prompting.sending:PROMPT_ACCEPTED:2",
+      "run.active": "run.queued:SLOT_GRANTED:2",
     },
   });
 });
@@ -38,11 +39,13 @@ test("a task that has ended has passed all of its run, and came to its outcome a
   task.launch();
   task.answer();
   const { passed, arrivals } = wayNow(task);
-  expect(passed).toEqual(expect.arrayContaining(["lifecycle.running", "run.working", "run.checking.asking.verifying"]));
-  expect(passed).not.toContain("run.checking.gating");
+  expect(passed).toEqual(
+    expect.arrayContaining(["lifecycle.running", "run.active.working", "run.active.checking.asking.verifying"]),
+  );
+  expect(passed).not.toContain("run.active.checking.gating");
   expect(arrivals).toMatchObject({
     "lifecycle.completed": "lifecycle.running:RUN_ENDED:0",
-    "run.idle": "run.checking.asking.verifying:CHECKED_ANSWERED:4",
+    "run.idle": "run.active.checking.asking.verifying:CHECKED_ANSWERED:4",
     "notice.due": "notice.none:RUN_ENDED:1",
   });
 });
@@ -96,6 +99,6 @@ test("an event that makes the chart throw ends the way, and nothing else", () =>
   const broken = { type: "REQUEST_ASKED", at: START } as TaskEvent;
   expect(() => transition(taskMachine, taskMachine.resolveState(task.record().snapshot), broken)).toThrow();
   expect(wayNow(task, [...task.events(), broken, { type: "HOST_IDLE", at: START }])).toMatchObject({
-    arrivals: { "run.working": "run.prompting.sending:PROMPT_ACCEPTED:2" },
+    arrivals: { "run.active.working": "run.active.prompting.sending:PROMPT_ACCEPTED:2" },
   });
 });

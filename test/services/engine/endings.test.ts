@@ -54,7 +54,7 @@ describe("a turn that would never end", () => {
     const { stage, id } = await stageWithTask();
     const own = await stage.launch({}, { sessionID: id });
     await takeSteps(stage, id, STEPS_WITHOUT_END, "I wait.");
-    expect(stage.task(id).state).toBe("running.working.awaitingTasks");
+    expect(stage.task(id).state).toBe("running.active.working.awaitingTasks");
     stage.host.finish(own, "12");
     await stage.clock.advance(5_000);
     expect(stage.task(id).status).not.toBe("completed");
@@ -69,7 +69,7 @@ describe("a turn that would never end", () => {
     });
     await takeSteps(stage, "ses_below", STEPS_WITHOUT_END, "more");
     expect(stage.host.at("ses_below").busy).toBe(false);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
   });
 });
 
@@ -85,9 +85,9 @@ describe("a fault of the host", () => {
   test("interrupts a run, which goes on with the same prompt", async () => {
     const { stage, id } = await stageWithTask();
     await interrupt(stage, id);
-    expect(stage.task(id).state).toBe("running.prompting.backingOff");
+    expect(stage.task(id).state).toBe("running.active.prompting.backingOff");
     await stage.clock.advance(PAUSE);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     expect(new Set(stage.host.at(id).prompts.map(({ messageID }) => messageID)).size).toBe(1);
     await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
@@ -103,7 +103,7 @@ describe("a fault of the host", () => {
     for (let time = 0; time < 2; time += 1) {
       await interrupt(stage, id);
       await stage.clock.advance(PAUSE);
-      expect(stage.task(id).state).toBe("running.working.busy");
+      expect(stage.task(id).state).toBe("running.active.working.busy");
     }
     await interrupt(stage, id);
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host", message: LOCKED.message } });
@@ -117,12 +117,12 @@ describe("a fault of the host", () => {
     stage.host.at(id).busy = false;
     stage.host.emit({ type: "idle", sessionID: id });
     await settled();
-    expect(stage.task(id).state).toBe("running.prompting.backingOff");
+    expect(stage.task(id).state).toBe("running.active.prompting.backingOff");
     stage.host.emit({ type: "idle", sessionID: id });
     await settled();
-    expect(stage.task(id).state).toBe("running.prompting.backingOff");
+    expect(stage.task(id).state).toBe("running.active.prompting.backingOff");
     await stage.clock.advance(PAUSE);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
   });
 
   /** The host fails as it is asked to go on, before it stores anything. */
@@ -139,7 +139,7 @@ describe("a fault of the host", () => {
     await interrupt(stage, id);
     await stage.clock.advance(PAUSE);
     await failUnstored(stage, id, LOCKED);
-    expect(stage.task(id).state).toBe("running.prompting.backingOff");
+    expect(stage.task(id).state).toBe("running.active.prompting.backingOff");
     await stage.clock.advance(PAUSE);
     await failUnstored(stage, id, { ...LOCKED, message: "the disk is full" });
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "host", message: "the disk is full" } });
@@ -151,9 +151,9 @@ describe("a fault of the host", () => {
       await interrupt(stage, id);
       stage.host.emit({ type: "error", sessionID: id, error: LOCKED });
       await settled();
-      expect(stage.task(id).state).toBe("running.prompting.backingOff");
+      expect(stage.task(id).state).toBe("running.active.prompting.backingOff");
       await stage.clock.advance(PAUSE);
-      expect(stage.task(id).state).toBe("running.working.busy");
+      expect(stage.task(id).state).toBe("running.active.working.busy");
     }
   });
 
@@ -184,7 +184,7 @@ test("a model that refuses after the third interruption makes room for the next 
   stage.host.fail(id, { name: "APIError", message: "no credit", refusal: "quota" });
   await stage.restart();
   await stage.clock.advance(5_000);
-  expect(stage.task(id)).toMatchObject({ state: "running.working.busy", model: small });
+  expect(stage.task(id)).toMatchObject({ state: "running.active.working.busy", model: small });
   await stage.finish(id, "12");
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
 });
@@ -216,12 +216,12 @@ describe("a subagent of the host that works in the background", () => {
   test("is work of the task from its call on, until its caller has answered", async () => {
     const stage = createStage();
     const { id, below, begin } = await launchLead(stage);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     await begin();
     await stage.clock.advance(60_000);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     await stage.finish(below, "42");
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     await report(stage, id);
     await settled();
     await stage.finish(id, "It is 42.");
@@ -236,7 +236,7 @@ describe("a subagent of the host that works in the background", () => {
       stage.host.finish(below, "42");
     }
     await stage.clock.advance(5_000);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     await stage.clock.advance(20_000);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "I wait." });
   });
@@ -246,7 +246,7 @@ describe("a subagent of the host that works in the background", () => {
     const { id, below, begin } = await launchLead(stage);
     await begin();
     await stage.clock.advance(60_000);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     stage.host.at(below).busy = false;
     await stage.clock.advance(30_000);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "I wait." });
@@ -261,7 +261,7 @@ describe("a subagent of the host that works in the background", () => {
     await stage.clock.advance(60_000);
     stage.host.busy = busy;
     await stage.clock.advance(60_000);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     stage.host.finish(below, "42");
     await stage.clock.advance(30_000);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "I wait." });

@@ -73,7 +73,7 @@ describe("a task whose model is refused", () => {
     // Nobody works on it: the newest answer is still the refusal of the first model.
     stage.host.emit({ type: "idle", sessionID: id });
     await stage.clock.advance(5_000);
-    expect(stage.task(id)).toMatchObject({ state: "running.working.busy", model: SMALL });
+    expect(stage.task(id)).toMatchObject({ state: "running.active.working.busy", model: SMALL });
     expect(modelsAsked(stage, id)).toEqual(["m1", "small", "small"]);
   });
 
@@ -82,7 +82,10 @@ describe("a task whose model is refused", () => {
     const id = await stage.launch();
     const own = await stage.launch({}, { sessionID: id });
     await refuse(stage, id);
-    expect([stage.task(id).state, stage.task(own).state]).toEqual(["running.working.busy", "running.working.busy"]);
+    expect([stage.task(id).state, stage.task(own).state]).toEqual([
+      "running.active.working.busy",
+      "running.active.working.busy",
+    ]);
   });
 
   test("goes on in the process that takes it over", async () => {
@@ -90,10 +93,10 @@ describe("a task whose model is refused", () => {
     const id = await stage.launch();
     stage.host.fail(id, NO_CREDIT);
     await settled();
-    expect(stage.task(id).state).toBe("running.changingModel.settling");
+    expect(stage.task(id).state).toBe("running.active.changingModel.settling");
     await stage.restart();
     await stage.clock.advance(5_000);
-    expect(stage.task(id)).toMatchObject({ state: "running.working.busy", model: SMALL });
+    expect(stage.task(id)).toMatchObject({ state: "running.active.working.busy", model: SMALL });
     stage.host.finish(id, "12");
     await stage.clock.advance(60_000);
     expect(noticesOf(stage)).toHaveLength(1);
@@ -143,7 +146,7 @@ describe("a task whose next model has no slot left", () => {
     expect(await stage.call("task", args)).toContain("queued: 2nd, waits for a slot of router (1 of 1 in use)");
     stage.host.finish(on, "12");
     await stage.clock.advance(2_000);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     expect(modelsAsked(stage, id)).toEqual(["m1", "anthropic/claude"]);
   });
 });
@@ -164,7 +167,10 @@ describe("a task whose provider refuses for now", () => {
     tellToWait(stage, id, 2, 2_000);
     await stage.clock.advance(5_000);
     expect(modelsAsked(stage, id)).toEqual(["m1", "small"]);
-    expect(stage.task(id)).toMatchObject({ state: "running.working.busy", refusedModels: [{ reason: "slow down" }] });
+    expect(stage.task(id)).toMatchObject({
+      state: "running.active.working.busy",
+      refusedModels: [{ reason: "slow down" }],
+    });
     expect(stage.engine.list({ parentSessionID: PARENT }).every(({ queue }) => queue === undefined)).toBe(true);
   });
 });

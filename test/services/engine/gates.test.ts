@@ -59,7 +59,7 @@ const hiddenText = () =>
 describe("an answer", () => {
   test("counts once the gate's command has passed, which runs where the task works", async () => {
     const id = await gated();
-    expect(stage.task(id)).toMatchObject({ state: "running.checking.gating", waiting: { for: "gate" } });
+    expect(stage.task(id)).toMatchObject({ state: "running.active.checking.gating", waiting: { for: "gate" } });
     expect(commands).toHaveLength(1);
     expect(commands[0]?.command).toMatchObject({ command: "npm test", directory: "/project", timeoutMs: 60_000 });
     expect(stage.notices()).toEqual([]);
@@ -86,7 +86,7 @@ describe("an answer", () => {
         "Fix what it shows, and then answer again, whole: that answer replaces the one before.",
       ].join("\n"),
     );
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     await answer(id, "Now it does.");
     await end(PASSED);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "Now it does." });
@@ -137,7 +137,7 @@ describe("while the gate runs", () => {
   test("neither the time of the run nor its silence counts", async () => {
     const id = await gated();
     await clock.advance(50_000);
-    expect(stage.task(id)).toMatchObject({ state: "running.checking.gating" });
+    expect(stage.task(id)).toMatchObject({ state: "running.active.checking.gating" });
     expect(stage.task(id).attention).toBeUndefined();
     await end(PASSED);
     expect(stage.task(id).status).toBe("completed");
@@ -164,7 +164,7 @@ describe("while the gate runs", () => {
     expect(commands[0]?.command.signal.aborted).toBe(true);
     await stage.restart();
     await clock.advance(1_000);
-    expect(stage.task(id).state).toBe("running.checking.gating");
+    expect(stage.task(id).state).toBe("running.active.checking.gating");
     expect(commands).toHaveLength(2);
     commands[0]?.end(FAILED);
     await end(PASSED);
@@ -183,7 +183,7 @@ describe("OpenCode that ends while the command runs, which may be what ends it,"
   test("runs it again twice; the third time in a row the run ends, and the answer is kept", async () => {
     const id = await gated();
     for (let end = 0; end < 2; end += 1)
-      expect(await restartAtGate(id)).toMatchObject({ state: "running.checking.gating" });
+      expect(await restartAtGate(id)).toMatchObject({ state: "running.active.checking.gating" });
     expect(await restartAtGate(id)).toMatchObject({
       status: "error",
       result: "It works.",
@@ -203,7 +203,7 @@ describe("OpenCode that ends while the command runs, which may be what ends it,"
     await end(FAILED);
     await answer(id, "Now it does.");
     for (let end = 0; end < 2; end += 1)
-      expect(await restartAtGate(id)).toMatchObject({ state: "running.checking.gating" });
+      expect(await restartAtGate(id)).toMatchObject({ state: "running.active.checking.gating" });
     await end(PASSED);
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "Now it does." });
   });
@@ -216,7 +216,7 @@ test("after a crash while the child is given the gate's output, it gets it once,
   await stage.restart();
   stage.host.habits(id, "work");
   await clock.advance(10_000);
-  expect(stage.task(id).state).toBe("running.working.busy");
+  expect(stage.task(id).state).toBe("running.active.working.busy");
   await answer(id, "Now it does.");
   await end(PASSED);
   expect(stage.task(id)).toMatchObject({ status: "completed", result: "Now it does." });
@@ -270,7 +270,7 @@ describe("a gate that is run before the agent begins, too,", () => {
       { command: "npm test", directory: "/project", timeoutMs: 60_000 },
     ]);
     expect(stage.task(id)).toMatchObject({
-      state: "running.prompting.gatingBefore",
+      state: "running.active.prompting.gatingBefore",
       waiting: { for: "gateBefore" },
     });
     expect(stage.task(next).state).toBe("running.queued");
@@ -279,12 +279,12 @@ describe("a gate that is run before the agent begins, too,", () => {
       "Waits for: the gate's command, which is run once before its agent begins",
     );
     await end(FAILED);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     await answer(id, "It works.");
     await end(PASSED);
     expect(receiptGate(id)).toMatchObject({ runs: 1, exit: 0, before: { exit: 1, end: "exited" } });
     expect(hiddenText()).toContain('gate passed: "npm test" (before the task began it failed, with exit code 1)');
-    expect(stage.task(next).state).toBe("running.prompting.gatingBefore");
+    expect(stage.task(next).state).toBe("running.active.prompting.gatingBefore");
   });
 
   test.each<[how: CommandEnd, before: unknown]>([
@@ -307,7 +307,7 @@ describe("a gate that is run before the agent begins, too,", () => {
   test("keeps none from beginning either where a fault of ours is in the way", async () => {
     begin({ gate: BEFORE, runCommand: () => Promise.reject(new Error("a fault of ours")) });
     const id = await stage.launch();
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     expect(stage.store.get(id)?.snapshot.context.gateBefore).toEqual({ end: "notRun" });
   });
 
@@ -317,7 +317,7 @@ describe("a gate that is run before the agent begins, too,", () => {
       const ids = [await stage.launch(), await stage.launch({ agent: "explore" })];
       return ids.map((id) => stage.task(id).state);
     };
-    const [gated, working] = ["running.prompting.gatingBefore", "running.working.busy"];
+    const [gated, working] = ["running.active.prompting.gatingBefore", "running.active.working.busy"];
     expect(await statesWith({ general: { command: "a", before: true }, explore: "b" }, false)).toEqual([
       gated,
       working,
@@ -342,7 +342,7 @@ describe("a gate that is run before the agent begins, too,", () => {
     await clock.advance(10_000);
     await stage.call("task", { resume: id, prompt: "And now?" });
     await settled();
-    expect(stage.task(id).state).toBe("resumed.working.busy");
+    expect(stage.task(id).state).toBe("resumed.active.working.busy");
     await answer(id, "That, too.");
     await end(PASSED);
     expect(commands).toHaveLength(3);
@@ -367,16 +367,16 @@ describe("a gate that is run before the agent begins, too,", () => {
     expect(stage.task(id).attention).toBeUndefined();
     await end(PASSED);
     await clock.advance(25_000);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     await clock.advance(10_000);
-    expect(stage.task(id)).not.toMatchObject({ status: "running", state: "running.working.busy" });
+    expect(stage.task(id)).not.toMatchObject({ status: "running", state: "running.active.working.busy" });
   });
 
   test("lets an instruction wait until the agent has its prompt", async () => {
     begin();
     const id = await stage.launch();
     await stage.call("task", { steer: id, prompt: "Add a test." });
-    expect(stage.task(id).state).toBe("running.prompting.gatingBefore");
+    expect(stage.task(id).state).toBe("running.active.prompting.gatingBefore");
     await end(PASSED);
     await clock.advance(5_000);
     expect(
@@ -393,12 +393,12 @@ describe("a gate that is run before the agent begins, too,", () => {
     for (let crash = 1; crash <= 2; crash += 1) {
       await stage.restart();
       await clock.advance(1_000);
-      expect(stage.task(id).state).toBe("running.prompting.gatingBefore");
+      expect(stage.task(id).state).toBe("running.active.prompting.gatingBefore");
       expect(commands).toHaveLength(crash + 1);
     }
     await stage.restart();
     await clock.advance(1_000);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     expect(commands).toHaveLength(3);
     await answer(id, "It works.");
     await end(PASSED);

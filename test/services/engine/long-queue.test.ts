@@ -107,7 +107,7 @@ const operationsBeside = async (waiting: number) => {
     "an end, and the next start": async () => {
       await stage.finish(atWork.shift() ?? "", "Done.");
       const next = queue.shift() ?? "";
-      expect(stage.task(next).state).toBe("running.working.busy");
+      expect(stage.task(next).state).toBe("running.active.working.busy");
       atWork.push(next);
     },
     "a cancel of one that waits": () => stage.engine.cancel([queue.pop() ?? ""]),

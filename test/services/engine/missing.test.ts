@@ -93,7 +93,7 @@ describe("a task's own session that the host does not find", () => {
         expect(stage.host.at(id).busy).toBe(true);
       } else stage.host.failNext(call, missing);
       await stage.finish(id, "12", { unwritten: true });
-      if (call === "messages") expect(stage.task(id).state).toBe("running.checking.missing");
+      if (call === "messages") expect(stage.task(id).state).toBe("running.active.checking.missing");
       await stage.clock.advance(10_000);
       expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
       expect(timesDelivered(stage, id)).toBe(1);
@@ -118,7 +118,7 @@ describe("a task's own session that the host does not find", () => {
     deleteUnheard(stage, id);
     // Its model's call ends after two seconds; the pause between the looks is five.
     await stage.clock.advance(6_900);
-    expect(stage.task(id).state).toBe("running.checking.missing");
+    expect(stage.task(id).state).toBe("running.active.checking.missing");
     await stage.clock.advance(200);
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "sessionGone" } });
   });

@@ -38,7 +38,7 @@ describe("a task at work", () => {
     expect(stage.task(id)).toMatchObject({ state: "running.pausing.paused", waiting: { for: "continue" } });
     expect(stage.host.at(id).busy).toBe(false);
     expect(stage.host.at(id).messages).toHaveLength(steps);
-    expect(stateOf(stage, next)).toBe("running.working.busy");
+    expect(stateOf(stage, next)).toBe("running.active.working.busy");
     expect(stage.notices()).toEqual([]);
   });
 
@@ -53,7 +53,7 @@ describe("a task at work", () => {
     expect(stage.host.at(id).busy).toBe(false);
     await stage.finish(next, "10");
     await stage.clock.advance(MOMENT);
-    expect(stateOf(stage, id)).toBe("running.working.busy");
+    expect(stateOf(stage, id)).toBe("running.active.working.busy");
     expect(promptsOf(stage, id).size).toBe(1);
     expect(stage.host.at(id).prompts).toHaveLength(2);
     expect(stage.host.at(id).messages.filter(({ finish }) => finish === "tool-calls")).toHaveLength(1);
@@ -69,7 +69,7 @@ describe("a task at work", () => {
       await pause(stage, id);
       expect(stateOf(stage, id)).toBe("running.pausing.paused");
       await goOn(stage, id);
-      expect(stateOf(stage, id)).toBe("running.working.busy");
+      expect(stateOf(stage, id)).toBe("running.active.working.busy");
     }
     expect(promptsOf(stage, id).size).toBe(1);
     await stage.finish(id, "12");
@@ -105,7 +105,7 @@ describe("a task at work", () => {
     expect(await paused).toEqual([
       { task: expect.anything(), refused: expect.stringContaining("could not be stopped") },
     ]);
-    expect(stateOf(stage, id)).toBe("running.working.busy");
+    expect(stateOf(stage, id)).toBe("running.active.working.busy");
     await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
@@ -185,7 +185,7 @@ describe("a task in the queue", () => {
     expect(stateOf(stage, id)).toBe("running.pausing.paused");
     await stage.finish(next, "10");
     await goOn(stage, id);
-    expect(stateOf(stage, id)).toBe("running.working.busy");
+    expect(stateOf(stage, id)).toBe("running.active.working.busy");
     expect(promptsOf(stage, id).size).toBe(1);
   });
 });
@@ -236,7 +236,7 @@ describe("of tasks below each other", () => {
       signal: new AbortController().signal,
     });
     await stage.clock.advance(MOMENT);
-    expect(stateOf(stage, below)).toBe("resumed.working.busy");
+    expect(stateOf(stage, below)).toBe("resumed.active.working.busy");
     await pause(stage, lead);
     await stage.clock.advance(60_000);
     expect([stateOf(stage, lead), stateOf(stage, below)]).toEqual(["running.pausing.paused", "resumed.pausing.paused"]);
@@ -326,7 +326,7 @@ describe("of tasks below each other", () => {
     expect(stage.noticeText(lead)).not.toContain("I helped.");
     expect(stage.host.at(lead).busy).toBe(false);
     await goOn(stage, lead);
-    expect(stateOf(stage, lead)).toMatch(/^running\.working/);
+    expect(stateOf(stage, lead)).toMatch(/^running\.active\.working/);
     expect(stage.noticeText(lead)).toContain("I helped.");
     await stage.finish(lead, "12");
     await stage.clock.advance(MOMENT);
@@ -361,7 +361,7 @@ describe("a notice that is on its way to a lead when that is paused", () => {
     expect(stateOf(stage, lead)).toBe("running.pausing.paused");
     expect(stage.host.at(lead).busy).toBe(false);
     await goOn(stage, lead);
-    expect(stateOf(stage, lead)).toMatch(/^running\.working/);
+    expect(stateOf(stage, lead)).toMatch(/^running\.active\.working/);
     expect(stage.noticeText(lead)).toContain("I helped.");
     await stage.finish(lead, "12");
     await stage.clock.advance(MOMENT);
@@ -383,7 +383,7 @@ describe("a process that ends", () => {
     expect(stateOf(stage, id)).toBe("running.pausing.paused");
     expect(stage.host.at(id).busy).toBe(false);
     await goOn(stage, id);
-    expect(stateOf(stage, id)).toBe("running.working.busy");
+    expect(stateOf(stage, id)).toBe("running.active.working.busy");
     expect(promptsOf(stage, id).size).toBe(1);
     await stage.finish(id, "12");
     await stage.clock.advance(MOMENT);
@@ -402,7 +402,7 @@ describe("a process that ends", () => {
     await stage.clock.advance(60_000);
     expect(stateOf(stage, id)).toBe("running.pausing.paused");
     await goOn(stage, id);
-    expect(stateOf(stage, id)).toBe("running.working.busy");
+    expect(stateOf(stage, id)).toBe("running.active.working.busy");
   });
 
   test("while a task waits for a slot to go on leaves it in the queue", async () => {
@@ -442,7 +442,7 @@ describe("time", () => {
     expect(stateOf(stage, id)).toBe("running.queued");
     await stage.finish(next, "10");
     await stage.clock.advance(RUN - MOMENT);
-    expect(stateOf(stage, id)).toBe("running.working.busy");
+    expect(stateOf(stage, id)).toBe("running.active.working.busy");
     await stage.clock.advance(2 * MOMENT);
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "timeout" } });
   });
@@ -505,7 +505,7 @@ test("a cancelled task that was paused is retried as any other", async () => {
   await stage.clock.advance(MOMENT);
   await stage.call("task", { retry: id });
   await stage.clock.advance(MOMENT);
-  expect(stateOf(stage, id)).toBe("resumed.working.busy");
+  expect(stateOf(stage, id)).toBe("resumed.active.working.busy");
   await pause(stage, id);
   expect(stateOf(stage, id)).toBe("resumed.pausing.paused");
   await goOn(stage, id);
@@ -609,7 +609,7 @@ test("a task that is told to go on while it is being paused goes on, or says tha
     expect(result.refused).toContain("try again in a moment");
     await goOn(stage, id);
   }
-  expect(stateOf(stage, id)).toBe("running.working.busy");
+  expect(stateOf(stage, id)).toBe("running.active.working.busy");
 });
 
 test("a person pauses a task and has it go on through the store", async () => {
@@ -623,7 +623,7 @@ test("a person pauses a task and has it go on through the store", async () => {
   stage.engine.runRemoteCommands();
   await stage.clock.advance(MOMENT);
   expect(stage.store.takeOutcome("req_2")).toEqual({});
-  expect(stateOf(stage, id)).toBe("running.working.busy");
+  expect(stateOf(stage, id)).toBe("running.active.working.busy");
   stage.store.submitCommand({ id: "req_3", taskId: id, command: { kind: "continue" } }, stage.clock.now());
   stage.engine.runRemoteCommands();
   await stage.clock.advance(MOMENT);

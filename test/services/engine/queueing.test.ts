@@ -29,7 +29,7 @@ test("of twelve launches two are at work at a time, in the order in which they w
   const ids = await launchAll(stage, 12);
   for (const [index, id] of ids.entries()) {
     const states = statesOf(stage, ids);
-    expect(states.filter((state) => state === "running.working.busy")).toHaveLength(Math.min(2, 12 - index));
+    expect(states.filter((state) => state === "running.active.working.busy")).toHaveLength(Math.min(2, 12 - index));
     expect(states.indexOf("running.queued")).toBe(index + 2 < 12 ? index + 2 : -1);
     expect(ids.filter((queued) => isPrompted(stage, queued))).toHaveLength(Math.min(index + 2, 12));
     await finish(stage, id);
@@ -45,7 +45,7 @@ test("a resumed task queues like any other, and is prompted once it has its slot
   await stage.call("task", { resume: id, prompt: "And now?" });
   expect(stateOf(stage, id)).toBe("resumed.queued");
   await finish(stage, other);
-  expect(stateOf(stage, id)).toBe("resumed.working.busy");
+  expect(stateOf(stage, id)).toBe("resumed.active.working.busy");
 });
 
 test("a task that is cancelled in the queue was never prompted, and lets the next one pass", async () => {
@@ -54,7 +54,7 @@ test("a task that is cancelled in the queue was never prompted, and lets the nex
   await stage.call("cancel", { task_id: second });
   expect(stage.task(second ?? "").status).toBe("cancelled");
   await finish(stage, first);
-  expect(stateOf(stage, third ?? "")).toBe("running.working.busy");
+  expect(stateOf(stage, third ?? "")).toBe("running.active.working.busy");
   expect(isPrompted(stage, second ?? "")).toBe(false);
 });
 
@@ -67,21 +67,21 @@ test.each([
   const [first, second] = await launchAll(stage, 2);
   await end(stage, first ?? "");
   await stage.clock.advance(ASK_AGAIN);
-  expect(stateOf(stage, second ?? "")).toBe("running.working.busy");
+  expect(stateOf(stage, second ?? "")).toBe("running.active.working.busy");
 });
 
 test("a task that waits for a person frees its slot, and goes on at once when it has its answer", async () => {
   const stage = createStage({ concurrency: { default: 1 } });
   const [first, second, third] = await launchAll(stage, 3);
   await stage.ask(first ?? "", "bash: rm");
-  expect(stateOf(stage, second ?? "")).toBe("running.working.busy");
+  expect(stateOf(stage, second ?? "")).toBe("running.active.working.busy");
   stage.reply(first ?? "");
   await settled();
   await finish(stage, second);
   await stage.clock.advance(ASK_AGAIN);
   expect(stateOf(stage, third ?? "")).toBe("running.queued");
   await finish(stage, first);
-  expect(stateOf(stage, third ?? "")).toBe("running.working.busy");
+  expect(stateOf(stage, third ?? "")).toBe("running.active.working.busy");
 });
 
 test("tasks that are answered go on above the limit, and count: nothing starts before there is room again", async () => {
@@ -94,8 +94,8 @@ test("tasks that are answered go on above the limit, and count: nothing starts b
     await settled();
   }
   expect(statesOf(stage, [...working, ...last])).toEqual([
-    "running.working.busy",
-    "running.working.busy",
+    "running.active.working.busy",
+    "running.active.working.busy",
     "running.queued",
   ]);
   for (const id of asking) stage.host.emit({ type: "replied", sessionID: id, requestID: `per_${id}` });
@@ -109,7 +109,7 @@ test("tasks that are answered go on above the limit, and count: nothing starts b
     await finish(stage, id);
     await stage.clock.advance(ASK_AGAIN);
   }
-  expect(statesOf(stage, last)).toEqual(["running.working.busy"]);
+  expect(statesOf(stage, last)).toEqual(["running.active.working.busy"]);
 });
 
 describe("parents and children on one slot", () => {
@@ -120,8 +120,8 @@ describe("parents and children on one slot", () => {
     expect(statesOf(stage, children)).toEqual(["running.queued", "running.queued"]);
     await finish(stage, lead, "I wait.");
     expect(statesOf(stage, [lead, ...children])).toEqual([
-      "running.working.awaitingTasks",
-      "running.working.busy",
+      "running.active.working.awaitingTasks",
+      "running.active.working.busy",
       "running.queued",
     ]);
     for (let round = 0; round < 20 && stage.task(lead).status === "running"; round += 1) {
@@ -143,8 +143,8 @@ describe("parents and children on one slot", () => {
     );
     await settled();
     expect(statesOf(stage, [lead, child, other])).toEqual([
-      "running.working.busy",
-      "running.working.busy",
+      "running.active.working.busy",
+      "running.active.working.busy",
       "running.queued",
     ]);
     await finish(stage, child, "It is in a.ts.");
@@ -152,7 +152,7 @@ describe("parents and children on one slot", () => {
     expect(stateOf(stage, other)).toBe("running.queued");
     stage.host.emit({ type: "toolCall", sessionID: lead, callID: "call_1", tool: "output", stage: "stored" });
     await finish(stage, lead);
-    expect(stateOf(stage, other)).toBe("running.working.busy");
+    expect(stateOf(stage, other)).toBe("running.active.working.busy");
   });
 
   test("a parent that is taken over in a waiting call works beside its child until its turn ends again, and nothing starts", async () => {
@@ -168,8 +168,8 @@ describe("parents and children on one slot", () => {
     await stage.restart();
     await stage.clock.advance(5_000);
     expect(statesOf(stage, [lead, child, other])).toEqual([
-      "running.working.busy",
-      "running.working.busy",
+      "running.active.working.busy",
+      "running.active.working.busy",
       "running.queued",
     ]);
     expect([slot(lead), slot(child)]).toEqual(["held", "held"]);
@@ -192,8 +192,8 @@ describe("a crash with a full queue", () => {
     await stage.restart();
     await stage.clock.advance(5_000);
     expect(statesOf(stage, ids)).toEqual([
-      "running.working.busy",
-      "running.working.busy",
+      "running.active.working.busy",
+      "running.active.working.busy",
       ...ids.slice(2).map(() => "running.queued"),
     ]);
     for (const [index, id] of ids.entries()) {
@@ -224,7 +224,7 @@ describe("two processes on one limit", () => {
     }
     for (const [stage, id] of launched) {
       await clock.advance(ASK_AGAIN);
-      const working = launched.filter(([of, task]) => stateOf(of, task) === "running.working.busy");
+      const working = launched.filter(([of, task]) => stateOf(of, task) === "running.active.working.busy");
       expect(working.map(([, task]) => task)).toEqual([id]);
       await finish(stage, id);
     }
@@ -243,7 +243,7 @@ describe("when a provider is asked again that refused a task for now", () => {
     const others = await launchAll(stage, 3);
     await stage.clock.advance(REFUSED_FOR + 1);
     expect(statesOf(stage, [refused, ...others])).toEqual([
-      "running.working.busy",
+      "running.active.working.busy",
       ...others.map(() => "running.queued"),
     ]);
     return { stage, refused, others };
@@ -255,7 +255,7 @@ describe("when a provider is asked again that refused a task for now", () => {
     expect(queue).toMatchObject({ place: 2, heldUpBy: { kind: "rateLimit", name: "fake" } });
     stage.host.emit({ type: "answering", sessionID: refused });
     await stage.clock.advance(ASK_AGAIN);
-    expect(statesOf(stage, others)).toEqual(others.map(() => "running.working.busy"));
+    expect(statesOf(stage, others)).toEqual(others.map(() => "running.active.working.busy"));
   });
 
   test("none of them starts if it refuses that task again", async () => {
@@ -273,7 +273,7 @@ describe("when a provider is asked again that refused a task for now", () => {
     const { stage, refused, others } = await refusing();
     await end(stage, refused);
     await stage.clock.advance(ASK_AGAIN);
-    expect(statesOf(stage, others)).toEqual(others.map(() => "running.working.busy"));
+    expect(statesOf(stage, others)).toEqual(others.map(() => "running.active.working.busy"));
   });
 });
 
@@ -332,7 +332,7 @@ describe("a queued task is shown with its place and what it waits for", () => {
     await stage.clock.advance(20_000 + GOES_AHEAD_MS - 1);
     expect(stage.task(queued).state).toBe("running.queued");
     await stage.clock.advance(ASK_AGAIN);
-    expect(stage.task(queued).state).toBe("running.working.busy");
+    expect(stage.task(queued).state).toBe("running.active.working.busy");
   });
 
   test("by the list, a line of a batch and the report", async () => {

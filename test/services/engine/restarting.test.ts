@@ -102,7 +102,7 @@ describe("a task whose process died", () => {
     await adopted(stage);
     stage.host.emit({ type: "idle", sessionID: id });
     await settled();
-    expect(stage.task(id).state).toBe("running.prompting.backingOff");
+    expect(stage.task(id).state).toBe("running.active.prompting.backingOff");
     await stage.clock.advance(5_000);
     await stage.finish(id, "12");
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });

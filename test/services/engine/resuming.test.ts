@@ -94,5 +94,5 @@ test("an answer that belongs to the run before is not taken for the new one", as
   await stage.call("task", { resume: id, prompt: "more" });
   stage.host.emit({ type: "idle", sessionID: id });
   await stage.clock.advance(10_000);
-  expect(stage.task(id)).toMatchObject({ status: "resumed", state: "resumed.working.busy" });
+  expect(stage.task(id)).toMatchObject({ status: "resumed", state: "resumed.active.working.busy" });
 });

@@ -28,7 +28,7 @@ test("a task that failed goes on in its own session, and its agent is told why i
   expect(stage.host.sessionIDs()).toHaveLength(created);
   expect(stage.task(id)).toMatchObject({
     status: "resumed",
-    state: "resumed.working.busy",
+    state: "resumed.active.working.busy",
     resumeCount: 1,
     isRetry: true,
   });
@@ -289,7 +289,7 @@ describe("limits", () => {
     expect(await stage.call("task", { retry: id })).toContain("It is queued");
     expect(stage.task(id)).toMatchObject({ state: "resumed.queued" });
     await stage.finish(other, "12");
-    expect(stage.task(id).state).toBe("resumed.working.busy");
+    expect(stage.task(id).state).toBe("resumed.active.working.busy");
   });
 });
 
@@ -339,7 +339,7 @@ test("a retry waits for what still stops the run before: its abort would end the
   held.release();
   await retried;
   await settled();
-  expect(stage.task(id).state).toBe("resumed.working.busy");
+  expect(stage.task(id).state).toBe("resumed.active.working.busy");
   expect(stage.host.at(id).messages.map(({ text }) => text)).toContain("Find it.");
 });
 

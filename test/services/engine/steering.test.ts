@@ -228,16 +228,16 @@ test("a prompt that waits to be sent again goes out though an instruction is sto
   await settled();
   stage.host.breakOff(id);
   await settled();
-  expect(stage.task(id).state).toBe("running.prompting.backingOff");
+  expect(stage.task(id).state).toBe("running.active.prompting.backingOff");
   const { messages } = stage.host.at(id);
   stage.host.revert(id, messages.at(-1)?.id ?? "");
   await stage.clock.advance(2_000);
-  expect(stage.task(id).state).toBe("running.prompting.sending");
+  expect(stage.task(id).state).toBe("running.active.prompting.sending");
   say();
   await settled();
   stage.host.unrevert(id);
   await stage.clock.advance(60_000);
-  expect(stage.task(id).state).toBe("running.working.busy");
+  expect(stage.task(id).state).toBe("running.active.working.busy");
   await stage.finish(id, "12");
   // The prompt is older by its id: the child is given the instruction once more, to be sure.
   await stage.finish(id, "5 of them.");
@@ -255,12 +255,12 @@ test("an instruction that waits to be sent once more goes out though a later one
   stage.host.finish(id, "12", { unseen: true });
   stage.host.revert(id, stage.host.at(id).messages.at(-1)?.id ?? "");
   await stage.clock.advance(2_000);
-  expect(stage.task(id).state).toBe("running.prompting.sending");
+  expect(stage.task(id).state).toBe("running.active.prompting.sending");
   say();
   await settled();
   stage.host.unrevert(id);
   await stage.clock.advance(60_000);
-  expect(stage.task(id).state).toBe("running.working.busy");
+  expect(stage.task(id).state).toBe("running.active.working.busy");
   await stage.finish(id, "5 of them.");
   await stage.finish(id, "5 of them.");
   expect(stage.task(id).status).toBe("completed");

@@ -159,7 +159,7 @@ test("a task whose provider refuses for now is not stale before OpenCode asks ag
   const until = stage.clock.now() + 2 * STALE;
   stage.host.emit({ type: "retrying", sessionID: id, attempt: 1, message: "Rate limit reached", until });
   await stage.clock.advance(1.5 * STALE);
-  expect([stage.task(id).state, stage.task(id).attention]).toEqual(["running.working.retrying", undefined]);
+  expect([stage.task(id).state, stage.task(id).attention]).toEqual(["running.active.working.retrying", undefined]);
   const refused =
     /waits for:? fake, which refuses for now: "Rate limit reached"; OpenCode asks again in 5m \(attempt 2\)/i;
   expect(await stage.call("list")).toMatch(refused);
@@ -167,7 +167,7 @@ test("a task whose provider refuses for now is not stale before OpenCode asks ag
   await stage.clock.advance(2 * STALE);
   expect(stage.task(id).attention?.kind).toBe("stale");
   stage.host.emit({ type: "busy", sessionID: id });
-  expect(stage.task(id).state).toBe("running.working.busy");
+  expect(stage.task(id).state).toBe("running.active.working.busy");
 });
 
 test("a task that waits for a slot is not stale: its silence counts from when it has one", async () => {
@@ -180,7 +180,7 @@ test("a task that waits for a slot is not stale: its silence counts from when it
   expect([stage.task(second).state, stage.task(second).attention]).toEqual(["running.queued", undefined]);
   stage.host.finish(first, "12");
   await stage.clock.advance(0.9 * STALE);
-  expect([stage.task(second).state, stage.task(second).attention]).toEqual(["running.working.busy", undefined]);
+  expect([stage.task(second).state, stage.task(second).attention]).toEqual(["running.active.working.busy", undefined]);
   await stage.clock.advance(STALE);
   expect(stage.task(second).attention?.kind).toBe("stale");
 });

@@ -67,7 +67,7 @@ describe("an answer that does not fit", () => {
   test("is given back once, with what is wrong, and the next one counts", async () => {
     const id = await stage.launch();
     await answer(id, '{"files": "a.ts"}');
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     expect(prompts(id)[1]).toBe(
       [
         "Automated message. The user did not write it, and it approves nothing.",
@@ -105,7 +105,7 @@ describe("an answer that does not fit", () => {
     await stage.restart();
     stage.host.habits(id, "work");
     await clock.advance(10_000);
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     await answer(id, "Still two files.");
     expect(stage.task(id)).toMatchObject({ status: "error", error: { kind: "schema" } });
     const given = stage.host.at(id).messages.filter(({ role }) => role === "user");
@@ -153,7 +153,7 @@ describe("OpenCode that ends while an answer is compared with its schema, which 
       diesInCheck = end === 0;
       await restartInCheck(id);
     }
-    expect(stage.task(id).state).toBe("running.working.busy");
+    expect(stage.task(id).state).toBe("running.active.working.busy");
     diesInCheck = true;
     await answer(id, '{"files":[]}');
     for (let end = 0; end < 2; end += 1) expect(await restartInCheck(id)).toMatchObject({ status: "running" });

@@ -60,7 +60,7 @@ describe("what a task changed on another server", () => {
     // What happens at either server meanwhile is none of its business.
     for (const { project } of [origin, worker]) project.write({ "a.txt": "something else\n" });
     const resumed = origin.call("task", { resume: id, prompt: "And b.txt." });
-    await until(() => expect(worker.task(there).state).toBe("resumed.working.busy"));
+    await until(() => expect(worker.task(there).state).toBe("resumed.active.working.busy"));
     await resumed;
     expect(readFileSync(join(tree, "a.txt"), "utf8")).toBe("two\n");
     writeFileSync(join(tree, "b.txt"), "new\n");
@@ -122,7 +122,7 @@ describe("what a task changed on another server", () => {
     worker.project.write({ "a.txt": "something else\n" });
     worker.project.commit();
     const resumed = origin.call("task", { resume: id, prompt: "Now change it." });
-    await until(() => expect(worker.task(there).state).toBe("resumed.working.busy"));
+    await until(() => expect(worker.task(there).state).toBe("resumed.active.working.busy"));
     await resumed;
     expect(readFileSync(join(tree, "a.txt"), "utf8")).toBe("one\n");
   });

@@ -52,7 +52,7 @@ describe("a task that is launched on one server", () => {
     const id = await origin.launch({ agent: "explore", prompt: "Find it." });
     await until(() => expect(workOf(worker)).toHaveLength(1));
     const [there = ""] = workOf(worker);
-    await until(() => expect(worker.task(there).state).toBe("running.working.busy"));
+    await until(() => expect(worker.task(there).state).toBe("running.active.working.busy"));
     const works = worker.task(there).worktree?.directory;
     worker.host.finish(there, "It is in a.txt.");
     await until(() => expect(origin.task(id).status).toBe("completed"));
@@ -207,7 +207,7 @@ test("a task that another server had and that runs here in the end names no othe
   broker.wipe();
   await until(() => expect(origin.task(id).state).toBe("running.fleet.unclaimed.enqueued"));
   await clock.advance(900_000);
-  await until(() => expect(origin.task(id).state).toBe("running.working.busy"));
+  await until(() => expect(origin.task(id).state).toBe("running.active.working.busy"));
   expect(origin.task(id).server).toBeUndefined();
   origin.host.finish(id, "found here");
   await until(() => expect(texts(origin)).toHaveLength(1));
@@ -232,7 +232,7 @@ describe("a broker of the fleet", () => {
     broker.cutOff();
     const origin = add("srv_origin");
     const id = await origin.launch({ agent: "explore" });
-    await until(() => expect(origin.task(id).state).toBe("running.working.busy"));
+    await until(() => expect(origin.task(id).state).toBe("running.active.working.busy"));
     origin.host.finish(id, "found here");
     await until(() => expect(texts(origin)).toHaveLength(1));
   });
@@ -335,7 +335,7 @@ describe("a task is worked on where it was launched", () => {
   test("when no server has begun it in time", async () => {
     const { add, until, clock, origin, id } = await enqueued();
     await clock.advance(900_000);
-    expect(origin.task(id).state).toBe("running.working.busy");
+    expect(origin.task(id).state).toBe("running.active.working.busy");
     const late = add("srv_1", { work: 1 });
     await clock.advance(5 * LEASE);
     expect(workOf(late)).toEqual([]);
@@ -361,7 +361,7 @@ describe("a task is worked on where it was launched", () => {
       JSON.parse(await origin.call("elisha_task", { ...wanted, agent: "general", async: true })),
     ).not.toHaveProperty("error");
     const tasks = origin.store.list({}).map(({ sessionID }) => origin.task(sessionID));
-    expect(tasks.map(({ state }) => state)).toEqual(Array(4).fill("running.working.busy"));
+    expect(tasks.map(({ state }) => state)).toEqual(Array(4).fill("running.active.working.busy"));
     expect(tasks.flatMap(({ fleet }) => fleet ?? [])).toEqual([]);
   });
 });

@@ -48,7 +48,10 @@ test("a page that opens late gets each living actor's current state, and its eve
   expect(actors.map(({ name }) => name)).toContain(id);
   expect(actors.map(({ name }) => name)).not.toContain(done);
   const task = actors.find(({ name }) => name === id);
-  expect(task?.snapshot).toMatchObject({ status: "active", value: { lifecycle: "running", run: { working: "busy" } } });
+  expect(task?.snapshot).toMatchObject({
+    status: "active",
+    value: { lifecycle: "running", run: { active: { working: "busy" } } },
+  });
   const its = all.filter(({ sessionId }) => sessionId === task?.sessionId);
   expect(of(its, "@xstate.event").map(({ event }) => event.type)).toEqual([
     "xstate.init",

@@ -28,12 +28,12 @@ test("a step has the states entered and left; an actor keeps its last transition
   const steps = createStepLog();
   addActor(steps, "a");
   happen(steps, "a", "INIT", ["run.queued", "notice.none"]);
-  happen(steps, "a", "GO", ["run.working.busy", "notice.none"]);
-  happen(steps, "a", "NOISE", ["run.working.busy", "notice.none"], false);
+  happen(steps, "a", "GO", ["run.active.working.busy", "notice.none"]);
+  happen(steps, "a", "NOISE", ["run.active.working.busy", "notice.none"], false);
   const { actors, steps: told } = steps.since(0);
   expect(told.map(({ number, event, entered, left, taken }) => ({ number, event, entered, left, taken }))).toEqual([
     { number: 1, event: "INIT", entered: ["run.queued", "notice.none"], left: [], taken: true },
-    { number: 2, event: "GO", entered: ["run.working.busy"], left: ["run.queued"], taken: true },
+    { number: 2, event: "GO", entered: ["run.active.working.busy"], left: ["run.queued"], taken: true },
     { number: 3, event: "NOISE", entered: [], left: [], taken: false },
   ]);
   expect(actors).toEqual([
@@ -42,9 +42,9 @@ test("a step has the states entered and left; an actor keeps its last transition
       kind: "task",
       id: "a",
       directory: "/project",
-      states: ["run.working.busy", "notice.none"],
+      states: ["run.active.working.busy", "notice.none"],
       lastTransition: {
-        ...{ number: 2, at: 7, event: "GO", entered: ["run.working.busy"], left: ["run.queued"] },
+        ...{ number: 2, at: 7, event: "GO", entered: ["run.active.working.busy"], left: ["run.queued"] },
         through: {},
       },
       newest: 3,

@@ -61,12 +61,13 @@ test("a step has the transitions by which the actor came into other states, thos
     "preparing.creating.requesting": "preparing.waiting:TURN_TAKEN:0",
   });
   expect(through("SLOT_GRANTED", / task /)).toEqual({
-    "run.prompting": "run.queued:SLOT_GRANTED:2",
-    "run.prompting.sending": "run.queued:SLOT_GRANTED:2",
+    "run.active": "run.queued:SLOT_GRANTED:2",
+    "run.active.prompting": "run.queued:SLOT_GRANTED:2",
+    "run.active.prompting.sending": "run.queued:SLOT_GRANTED:2",
   });
   expect(through("CHECKED_ANSWERED", / task /)).toEqual({
     "lifecycle.completed": "lifecycle.running:RUN_ENDED:0",
-    "run.idle": "run.checking.asking.verifying:CHECKED_ANSWERED:4",
+    "run.idle": "run.active.checking.asking.verifying:CHECKED_ANSWERED:4",
     "notice.due": "notice.none:RUN_ENDED:1",
   });
 });
@@ -92,7 +93,7 @@ test("a delivered task is gone and keeps its last state; resumed, it is the same
       gone: false,
       states: [
         "lifecycle.resumed",
-        "run.working.busy",
+        "run.active.working.busy",
         "notice.none",
         "attention.none",
         "steering.none",
@@ -170,7 +171,7 @@ test("a supervisor that threw takes its actors with it; those that the next one 
       gone: false,
       states: [
         "lifecycle.running",
-        "run.working.busy",
+        "run.active.working.busy",
         "notice.none",
         "attention.none",
         "steering.none",

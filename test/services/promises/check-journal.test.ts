@@ -581,7 +581,11 @@ const BREAKING: Record<string, [says: string, written: readonly Written[], aroun
     ["4 ends run 0, which is stored as running", [...AT_WORK, "CANCEL", "STOPPED"], RUNNING],
     ["run 0 is under way, and stored as resumed", AT_WORK, { value: { lifecycle: "resumed" } }],
     ["run 0 is stored as error, and nothing ended it", [], ended("error")],
-    ["run 0 is stored as completed, and as one that is under way", DONE, { value: { run: { working: "busy" } } }],
+    [
+      "run 0 is stored as completed, and as one that is under way",
+      DONE,
+      { value: { run: { active: { working: "busy" } } } },
+    ],
   ],
   "counts-agree": [
     [

@@ -53,7 +53,7 @@ export const journalOf = (written: readonly Written[], { facts, value, context }
 };
 
 /** A run under way, with nothing owed. */
-export const RUNNING: Around = { value: { lifecycle: "running", run: { working: "busy" } } };
+export const RUNNING: Around = { value: { lifecycle: "running", run: { active: { working: "busy" } } } };
 
 export const answer = (checkId: number, more: Partial<RecordedEvent> = {}): Written => ({
   type: "CHECKED_ANSWERED",

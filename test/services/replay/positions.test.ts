@@ -57,8 +57,8 @@ describe("what was possible", () => {
 
   test("is what the chart takes there, with where it leads", () => {
     expect(possibleAfter(0)).toContain("CANCEL : idle");
-    expect(possibleAfter(0)).toContain("SLOT_GRANTED : prompting.sending");
-    expect(possibleAfter(1)).toContain("PROMPT_REFUSED for now: prompting.backingOff");
+    expect(possibleAfter(0)).toContain("SLOT_GRANTED : active.prompting.sending");
+    expect(possibleAfter(1)).toContain("PROMPT_REFUSED for now: active.prompting.backingOff");
     expect(possibleAfter(1)).toContain("PROMPT_REFUSED for good: idle");
     expect(possibleAfter(3)).toContain("CHECKED_ANSWERED : idle");
     expect(possibleAfter(2).join()).not.toContain("CHECKED_ANSWERED");
@@ -78,7 +78,7 @@ describe("what was possible", () => {
       { type: "PROMPT_REFUSED", at, error: { name: "Host", kind: "host", message: "away" }, retryable: true },
     ]);
     const tick = positionAfter(paused, 2).possible.find(({ step }) => step.event.type === "TICK");
-    expect(tick?.step).toMatchObject({ event: { at: at + 1_000 }, to: { run: "prompting.sending" } });
+    expect(tick?.step).toMatchObject({ event: { at: at + 1_000 }, to: { run: "active.prompting.sending" } });
   });
 
   test("always includes the event that came, unless that made no difference", () => {

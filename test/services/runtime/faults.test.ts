@@ -24,8 +24,8 @@ test("a change that cannot be stored is logged, and the task goes on", () => {
   const { store, log, launch, state, changed } = setUp();
   store.commit = failWith("disk I/O error");
   launch();
-  expect(state()).toBe("prompting.sending");
-  expect(changed).toEqual(["ses_1 running.prompting.sending"]);
+  expect(state()).toBe("active.prompting.sending");
+  expect(changed).toEqual(["ses_1 running.active.prompting.sending"]);
   expect(log.errors).toEqual(['a change could not be stored {"reason":"disk I/O error"}']);
 });
 
@@ -103,10 +103,10 @@ test("a chart with a deadline has something to do when it is over", async () => 
   launch();
   const error = { name: "Unreachable", kind: "host", message: "connection refused" } as const;
   runtime.send("ses_1", { type: "PROMPT_REFUSED", at: START, error, retryable: true });
-  expect(state()).toBe("prompting.backingOff");
+  expect(state()).toBe("active.prompting.backingOff");
   await clock.advance(60_000);
-  expect(state()).toBe("prompting.sending");
-  expect(store.get("ses_1")?.task.state).toBe("running.prompting.sending");
+  expect(state()).toBe("active.prompting.sending");
+  expect(store.get("ses_1")?.task.state).toBe("running.active.prompting.sending");
 });
 
 test("a task that is forgotten is dropped, and its listeners are called", () => {
@@ -117,7 +117,7 @@ test("a task that is forgotten is dropped, and its listeners are called", () => 
   changed.length = 0;
   runtime.forget(task ? [task] : []);
   expect(runtime.liveTasks()).toEqual([]);
-  expect(changed).toEqual(["ses_1 running.prompting.sending"]);
+  expect(changed).toEqual(["ses_1 running.active.prompting.sending"]);
   expect(runtime.awaitsTasks(PARENT)).toBe(false);
   expect(runtime.concerns({ type: "deleted", sessionID: PARENT })).toBe(false);
 });
@@ -126,13 +126,13 @@ test("what is known of an effect without the host is not asked of it", () => {
   const performed: string[] = [];
   const { launch, state } = setUp((effect) => void performed.push(effect.type));
   launch();
-  expect([state(), performed]).toEqual(["prompting.sending", ["sendPrompt"]]);
+  expect([state(), performed]).toEqual(["active.prompting.sending", ["sendPrompt"]]);
 });
 
 test("a fault in an effect whose answer nobody waits for is only logged", () => {
   const { log, launch, state } = setUp(failWith("no adapter"), { onFault: () => undefined });
   launch();
-  expect(state()).toBe("prompting.sending");
+  expect(state()).toBe("active.prompting.sending");
   expect(log.errors).toEqual(['a fault in the effect "sendPrompt" {"reason":"no adapter"}']);
 });
 
@@ -143,7 +143,7 @@ test("an observer that throws is told nothing more, is logged once, and disturbs
     throw new Error("no screen");
   });
   launch();
-  expect(state()).toBe("prompting.sending");
+  expect(state()).toBe("active.prompting.sending");
   expect(told).toBe(1);
   expect(log.errors).toEqual(['the charts cannot be observed any more {"reason":"no screen"}']);
 });

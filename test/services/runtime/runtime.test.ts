@@ -38,7 +38,7 @@ test("subagents-and-subtasks › Primary Invariants › one live actor per task 
   expect(begun.filter((id) => id === "ses_1")).toHaveLength(1);
   expect(asked.filter((effect) => effect === "sendPrompt")).toHaveLength(1);
   expect(store.journal("ses_1").map(({ type }) => type)).toEqual(["SLOT_GRANTED", "PROMPT_ACCEPTED"]);
-  expect(statePath(runtime.snapshotOf("ses_1")?.value.run)).toBe("working.busy");
+  expect(statePath(runtime.snapshotOf("ses_1")?.value.run)).toBe("active.working.busy");
 });
 
 test("an event for a reaped task brings it back, is stored, and lets it go again", () => {
@@ -63,7 +63,7 @@ test("what an effect asks for is stored before it is done", () => {
     return lost;
   };
   send("ses_1", { type: "PROMPT_ACCEPTED" });
-  expect(seen).toEqual(["running.working.busy"]);
+  expect(seen).toEqual(["running.active.working.busy"]);
 });
 
 test("at rest, nothing ticks", async () => {

@@ -153,7 +153,7 @@ test("an event after a long pause is taken though the heartbeat before it fails"
   };
   await clock.sleep(LEASE_MS + 1);
   runtime.send("ses_1", { type: "HOST_IDLE", at: clock.now() });
-  expect(statePath(runtime.snapshotOf("ses_1")?.value.run)).toBe("checking.asking.verifying");
+  expect(statePath(runtime.snapshotOf("ses_1")?.value.run)).toBe("active.checking.asking.verifying");
   expect(log.errors).toEqual(['the heartbeat failed {"reason":"the disk is full"}']);
 });
 
@@ -177,5 +177,5 @@ test("a task that breaks on what its breaking leads to, too, is given up, and no
   expect(log.errors.filter((line) => line.includes("a fault in a chart"))).toHaveLength(2);
   expect(runtime.snapshotOf("ses_1")).toBeUndefined();
   runtime.send("ses_2", { type: "HOST_IDLE", at: START });
-  expect(statePath(runtime.snapshotOf("ses_2")?.value.run)).toBe("checking.asking.verifying");
+  expect(statePath(runtime.snapshotOf("ses_2")?.value.run)).toBe("active.checking.asking.verifying");
 });

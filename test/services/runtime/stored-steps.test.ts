@@ -137,7 +137,7 @@ test("the steps of one event are stored together, each task once, as it is after
   const { launch, changes } = setUp();
   launch("ses_1");
   expect(changes).toHaveLength(1);
-  expect(changes[0]?.records.map(({ task }) => task.state)).toEqual(["running.prompting.sending"]);
+  expect(changes[0]?.records.map(({ task }) => task.state)).toEqual(["running.active.prompting.sending"]);
   expect(changes[0]?.journal).toMatchObject([{ taskId: "ses_1", event: { type: "SLOT_GRANTED" } }]);
 });
 

@@ -76,7 +76,7 @@ describe("without what it quotes, only our own words are left of", () => {
     isForked: true,
     priority: 1,
     status,
-    state: "running.working.busy",
+    state: "running.active.working.busy",
     childTaskIds: [],
     resumeCount: 1,
     result: foreign,

@@ -150,7 +150,7 @@ export const startAdoption = (ctx: EngineContext, { remind }: Pick<Reminders, "r
         !hasEnded(task) &&
         snapshot.value.run !== "queued" &&
         !isPaused(snapshot) &&
-        statePath(snapshot.value.run) !== "prompting.gatingBefore" &&
+        statePath(snapshot.value.run) !== "active.prompting.gatingBefore" &&
         !isInFleet(snapshot),
     );
     if (interrupted.length === 0 || isHeadless) return;

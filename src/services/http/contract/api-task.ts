@@ -8,7 +8,7 @@ import { truncate } from "../../platform/plain-text.ts";
 export const ApiTask = TaskWithUsageSchema.extend({
   states: z
     .array(z.string())
-    .describe("The innermost states that its statechart is in, one of each region, such as `run.working.busy`."),
+    .describe("The innermost states that its statechart is in, one of each region, such as `run.active.working.busy`."),
   allowed: z.array(z.string()).describe("The types of events that its statechart would accept now."),
   why: z
     .string()

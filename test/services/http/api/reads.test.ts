@@ -59,8 +59,8 @@ test("the journal and the charts can be read; anything that does not exist is a 
     { type: "PROMPT_ACCEPTED", at: 2 },
   ]);
   expect(await json(`/v1/tasks/${sessionID}/way`)).toMatchObject({
-    passed: ["run.queued", "run.prompting.sending", "run.prompting"],
-    arrivals: { "run.working.busy": "run.prompting.sending:PROMPT_ACCEPTED:2" },
+    passed: ["run.queued", "run.active.prompting.sending", "run.active.prompting"],
+    arrivals: { "run.active.working.busy": "run.active.prompting.sending:PROMPT_ACCEPTED:2" },
   });
   expect(await json("/v1/machines")).toEqual(source.machines());
   expect(await json("/v1/machines/outbox")).toEqual(source.machines().outbox);

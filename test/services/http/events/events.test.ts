@@ -79,7 +79,7 @@ test("a task that moves up in the queue is updated within a second or two, thoug
   expect(placeIn(await stream.next())).toBe(2);
 
   placed(second);
-  source.change(first, { state: "running.working.busy" });
+  source.change(first, { state: "running.active.working.busy" });
   await clock.advance(2_000);
   expect(await stream.task("task.updated")).toMatchObject({ sessionID: first });
   expect(await stream.task("task.updated")).toMatchObject({ sessionID: second, queue: { place: 1 } });
@@ -109,7 +109,7 @@ test("of many tasks that all move up, those at the front of the queue are sent a
   await stream.next();
   const seen = new Map<string, number>();
   const startFirst = () => {
-    source.change(ids[moved] ?? "", { state: "running.working.busy" });
+    source.change(ids[moved] ?? "", { state: "running.active.working.busy" });
     moved += 1;
   };
   /** Returns how many tasks are sent in a second. */
