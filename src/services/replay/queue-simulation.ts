@@ -1,4 +1,5 @@
 import { initialTransition } from "xstate";
+import { statePath } from "../../machines/chart.ts";
 import type { RunResult, TaskEvent } from "../../machines/task/events.ts";
 import { type TaskSnapshot, taskMachine } from "../../machines/task/machine.ts";
 import { type Journal, transitionsOf } from "../../machines/task/replay.ts";
@@ -13,12 +14,14 @@ import {
 } from "../../machines/task/slot-queue.ts";
 import type { TaskFacts } from "../../task.ts";
 
-/** A stretch of time in which a run held a slot, or needed none because it waited for a person or for tasks of its own. */
+/** A stretch of time in which a run held a slot, or needed none: it waited for a person or for tasks of its own, or was paused. */
 interface Stretch {
   /** Epoch milliseconds. */
   from: number;
   to: number;
   holdsSlot: boolean;
+  /** After it, the run asks for a slot anew. */
+  isPaused: boolean;
 }
 
 /** A run as its journal has it. */
@@ -26,9 +29,14 @@ export interface RecordedRun {
   facts: TaskFacts;
   /** 0 is the launch, n the n-th resume or retry. */
   index: number;
-  /** When it first asked for a slot, epoch milliseconds. */
+  /** When it began, epoch milliseconds: those that began earlier come first in the queue. */
+  begunAt: number;
+  /** When it asked for its first slot, epoch milliseconds: as it began, or when it continued, where it was paused before that. */
   wantedAt: number;
-  /** From its first slot to its end, without what it waited for another model's slot. Empty for a run that ended in the queue. */
+  /**
+   * From its first slot to its end, without what it waited for a slot again: for that of another model, or after a pause. Empty for
+   * a run that ended in the queue.
+   */
   stretches: Stretch[];
   /** Undefined for a run that is still under way: then the stretches reach up to its newest event. */
   outcome: RunResult["outcome"] | undefined;
@@ -64,7 +72,7 @@ export const recordedIn = ({ origin, events }: Journal): Recorded | undefined =>
   let since = run.wantedAt;
 
   function beginRun(index: number, wantedAt: number): RecordedRun {
-    const begun: RecordedRun = { facts, index, wantedAt, stretches: [], outcome: undefined };
+    const begun: RecordedRun = { facts, index, begunAt: wantedAt, wantedAt, stretches: [], outcome: undefined };
     runs.push(begun);
     return begun;
   }
@@ -72,10 +80,15 @@ export const recordedIn = ({ origin, events }: Journal): Recorded | undefined =>
   const addStretch = (before: TaskSnapshot, to: number) => {
     const slot = slotOf(before);
     if (before.value.run === "idle" || slot === "waiting") return;
-    const holdsSlot = slot === "held";
+    const isPaused = statePath(before.value.run) === "pausing.paused";
     const last = run.stretches.at(-1);
-    if (last?.holdsSlot === holdsSlot && last.to === since) last.to = to;
-    else run.stretches.push({ from: since, to, holdsSlot });
+    if (isPaused && !last) {
+      run.wantedAt = to;
+      return;
+    }
+    const holdsSlot = slot === "held";
+    if (last?.holdsSlot === holdsSlot && last.isPaused === isPaused && last.to === since) last.to = to;
+    else run.stretches.push({ from: since, to, holdsSlot, isPaused });
   };
 
   const noteSilence = (event: TaskEvent, before: TaskSnapshot, after: TaskSnapshot) => {
@@ -129,8 +142,9 @@ interface Run extends SimulatedRun {
   isTimeUp: boolean;
 }
 
-const requestOf = ({ facts }: RecordedRun, wantedAt: number, concurrency: Concurrency): LimitedRequest => {
-  const request = slotRequestOf({ facts, run: { startedAt: wantedAt } });
+const requestOf = (recorded: RecordedRun, wantedAt: number, concurrency: Concurrency): LimitedRequest => {
+  const { facts, begunAt } = recorded;
+  const request = slotRequestOf({ facts, run: { startedAt: begunAt + wantedAt - recorded.wantedAt } });
   return { ...request, limits: limitsFor(request, concurrency) };
 };
 
@@ -175,12 +189,16 @@ export const simulateQueue = (recorded: readonly RecordedRun[], concurrency: Con
     mostAtWork = Math.max(mostAtWork, held.of("total", ""));
   };
 
+  const queue = (run: Run) => {
+    waiting.push(run);
+    waiting.sort((one, other) => inQueueOrder(one.request, other.request));
+  };
+
   const ask = (run: Run, at: number) =>
     agenda.add(at, () => {
       run.wantedAt = at;
       run.request = requestOf(run.recorded, at, concurrency);
-      waiting.push(run);
-      waiting.sort((one, other) => inQueueOrder(one.request, other.request));
+      queue(run);
     });
 
   const stretchOf = (run: Run): Stretch | undefined => run.recorded.stretches[run.stretch];
@@ -196,7 +214,7 @@ export const simulateQueue = (recorded: readonly RecordedRun[], concurrency: Con
       if (isWithin(child.recorded.wantedAt, stretch)) ask(child, at + child.recorded.wantedAt - stretch.from);
     }
     run.awaited = new Set(
-      stretch.holdsSlot
+      stretch.holdsSlot || stretch.isPaused
         ? []
         : own.filter((child) => !child.hasEnded && isWithin(child.recorded.stretches.at(-1)?.to ?? 0, stretch)),
     );
@@ -207,7 +225,9 @@ export const simulateQueue = (recorded: readonly RecordedRun[], concurrency: Con
   };
 
   const goOn = (run: Run, at: number) => {
-    if (run.isTimeUp && run.awaited.size === 0) enterNext(run, at);
+    if (!run.isTimeUp || run.awaited.size > 0) return;
+    if (stretchOf(run)?.isPaused) queue(run);
+    else enterNext(run, at);
   };
 
   const end = (run: Run, at: number) => {
@@ -221,8 +241,10 @@ export const simulateQueue = (recorded: readonly RecordedRun[], concurrency: Con
   const startThoseThatMay = (at: number) => {
     waiting = waiting.filter((run) => {
       if (usedUpLimit(run.request, held)) return true;
-      started.push(run);
-      run.startedAt = at;
+      if (run.stretch === -1) {
+        started.push(run);
+        run.startedAt = at;
+      }
       enterNext(run, at);
       return false;
     });

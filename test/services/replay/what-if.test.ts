@@ -202,6 +202,51 @@ test("a journal that does not start at the launch is counted, and left out", () 
 });
 
 /** Runs that overlap, some of which launch others while they work, and then wait for them. */
+const paused =
+  (from: number, to: number, granted = to): Script =>
+  (at) => [
+    { type: "PAUSE", at: at(from), by: "person" },
+    { type: "CONTINUE", at: at(to) },
+    { type: "SLOT_GRANTED", at: at(granted) },
+  ];
+
+test("the time in which a queued task was paused is no wait, and its place in the queue is that of its launch", () => {
+  const tasks = [
+    worked("ses_first", 0, 20),
+    stored("ses_paused", 1, [paused(2, 12, 20), (at) => [{ type: "PROMPT_ACCEPTED", at: at(20) }], answered(25)]),
+    stored("ses_later", 3, [begun(3, 25), answered(30)]),
+  ];
+  expect(waits(tasks, atMost(1))).toEqual([
+    ["ses_later", 22],
+    ["ses_paused", 8],
+  ]);
+});
+
+test("a task that was paused at work holds no slot meanwhile, and waits for one when it continues", () => {
+  const goesOn: Script = (at) => [{ type: "CHECKED_BUSY", at: at(30), checkId: 2 }];
+  const stopped: Script = (at) => [
+    { type: "PAUSE", at: at(5), by: "person" },
+    { type: "STOPPED", at: at(5) },
+    { type: "CHECKED_ABORTED", at: at(5), checkId: 1, completedAt: at(5) },
+    { type: "CONTINUE", at: at(30) },
+    { type: "SLOT_GRANTED", at: at(30) },
+  ];
+  const tasks = [stored("ses_paused", 0, [begun(0), stopped, goesOn, answered(40, 3)]), worked("ses_long", 6, 50)];
+  const { runs } = simulateQueue(
+    tasks.flatMap(({ journal }) => recordedIn(journal)?.runs ?? []),
+    atMost(1),
+  );
+  expect(
+    runs.map(({ recorded: { facts }, startedAt, endedAt }) => [
+      facts.sessionID,
+      ...[startedAt, endedAt].map((at) => (at - START) / SECOND),
+    ]),
+  ).toEqual([
+    ["ses_paused", 0, 60],
+    ["ses_long", 6, 50],
+  ]);
+});
+
 const anyRuns = fc
   .array(
     fc.record({
@@ -223,8 +268,8 @@ const anyRuns = fc
       ): RecordedRun => ({
         facts: taskInput(id, { priority, ...facts }).facts,
         index: 0,
-        wantedAt: stretches[0]?.[0] ?? 0,
-        stretches: stretches.map(([begin, end, holdsSlot]) => ({ from: begin, to: end, holdsSlot })),
+        ...{ begunAt: stretches[0]?.[0] ?? 0, wantedAt: stretches[0]?.[0] ?? 0 },
+        stretches: stretches.map(([begin, end, holdsSlot]) => ({ from: begin, to: end, holdsSlot, isPaused: false })),
         outcome: "completed",
       });
       const id = `p${index}`;
