@@ -96,6 +96,7 @@ const otherwise = {
   "openRequest": true,
   "onlyRequest": false,
   "questionNext": false,
+  "isNextRunWanted": true,
   "fitsItsEnd": true,
   "isCancelledBefore": false,
 };
@@ -3740,6 +3741,9 @@ export const task = createMachine({
           },
           "on": {
             "CANCEL": {
+              "guard": {
+                "type": "isNextRunWanted"
+              },
               "description": "The agent or a person cancels the task. The next run ends as soon as it has begun, so that whoever asked for it learns of that.",
               "actions": {
                 "type": "assign nextRun"

@@ -113,7 +113,8 @@ export const createSimulation = (
       // The session of a launch whose process was stopped, and goes on with it when it wakes.
       if (name === "deleteSession" && ownership && !tracks.of(first as string)) tracks.isDeleted(first as string);
       const atWork = name === "abort" ? undefined : [...toBeStopped].find((id) => isThere(id) && host.at(id).busy);
-      if (atWork)
+      // While the file cannot be used, it cannot know that another process has taken that over.
+      if (atWork && !storage.trouble?.isUnderWay())
         fault(`${owner} calls ${name} before it stops ${atWork}, which ${ownership?.supervisorOf(atWork)} has`);
       if (name === "abort" && typeof first === "string") {
         toBeStopped.delete(first);
@@ -122,6 +123,9 @@ export const createSimulation = (
         // the other one's host has not gone on with it, that looks there as if a person had aborted it.
         if (!ownership || ownership.supervisorOf(first) === owner) tracks.aborts(first);
         else tracks.mayEnd(first);
+        const task = tracks.of(first);
+        // A person has gone on in the session of an ended task, and is stopped with those that launched it.
+        if (task && hasEnded(task) && isThere(first) && host.at(first).busy) shared.stopped.add(first);
         world.agents.abort(first);
       }
     },

@@ -106,6 +106,10 @@ const unread = (world: Simulation): string[] => {
       const stored = messages[place];
       // What a process clears while another one delivers its end is not delivered on.
       if (!stored || (ownership && deliveries.tasksIn(messageID).every(tracks.isGone))) return [];
+      // By the clock of its machine, a step that was under way began after the message: nobody can know that it was not shown it.
+      const isLater = ({ role, createdAt }: (typeof messages)[number], at: number) =>
+        role === "assistant" && at < place && createdAt >= stored.createdAt;
+      if (clocks.areOff() && messages.some(isLater)) return [];
       // A model step is shown all messages that exist when it begins, whichever message it answers. One that was cut off does
       // not count where the message was sent again after that, as its time shows.
       const wasShown = messages.some(

@@ -56,7 +56,7 @@ interface SharedParts {
   ownership: OwnershipWatch | undefined;
   /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
-  /** The sessions in which a user has stopped a turn of their own. */
+  /** The sessions in which a turn of a person was stopped, by that person or with a task above it. */
   stopped: Set<string>;
   /** What was asked by the status API. */
   apiRequests: ApiRequests;

@@ -46,7 +46,7 @@ export interface Simulation {
   slotWatch: SlotWatch;
   /** The sessions that users created as copies of theirs. */
   copies: Set<string>;
-  /** The sessions in which a user has stopped a turn of their own. */
+  /** The sessions in which a turn of a person was stopped, by that person or with a task above it. */
   stopped: Set<string>;
   usage: UsageCounts;
   limits: Limits;

@@ -300,8 +300,8 @@ export const createTaskHistory = (
       case "ADOPTED":
         recovery = event.recovery;
         run.requests.clear();
-        if (!run.hasSlot || run.isStopping || run.pause === "stopping" || run.pause === "paused") break;
-        if (run.pause === "continuing") run.pause = "none";
+        // Nothing of a run that is to continue was under way.
+        if (!run.hasSlot || run.isStopping || run.pause !== "none") break;
         if (run.isGatedBefore) {
           run.endedBefore += 1;
           run.isBegun = run.endedBefore >= ENDS_IN_CHECKS;
@@ -507,7 +507,7 @@ export const createTaskHistory = (
     for (const effect of effects) {
       if (isStillLive) takeEffect(effect, isStillLive);
       if (hasEnded) checkEnd(event, effect, now);
-      if (!isLive(before) && !isStillLive)
+      if (!hasEnded && !isStillLive)
         demand(/Notice$|Receipt$|NextRun$/.test(effect.type), `a task that has ended does ${effect.type}`);
     }
   };

@@ -62,6 +62,7 @@ export const nextRun = taskSetup.createStateConfig({
       always: { guard: "mayGoOn", target: "beginning", description: "The result is delivered." },
       on: {
         CANCEL: {
+          guard: "isNextRunWanted",
           description: "The next run ends as soon as it has begun, so that whoever asked for it learns of that.",
           actions: taskSetup.assign({
             nextRun: ({ context: { nextRun } }) => nextRun && { ...nextRun, isCancelled: true as const },

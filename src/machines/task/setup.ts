@@ -564,6 +564,7 @@ export const taskSetup = setup({
       and(["live", "notStopping", not(stateIn("#aborted")), not("isInFleet")]),
     ),
     mayAsk: when("it is a new request", and(["live", "newRequest", not("noServerWorks")])),
+    isNextRunWanted: when("that is not cancelled yet", ({ context: { nextRun } }) => nextRun?.isCancelled !== true),
     isNothingOwed: when("its notice is delivered", stateIn("#nothingOwed")),
     mayGoOn: when(
       "the result of its newest run is delivered",

@@ -64,8 +64,10 @@ export const beginOf = (
   const granted = steps.findIndex(({ event }) => event.type === "SLOT_GRANTED");
   if (granted < 0 || gate?.before !== true || index > 0) return steps[granted];
   let ends = 0;
+  let isPaused = false;
   return steps.slice(granted + 1).find(({ event: { type } }) => {
-    if (type === "ADOPTED") ends += 1;
+    if (type === "PAUSE" || type === "SLOT_GRANTED") isPaused = type === "PAUSE";
+    if (type === "ADOPTED" && !isPaused) ends += 1;
     return type === "GATE_ENDED_BEFORE" || ends === ENDS_BEFORE;
   });
 };

@@ -188,7 +188,8 @@ const pausedDoesNothing: JournalPromise = {
       return steps.flatMap((step): Breach[] => {
         const { event, isOfPause } = step;
         if (event.type === "PAUSE") [pause, hasStopped] = [step, false];
-        if (isOfPause && event.type === "STOPPED") hasStopped = true;
+        // The next process stops it again.
+        if (isOfPause && /^(NOT_)?STOPPED$/.test(event.type)) hasStopped = event.type === "STOPPED";
         if (event.type === "CONTINUE") {
           const isDue = pause !== undefined;
           pause = undefined;

@@ -158,7 +158,6 @@ const interruptionsBounded = over(
       if (type === "CONTINUE") interruptions = 0;
       if (type === "SLOT_GRANTED") hasSlot = true;
       if (type === "PAUSE" || type === "CONTINUE") hasSlot = false;
-      if (type === "ADOPTED" && hasSlot) isOfPause = false;
       if (type === "ADOPTED") isRecovering = true;
       // It was taken over before it was sent.
       if (type === "SLOT_GRANTED" || step === begin) isRecovering = false;

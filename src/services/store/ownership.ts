@@ -141,14 +141,15 @@ export const clockOf = ({ machine }: Pick<Owner, "machine">): string => machine.
 
 /**
  * Creates a memory of when one owner last saw a heartbeat of each other owner, by its own clock. A heartbeat that is new since the
- * last look was made since then, whatever time it carries: the clock may have been set back and forward meanwhile. Of one that is
- * seen at the first look, the time counts if it was made by the same clock and is not of the future; the clock of another machine
+ * last look was made since then, whatever time it carries, be it the first one of an owner: the clock may have been set back and
+ * forward meanwhile. Of one that is seen at the first look, the time counts if it was made by the same clock and is not of the future; the clock of another machine
  * may be minutes off.
  */
 export const createHeardOwners = (me: Pick<Owner, "machine">) => {
   const heard = new Map<string, { beatAt: number; at: number }>();
   /** Until when the memory is of use: what was noted before the clock was set, or while this process slept, is not. */
   let since = Number.NaN;
+  let [firstLookAt, newestLookAt] = [Number.NaN, Number.NaN];
 
   return {
     /**
@@ -156,10 +157,18 @@ export const createHeardOwners = (me: Pick<Owner, "machine">) => {
      * heartbeat that is new is one that was heard by then.
      */
     hear: (owner: KnownOwner, check: LeaseCheck): KnownOwner => {
-      if (check.since !== since) heard.clear();
-      since = check.since;
+      if (check.since !== since) {
+        heard.clear();
+        [since, firstLookAt, newestLookAt] = [check.since, check.now, check.now];
+      }
+      // The clock was set back, which the next heartbeat of this process will show.
+      if (check.now < newestLookAt) {
+        heard.clear();
+        return { ...owner, heartbeatAt: check.now };
+      }
+      newestLookAt = check.now;
       const known = heard.get(owner.id);
-      const isFirstByThisClock = known === undefined && clockOf(owner) === clockOf(me);
+      const isFirstByThisClock = known === undefined && check.now === firstLookAt && clockOf(owner) === clockOf(me);
       const newestAt = isFirstByThisClock ? Math.min(owner.heartbeatAt, check.now) : check.now;
       const heartbeatAt = known?.beatAt === owner.heartbeatAt ? known.at : newestAt;
       heard.set(owner.id, { beatAt: owner.heartbeatAt, at: heartbeatAt });

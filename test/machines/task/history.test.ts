@@ -379,7 +379,7 @@ const MISTAKES: Record<string, Implementations> = {
         (remote?.attempts.length ?? 0) + 1 < (facts.fleet?.attempts ?? 0),
     },
   },
-  "a run that no server has begun is beyond a limit": { guards: { noServerWorks: never } },
+  "a run that no server has begun is beyond a limit": { guards: { wasSent: always } },
   "a run that is recalled at a limit counts as cancelled": { guards: { isBeyondLimit: never } },
   "a run that is being stopped is stopped once more": { guards: { notStopping: always } },
   "the receipt of another server is written anew": { guards: { hasReceipt: never } },

@@ -145,6 +145,7 @@ describe("a task that is asked to go on while its result is being delivered", ()
     expect(allowedEvents(task.snapshot)).toContain("CANCEL");
     task.take("CANCEL");
     expect(toTask(task.snapshot, noProgress(""))).not.toHaveProperty("nextRun");
+    expect(refusalReason(task.snapshot, { type: "CANCEL", at: 0 })).toBe("has already finished (completed)");
     expect(task.take("NOTICE_ACKNOWLEDGED")).toEqual([
       { ...beginning, next: { ...beginning.next, isCancelled: true } },
     ]);

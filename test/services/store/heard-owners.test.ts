@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { HEARTBEAT_MS, LEASE_MS, STEADY_MS } from "../../../src/services/store/ownership.ts";
+import {
+  createHeardOwners,
+  HEARTBEAT_MS,
+  type KnownOwner,
+  LEASE_MS,
+  STEADY_MS,
+} from "../../../src/services/store/ownership.ts";
 import { START, scriptTask } from "./scripted-task.ts";
 import { createSharedDatabase } from "./shared-database.ts";
 
@@ -70,6 +76,33 @@ test("a process of this machine that is stopped when the clock is set back by an
     return b.adopt(clock.now(), all);
   };
   expect(await live(file, LEASE_MS + STEADY_MS + HEARTBEAT_MS, [], look)).toBe(1);
+});
+
+test("a process that starts while the clock is set back keeps its tasks when the clock is set forward before anybody's next heartbeat", async () => {
+  const file = createSharedDatabase();
+  const { clock } = file;
+  const b = file.openAs("b").store;
+  const look = () => {
+    b.heartbeat(clock.now());
+    return b.adopt(clock.now(), all);
+  };
+  expect(await live(file, 3 * HEARTBEAT_MS, [], look)).toBe(0);
+  const a = file.openAs("a").store;
+  a.commit(scriptTask("ses_1").launch());
+  a.heartbeat(clock.now() - 2 * LEASE_MS);
+  expect(await live(file, HEARTBEAT_MS, [], look)).toBe(0);
+  expect(await live(file, 2 * LEASE_MS, [() => a.heartbeat(clock.now())], look)).toBe(0);
+});
+
+test("what is heard while the clock is set back, before a heartbeat of its own has shown that, is no sign of silence later", () => {
+  const { hear } = createHeardOwners({ machine: "here" });
+  const owner: KnownOwner = { id: "a", pid: 1, machine: "there", directory: "/", startedAt: 1, heartbeatAt: START };
+  const since = START;
+  expect(hear(owner, { now: START + HEARTBEAT_MS, since }).heartbeatAt).toBe(START + HEARTBEAT_MS);
+  const beat = { ...owner, heartbeatAt: START + HEARTBEAT_MS };
+  expect(hear(beat, { now: START - LEASE_MS, since }).heartbeatAt).toBe(START - LEASE_MS);
+  const caughtUp = START + 2 * HEARTBEAT_MS;
+  expect(hear(beat, { now: caughtUp, since }).heartbeatAt).toBe(caughtUp);
 });
 
 test("of a process of this machine, the time of its last heartbeat counts, also for one that has just started", () => {
