@@ -131,6 +131,13 @@ export const Options = z.strictObject({
         .describe(
           "Milliseconds that a run of a task may take, from when it gets a slot; after that it ends with status `error`. It is never ended while a tool runs or it waits for the user. Time in which OpenCode does not run counts. At least 1000. Not set: any time.",
         ),
+      provider: z
+        .int()
+        .min(1_000)
+        .default(86_400_000)
+        .describe(
+          "Milliseconds for which a task waits at most for a provider that refuses it and says when it serves again, as where a quota is used up. One that would wait for longer ends with status `error`. At least 1000.",
+        ),
       takeover: z
         .int()
         .min(15_000)

@@ -77,13 +77,14 @@ export const WaitingSchema = z.object({
       "stop",
       "pause",
       "continue",
+      "quota",
       "person",
       "tasks",
       "fleet",
       "server",
     ])
     .describe(
-      "What it waits for: `slot` (its place among the runs that are worked on), `acceptance` (OpenCode, to take the prompt), `retry` (the time at which the prompt is sent again), `agent` (its agent, which is at work), `provider` (the provider of its model, which refuses for now), `check` (OpenCode, to say how the run stands), `gate` (the command that checks its answer, to end), `gateBefore` (the same command, to end before its agent begins), `session` (OpenCode, to find the session again), `model` (the turn of its refused model to end, so that the next model can go on), `abort` (a short pause that shows who aborted it), `recovery` (OpenCode, to say what became of the run, whose process has ended), `stop` (its session, to stop), `pause` (its session, to stop, so that it is paused), `continue` (a person or an agent, to have it go on after a pause), `person` (a person's answer), `tasks` (the tasks that it launched), `fleet` (the fleet's broker, to take its job or to give it back), `server` (a server of the fleet, to take it).",
+      "What it waits for: `slot` (its place among the runs that are worked on), `acceptance` (OpenCode, to take the prompt), `retry` (the time at which the prompt is sent again), `agent` (its agent, which is at work), `provider` (the provider of its model, which refuses for now), `check` (OpenCode, to say how the run stands), `gate` (the command that checks its answer, to end), `gateBefore` (the same command, to end before its agent begins), `session` (OpenCode, to find the session again), `model` (the turn of its refused model to end, so that the next model can go on), `abort` (a short pause that shows who aborted it), `recovery` (OpenCode, to say what became of the run, whose process has ended), `stop` (its session, to stop), `pause` (its session, to stop, so that it is paused), `continue` (a person or an agent, to have it go on after a pause), `quota` (its provider, to serve again at the time that it has said; it holds no slot meanwhile), `person` (a person's answer), `tasks` (the tasks that it launched), `fleet` (the fleet's broker, to take its job or to give it back), `server` (a server of the fleet, to take it).",
     ),
   since: z.iso.datetime().describe("Since when it waits for that."),
   until: z.iso.datetime().optional().describe("When something is tried again; absent where nothing is."),
@@ -93,11 +94,19 @@ export const WaitingSchema = z.object({
         .string()
         .optional()
         .describe("The provider's id in OpenCode; absent where the task's model is not known."),
-      attempt: z.int().positive().describe("How often OpenCode makes the request again, the next time included."),
+      attempt: z
+        .int()
+        .positive()
+        .optional()
+        .describe(
+          "How often OpenCode makes the request again, the next time included; absent where `for` is `quota`: it does not.",
+        ),
       message: z.string().describe("Why it refused, as OpenCode gives it."),
     })
     .optional()
-    .describe("What the provider said when it refused a request for now; absent unless `for` is `provider`."),
+    .describe(
+      "What the provider said when it refused a request for now; absent unless `for` is `provider` or `quota`.",
+    ),
   tasks: z
     .int()
     .positive()

@@ -45,6 +45,7 @@ const otherwise = {
   "failedChecksLeft": true,
   "notStopping": true,
   "hasBegunBefore": false,
+  "waitsForProvider": true,
   "pauseAttemptsLeft": false,
   "isBeyondLimit": false,
   "stopAttemptsLeft": false,
@@ -2163,7 +2164,7 @@ export const task = createMachine({
             },
             "paused": {
               "id": "paused",
-              "description": "It keeps what was done, holds no slot and costs nothing, until it is told to go on.",
+              "description": "It keeps what was done, holds no slot and costs nothing, until it is told to go on, or until its provider serves again, where that is what it waits for.",
               "meta": {
                 "waitsFor": "continue"
               },
@@ -2181,6 +2182,15 @@ export const task = createMachine({
                   "description": "The agent or a person has the paused task go on. It asks for a slot.",
                   "actions": {
                     "type": "assign sendAttempts, interruptions"
+                  }
+                },
+                "PAUSE": {
+                  "guard": {
+                    "type": "waitsForProvider"
+                  },
+                  "description": "The agent or a person pauses the task. It does not go on by itself any more.",
+                  "actions": {
+                    "type": "assign pause"
                   }
                 },
                 "CANCEL": {

@@ -64,7 +64,10 @@ describeInChromium("the chart of a task on the board", () => {
   }, async () => {
     const { stage, id, page, faults } = await start();
     expect(await boxes(page, "lit")).toEqual(["run.active.working.busy"]);
-    expect(await legend(page)).toEqual(["where it is", "came here: prompt accepted, from run › active › prompting › sending"]);
+    expect(await legend(page)).toEqual([
+      "where it is",
+      "came here: prompt accepted, from run › active › prompting › sending",
+    ]);
 
     await page.locator(".trail button", { hasText: "active" }).click();
     await until(() => boxes(page, "lit")).toEqual(["run.active.working"]);

@@ -163,7 +163,7 @@ const OPTIONAL: Kinds<Step>["optional"] = [
   [2, one("compact", { session: which, ms: fc.constantFrom(0, 600, 3_000), overflow: fc.boolean() })],
   [1, one("breakOff", { session: which })],
   [3, one("refuseModel", { session: which })],
-  [4, one("refuseForNow", { session: which, ms: fc.constantFrom(600, 3_000, 6_000, 20_000) })],
+  [4, one("refuseForNow", { session: which, ms: fc.constantFrom(600, 3_000, 6_000, 20_000, 650_000) })],
   [3, one("ask", { task: which, kind: fc.constantFrom("permission", "question"), lasts })],
   [1, one("reply", { task: which })],
   [3, one("askByApi", { task: which, kind: fc.constantFrom("cancel", "resume", "resume", "retry", "steer", "steer") })],

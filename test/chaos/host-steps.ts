@@ -1,4 +1,5 @@
 import type { HostError } from "../../src/machines/task/events.ts";
+import { LONG_WAIT_MS } from "../../src/services/engine/limits/provider-waits.ts";
 import { STEPS_WITHOUT_END } from "../../src/services/runtime/run-outcome.ts";
 import { ask, callTools, circle, dawdle, overspend, runTool, spend } from "./budgets.ts";
 import { acting, atWork, busy, people, pick, preferred, sessions, tasks } from "./choosing.ts";
@@ -73,6 +74,7 @@ export const hostSteps = {
     const sessionID = pick(busy(world), session);
     if (!sessionID) return;
     world.tracks.mayLeaveModel(sessionID);
+    if (ms > LONG_WAIT_MS) world.tracks.mayPause(sessionID);
     world.host.refuseForNow(sessionID, ms);
   },
   ask: (world, { task, kind, lasts }) => {

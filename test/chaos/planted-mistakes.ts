@@ -138,8 +138,10 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "slots of dead processes count",
     file: "src/services/store/sqlite/slot-table.ts",
-    code: "WHERE is_held = 1 AND owner IN (SELECT value FROM json_each(?)) GROUP BY",
-    mistake: "WHERE is_held = 1 AND ? <> '' GROUP BY",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the product's own.
+    code: "WHERE state = ${HELD} AND owner IN (SELECT value FROM json_each(?1)) GROUP BY",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the product's own.
+    mistake: "WHERE state = ${HELD} AND ?1 <> '' GROUP BY",
   },
   {
     name: "slots of other processes do not count",
@@ -150,8 +152,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a slot is not freed when its run ends",
     file: "src/services/store/sqlite/slot-table.ts",
-    code: '      if (state === "held") write({ ...request, limits: {} }, true, retriesAt);\n      else remove.run(sessionID);',
-    mistake: '      if (state === "held") write({ ...request, limits: {} }, true, retriesAt);',
+    code: "      if (state === undefined) remove.run(sessionID);\n      else write({ ...request, limits: {} }, state, retriesAt);",
+    mistake: "      if (state !== undefined) write({ ...request, limits: {} }, state, retriesAt);",
   },
   {
     name: "a parent whose call waits for its tasks keeps its slot",
@@ -503,7 +505,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a task that is paused holds its slot",
     file: "src/machines/task/slot.ts",
-    code: 'task.value.run === "idle" || statePath(task.value.run) === "pausing.paused"',
+    code: 'task.value.run === "idle" || isStoppedForPause(task)',
     mistake: 'task.value.run === "idle"',
   },
   {
@@ -559,6 +561,25 @@ export const plantedMistakes: readonly PlantedMistake[] = [
       code: "actions: taskSetup.assign({ queuedUntil: ({ event }) => event.at, pause: undefined }),",
       mistake: "actions: taskSetup.assign({ pause: undefined }),",
     },
+  },
+  {
+    name: "a task that waits for its provider holds up no other one",
+    file: "src/services/store/sqlite/slot-table.ts",
+    code: "return isStoppedForPause(snapshot) && retriesAtOf(snapshot) !== undefined ? REFUSED : undefined;",
+    mistake: "return undefined;",
+  },
+  {
+    name: "a task that waits for its provider goes on though a person has paused it",
+    file: "src/machines/task/pausing.ts",
+    code: '...(event.by === "provider" ? { refusal: event.refusal } : {}),',
+    mistake:
+      '...(event.by === "provider" ? { refusal: event.refusal } : pause?.refusal ? { refusal: pause.refusal } : {}),',
+  },
+  {
+    name: "a task that waits for its provider never continues",
+    file: "src/services/engine/limits/provider-waits.ts",
+    code: "pause.refusal.until <= clock.now()",
+    mistake: "pause.refusal.until === clock.now()",
   },
   {
     name: "nobody looks for notices that waited for a paused task",

@@ -94,6 +94,25 @@ const stoppedAndRetried = fc
     ];
   });
 
+/** A task is refused for long, whatever its model; it may be paused by a person meanwhile, and its process may die; it continues, and is answered. */
+const refusedForLong = fc
+  .record({
+    meanwhile: fc.constantFrom<Step | undefined>(
+      ...[undefined, { do: "pauseTask", task: NEWEST, by: "person" } as const, launched()],
+      ...[{ do: "crash", down: 0 } as const, { do: "continueTask", task: NEWEST, by: "agent" } as const],
+    ),
+    dies: fc.boolean(),
+  })
+  .map(({ meanwhile, dies }): Step[] => [
+    ...[launched(), pass(MOMENT)],
+    // By its own model, and by the others that it may have.
+    ...[1, 2, 3].flatMap((): Step[] => [{ do: "refuseForNow", session: NEWEST, ms: 650_000 }, pass(WHILE)]),
+    ...(meanwhile ? [meanwhile, pass(WHILE)] : []),
+    ...(dies ? [{ do: "crash", down: 0 } as const, pass(WHILE)] : []),
+    ...[pass(700_000), { do: "continueTask", task: NEWEST, by: "person" } as const, pass(WHILE)],
+    ...[answered(NEWEST), pass(WHILE)],
+  ]);
+
 /**
  * A task is paused, perhaps with one below it, or while its notice is on its way; its process may die; it goes on, and is
  * answered.
@@ -334,6 +353,7 @@ export const scene: fc.Arbitrary<Step[]> = fc.oneof(
     goesOnWhileOwed,
     stoppedAndRetried,
     pausedForAWhile,
+    refusedForLong,
     severalCalls,
     steeredLate,
     cancelledWhileSteered,

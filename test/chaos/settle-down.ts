@@ -57,8 +57,8 @@ const continueAll = (world: Simulation) => {
   if (paused.length > 0) void world.stage.engine.continue(paused.map(({ sessionID }) => sessionID));
 };
 
-/** Number of timers of an idle engine: its six recurring checks, and no alarm. Where runs are limited in time, that is a seventh. */
-const WATCHES = 6;
+/** Number of timers of an idle engine: its seven recurring checks, and no alarm. Where runs are limited in time, that is an eighth. */
+const WATCHES = 7;
 
 /**
  * Returns sessions that were created for tasks but belong to none. A session without mark and parent cannot be

@@ -26,7 +26,8 @@ export interface SlotProcess {
   isPaused(): boolean;
 }
 
-type State = "waiting" | "held" | "none";
+/** `refused`: it needs none until its provider serves again. */
+type State = "waiting" | "held" | "refused" | "none";
 
 /** Milliseconds after which a free slot must have been given to one that waits: slots are asked for every second. */
 const SERVED_WITHIN = 3_000;
@@ -47,7 +48,8 @@ interface OpenRun {
 
 /** Says again what the engine's own rule says, so that a mistake in that one is seen. */
 const stateOf = ({ snapshot: { value, context } }: TaskRecord): State => {
-  if (value.run === "idle" || statePath(value.run) === "pausing.paused") return "none";
+  if (value.run === "idle") return "none";
+  if (statePath(value.run) === "pausing.paused") return context.pause?.refusal ? "refused" : "none";
   if (value.run === "queued") return "waiting";
   const needsNone =
     context.userRequests.length > 0 ||
@@ -61,8 +63,10 @@ const isUntimed = ({ snapshot: { value } }: TaskRecord): boolean =>
   ["idle", "pausing.paused", "active.prompting.gatingBefore"].includes(statePath(value.run));
 
 /** Until when nothing starts on the task's provider: it has refused the task, and not answered it since. */
-const goesAheadUntil = ({ snapshot: { context } }: TaskRecord): number | undefined =>
-  context.retry && context.retry.until + GOES_AHEAD_MS;
+const goesAheadUntil = ({ snapshot: { context } }: TaskRecord): number | undefined => {
+  const { until } = context.pause?.refusal ?? context.retry ?? {};
+  return until && until + GOES_AHEAD_MS;
+};
 
 /**
  * Watches that no run starts at or above a limit, none before one that is ahead of it, none on a provider that refuses
@@ -85,7 +89,7 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
     const kinds: Record<string, Kind> = first ? { [first.taskId]: first } : {};
     for (const [taskId, { state, request, aheadUntil = 0 }] of runs) {
       if (taskId === first?.taskId) continue;
-      const phase = state === "held" ? "working" : "queued";
+      const phase = state === "held" ? "working" : state === "refused" ? "refused" : "queued";
       reference[taskId] = { ...queued(request.since), phase, refusedUntil: aheadUntil };
       kinds[taskId] = request;
     }
@@ -209,7 +213,8 @@ export const createSlotWatch = (limits: Limits, now: () => number, fault: (words
         adopt: (at, wants) => {
           const work = store.adopt(at, wants);
           // What refused a run of the dead process is not asked again by anybody.
-          for (const record of work.tasks) note(record, undefined, process);
+          for (const record of work.tasks)
+            note(record, stateOf(record) === "refused" ? goesAheadUntil(record) : undefined, process);
           return work;
         },
         remove: (taskIds) => {

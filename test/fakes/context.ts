@@ -38,7 +38,7 @@ export const createTestContext = ({
       options: {
         ...options,
         isHeadless: false,
-        timeouts: { stale: 600_000, run: undefined },
+        timeouts: { stale: 600_000, run: undefined, provider: 86_400_000 },
         loop: { repeat: 20, readingTools: [] },
         budget: { toolCalls: undefined, tokens: undefined, cost: undefined, tasksPerParent: 200 },
         attention: { timeout: undefined, command: "opencode-taskchart", seenThrough: "terminal" },

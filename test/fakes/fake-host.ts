@@ -36,7 +36,7 @@ export interface FakeSession extends HostSession {
   busy: boolean;
   habits: Habit[];
   /** The message whose request the provider refused last, and how often. */
-  refusal: { request: string | undefined; attempt: number } | undefined;
+  refusal: { request: string | undefined; attempt: number; stopWaiting?: () => void } | undefined;
   created: NewSession | undefined;
   /** The message that a person took back, with all after it. */
   revertedTo: string | undefined;
@@ -355,6 +355,7 @@ export const createFakeHost = (
 
   const goIdle = (found: FakeSession, idles = 1) => {
     found.busy = false;
+    found.refusal?.stopWaiting?.();
     for (let told = 0; told < idles; told += 1) emit({ type: "idle", sessionID: found.id });
   };
 
@@ -432,6 +433,7 @@ export const createFakeHost = (
   /** The provider takes the request that it refused before. */
   const answerRefused = (found: FakeSession) => {
     if (found.refusal?.request !== found.messages.at(-1)?.id) return;
+    found.refusal?.stopWaiting?.();
     found.refusal = undefined;
     emit({ type: "answering", sessionID: found.id });
   };
@@ -481,12 +483,13 @@ export const createFakeHost = (
     const found = session(id);
     const request = found.messages.at(-1)?.id;
     const attempt = found.refusal && found.refusal.request === request ? found.refusal.attempt + 1 : 1;
-    found.refusal = { request, attempt };
     emit({ type: "retrying", sessionID: id, attempt, message: "slow down", until: clock.now() + ms });
-    clock.after(ms, () => {
+    found.refusal?.stopWaiting?.();
+    const stopWaiting = clock.after(ms, () => {
       const isSame = found.refusal?.request === request && found.refusal?.attempt === attempt;
       if (isSame && sessions.get(id) === found && found.busy) emit({ type: "busy", sessionID: id });
     });
+    found.refusal = { request, attempt, stopWaiting };
   };
 
   /** What was taken back is deleted for good by the next message, whoever writes it. */

@@ -120,7 +120,7 @@ export interface StageOptions {
   /** Runs the commands of gates. Default: each exits with 0 at once. */
   runCommand?: RunCommand;
   retention?: Retention;
-  timeouts?: { run?: number | undefined; stale?: number };
+  timeouts?: { run?: number | undefined; stale?: number; provider?: number };
   budget?: Partial<EngineOptions["budget"]>;
   loop?: Pick<EngineOptions["loop"], "repeat">;
   /** Opens the store of a process. Default: one in memory that all processes share. */
@@ -214,7 +214,7 @@ export const createStage = ({
       },
       options: {
         maxDepth,
-        timeouts: { stale: timeouts.stale ?? 600_000, run: timeouts.run },
+        timeouts: { stale: timeouts.stale ?? 600_000, run: timeouts.run, provider: timeouts.provider ?? 86_400_000 },
         budget: { toolCalls: undefined, tokens: undefined, cost: undefined, tasksPerParent: 200, ...budget },
         loop: { ...loop, readingTools: readingTools(toolsets, prefix) },
         concurrency: { default: 10_000, providers: {}, models: {}, agents: {}, ...concurrency },

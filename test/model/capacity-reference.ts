@@ -28,7 +28,7 @@ export interface Limits {
 
 /** What is known of a task from its launch on. `since`: when its newest run was wanted. */
 export interface Known {
-  phase: "queued" | "working" | "ended";
+  phase: "queued" | "working" | "refused" | "ended";
   since: number;
   asksPerson: boolean;
   /** Its own tasks that a tool call of it waits for. */
@@ -108,7 +108,8 @@ export const starters = (
   const isRefused = (provider: string | undefined) =>
     provider !== undefined &&
     Object.entries(reference).some(
-      ([name, known]) => kinds[name]?.provider === provider && holds(known) && known.refusedUntil > now,
+      ([name, known]) =>
+        kinds[name]?.provider === provider && (holds(known) || known.phase === "refused") && known.refusedUntil > now,
     );
   const waiting = Object.entries(reference).flatMap(([name, known]) => {
     const kind = kinds[name];

@@ -95,7 +95,7 @@ const ODD = 137;
 
 export const createTaskDriver = async (
   recovery: Recovery,
-  { gate, schema, fleet: offer }: Pick<TaskFacts, "gate" | "schema" | "fleet">,
+  { gate, schema, fallback, fleet: offer }: Pick<TaskFacts, "gate" | "schema" | "fallback" | "fleet">,
 ): Promise<TaskDriver> => {
   const disk = createDisk();
   const clock = createVirtualClock();
@@ -111,7 +111,7 @@ export const createTaskDriver = async (
     host,
     recovery,
     openStore,
-    fallback: { after, agents: { general: models } },
+    fallback: { after, agents: fallback ? { general: models } : {} },
     gate: {
       agents: gate ? { general: gate.command } : {},
       tries: gate?.tries ?? 0,
@@ -242,7 +242,7 @@ export const createTaskDriver = async (
     CHECKED_UNSEEN: (_, before) => look([answer(runID(before), { finish: "stop", text: "12" })]),
     CHECKED_NOT_FOUND: () => host.gates.open("look", { ok: false, failure: missing }),
     CHECK_FAILED: () => host.gates.open("look", failed),
-    PAUSE: ({ by }) => inBackground(stage.engine.pause([id], by)),
+    PAUSE: ({ by }) => (by === "provider" ? clock.advance(5_000) : inBackground(stage.engine.pause([id], by))),
     CONTINUE: () => stage.engine.continue([id]),
     CANCEL: () => inBackground(stage.call("cancel", { task_id: id })),
     STOPPED: async () => {

@@ -1,6 +1,6 @@
 import { statePath } from "../../src/machines/chart.ts";
 import type { NextRunWay, Recovery, TaskEvent, UserRequest } from "../../src/machines/task/events.ts";
-import { nextModel } from "../../src/machines/task/fallback.ts";
+import { nextModel, nextModelWithout } from "../../src/machines/task/fallback.ts";
 import { isAtRest, type TaskSnapshot } from "../../src/machines/task/machine.ts";
 import type { Claim } from "../../src/task.ts";
 import { receipt } from "../fakes/receipt.ts";
@@ -15,6 +15,9 @@ export const FALLBACK = { models: [{ providerID: "fake", modelID: "small" }], af
 /** What the task of every path begins with. */
 const facts = { fallback: FALLBACK, model: { providerID: "fake", modelID: "m1" } };
 export const input = taskInput("ses_0001", facts);
+
+/** The same without another model. */
+export const oneModelInput = taskInput("ses_0001", { model: facts.model });
 
 /** What the answers of a task with a gate must pass. */
 export const GATE = { command: "npm test", tries: 1, timeout: 60_000 };
@@ -217,6 +220,14 @@ const fleetEventsIn = (snapshot: TaskSnapshot): TaskEvent[] => {
   ];
 };
 
+/** A run that its provider refuses for long is set aside by the engine, unless it has another model. */
+const refusedForLongIn = (snapshot: TaskSnapshot): TaskEvent[] => {
+  const { retry } = snapshot.context;
+  if (!retry || !snapshot.hasTag("retrying") || nextModelWithout(snapshot.context)) return [];
+  const { message, until } = retry;
+  return [{ type: "PAUSE", at, by: "provider", refusal: { message, until } }];
+};
+
 /** What may come in a state: what the host says or does, a person or an agent asks for, or time does. Not all of it is taken. */
 export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEvent[] => {
   const { value, context } = snapshot;
@@ -298,6 +309,7 @@ export const possibleIn = (snapshot: TaskSnapshot, recovery: Recovery): TaskEven
     ...answersTo(snapshot),
     { type: "CANCEL", at },
     { type: "PAUSE", at, by: "person" },
+    ...refusedForLongIn(snapshot),
     ...(snapshot.matches({ run: { pausing: "paused" } }) ? [{ type: "CONTINUE", at } as const] : []),
     { type: "STOPPED", at },
     { type: "NOT_STOPPED", at, error: fault },

@@ -5,7 +5,16 @@ import { isRefusedTooLong } from "../../src/machines/task/fallback.ts";
 import { type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { receipt } from "../fakes/receipt.ts";
 import { START } from "../fakes/task-input.ts";
-import { again, fleetInput, gatedBeforeInput, gatedInput, input, possibleIn, typedInput } from "./task-events.ts";
+import {
+  again,
+  fleetInput,
+  gatedBeforeInput,
+  gatedInput,
+  input,
+  oneModelInput,
+  possibleIn,
+  typedInput,
+} from "./task-events.ts";
 import { takenAtFirst, takenBy, transitionsOf } from "./transitions.ts";
 
 /** A way through the task's chart. */
@@ -54,6 +63,9 @@ const gatedBefore = (...types: Type[]): Slice => ({
   ...slice("continue", "GATE_ENDED_BEFORE", "GATE_ENDED", ...types),
   input: gatedBeforeInput,
 });
+
+/** The same for a task that has no other model. */
+const withOneModel = (...types: Type[]): Slice => ({ ...slice("continue", ...types), input: oneModelInput });
 
 /** The same for a task whose results must fit a schema. */
 const typed = (...types: Type[]): Slice => ({ ...slice("continue", ...types), input: typedInput });
@@ -125,6 +137,7 @@ const SLICES: Slice[] = [
   gated("STEER", "STEERING_STORED", "STEERING_REFUSED", "CHECKED_UNSEEN", "TICK"),
   gatedBefore("PAUSE", "CONTINUE"),
   gatedBefore("CANCEL", "STOPPED", "SESSION_DELETED", "ADOPTED", "STEER", "CHECKED_UNANSWERED"),
+  withOneModel("HOST_RETRYING", "PAUSE", "STOPPED", "CHECKED_ABORTED", "CONTINUE", "ADOPTED"),
   typed("CHECKED_BUSY", "ADOPTED", "TICK", "CHECKED_UNANSWERED"),
   typed("PAUSE", "STOPPED", "CONTINUE"),
   typed("STEER", "STEERING_STORED", "CHECKED_UNSEEN", "CANCEL", "STOPPED"),
@@ -212,6 +225,7 @@ const key = ({ value, context }: TaskSnapshot): string => {
     pause?.attempts,
     pause?.wasSent,
     nextRun?.isCancelled,
+    pause?.refusal !== undefined,
   ];
   const seen = given.map(({ seenAt }) => seenAt !== undefined);
   const steering = [instructions?.length, storedInstruction?.messageID, steerAttempts, seen];

@@ -318,9 +318,18 @@ type LastStep = { lastStepAt?: number | undefined };
 /** Who paused a run. */
 export type PausedBy = "agent" | "person";
 
+/** What a provider said that refuses a run for long. */
+export interface LongRefusal {
+  message: string;
+  /** When it serves again, epoch milliseconds. */
+  until: number;
+}
+
 /** A run that is paused, is being paused, or waits for a slot to go on after that. */
 export interface Pause {
-  by: PausedBy;
+  by: PausedBy | "provider";
+  /** Why the run waits, and until when, where its provider is the reason: then it continues by itself. */
+  refusal?: LongRefusal;
   /** What was open when it was paused. */
   requests: UserRequest[];
   /** How often its session was asked to stop. */
@@ -388,6 +397,7 @@ export type TaskEvent =
   | { type: "OWN_TASK_ENDED"; at: number; taskId: string }
   | { type: "CANCEL"; at: number }
   | { type: "PAUSE"; at: number; by: PausedBy }
+  | { type: "PAUSE"; at: number; by: "provider"; refusal: LongRefusal }
   | { type: "CONTINUE"; at: number }
   | { type: "STOPPED"; at: number }
   | { type: "NOT_STOPPED"; at: number; error: TaskError }

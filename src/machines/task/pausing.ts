@@ -16,11 +16,12 @@ import {
 } from "./run-transitions.ts";
 import { given, request, TASK_LIMITS, taskSetup } from "./setup.ts";
 
-/** Returns an action that notes who pauses a run, and what its agent had asked. `isBegun`: something of the run was sent. */
+/** Returns an action that notes what pauses a run, and what its agent had asked. `isBegun`: something of the run was sent. */
 const notePause = (isBegun: boolean) =>
   taskSetup.assign({
-    pause: given("PAUSE", ({ context: { pause, userRequests: requests }, event: { by } }) => ({
-      ...{ by, requests, attempts: 0 },
+    pause: given("PAUSE", ({ context: { pause, userRequests: requests }, event }) => ({
+      ...{ by: event.by, requests, attempts: 0 },
+      ...(event.by === "provider" ? { refusal: event.refusal } : {}),
       ...(isBegun || pause?.wasSent ? { wasSent: true as const } : {}),
     })),
   });
@@ -128,7 +129,8 @@ export const pausing = taskSetup.createStateConfig({
     },
     paused: {
       id: "paused",
-      description: "It keeps what was done, holds no slot and costs nothing, until it is told to go on.",
+      description:
+        "It keeps what was done, holds no slot and costs nothing, until it is told to go on, or until its provider serves again, where that is what it waits for.",
       meta: { waitsFor: "continue" },
       entry: ["beginWait", assign({ nextDeadline: undefined, failedChecks: 0 })],
       on: {
@@ -136,6 +138,11 @@ export const pausing = taskSetup.createStateConfig({
           target: "#queued",
           description: "It asks for a slot.",
           actions: assign({ sendAttempts: 0, interruptions: 0 }),
+        },
+        PAUSE: {
+          guard: "waitsForProvider",
+          description: "It does not go on by itself any more.",
+          actions: recordPause,
         },
         CANCEL: { ...cancelled, description: "There is nothing to stop." },
         ADOPTED: { description: "It stays paused, whatever process supervises it." },

@@ -325,6 +325,10 @@ export const taskSetup = setup({
       ({ context: { pause } }) => pause?.wasSent === true,
       "nothing of the run was sent before",
     ),
+    waitsForProvider: when(
+      "it waits for its provider to serve again",
+      ({ context: { pause } }) => pause?.refusal !== undefined,
+    ),
     pauseAttemptsLeft: when(
       "it may be tried again",
       ({ context: { pause } }) => (pause?.attempts ?? 0) < TASK_LIMITS.stopAttempts,

@@ -16,6 +16,10 @@ const isAwaitingUser = ({ value: { attention } }: SlotHolder): boolean => typeof
 const isAwaitingTasks = ({ value: { run }, context: { blockedCalls = [] } }: SlotHolder): boolean =>
   statePath(run) === "active.working.awaitingTasks" || blockedCalls.length > 0;
 
+/** True for a task whose run is paused, and has stopped for that. */
+export const isStoppedForPause = ({ value: { run } }: { value: { run: unknown } }): boolean =>
+  statePath(run) === "pausing.paused";
+
 /** True for a task whose run is for other servers. */
 export const isInFleet = ({ value: { run } }: Pick<SlotHolder, "value">): boolean =>
   typeof run === "object" && run !== null && "fleet" in run;
@@ -26,7 +30,7 @@ export const isInFleet = ({ value: { run } }: Pick<SlotHolder, "value">): boolea
  * that they wait for queue for one.
  */
 export const slotOf = (task: SlotHolder): SlotState => {
-  if (task.value.run === "idle" || statePath(task.value.run) === "pausing.paused") return "none";
+  if (task.value.run === "idle" || isStoppedForPause(task)) return "none";
   if (task.value.run === "queued") return "waiting";
   // It is counted there.
   if (isInFleet(task)) return "none";
@@ -34,17 +38,19 @@ export const slotOf = (task: SlotHolder): SlotState => {
 };
 
 /**
- * Returns when the host asks the provider again that refused the run's request, epoch milliseconds. That time is kept until
- * the provider has answered; undefined for other tasks.
+ * Returns when the provider is asked again that refused the run's request, epoch milliseconds: by the host, or because the run waits
+ * for that. That time is kept until the provider has answered; undefined for other tasks.
  */
-export const retriesAtOf = ({ context: { retry } }: SlotHolder): number | undefined => retry?.until;
+export const retriesAtOf = ({ value, context: { retry, pause } }: SlotHolder): number | undefined =>
+  isStoppedForPause({ value }) ? pause?.refusal?.until : retry?.until;
 
 /** Returns what a run of a task asks for: the newest one, if it is given the task's context. */
 export const slotRequestOf = ({
   facts,
   run,
   model: changed,
-}: Pick<TaskContext, "facts" | "model"> & { run: Pick<TaskContext["run"], "startedAt"> }): SlotRequest => {
+  pause,
+}: Pick<TaskContext, "facts" | "model" | "pause"> & { run: Pick<TaskContext["run"], "startedAt"> }): SlotRequest => {
   const model = modelOf({ facts, model: changed });
   return {
     taskId: facts.sessionID,
@@ -53,6 +59,7 @@ export const slotRequestOf = ({
     model: model && `${model.providerID}/${model.modelID}`,
     priority: facts.priority,
     since: run.startedAt,
-    goesOn: goesOn({ model: changed }),
+    // A run whose provider was to serve again is not held up by what that said to another one.
+    goesOn: goesOn({ model: changed }) || pause?.refusal !== undefined,
   };
 };

@@ -47,13 +47,21 @@ const whatAgentWaitsFor = ({ userRequests, blockedCalls }: TaskContext): WaitsFo
   return blockedCalls === undefined ? "agent" : "tasks";
 };
 
-/** What the provider said when it refused for now. */
-const refusalOf = (what: WaitsFor, context: TaskContext): Waiting["refusal"] => {
-  const { retry } = context;
-  if (what !== "provider" || !retry) return undefined;
-  const { attempt, message } = retry;
+/** What the provider said when it refused for now, or until a time. */
+const refusalOf = (what: WaitsFor, context: TaskContext): Pick<Waiting, "refusal"> & { until?: number } => {
+  const { retry, pause } = context;
+  const refusal = what === "provider" ? retry : what === "quota" ? pause?.refusal : undefined;
+  if (!refusal) return {};
+  const { message, until } = refusal;
   const model = modelOf(context);
-  return { ...(model ? { provider: model.providerID } : {}), attempt, message };
+  const attempt = what === "provider" && retry ? { attempt: retry.attempt } : {};
+  return { refusal: { ...(model ? { provider: model.providerID } : {}), ...attempt, message }, until };
+};
+
+/** What a run waits for more exactly than its state says. */
+const inDetail = (waitsFor: WaitsFor, context: TaskContext): WaitsFor => {
+  if (waitsFor === "agent") return whatAgentWaitsFor(context);
+  return waitsFor === "continue" && context.pause?.refusal ? "quota" : waitsFor;
 };
 
 /** What its agent had asked before its process ended, while it may be about to ask again. */
@@ -71,12 +79,12 @@ const awaitedTasks = (what: WaitsFor, { blockedCalls }: TaskContext): number | u
 export const waitingOf = ({ value, context }: StoredSnapshot): Waiting | undefined => {
   const waitsFor = waitsForIn(value.run, run);
   if (waitsFor === undefined) return undefined;
-  const what = waitsFor === "agent" ? whatAgentWaitsFor(context) : waitsFor;
-  const refusal = refusalOf(what, context);
+  const what = inDetail(waitsFor, context);
+  const { refusal, until: refusedUntil } = refusalOf(what, context);
   const tasks = awaitedTasks(what, context);
   const lostRequests = lostRequestsOf(what, context);
   const ownDeadline = what === waitsFor ? context.nextDeadline : undefined;
-  const until = refusal ? context.retry?.until : ownDeadline;
+  const until = refusedUntil ?? ownDeadline;
   return {
     for: what,
     since: new Date(waitsSince(what, context)).toISOString(),

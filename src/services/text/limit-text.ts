@@ -1,5 +1,7 @@
 import type { BudgetedUsage, TaskError } from "../../task.ts";
 import { dollars, duration } from "./amounts.ts";
+import { quoteLine } from "./own-text.ts";
+import { SHORT_CHARS } from "./request-text.ts";
 
 /** What a task may use, its subtasks included; undefined: without a limit. Cost in US dollars. */
 type TaskBudget = { [Kind in keyof BudgetedUsage]?: number | undefined };
@@ -49,6 +51,16 @@ export const neverEnded = (steps: number): TaskError => ({
   name: "NoStopReason",
   kind: "loop",
   message: `Its model answered ${steps} times in a row without a word and without a tool call, and the provider did not say that it had finished. OpenCode would have asked it again for ever, so the run was stopped. Launch one with another model, or tell the user that the provider sends no finish_reason that OpenCode knows.`,
+});
+
+/** Reports that a provider makes a run wait for longer than it may, and what to do. `until` and `now` in epoch milliseconds. */
+export const servedTooLate = (
+  { message, until }: { message: string; until: number },
+  { now, limit }: { now: number; limit: number },
+): TaskError => ({
+  name: "ProviderRefuses",
+  kind: "timeout",
+  message: `Its provider refuses it, and serves again in ${duration(until - now)} only: ${quoteLine(message, SHORT_CHARS)}. A task waits for that for ${duration(limit)} at most, so it was stopped. A retry goes on from there. Otherwise launch one with another model, or ask the user to raise the option timeouts.provider.`,
 });
 
 /** Reports that a run took longer than it may, and what to do. Both in milliseconds. */

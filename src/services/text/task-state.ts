@@ -20,7 +20,7 @@ type LiveTask = Pick<ListedTask | Task, "status" | "attention" | "waiting" | "qu
 /** What a wait is called. */
 interface Wait {
   /** In a column of one or two words; absent where the task's status says enough. */
-  state?: "queued" | "offered" | "retrying" | "stopping" | "paused";
+  state?: "queued" | "offered" | "retrying" | "refused" | "stopping" | "paused";
   /** In a few words. */
   words: string;
   /** In words that follow "Waits for": what for, and who or what ends it. `nextTry` is such as "in 20s". */
@@ -111,6 +111,15 @@ const WAITS: Record<WaitsFor, Wait> = {
     state: "paused",
     words: "paused",
     sentence: () => own`somebody to have it go on: it is paused, keeps what was done and holds no slot`,
+  },
+  quota: {
+    state: "refused",
+    words: "its provider refuses for long",
+    sentence: ({ waiting }, nextTry) => {
+      const { provider, message = "" } = waiting?.refusal ?? {};
+      const who = provider === undefined ? own`its provider` : nameOf(provider);
+      return own`${who} to serve again: ${quoteLine(message, SHORT_CHARS)}; it holds no slot, and continues by itself ${nextTry}`;
+    },
   },
   stop: {
     state: "stopping",

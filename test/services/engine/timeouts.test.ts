@@ -155,16 +155,17 @@ test("it is reported again only after the task has shown life", async () => {
 });
 
 test("a task whose provider refuses for now is not stale before OpenCode asks again, and says what it waits for", async () => {
-  const { stage, id } = await stageWithTask();
-  const until = stage.clock.now() + 2 * STALE;
+  const stale = 120_000;
+  const { stage, id } = await stageWithTask({ timeouts: { stale } });
+  const until = stage.clock.now() + 2 * stale;
   stage.host.emit({ type: "retrying", sessionID: id, attempt: 1, message: "Rate limit reached", until });
-  await stage.clock.advance(1.5 * STALE);
+  await stage.clock.advance(1.5 * stale);
   expect([stage.task(id).state, stage.task(id).attention]).toEqual(["running.active.working.retrying", undefined]);
   const refused =
-    /waits for:? fake, which refuses for now: "Rate limit reached"; OpenCode asks again in 5m \(attempt 2\)/i;
+    /waits for:? fake, which refuses for now: "Rate limit reached"; OpenCode asks again in 1m \(attempt 2\)/i;
   expect(await stage.call("list")).toMatch(refused);
   expect(await stage.call("output", { task_id: id })).toMatch(refused);
-  await stage.clock.advance(2 * STALE);
+  await stage.clock.advance(2 * stale);
   expect(stage.task(id).attention?.kind).toBe("stale");
   stage.host.emit({ type: "busy", sessionID: id });
   expect(stage.task(id).state).toBe("running.active.working.busy");

@@ -28,7 +28,7 @@ const launch = (store: SqliteStore, task: ScriptedTask, limits?: SlotLimits): bo
 };
 
 const slotsIn = (file: ReturnType<typeof createSharedDatabase>) =>
-  file.rows<{ task: string; owner: string; is_held: number }>("SELECT task, owner, is_held FROM slot ORDER BY seq");
+  file.rows<{ task: string; owner: string; state: number }>("SELECT task, owner, state FROM slot ORDER BY seq");
 
 test("two processes share a limit, and a slot that one frees is taken by the oldest that waits, whoever has it", () => {
   const file = createSharedDatabase();
@@ -73,7 +73,7 @@ test("the row of a slot goes when the run ends, or its task is removed by any pr
   launch(a, second);
   expect(slotsIn(file)).toHaveLength(2);
   a.commit(first.answer());
-  expect(slotsIn(file)).toEqual([{ task: "ses_2", owner: "a", is_held: 1 }]);
+  expect(slotsIn(file)).toEqual([{ task: "ses_2", owner: "a", state: 1 }]);
   b.remove(["ses_2"]);
   expect(slotsIn(file)).toEqual([]);
 });
@@ -124,7 +124,7 @@ test("slots of the dead count for nothing, and go with the tasks to the process 
   b.heartbeat(file.clock.now());
   expect([...b.places(["ses_1", "ses_2", "ses_3"]).keys()]).toEqual(["ses_3"]);
   b.adopt(file.clock.now(), () => true);
-  expect(slotsIn(file).map(({ owner, is_held }) => [owner, is_held])).toEqual([
+  expect(slotsIn(file).map(({ owner, state }) => [owner, state])).toEqual([
     ["b", 1],
     ["b", 0],
     ["b", 0],
@@ -206,7 +206,7 @@ test("a grant that was not noted before the crash is none: the run asks again wh
   await file.clock.advance(10_000);
   b.heartbeat(file.clock.now());
   b.adopt(file.clock.now(), () => true);
-  expect(slotsIn(file)).toEqual([{ task: "ses_1", owner: "b", is_held: 0 }]);
+  expect(slotsIn(file)).toEqual([{ task: "ses_1", owner: "b", state: 0 }]);
 });
 
 test("a transaction that fails is forgotten: the next change of the task writes its slot again", () => {
@@ -257,8 +257,8 @@ describe("a run that goes on with another model", () => {
     expect(a.grantSlots([goesOn(first, limits(1))])).toEqual([]);
     a.heartbeat(file.clock.now());
     expect(slotsIn(file)).toEqual([
-      { task: "ses_1", owner: "b", is_held: 1 },
-      { task: "ses_2", owner: "b", is_held: 0 },
+      { task: "ses_1", owner: "b", state: 1 },
+      { task: "ses_2", owner: "b", state: 0 },
     ]);
     expect(b.grantSlots([request(second, limits(1))])).toEqual([]);
   });

@@ -100,6 +100,7 @@ export const createRunLimits = (ctx: EngineContext) => {
       if (repeated && repeated.times >= repeat) endRun(sessionID, tooManyRepeats(repeated));
       if (event.type === "toolCall" || event.type === "step") measure(sessionID, task.facts.parentTaskId);
     },
+    endRun,
     /** Measures a task again for which progress has counted more: a descendant session without a task of its own used it. */
     onUsed,
     /** Ends the runs that are overdue, but for those that are not any more when their last words have been read. */

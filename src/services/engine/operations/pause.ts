@@ -76,17 +76,22 @@ export const pauseTasks = async (ctx: EngineContext, taskIds: string[], by: Paus
   );
 };
 
-/** Has paused tasks go on, and all that they have launched. Returns what came of those that were named. */
-export const continueTasks = async (ctx: EngineContext, taskIds: string[]): Promise<CancelResult[]> => {
+/** Has just these tasks continue. Returns why each of the others does not. */
+export const continueThese = async (ctx: EngineContext, taskIds: readonly string[]): Promise<Map<string, string>> => {
   const { runtime, clock, stopsUnderWay } = ctx;
-  const all = [...new Set([...taskIds, ...withDescendants(ctx, taskIds)])];
   // What still stops the run would stop it again.
-  await Promise.all(all.map((taskId) => stopsUnderWay.untilDone(taskId)));
-  const refusals = sendToEach(ctx, all, { type: "CONTINUE", at: clock.now() });
-  for (const taskId of all) {
+  await Promise.all(taskIds.map((taskId) => stopsUnderWay.untilDone(taskId)));
+  const refusals = sendToEach(ctx, taskIds, { type: "CONTINUE", at: clock.now() });
+  for (const taskId of taskIds) {
     if (refusals.has(taskId)) continue;
     // Notices for its agent have waited.
     runtime.dispatch({ type: "OUTBOX", id: taskId, event: { type: "PARENT_CHANGED", at: clock.now() } });
   }
+  return refusals;
+};
+
+/** Has paused tasks go on, and all that they have launched. Returns what came of those that were named. */
+export const continueTasks = async (ctx: EngineContext, taskIds: string[]): Promise<CancelResult[]> => {
+  const refusals = await continueThese(ctx, [...new Set([...taskIds, ...withDescendants(ctx, taskIds)])]);
   return resultsOf(ctx, taskIds, refusals);
 };

@@ -7,6 +7,7 @@ import type { Retention } from "../../store/store.ts";
 import { staleNote, staleToast } from "../../text/reminder-text.ts";
 import type { EngineContext } from "../context.ts";
 import type { SessionNotes } from "../delivery/session-notes.ts";
+import { providerWaits } from "../limits/provider-waits.ts";
 import type { RunLimits } from "../limits/run-limits.ts";
 import { getTask } from "../operations/read-task.ts";
 
@@ -83,6 +84,7 @@ export const startHousekeeping = (
     ...runTime,
     { every: IDLE_POLL_INTERVAL_MS, work: pollIdleSessions, fault: "the idle poll failed" },
     stalenessCheck(ctx, notes),
+    providerWaits(ctx, runLimits),
     {
       every: PROGRESS_STORE_INTERVAL_MS,
       work: () => {

@@ -37,7 +37,9 @@ const COUNT_ONE_LESS = bucketsOf("old")
  * - `seq` is the order in which runs asked. `rank` is lower the higher the priority is. `lane` is that of a waiting run, see
  *   `laneOf`.
  * - `goes_on` is 1 for a run that left a model and goes on with another one, see `SlotRequest`.
- * - `retries_at` is when the host asks the provider again that refuses the run for now; NULL for other runs.
+ * - `state` is 0 for a run that waits for a slot, 1 for one that holds one, and 2 for one that holds none and waits until its
+ *   provider serves again.
+ * - `retries_at` is when the provider is asked again that refuses the run; NULL for other runs.
  * - `queue_count` says how many wait in each lane, by rank and by `since`: in buckets of 1 ms, in buckets of 128 of those, and
  *   so on; and those of the same millisecond by `seq`. So the next run, and the place of each, are found without reading all
  *   that wait. Triggers keep it, so that it is right whoever writes or removes a row.
@@ -47,7 +49,7 @@ export const SLOT_SCHEMA = `
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     task TEXT NOT NULL UNIQUE,
     owner TEXT NOT NULL,
-    is_held INTEGER NOT NULL,
+    state INTEGER NOT NULL,
     agent TEXT NOT NULL,
     provider TEXT,
     model TEXT,
@@ -59,8 +61,9 @@ export const SLOT_SCHEMA = `
     limits TEXT NOT NULL,
     retries_at INTEGER
   ) STRICT;
-  CREATE INDEX slot_at_work ON slot (owner, provider, model, agent, retries_at) WHERE is_held = 1;
-  CREATE INDEX slot_waiting ON slot (owner, lane, rank, since, seq) WHERE is_held = 0;
+  CREATE INDEX slot_at_work ON slot (owner, provider, model, agent, retries_at) WHERE state = 1;
+  CREATE INDEX slot_refused ON slot (owner, provider, retries_at) WHERE state = 2;
+  CREATE INDEX slot_waiting ON slot (owner, lane, rank, since, seq) WHERE state = 0;
   CREATE TRIGGER slot_of_deleted_task AFTER DELETE ON task BEGIN
     DELETE FROM slot WHERE task = old.id;
   END;
@@ -75,13 +78,13 @@ export const SLOT_SCHEMA = `
     runs INTEGER NOT NULL,
     PRIMARY KEY (owner, lane, level, rank, since, bucket)
   ) STRICT, WITHOUT ROWID;
-  CREATE TRIGGER run_waits AFTER INSERT ON slot WHEN new.is_held = 0 BEGIN${COUNT_ONE_MORE}
+  CREATE TRIGGER run_waits AFTER INSERT ON slot WHEN new.state = 0 BEGIN${COUNT_ONE_MORE}
   END;
-  CREATE TRIGGER run_leaves AFTER DELETE ON slot WHEN old.is_held = 0 BEGIN${COUNT_ONE_LESS}
+  CREATE TRIGGER run_leaves AFTER DELETE ON slot WHEN old.state = 0 BEGIN${COUNT_ONE_LESS}
   END;
-  CREATE TRIGGER run_waited AFTER UPDATE OF owner, is_held, lane, priority, since ON slot WHEN old.is_held = 0 BEGIN${COUNT_ONE_LESS}
+  CREATE TRIGGER run_waited AFTER UPDATE OF owner, state, lane, priority, since ON slot WHEN old.state = 0 BEGIN${COUNT_ONE_LESS}
   END;
-  CREATE TRIGGER run_waits_again AFTER UPDATE OF owner, is_held, lane, priority, since ON slot WHEN new.is_held = 0 BEGIN${COUNT_ONE_MORE}
+  CREATE TRIGGER run_waits_again AFTER UPDATE OF owner, state, lane, priority, since ON slot WHEN new.state = 0 BEGIN${COUNT_ONE_MORE}
   END;
 `;
 
@@ -101,6 +104,6 @@ export const COUNT_AHEAD = `SELECT ${[
   ...LEVELS_OF_SEQ.map((bits) =>
     sumWithin(`level = -${bits} AND rank = ?3 AND since = ?4`, "?5", bits, bits === LEVELS_OF_SEQ.at(-1)),
   ),
-  `(SELECT count(*) FROM slot WHERE is_held = 0 AND owner = ?1 AND lane = ?2 AND rank = ?3 AND since = ?4
+  `(SELECT count(*) FROM slot WHERE state = 0 AND owner = ?1 AND lane = ?2 AND rank = ?3 AND since = ?4
     AND seq >= (?5 >> ${BITS}) << ${BITS} AND seq < ?5)`,
 ].join(" + ")} AS runs`;

@@ -1,4 +1,4 @@
-import { retriesAtOf, slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
+import { isStoppedForPause, retriesAtOf, slotOf, slotRequestOf } from "../../../machines/task/slot.ts";
 import {
   type Lane,
   type LimitedRequest,
@@ -15,6 +15,20 @@ import type { TaskRecord } from "../store.ts";
 import type { Database } from "./driver.ts";
 import { COUNT_AHEAD } from "./slot-schema.ts";
 import { parseStored } from "./text-table.ts";
+
+/**
+ * What the row of a run says in `state`: that it waits for a slot, that it holds one, or that it holds none and waits until its
+ * provider serves again, at the time in `retries_at`.
+ */
+const [WAITING, HELD, REFUSED] = [0, 1, 2] as const;
+type RowState = typeof WAITING | typeof HELD | typeof REFUSED;
+
+/** What the row of a task's run is to say; undefined where it needs none. That of a waiting one is written when it asks. */
+const rowStateOf = (snapshot: TaskRecord["snapshot"]): RowState | undefined => {
+  const slot = slotOf(snapshot);
+  if (slot !== "none") return slot === "held" ? HELD : WAITING;
+  return isStoppedForPause(snapshot) && retriesAtOf(snapshot) !== undefined ? REFUSED : undefined;
+};
 
 /** The columns from which the request of a run is read. */
 interface StoredRequest {
@@ -93,43 +107,46 @@ const toRunsAtWork = ({ provider, model, agent, runs, retries_at }: WorkRow): Ru
 export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
   const selectAtWork = database.prepare<WorkRow>(
     `SELECT provider, model, agent, count(*) AS runs, max(retries_at) AS retries_at FROM slot
-     WHERE is_held = 1 AND owner IN (SELECT value FROM json_each(?)) GROUP BY provider, model, agent`,
+     WHERE state = ${HELD} AND owner IN (SELECT value FROM json_each(?1)) GROUP BY provider, model, agent
+     UNION ALL
+     SELECT provider, NULL, agent, 0, max(retries_at) FROM slot
+     WHERE state = ${REFUSED} AND owner IN (SELECT value FROM json_each(?1)) GROUP BY provider`,
   );
   // SQLite finds the next lane in the index, whatever number of runs the one before has.
   const selectFirst = database.prepare<WaitingRow>(
     `WITH RECURSIVE line (owner, lane) AS (
-       SELECT value, (SELECT min(lane) FROM slot WHERE is_held = 0 AND owner = value) FROM json_each(?)
+       SELECT value, (SELECT min(lane) FROM slot WHERE state = 0 AND owner = value) FROM json_each(?)
        UNION ALL
-       SELECT owner, (SELECT min(lane) FROM slot WHERE is_held = 0 AND owner = line.owner AND lane > line.lane)
+       SELECT owner, (SELECT min(lane) FROM slot WHERE state = 0 AND owner = line.owner AND lane > line.lane)
        FROM line WHERE lane IS NOT NULL
      )
      SELECT ${WAITING_COLUMNS} FROM line JOIN slot ON seq = (
-       SELECT seq FROM slot WHERE is_held = 0 AND owner = line.owner AND lane = line.lane ORDER BY rank, since, seq LIMIT 1
+       SELECT seq FROM slot WHERE state = 0 AND owner = line.owner AND lane = line.lane ORDER BY rank, since, seq LIMIT 1
      )`,
   );
   const selectFrom = database.prepare<WaitingRow>(
     `SELECT ${WAITING_COLUMNS} FROM slot
-     WHERE is_held = 0 AND owner = ? AND lane = ? AND (rank, since, seq) >= (?, ?, ?) ORDER BY rank, since, seq LIMIT ?`,
+     WHERE state = 0 AND owner = ? AND lane = ? AND (rank, since, seq) >= (?, ?, ?) ORDER BY rank, since, seq LIMIT ?`,
   );
   const countAhead = database.prepare<{ runs: number }>(COUNT_AHEAD);
   const selectWaiting = database.prepare<WaitingRow>(
-    `SELECT ${WAITING_COLUMNS} FROM slot WHERE task = ? AND is_held = 0`,
+    `SELECT ${WAITING_COLUMNS} FROM slot WHERE task = ? AND state = 0`,
   );
-  const selectState = database.prepare<{ owner: string; is_held: 0 | 1 }>(
-    "SELECT owner, is_held FROM slot WHERE task = ?",
+  const selectState = database.prepare<{ owner: string; state: RowState }>(
+    "SELECT owner, state FROM slot WHERE task = ?",
   );
   const upsert = database.prepare(
-    `INSERT INTO slot (task, owner, is_held, agent, provider, model, priority, since, goes_on, limits, lane, retries_at)
+    `INSERT INTO slot (task, owner, state, agent, provider, model, priority, since, goes_on, limits, lane, retries_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (task) DO UPDATE SET owner = excluded.owner, is_held = max(is_held, excluded.is_held),
+     ON CONFLICT (task) DO UPDATE SET owner = excluded.owner, state = max(state, excluded.state),
        provider = excluded.provider, model = excluded.model, goes_on = excluded.goes_on, limits = excluded.limits,
        retries_at = excluded.retries_at`,
   );
   const selectAnyWaiting = database.prepare(
-    "SELECT 1 FROM slot WHERE is_held = 0 AND owner IN (SELECT value FROM json_each(?)) LIMIT 1",
+    "SELECT 1 FROM slot WHERE state = 0 AND owner IN (SELECT value FROM json_each(?)) LIMIT 1",
   );
   const selectOfOther = database.prepare("SELECT 1 FROM task WHERE id = ? AND owner <> ?");
-  const markHeld = database.prepare("UPDATE slot SET is_held = 1 WHERE task = ?");
+  const markHeld = database.prepare("UPDATE slot SET state = 1 WHERE task = ?");
   const updateLimits = database.prepare("UPDATE slot SET limits = ?, lane = ? WHERE task = ?");
   const remove = database.prepare("DELETE FROM slot WHERE task = ?");
   const removeMine = database.prepare("DELETE FROM slot WHERE task = ? AND owner = ?");
@@ -139,14 +156,16 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
   const removeUnowned = database.prepare(
     `DELETE FROM slot WHERE owner NOT IN (SELECT value FROM json_each(?)) AND task NOT IN (SELECT id FROM task)`,
   );
-  const take = database.prepare("UPDATE slot SET owner = ?, is_held = ?, retries_at = NULL WHERE task = ?");
+  const take = database.prepare(
+    `UPDATE slot SET owner = ?1, state = ?2, retries_at = CASE ?2 WHEN ${REFUSED} THEN retries_at END WHERE task = ?3`,
+  );
   /** What the row of each task was last written from, so that most commits write none. */
   const writtenFrom = new Map<string, string>();
 
-  const write = (request: LimitedRequest, isHeld: boolean, retriesAt: number | null = null) => {
+  const write = (request: LimitedRequest, state: RowState, retriesAt: number | null = null) => {
     const { taskId, agent, provider = null, model = null, priority, since, goesOn, limits } = request;
     const values = [agent, provider, model, priority, since, goesOn ? 1 : 0, JSON.stringify(limits), laneOf(request)];
-    upsert.run(taskId, me.id, isHeld ? 1 : 0, ...values, retriesAt);
+    upsert.run(taskId, me.id, state, ...values, retriesAt);
   };
 
   /** Leaves out what another process has by now: one that was stopped may ask for it all the same. */
@@ -199,8 +218,8 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
     const known = selectState.get(request.taskId);
     writtenFrom.delete(request.taskId);
     // One that goes on with another model gives up the slot that it has.
-    if (known && alive.has(known.owner) && !(known.is_held && request.goesOn))
-      return known.is_held ? "held" : "waiting";
+    const isKept = known && alive.has(known.owner) && known.state !== REFUSED && !(known.state && request.goesOn);
+    if (isKept) return known.state === HELD ? "held" : "waiting";
     // A dead process may have left one, or the run itself, of its model before.
     if (known) remove.run(request.taskId);
     return "new";
@@ -210,7 +229,7 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
   const noteOne = (request: LimitedRequest, alive: ReadonlySet<string>): boolean => {
     const state = stateOf(request, alive);
     if (state === "waiting") updateLimits.run(JSON.stringify(request.limits), laneOf(request), request.taskId);
-    if (state === "new") write(request, false);
+    if (state === "new") write(request, WAITING);
     return state !== "held";
   };
 
@@ -243,7 +262,7 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
     note: (waiting: readonly LimitedRequest[], held: readonly LimitedRequest[], { alive }: QueueView) => {
       const living = new Set(alive);
       for (const request of withoutOthers(waiting)) noteOne(request, living);
-      for (const request of withoutOthers(held)) write(request, true);
+      for (const request of withoutOthers(held)) write(request, HELD);
     },
     /**
      * Notes that these runs ask, and gives slots to those that can start. Returns those of them that hold one.
@@ -255,7 +274,7 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
         const fresh = requests.filter((request) => stateOf(request, alive) === "new");
         const held = startingOf(fresh, view);
         // A run that starts at once is never counted among those that wait: that takes as long as all the rest.
-        for (const request of fresh) write(request, held.has(request.taskId));
+        for (const request of fresh) write(request, held.has(request.taskId) ? HELD : WAITING);
         const waiting = new Set(fresh.flatMap(({ taskId }) => (held.has(taskId) ? [] : taskId)));
         return requests.flatMap(({ taskId }) => (waiting.has(taskId) ? [] : taskId));
       }
@@ -267,13 +286,13 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
     },
     /** Makes the row of a stored task follow from its snapshot. That of a waiting one was written when it asked. */
     follow: ({ snapshot, task: { sessionID } }: TaskRecord) => {
-      const state = slotOf(snapshot);
+      const state = rowStateOf(snapshot);
       const retriesAt = retriesAtOf(snapshot);
       const request = slotRequestOf(snapshot.context);
       const current = `${state} ${request.model} ${retriesAt}`;
-      if (state === "waiting" || writtenFrom.get(sessionID) === current) return;
-      if (state === "held") write({ ...request, limits: {} }, true, retriesAt);
-      else remove.run(sessionID);
+      if (state === WAITING || writtenFrom.get(sessionID) === current) return;
+      if (state === undefined) remove.run(sessionID);
+      else write({ ...request, limits: {} }, state, retriesAt);
       writtenFrom.set(sessionID, current);
     },
     /** Removes the slot of a task that is not this owner's any more. */
@@ -282,7 +301,7 @@ export const createSlotTable = (database: Database, me: Pick<Owner, "id">) => {
     forget: (taskId?: string) => (taskId === undefined ? writtenFrom.clear() : void writtenFrom.delete(taskId)),
     /** A run that was given a slot, and has not noted it, asks again. */
     takeOver: (records: readonly TaskRecord[], alive: readonly string[]) => {
-      for (const { task, snapshot } of records) take.run(me.id, slotOf(snapshot) === "held" ? 1 : 0, task.sessionID);
+      for (const { task, snapshot } of records) take.run(me.id, rowStateOf(snapshot) ?? WAITING, task.sessionID);
       removeUnowned.run(JSON.stringify(alive));
     },
     /** Removes slots of this owner whose tasks another process has removed, or taken over while this one was stopped. */

@@ -184,7 +184,7 @@ test("the counts of runs that wait are those of the rows, and none is left when 
   const places = table("a").places(ids, 0, look);
   expect(ids.map((id) => places.get(id)?.place)).toEqual(ids.map((_, index) => Math.max(1, index + 1)));
   database.transaction(() => table("a").note([{ ...request, limits: { total: 2 } }], [], look));
-  database.exec("UPDATE slot SET is_held = 1 WHERE seq % 2; DELETE FROM slot");
+  database.exec("UPDATE slot SET state = 1 WHERE seq % 2; DELETE FROM slot");
   expect(database.prepare("SELECT * FROM queue_count").all()).toEqual([]);
   database.close();
 });
