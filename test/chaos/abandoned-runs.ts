@@ -1,4 +1,4 @@
-import { isStopping } from "../../src/machines/task/machine.ts";
+import { isPaused, isStopping } from "../../src/machines/task/machine.ts";
 import { hasEnded, type Task } from "../../src/task.ts";
 import type { Stage } from "../fakes/stage.ts";
 
@@ -34,7 +34,16 @@ export const createAbandonedRuns = (now: () => number, fault: (words: string) =>
     check: ({ store }: Stage) => {
       for (const [run, { taskId, since }] of stoppable) {
         const record = now() - since > STOPS_WITHIN ? store.get(taskId) : undefined;
-        if (!record || hasEnded(record.task) || runOf(record.task) !== run || isStopping(record.snapshot)) continue;
+        // It was paused with its parent, and goes on with it.
+        if (record && isPaused(record.snapshot)) stoppable.delete(run);
+        if (
+          !record ||
+          hasEnded(record.task) ||
+          runOf(record.task) !== run ||
+          isStopping(record.snapshot) ||
+          isPaused(record.snapshot)
+        )
+          continue;
         fault(`${taskId} goes on though the turn that waited for it was aborted`);
       }
     },

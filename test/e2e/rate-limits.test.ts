@@ -148,6 +148,41 @@ test("a task whose provider makes it wait longer than it is to goes on with the 
   expect(notices).toHaveLength(1);
 });
 
+test("a task whose provider serves again in an hour holds no slot until then, over a restart, and starts sooner when it is told to", {
+  tags: "gate",
+  timeout: 120_000,
+}, async () => {
+  const parent = await lab.session();
+  const usedUp = failure(429, "Usage limit reached", { headers: { "retry-after": "3600" } });
+  model.when(inChild("use it up"), [usedUp, text("done after all")]);
+  model.when(inChild("come next"), [text("the next one")]);
+  const [first = ""] = await launchFrom(lab, parent, ["use it up"]);
+  const until = await refusedUntil(first);
+  const isSetAside = async () => {
+    const task = await taskOf(first);
+    return task.waiting?.for === "quota" && task;
+  };
+  const set = await lab.until(isSetAside, { what: "the task is set aside", timeoutMs: 30_000 });
+  expect(set.waiting).toMatchObject({ refusal: { provider: "scripted", message: "Usage limit reached" } });
+  expect(Date.parse(set.waiting.until)).toBe(until);
+  const { data: busy } = await lab.client.session.status();
+  expect(busy?.[first]).toBeUndefined();
+  model.when("launch the next", [calls([launching("come next")]), text("launched")]);
+  await lab.ask(parent, "launch the next");
+  const asked = await model.waitFor((request) => request.sessionID === parent && toolResults(request).length === 2);
+  expect(toolResults(asked)[1]?.output).toContain("waits for scripted, which refused another task");
+  await lab.restart();
+  await served(lab);
+  await lab.until(isSetAside, { what: "the next process has it wait" });
+  await lab.until(async () => (await taskOf(first)).allowed?.includes("CONTINUE"), {
+    what: "the next process has the task",
+  });
+  expect((await statusApi(lab).post(`/v1/tasks/${first}/continue`)).status).toBe(200);
+  const next = await childOf(lab, "come next");
+  const notices = await notified(lab, parent, [first, next]);
+  expect(notices.map(({ hidden }) => hidden).join()).toContain("done after all");
+});
+
 test("a task that every model refuses fails, and says why each did", async () => {
   model.when(inChild("have no luck"), failure(401, "bad key"));
   const { id, notices } = await explored("have no luck");

@@ -32,11 +32,11 @@ const adopt = taskSetup.assign(
   })),
 );
 
-/** A run that waited for its slot is timed from now on. */
+/** A run that waited for its slot, or was paused before it had one, is timed from now on. */
 const recordSlot = taskSetup.assign({
   pause: undefined,
-  queuedUntil: ({ context: { queuedUntil, run, waitingSince = run.startedAt }, event }) =>
-    event.at > waitingSince ? event.at : queuedUntil,
+  queuedUntil: ({ context: { queuedUntil, run, pause, waitingSince = run.startedAt }, event }) =>
+    pause || event.at > waitingSince ? event.at : queuedUntil,
 });
 
 /** Where the newest run is: the same way for a launch and for a resume. */

@@ -430,6 +430,18 @@ describe("a process that ends", () => {
 describe("time", () => {
   const RUN = 60_000;
 
+  test("before a task that was paused in the queue begins does not count, though there is a slot at once then", async () => {
+    const stage = createStage({ timeouts: { run: RUN }, concurrency: { default: 1 } });
+    const first = await stage.launch();
+    const id = await stage.launch();
+    await pause(stage, id);
+    await stage.finish(first, "10");
+    await stage.clock.advance(3 * RUN);
+    await goOn(stage, id);
+    await stage.clock.advance(RUN - 3 * MOMENT);
+    expect(stateOf(stage, id)).toBe("running.active.working.busy");
+  });
+
   test("in which a task is paused, or waits for a slot after that, does not count towards `timeouts.run`", async () => {
     const stage = createStage({ timeouts: { run: RUN }, concurrency: { default: 1 } });
     const id = await stage.launch();
