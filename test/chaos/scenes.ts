@@ -94,6 +94,59 @@ const stoppedAndRetried = fc
     ];
   });
 
+/** What becomes of a turn, or of the session, without a word to the engine. */
+const UNHEARD_ENDS = [
+  answered(NEWEST),
+  { do: "fail", session: NEWEST },
+  { do: "hostFault", session: NEWEST },
+  { do: "breakOff", session: NEWEST },
+  { do: "steer", task: NEWEST },
+  { do: "launchBelow", task: NEWEST },
+] satisfies Step[];
+
+const callOf = (call: "abort" | "messages" | "message") =>
+  fc.record({
+    do: fc.constant("strike" as const),
+    call: fc.constant(call),
+    is: fc.constantFrom("unavailable" as const, "unheard" as const, "missing" as const, "lateBack" as const),
+    ms: fc.constantFrom(600, 3_000, 8_000),
+    times: fc.integer({ min: 1, max: 12 }),
+  });
+
+/**
+ * The end of a turn is not heard of, and then the task is paused, or the turn ends when it has been continued, before OpenCode has
+ * said what became of it. The calls by which it is stopped, and OpenCode is asked, may fail.
+ */
+const pausedUnheard = fc
+  .record({
+    end: fc.constantFrom<Step>(...UNHEARD_ENDS),
+    isLost: fc.boolean(),
+    stopping: fc.option(callOf("abort"), { nil: undefined }),
+    asking: fc.option(fc.oneof(callOf("messages"), callOf("message")), { nil: undefined }),
+    whenContinued: fc.boolean(),
+    dies: fc.boolean(),
+  })
+  .map(({ end, isLost, stopping, asking, whenContinued, dies }): Step[] => {
+    const unheard: Step[] = [
+      ...(isLost
+        ? [{ do: "garble", faults: Array.from({ length: 6 }, () => ({ is: "lost" as const })) } as const]
+        : []),
+      end,
+    ];
+    const failing: Step[] = [stopping ?? [], asking ?? []].flat();
+    return [
+      ...[launched(), pass(MOMENT)],
+      ...(whenContinued ? [] : [...unheard, ...failing]),
+      ...[{ do: "pauseTask", task: NEWEST, by: "person" } as const, pass(whenContinued ? WHILE : 300)],
+      ...(dies ? [{ do: "crash", down: 0 } as const] : []),
+      ...[pass(WHILE), pass(WHILE)],
+      ...(whenContinued ? failing : []),
+      { do: "continueTask", task: NEWEST, by: "person" },
+      ...(whenContinued ? [pass(60), ...unheard] : []),
+      ...[pass(WHILE), answered(NEWEST), pass(WHILE)],
+    ];
+  });
+
 /** A task is refused for long, whatever its model; it may be paused by a person meanwhile, and its process may die; it continues, and is answered. */
 const refusedForLong = fc
   .record({
@@ -354,6 +407,7 @@ export const scene: fc.Arbitrary<Step[]> = fc.oneof(
     stoppedAndRetried,
     pausedForAWhile,
     refusedForLong,
+    pausedUnheard,
     severalCalls,
     steeredLate,
     cancelledWhileSteered,
