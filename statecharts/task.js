@@ -550,14 +550,14 @@ export const task = createMachine({
                   "type": "goesOn"
                 },
                 "target": "#paused",
-                "description": "The agent or a person pauses the task. Its turn is over.",
+                "description": "The agent or a person pauses the task, or its provider refuses it for hours. Its turn is over.",
                 "actions": {
                   "type": "assign pause"
                 }
               },
               {
                 "target": "#paused",
-                "description": "The agent or a person pauses the task. There is nothing to stop.",
+                "description": "The agent or a person pauses the task, or its provider refuses it for hours. There is nothing to stop.",
                 "actions": {
                   "type": "assign pause"
                 }
@@ -594,7 +594,7 @@ export const task = createMachine({
               "actions": {
                 "type": "assign pause"
               },
-              "description": "The agent or a person pauses the task."
+              "description": "The agent or a person pauses the task, or its provider refuses it for hours."
             },
             "HOST_ANSWERING": {
               "guard": {
@@ -664,7 +664,7 @@ export const task = createMachine({
                     },
                     "PAUSE": {
                       "target": "#paused",
-                      "description": "The agent or a person pauses the task. Nothing was sent yet: the command is run anew.",
+                      "description": "The agent or a person pauses the task, or its provider refuses it for hours. Nothing was sent yet: the command is run anew.",
                       "actions": {
                         "type": "assign pause"
                       }
@@ -1973,7 +1973,7 @@ export const task = createMachine({
         },
         "pausing": {
           "id": "pausing",
-          "description": "The task is paused: its session and the descendants of that are stopped, until it is told to go on.",
+          "description": "The task is paused: its session and the descendants of that are stopped, until it is to go on.",
           "meta": {
             "waitsFor": "pause",
             "refuses": {
@@ -2179,7 +2179,7 @@ export const task = createMachine({
               "on": {
                 "CONTINUE": {
                   "target": "#queued",
-                  "description": "The agent or a person has the paused task go on. It asks for a slot.",
+                  "description": "The agent or a person has the paused task go on, or its provider serves again. It asks for a slot.",
                   "actions": {
                     "type": "assign sendAttempts, interruptions"
                   }
@@ -2188,7 +2188,7 @@ export const task = createMachine({
                   "guard": {
                     "type": "waitsForProvider"
                   },
-                  "description": "The agent or a person pauses the task. It does not go on by itself any more.",
+                  "description": "The agent or a person pauses the task, or its provider refuses it for hours. It does not go on by itself any more.",
                   "actions": {
                     "type": "assign pause"
                   }
@@ -3402,7 +3402,7 @@ export const task = createMachine({
             "type": "mayPause"
           },
           "target": ".none",
-          "description": "The agent or a person pauses the task. The open requests are rejected: its agent asks again when it goes on.",
+          "description": "The agent or a person pauses the task, or its provider refuses it for hours. The open requests are rejected: its agent asks again when it goes on.",
           "actions": {
             "type": "assign userRequests, lostRequests, redoesStep"
           }
@@ -3709,7 +3709,7 @@ export const task = createMachine({
                 "type": "mayPause"
               },
               "target": "waiting",
-              "description": "The agent or a person pauses the task. It may be stored already: with the same ids, that changes nothing."
+              "description": "The agent or a person pauses the task, or its provider refuses it for hours. It may be stored already: with the same ids, that changes nothing."
             }
           }
         }

@@ -67,7 +67,7 @@ const toPause = { guard: "isCurrentCheck", target: "#paused" } as const;
  */
 export const pausing = taskSetup.createStateConfig({
   id: "pausing",
-  description: "The task is paused: its session and the descendants of that are stopped, until it is told to go on.",
+  description: "The task is paused: its session and the descendants of that are stopped, until it is to go on.",
   meta: {
     waitsFor: "pause",
     refuses: { PAUSE: "is paused already", CONTINUE: "is still being paused: try again in a moment" },
