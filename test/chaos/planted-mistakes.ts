@@ -531,25 +531,17 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     file: "src/services/engine/effects/outbox-effects.ts",
     code: 'if (isPaused(runtime.snapshotOf(parent.id))) return { ok: true, value: "paused" };',
     mistake: "",
-  },
-  {
-    name: "a notice that was on its way when a task was paused wakes it",
-    file: "src/services/engine/effects/outbox-effects.ts",
-    code: "runtime.isLost(taskId) || isPaused(runtime.snapshotOf(taskId))",
-    mistake: "runtime.isLost(taskId)",
+    also: {
+      file: "src/services/engine/effects/outbox-effects.ts",
+      code: "runtime.isLost(taskId) || isPaused(runtime.snapshotOf(taskId))",
+      mistake: "runtime.isLost(taskId)",
+    },
   },
   {
     name: "a task that continues is sent its prompt again though it was answered",
     file: "src/machines/task/pausing.ts",
     code: "CHECKED_ANSWERED: complete,",
     mistake: "CHECKED_ANSWERED: goOnAfterPause,",
-  },
-  {
-    name: "what a paused task asks stays open",
-    file: "src/machines/task/attention.ts",
-    code: `description: "The open requests are rejected: its agent asks again when it goes on.",
-      actions: forgetRequests,`,
-    mistake: 'description: "",',
   },
   {
     name: "the time in which a task is paused counts towards its limit",
@@ -567,19 +559,6 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     file: "src/services/store/sqlite/slot-table.ts",
     code: "return isStoppedForPause(snapshot) && retriesAtOf(snapshot) !== undefined ? REFUSED : undefined;",
     mistake: "return undefined;",
-  },
-  {
-    name: "a task that waits for its provider goes on though a person has paused it",
-    file: "src/machines/task/pausing.ts",
-    code: '...(event.by === "provider" ? { refusal: event.refusal } : {}),',
-    mistake:
-      '...(event.by === "provider" ? { refusal: event.refusal } : pause?.refusal ? { refusal: pause.refusal } : {}),',
-  },
-  {
-    name: "a task that waits for its provider never continues",
-    file: "src/services/engine/limits/provider-waits.ts",
-    code: "pause.refusal.until <= clock.now()",
-    mistake: "pause.refusal.until === clock.now()",
   },
   {
     name: "nobody looks for notices that waited for a paused task",

@@ -52,6 +52,39 @@ describePlays({
     if (id && !stage.life.isOver()) stage.host.fail(id, { name: "APIError", message: "401" });
     await work();
   },
+  "a task is paused, continues, and is answered": async ({ launch, call, work }) => {
+    const id = await launch("count the files");
+    if (id) await call("cancel", { task_id: id, instead: "pause" });
+    await work();
+    if (id) await call("cancel", { task_id: id, instead: "continue" });
+    await work();
+  },
+  "a task is paused with the one that it launched, and both continue": async ({ launch, call, work }) => {
+    const lead = await launch("go on for ever, unless helped");
+    const args = { description: "help", prompt: "help out", agent: "general" };
+    if (lead) await call("task", args, { sessionID: lead });
+    if (lead) await call("cancel", { task_id: lead, instead: "pause" });
+    await work();
+    if (lead) await call("cancel", { task_id: lead, instead: "continue" });
+    await work();
+  },
+  "the provider of a task serves again in minutes, for which the task is set aside": async ({ stage, launch, work }) => {
+    const id = await launch("go on for ever");
+    if (id && !stage.life.isOver()) stage.host.refuseForNow(id, 330_000);
+    await work();
+    await stage.clock.advance(300_000);
+    if (id && !stage.life.isOver() && stage.host.at(id).busy) stage.host.finish(id, "answer to: go on for ever");
+    await work();
+  },
+  "a task is resumed while its result waits for another one of its batch": async ({ stage, launch, call, work }) => {
+    const [id] = [await launch("count the files", { wake: "all" }), await launch("go on for ever", { wake: "all" })];
+    await work();
+    if (id) await call("task", { resume: id, prompt: "count the folders" });
+    await work();
+    for (const other of stage.life.isOver() ? [] : stage.host.sessionIDs())
+      if (other !== id && stage.host.at(other).busy) stage.host.finish(other, "answer to: go on for ever");
+    await work();
+  },
   "a task launches a task of its own, and goes on when that is delivered": async ({ launch, call, work }) => {
     const lead = await launch("go on for ever, unless helped");
     const args = { description: "help", prompt: "help out", agent: "general" };
