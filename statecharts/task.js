@@ -2414,11 +2414,16 @@ export const task = createMachine({
                   "guard": {
                     "type": "isCurrentCheck"
                   },
-                  "target": "#missing",
-                  "actions": {
-                    "type": "recordNotFound"
-                  },
-                  "description": "OpenCode was asked, and did not find the task's session."
+                  "description": "OpenCode was asked, and did not find the task's session. It is asked again after a moment.",
+                  "actions": [
+                    {
+                      "type": "recordNotFound"
+                    },
+                    {
+                      "type": "setDeadline",
+                      "params": 5000
+                    }
+                  ]
                 },
                 "CHECK_FAILED": [
                   {

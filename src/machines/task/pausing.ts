@@ -165,7 +165,12 @@ export const pausing = taskSetup.createStateConfig({
         CHECKED_ABORTED: goOnAfterPause,
         CHECKED_UNANSWERED: goOnAfterPause,
         CHECKED_UNSEEN: goOnAfterPause,
-        CHECKED_NOT_FOUND: { guard: "isCurrentCheck", target: "#missing", actions: "recordNotFound" },
+        // Elsewhere, the end of its turn by the pause would be taken for one by a person.
+        CHECKED_NOT_FOUND: {
+          guard: "isCurrentCheck",
+          description: "It is asked again after a moment.",
+          actions: ["recordNotFound", checkAgainLater],
+        },
         CHECK_FAILED: [
           {
             guard: and(["isCurrentCheck", "failedChecksLeft"]),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createDurableStage } from "../../fakes/durable-stage.ts";
+import { missing } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage, stageWithTask } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
 
@@ -61,6 +62,16 @@ describe("a task at work", () => {
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12", resumeCount: 0 });
     await stage.clock.advance(MOMENT);
     expect(stage.noticeText()).toContain("12");
+  });
+
+  test("goes on though OpenCode does not find its session at first: that its turn was ended is not taken for a person's doing", async () => {
+    const { stage, id } = await stageWithTask();
+    await pause(stage, id);
+    stage.host.failNext("messages", missing);
+    await goOn(stage, id);
+    expect(stateOf(stage, id)).toBe("running.active.working.busy");
+    await stage.finish(id, "12");
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
   test("is paused and goes on as often as somebody likes: none of that counts as an interruption", async () => {
