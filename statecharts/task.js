@@ -2024,7 +2024,7 @@ export const task = createMachine({
                     "description": "The task's session has not stopped."
                   },
                   {
-                    "target": "#verifying",
+                    "target": "#continuing",
                     "description": "The task's session has not stopped. It could not be stopped, and is not paused.",
                     "actions": {
                       "type": "assign pause"
@@ -2097,7 +2097,7 @@ export const task = createMachine({
                     "guard": {
                       "type": "isCurrentCheck"
                     },
-                    "target": "#verifying",
+                    "target": "#continuing",
                     "description": "The check shows that the agent is at work. It could not be stopped, and is not paused.",
                     "actions": {
                       "type": "assign pause"
@@ -2210,7 +2210,7 @@ export const task = createMachine({
             },
             "continuing": {
               "id": "continuing",
-              "description": "It has a slot again. OpenCode is asked what became of the run.",
+              "description": "It has a slot, and is to go on. OpenCode is asked what became of the run.",
               "meta": {
                 "waitsFor": "check"
               },

@@ -174,7 +174,7 @@ export const createTaskHistory = (
     if (run.pause === "stopping") {
       run.openCheck = undefined;
       if (event.type !== "CHECKED_BUSY") run.pause = "paused";
-      else if (run.pauseStops >= STOPS) run.pause = "none";
+      else if (run.pauseStops >= STOPS) run.pause = "continuing";
       return;
     }
     if (event.type === "CHECKED_NOT_FOUND") {
@@ -294,7 +294,7 @@ export const createTaskHistory = (
         if (!run.isStopping) run.isBeyondLimit = effects.some(({ type }) => type === "stopSession");
         break;
       case "NOT_STOPPED":
-        if (run.pause === "stopping" && run.pauseStops >= STOPS) run.pause = "none";
+        if (run.pause === "stopping" && run.pauseStops >= STOPS) run.pause = "continuing";
         if (run.isStopping) demand(isStillLive === run.stops < STOPS, `it was asked to stop ${run.stops} times`);
         break;
       case "ADOPTED":

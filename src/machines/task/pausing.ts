@@ -37,8 +37,9 @@ const openRequests = (before: readonly UserRequest[] = [], since: readonly UserR
   return [...before, ...since.filter(({ id }) => !known.has(id))];
 };
 
+/** What was tried may have stopped it all the same, later. */
 const goOnAsItIs = {
-  target: "#verifying",
+  target: "#continuing",
   description: "It could not be stopped, and is not paused.",
   actions: taskSetup.assign({ pause: undefined }),
 } as const;
@@ -150,7 +151,7 @@ export const pausing = taskSetup.createStateConfig({
     },
     continuing: {
       id: "continuing",
-      description: "It has a slot again. OpenCode is asked what became of the run.",
+      description: "It has a slot, and is to go on. OpenCode is asked what became of the run.",
       meta: { waitsFor: "check" },
       entry: ["beginWait", ...requestCheck],
       on: {

@@ -121,6 +121,21 @@ describe("a task at work", () => {
     expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
   });
 
+  test("that has stopped after all, when it was given up to stop it, goes on: nobody has cancelled it", async () => {
+    const { stage, id } = await stageWithTask();
+    const unheard = { kind: "unavailable", name: "Unreachable", message: "connection refused" } as const;
+    stage.host.failNext("abort", unheard, 50);
+    const paused = stage.engine.pause([id], "person");
+    // By an attempt whose answer is lost.
+    await stage.clock.advance(2_600);
+    stage.host.abortByPerson(id);
+    await stage.clock.advance(900_000);
+    await paused;
+    expect(stateOf(stage, id)).toBe("running.active.working.busy");
+    await stage.finish(id, "12");
+    expect(stage.task(id)).toMatchObject({ status: "completed", result: "12" });
+  });
+
   test("whose answer must pass a gate is paused, and the gate judges the answer once it goes on", async () => {
     let runs = 0;
     const runCommand = async () => {
