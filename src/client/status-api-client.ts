@@ -118,7 +118,8 @@ export const createStatusApiClient = (folder: string, timeouts: Partial<typeof D
     pause: (id: string) => change(id, "/pause"),
     continue: (id: string) => change(id, "/continue"),
     resume: (id: string, prompt: string) => change(id, "/resume", { prompt }),
-    retry: (id: string, prompt?: string) => change(id, "/retry", prompt === undefined ? {} : { prompt }),
+    retry: (id: string, asked: { prompt?: string | undefined; model?: string | undefined }) =>
+      change(id, "/retry", asked),
     steer: (id: string, prompt: string) => change(id, "/steer", { prompt }),
     answer: (id: string, reply: UserReply) => change(id, "/answers", reply),
     /** Requests what an ended task left changed in its worktree. */

@@ -182,6 +182,7 @@ export const retryCommand = ({ terminal, end }: CommandContext) =>
   command("retry", "have tasks go on that failed or were cancelled")
     .argument("<task-id...>", `${TASK_ID}; several may be given`)
     .option("--prompt <text>", "what their agents are given in addition to why they were stopped")
+    .option("--model <name>", "the model that they work with from then on: provider/model or provider/model#variant")
     .addHelpText(
       "after",
       `
@@ -190,11 +191,12 @@ ${examples(
   ["retry 4f5c9a", "go on with a task that failed"],
   ["retry 4f5c9a 77ad02", "and with another one"],
   ['retry 4f5c9a --prompt "The key is renewed."', "say what has changed"],
+  ["retry 4f5c9a --model openai/gpt-5.2", "where its model is refused"],
 )}`,
     )
-    .action(async (ids, { prompt, json, data }) => {
+    .action(async (ids, { prompt, model, json, data }) => {
       const client = openClient(data);
-      const retry = (id: string) => client.retry(id, prompt);
+      const retry = (id: string) => client.retry(id, { prompt, model });
       const says = (task: ApiTask) => `Task ${named(task)} goes on from where it was${onceDelivered(task)}.`;
       await withEach({ terminal, end }, ids.map(taskIdOf), json, retry, says);
     });

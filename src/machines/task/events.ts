@@ -348,8 +348,11 @@ export type PlannedRun = Omit<NextRun, "at"> & {
   isCancelled?: true;
 };
 
-/** A further run in the session of a task. `job`: the run of another server's task that it works on; absent for a local run. */
-type NextRun = { at: number; messageID: string; partID: string; prompt: string; job?: ClaimedJob };
+/**
+ * A further run in the session of a task. `job`: the run of another server's task that it works on; absent for a local run.
+ * `model`: the model that the task works with from then on; absent where that stays the same.
+ */
+type NextRun = { at: number; messageID: string; partID: string; prompt: string; job?: ClaimedJob; model?: ModelRef };
 
 /** Everything that can happen to a task. `at` is the time of the event in epoch milliseconds: the chart reads no clock. */
 export type TaskEvent =
@@ -662,6 +665,8 @@ export interface TaskContext {
   /** When `TICK` is due, epoch milliseconds. */
   nextDeadline: number | undefined;
   hostError: HostError | undefined;
+  /** The model that a retry named: the task's own from then on. Undefined: that of its launch. */
+  ownModel?: ModelRef | undefined;
   /** The model that the run works with in place of the task's own, which is refused. */
   model?: ModelRef | undefined;
   /** The models that refused the run, oldest first; undefined where none did. */

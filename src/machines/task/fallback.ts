@@ -4,11 +4,14 @@ import { isSameModel, type ModelRef, type RefusedModel } from "../../task.ts";
 import type { TaskContext } from "./events.ts";
 
 /** What is known of the models of a run. */
-type Models = Pick<TaskContext, "facts" | "model" | "refusedModels">;
+type Models = Pick<TaskContext, "facts" | "ownModel" | "model" | "refusedModels">;
 
 /** Returns the model that a run works with; undefined where nothing is known of it but that it is the agent's own. */
-export const modelOf = ({ facts, model }: Pick<TaskContext, "facts" | "model">): ModelRef | undefined =>
-  model ?? facts.model;
+export const modelOf = ({
+  facts,
+  ownModel,
+  model,
+}: Pick<TaskContext, "facts" | "ownModel" | "model">): ModelRef | undefined => model ?? ownModel ?? facts.model;
 
 /** True once a run has left the task's own model: it was at work before, though it may wait for a slot again. */
 export const goesOn = ({ model }: Pick<TaskContext, "model">): boolean => model !== undefined;

@@ -8,7 +8,7 @@ import { goOn, goOnAfterFailure, nextRun } from "./next-run.ts";
 import { notice } from "./notice.ts";
 import { retryObstacle } from "./retry-obstacle.ts";
 import { run } from "./run.ts";
-import { NEW_RUN, taskSetup } from "./setup.ts";
+import { NEW_RUN, namesModel, taskSetup } from "./setup.ts";
 import { steering } from "./steering.ts";
 
 /** Begins the run in the region `run`. Its time is the run's own: entering the chart is no event with one. */
@@ -208,9 +208,7 @@ const CALLER_EVENTS: TaskEvent[] = [
 
 /** The event by which a task is asked for a run that it cannot begin before its result is delivered. */
 const asNextRun = (event: TaskEvent): TaskEvent =>
-  event.type === "RESUME" || event.type === "RETRY"
-    ? { type: "NEXT_RUN_ASKED", begins: event.type, at: 0, messageID: "", partID: "", prompt: "" }
-    : event;
+  event.type === "RESUME" || event.type === "RETRY" ? { ...event, type: "NEXT_RUN_ASKED", begins: event.type } : event;
 
 /** Returns the names of the callers' events that the task would accept now, or once its result is delivered. */
 export const allowedEvents = (snapshot: StoredSnapshot): TaskEvent["type"][] => {
@@ -225,7 +223,7 @@ export const allowedEvents = (snapshot: StoredSnapshot): TaskEvent["type"][] => 
 export const refusalReason = (snapshot: TaskSnapshot, event: TaskEvent): string | undefined => {
   if (snapshot.can(event) || snapshot.can(asNextRun(event))) return undefined;
   const reasons = [
-    event.type === "RETRY" ? retryObstacle(snapshot.context.error) : undefined,
+    event.type === "RETRY" ? retryObstacle(snapshot.context.error, namesModel(event)) : undefined,
     ...Object.values(snapshot.getMeta()).map((meta) => meta?.refuses?.[event.type]),
     event.type === "CONTINUE" ? "is not paused" : undefined,
   ];

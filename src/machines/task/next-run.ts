@@ -19,6 +19,7 @@ const beginRun = taskSetup.assign(
         ...(budgetFrom ? { budgetFrom } : {}),
       },
       ...NEW_RUN,
+      ...(event.model ? { ownModel: event.model } : {}),
       nextRun: undefined,
       error: undefined,
       limitError: undefined,

@@ -137,6 +137,10 @@ const WAIT_ENDS = ["WAIT_ABANDONED", "WAIT_DELIVERED"] as const;
 /** Wraps what reads an event of one type, or of a few. */
 export const given = readingEvents<TaskContext, TaskEvent>();
 
+/** True for a request that the task go on with another model. */
+export const namesModel = (event: TaskEvent): boolean =>
+  (event.type === "RETRY" || event.type === "NEXT_RUN_ASKED") && event.model !== undefined;
+
 const when = phrasing<TaskContext, TaskEvent>();
 
 /** The task chart's types, and every guard and action that it names. */
@@ -299,7 +303,7 @@ export const taskSetup = setup({
     ),
     mayEndOtherwise: when(
       "the next run may end otherwise",
-      ({ context }) => retryObstacle(context.error) === undefined,
+      ({ context, event }) => retryObstacle(context.error, namesModel(event)) === undefined,
     ),
     retryable: when(
       "OpenCode may take it the next time",

@@ -48,10 +48,13 @@ export const retriesAtOf = ({ value, context: { retry, pause } }: SlotHolder): n
 export const slotRequestOf = ({
   facts,
   run,
+  ownModel,
   model: changed,
   pause,
-}: Pick<TaskContext, "facts" | "model" | "pause"> & { run: Pick<TaskContext["run"], "startedAt"> }): SlotRequest => {
-  const model = modelOf({ facts, model: changed });
+}: Pick<TaskContext, "facts" | "ownModel" | "model" | "pause"> & {
+  run: Pick<TaskContext["run"], "startedAt">;
+}): SlotRequest => {
+  const model = modelOf({ facts, ownModel, model: changed });
   return {
     taskId: facts.sessionID,
     agent: facts.agent,

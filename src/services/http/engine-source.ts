@@ -317,7 +317,8 @@ export const createEngineSource = (
     pause: (taskId: string) => execute(taskId, { kind: "pause" }),
     continue: (taskId: string) => execute(taskId, { kind: "continue" }),
     resume: (taskId: string, prompt: string) => execute(taskId, { kind: "resume", prompt }),
-    retry: (taskId: string, prompt?: string) => execute(taskId, { kind: "retry", prompt }),
+    retry: (taskId: string, asked: { prompt?: string | undefined; model?: string | undefined }) =>
+      execute(taskId, { kind: "retry", ...asked }),
     steer: (taskId: string, prompt: string) => execute(taskId, { kind: "steer", prompt }),
     answer: (taskId: string, answer: UserReply) => execute(taskId, { kind: "answer", answer }),
     ...createWorktreeChanges({

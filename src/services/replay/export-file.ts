@@ -93,7 +93,7 @@ const KEPT: ReadonlyMap<string, RegExp> = new Map([
   ...namesWith(
     PRIVATE,
     "origin launch input isFork needsWorktree asksFleet events snapshot context facts run request userRequests instructions given missed storedInstruction nextRun isCancelled " +
-      "lastRunResult said output answer gateBefore hostError limitError retry misfit misfits pause remote replaces last failures " +
+      "lastRunResult said output answer gateBefore hostError limitError retry ownModel misfit misfits pause remote replaces last failures " +
       "index endedAt abortedAt queuedUntil waitingSince missingSince staleSince lastStepAt modelLeftAt nextDeadline " +
       "checkId sendAttempts steerAttempts stopAttempts failedChecks endedInChecks interruptions gateRun blockedCalls " +
       "redoesStep isRetry budgetFrom isFromBelow isNoticePending isNewestForgotten isReceiptIncomplete idleHinted retryable",

@@ -1,9 +1,8 @@
 import { initialTransition } from "xstate";
-import { statePath } from "../../machines/chart.ts";
 import type { RunResult, TaskEvent } from "../../machines/task/events.ts";
 import { type TaskSnapshot, taskMachine } from "../../machines/task/machine.ts";
 import { type Journal, transitionsOf } from "../../machines/task/replay.ts";
-import { slotOf, slotRequestOf } from "../../machines/task/slot.ts";
+import { isStoppedForPause, slotOf, slotRequestOf } from "../../machines/task/slot.ts";
 import {
   type Concurrency,
   createCounts,
@@ -80,7 +79,7 @@ export const recordedIn = ({ origin, events }: Journal): Recorded | undefined =>
   const addStretch = (before: TaskSnapshot, to: number) => {
     const slot = slotOf(before);
     if (before.value.run === "idle" || slot === "waiting") return;
-    const isPaused = statePath(before.value.run) === "pausing.paused";
+    const isPaused = isStoppedForPause(before);
     const last = run.stretches.at(-1);
     if (isPaused && !last) {
       run.wantedAt = to;

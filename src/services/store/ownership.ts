@@ -142,8 +142,8 @@ export const clockOf = ({ machine }: Pick<Owner, "machine">): string => machine.
 /**
  * Creates a memory of when one owner last saw a heartbeat of each other owner, by its own clock. A heartbeat that is new since the
  * last look was made since then, whatever time it carries, be it the first one of an owner: the clock may have been set back and
- * forward meanwhile. Of one that is seen at the first look, the time counts if it was made by the same clock and is not of the future; the clock of another machine
- * may be minutes off.
+ * forward meanwhile. Of one that is seen at the first look, the time counts if it was made by the same clock and is not of the
+ * future; the clock of another machine may be minutes off.
  */
 export const createHeardOwners = (me: Pick<Owner, "machine">) => {
   const heard = new Map<string, { beatAt: number; at: number }>();

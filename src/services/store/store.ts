@@ -144,7 +144,7 @@ export type RemoteCommand =
   | { kind: "pause" }
   | { kind: "continue" }
   | { kind: "resume"; prompt: string }
-  | { kind: "retry"; prompt?: string | undefined }
+  | { kind: "retry"; prompt?: string | undefined; model?: string | undefined }
   | { kind: "steer"; prompt: string }
   | { kind: "answer"; answer: UserReply };
 

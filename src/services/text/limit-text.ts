@@ -59,8 +59,8 @@ export const servedTooLate = (
   { now, limit }: { now: number; limit: number },
 ): TaskError => ({
   name: "ProviderRefuses",
-  kind: "timeout",
-  message: `Its provider refuses it, and serves again in ${duration(until - now)} only: ${quoteLine(message, SHORT_CHARS)}. A task waits for that for ${duration(limit)} at most, so it was stopped. A retry goes on from there. Otherwise launch one with another model, or ask the user to raise the option timeouts.provider.`,
+  kind: "provider",
+  message: `Its provider refuses it, and serves again in ${duration(until - now)} only: ${quoteLine(message, SHORT_CHARS)}. A task waits for that for ${duration(limit)} at most, so it was stopped. A retry goes on from there, with another model where one is named. Otherwise ask the user to raise the option timeouts.provider.`,
 });
 
 /** Reports that a run took longer than it may, and what to do. Both in milliseconds. */

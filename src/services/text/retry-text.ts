@@ -91,5 +91,5 @@ export const refusedForGood = ({
   const why = error?.refusal && LASTING[error.refusal];
   if (!error || !why) return undefined;
   const named = model ? own` of ${quoteLine(modelName(model))}` : own``;
-  return own`Task ${nameOf(sessionID)} would fail again: the provider${named} ${why}. Launch a new task with another model. Once that is put right, retry it with a prompt that says so.`;
+  return own`Task ${nameOf(sessionID)} would fail again: the provider${named} ${why}. Retry it with another model, or, once that is put right, with a prompt that says so.`;
 };

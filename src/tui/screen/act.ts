@@ -97,7 +97,7 @@ export const createActions = (
         return send(`"${description}" goes on.`, () => client.continue(sessionID));
       case "retry": {
         const prompt = await dialogs.writeOrNot("Retry, with a prompt or without", description);
-        if (prompt !== undefined) send(`Retried "${description}".`, () => client.retry(sessionID, prompt));
+        if (prompt !== undefined) send(`Retried "${description}".`, () => client.retry(sessionID, { prompt }));
         return;
       }
       case "resume": {

@@ -53,7 +53,7 @@ test.for<[string, DrivenTask, keyof typeof EVENTS, string]>([
     "has read more than its model takes",
     overflown(),
     "RETRY",
-    "has a longer conversation than its model takes, and would fail again: launch a new task, with less to read or with another model",
+    "has a longer conversation than its model takes, and would fail again: name another model, or launch a new task with less to read",
   ],
   ["is being stopped", afterEvents(workingTask(), "CANCEL"), "CANCEL", "is already being cancelled"],
   ["is being stopped", afterEvents(workingTask(), "CANCEL"), "STEER", "is being cancelled"],

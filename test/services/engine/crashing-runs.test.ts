@@ -68,7 +68,11 @@ describePlays({
     if (lead) await call("cancel", { task_id: lead, instead: "continue" });
     await work();
   },
-  "the provider of a task serves again in minutes, for which the task is set aside": async ({ stage, launch, work }) => {
+  "the provider of a task serves again in minutes, for which the task is set aside": async ({
+    stage,
+    launch,
+    work,
+  }) => {
     const id = await launch("go on for ever");
     if (id && !stage.life.isOver()) stage.host.refuseForNow(id, 330_000);
     await work();

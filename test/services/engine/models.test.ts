@@ -110,7 +110,7 @@ test("a task keeps its model: a resume that names another one is refused", async
   await stage.finish(id, "12");
   for (const model of ["fake/m1", "fake/small", "nonsense"]) {
     await expect(stage.call("task", { resume: id, prompt: "more", model })).rejects.toThrow(
-      /never changes its model: task ses_0001 works with "fake\/small#high"\. Leave model out, or launch a new task/,
+      /A resumed task keeps its model: task ses_0001 works with "fake\/small#high"\. Leave model out, or launch a new task/,
     );
   }
   expect(stage.task(id)).toMatchObject({ status: "completed", resumeCount: 0 });
@@ -121,5 +121,5 @@ test("a task without a model of its own cannot be resumed with one", async () =>
   stage.host.at(PARENT).model = undefined;
   const id = await stage.complete("12");
   const resume = stage.call("task", { resume: id, prompt: "more", model: "fake/m1" });
-  await expect(resume).rejects.toThrow("A task never changes its model. Leave model out");
+  await expect(resume).rejects.toThrow("A resumed task keeps its model. Leave model out");
 });

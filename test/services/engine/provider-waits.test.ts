@@ -122,7 +122,7 @@ describe("a task whose provider says that it serves again in hours", () => {
     const stage = createStage({ timeouts: { provider: HOUR } });
     const id = await stage.launch();
     await refuse(stage, id, 2 * HOUR);
-    expect(stage.task(id)).toMatchObject({ status: "error", error: { name: "ProviderRefuses", kind: "timeout" } });
+    expect(stage.task(id)).toMatchObject({ status: "error", error: { name: "ProviderRefuses", kind: "provider" } });
     expect(stage.task(id).error?.message).toMatch(
       /^Its provider refuses it, and serves again in 1h 59m .*: "slow down"/,
     );

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { createDurableStage } from "../../fakes/durable-stage.ts";
 import { refused, unavailable } from "../../fakes/fake-host.ts";
 import { createStage, PARENT, type Stage, type StageOptions } from "../../fakes/stage.ts";
 import { settled } from "../../fakes/virtual-clock.ts";
@@ -100,6 +101,54 @@ test("of two retries in the same assistant message one is taken, and the other r
   expect(stage.host.at(id).prompts).toHaveLength(2);
 });
 
+describe("a retry that names another model", () => {
+  const SMALL = { providerID: "fake", modelID: "small" };
+
+  test("goes on with it, and so does what follows", async () => {
+    const { stage, id } = await stageWithFailure({ ...FAILURE, message: "401", refusal: "auth" });
+    await stage.call("task", { retry: id, model: "fake/small" });
+    await settled();
+    expect(stage.host.at(id).prompts.at(-1)?.model).toMatchObject(SMALL);
+    expect(stage.task(id)).toMatchObject({ status: "resumed", model: SMALL });
+    await stage.finish(id, "12");
+    await stage.clock.advance(60_000);
+    await stage.call("task", { resume: id, prompt: "more", model: "fake/small" });
+    await settled();
+    expect(stage.host.at(id).prompts.at(-1)?.model).toMatchObject(SMALL);
+    expect(stage.task(id).refusedModels).toBeUndefined();
+  });
+
+  test("goes on where the conversation is longer than its own model takes", async () => {
+    const { stage, id } = await stageWithFailure({ name: "ContextOverflowError", message: "too long" });
+    expect(await stage.call("task", { retry: id, model: "fake/small" })).toContain("was retried");
+    expect(stage.task(id).model).toMatchObject(SMALL);
+  });
+
+  test("goes on with it also where it waits until the end before is delivered, and in the next process", async () => {
+    const stage = createDurableStage();
+    const id = await stage.launch();
+    stage.host.at(PARENT).busy = true;
+    stage.host.fail(id, FAILURE);
+    await settled();
+    await stage.call("task", { retry: id, model: "fake/small" });
+    expect(stage.task(id)).toMatchObject({ status: "error", nextRun: "retry" });
+    await stage.restart();
+    stage.host.at(PARENT).busy = false;
+    await stage.clock.advance(120_000);
+    expect(stage.task(id)).toMatchObject({ status: "resumed", model: SMALL });
+    await stage.restart();
+    await stage.clock.advance(10_000);
+    expect(stage.host.at(id).prompts.at(-1)?.model).toMatchObject(SMALL);
+  });
+
+  test("waits for a slot of that model", async () => {
+    const { stage, id } = await stageWithFailure(FAILURE, { concurrency: { models: { "fake/small": 1 } } });
+    await stage.call("task", { description: "other", prompt: "Other.", agent: "general", model: "fake/small" });
+    await stage.call("task", { retry: id, model: "fake/small" });
+    expect(stage.task(id)).toMatchObject({ state: "resumed.queued", queue: { heldUpBy: { kind: "model" } } });
+  });
+});
+
 describe("a retry that is not possible changes nothing, and says why", () => {
   const expectRefusal = async (
     { stage, id }: { stage: Stage; id: string },
@@ -133,13 +182,13 @@ describe("a retry that is not possible changes nothing, and says why", () => {
     await expectRefusal(
       await stageWithFailure(long),
       { prompt: "Go on." },
-      "launch a new task, with less to read or with another model",
+      "name another model, or launch a new task with less to read",
     );
   });
 
   test("a key that is not accepted, until somebody says that this has changed", async () => {
     const failed = await stageWithFailure({ ...FAILURE, message: "401", refusal: "auth" });
-    await expectRefusal(failed, {}, /does not accept the key\. Launch a new task with another model\./);
+    await expectRefusal(failed, {}, /does not accept the key\. Retry it with another model, or/);
     const { stage, id } = failed;
     expect(await stage.call("task", { retry: id, prompt: "The key is renewed." })).toContain("was retried");
   });
@@ -168,7 +217,7 @@ describe("a retry that is not possible changes nothing, and says why", () => {
     const failed = await stageWithFailure();
     const { stage, id } = failed;
     await expectRefusal(failed, { agent: "explore" }, "never changes its agent");
-    await expectRefusal(failed, { model: "fake/other" }, "never changes its model");
+    await expectRefusal(failed, { model: "fake/other" }, /has no model "other"/);
     await expect(stage.call("task", { retry: id }, { abort: AbortSignal.abort() })).rejects.toThrow("turn was aborted");
     stage.host.addSession("ses_other");
     await expect(stage.call("task", { retry: id }, { sessionID: "ses_other" })).rejects.toThrow("has no task");

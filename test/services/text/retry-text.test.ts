@@ -53,8 +53,8 @@ describe("a model that was refused", () => {
     });
 
   test.each([
-    ["auth", /provider of "fake\/m1" does not accept the key\. Launch a new task with another model\./],
-    ["unknownModel", /does not know the model\..* retry it with a prompt that says so\.$/],
+    ["auth", /provider of "fake\/m1" does not accept the key\. Retry it with another model, or/],
+    ["unknownModel", /does not know the model\. Retry it with another model, or, .* with a prompt that says so\.$/],
   ] as const)("for good is named, with what helps (%s)", (refusal, words) => {
     expect(refused(refusal)).toMatch(words);
   });

@@ -42,7 +42,10 @@ const findAgent = async (reads: HostReads, name: string): Promise<Outcome<HostAg
 };
 
 /** Finds the model that a caller named; undefined if it named none. */
-const namedModel = async (reads: HostReads, name: string | undefined): Promise<Outcome<ModelRef | undefined>> => {
+export const namedModel = async (
+  reads: HostReads,
+  name: string | undefined,
+): Promise<Outcome<ModelRef | undefined>> => {
   if (name === undefined) return { ok: true, value: undefined };
   const models = await reads.models();
   return models.ok ? findModel(models.value, name) : notRead(own`say which models there are`, models.failure);

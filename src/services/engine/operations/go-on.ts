@@ -5,6 +5,7 @@ import { fail, type Outcome } from "../../platform/result.ts";
 import { modelName } from "../../text/model-and-server.ts";
 import { nameOf, own, quoteLine } from "../../text/own-text.ts";
 import type { EngineContext } from "../context.ts";
+import { namedModel } from "../launch/launch-plan.ts";
 import { NOTHING_USED, usedSoFar } from "../limits/budget-tree.ts";
 import type { RetryRequest } from "../requests.ts";
 import { getTask } from "./read-task.ts";
@@ -18,18 +19,29 @@ const WORDS = {
 const ownModelOf = ({ model, refusedModels: [first] = [] }: Task): ModelRef | undefined =>
   first === undefined ? model : first.model;
 
-/** Refuses another agent or model than the task's. */
-const refuseChange = (task: Task, { agent, model: wanted }: Pick<RetryRequest, "agent" | "model">) => {
+/**
+ * Returns the model that a task is to go on with; undefined where that stays the same. A failure refuses another agent than the
+ * task's, and another model but for a retry.
+ */
+const modelFor = async (
+  { reads }: EngineContext,
+  task: Task,
+  way: NextRunWay,
+  { agent, model: wanted }: Pick<RetryRequest, "agent" | "model">,
+): Promise<Outcome<ModelRef | undefined>> => {
   const model = ownModelOf(task);
   if (agent !== undefined && agent.toLowerCase() !== task.agent.toLowerCase()) {
     return fail(
       own`A task never changes its agent: task ${nameOf(task.sessionID)} works with ${quoteLine(task.agent)}. Leave agent out.`,
     );
   }
-  if (wanted === undefined || (model !== undefined && wanted === modelName(model))) return undefined;
+  if (wanted === undefined || (model !== undefined && wanted === modelName(model)))
+    return { ok: true, value: undefined };
+  if (way === "RETRY" && task.server === undefined) return namedModel(reads, wanted);
   const ofTask =
     model === undefined ? own`` : own`: task ${nameOf(task.sessionID)} works with ${quoteLine(modelName(model))}`;
-  return fail(own`A task never changes its model${ofTask}. Leave model out, or launch a new task with it.`);
+  const why = way === "RETRY" ? own`A task on another server keeps its model` : own`A resumed task keeps its model`;
+  return fail(own`${why}${ofTask}. Leave model out, or launch a new task with it.`);
 };
 
 /** Provides what the task goes on with: its worktree, or the server that has its conversation. A failure says why it cannot. */
@@ -72,10 +84,11 @@ export const goOn = async (
   const { host, runtime, clock, ids, log, options, sessionTree } = ctx;
   const { sessionID, parentSessionID } = task;
   const { verb, refused } = WORDS[way];
-  const changed = refuseChange(task, request);
-  if (changed) return changed;
+  const named = await modelFor(ctx, task, way, request);
+  if (!named.ok) return named;
+  const model = named.value && { model: named.value };
   // What is refused depends on neither the ids nor what was used, which takes reading all tasks below.
-  const asked = { at: clock.now(), messageID: "", partID: "", prompt: "", budgetFrom: NOTHING_USED };
+  const asked = { at: clock.now(), messageID: "", partID: "", prompt: "", budgetFrom: NOTHING_USED, ...model };
   const refusal = () => {
     const reason = runtime.refusalReason(sessionID, { type: way, ...asked });
     return reason === undefined ? undefined : fail(`Task ${sessionID} ${refused(reason)}.`);
@@ -111,7 +124,14 @@ export const goOn = async (
   if (refusedNow) return refusedNow;
   const { job } = request;
   const [partID = ""] = ids.parts(1);
-  const next = { begins: way, messageID: ids.message(), partID, prompt: prompt.value, ...(job ? { job } : {}) };
+  const next = {
+    begins: way,
+    messageID: ids.message(),
+    partID,
+    prompt: prompt.value,
+    ...(job ? { job } : {}),
+    ...model,
+  };
   // A task without an actor is at rest.
   const isNow = runtime.snapshotOf(sessionID)?.can({ type: way, ...asked }) !== false;
   runtime.send(sessionID, isNow ? beginningOf(ctx, task, next) : { type: "NEXT_RUN_ASKED", at: clock.now(), ...next });

@@ -48,7 +48,7 @@ const perform = async (
   const asked = { parentSessionID, taskId, agent: undefined, signal };
   const begun = await (command.kind === "resume"
     ? resume({ ...asked, prompt: command.prompt })
-    : retry({ ...asked, prompt: command.prompt }));
+    : retry({ ...asked, prompt: command.prompt, model: command.model }));
   return begun.ok ? {} : toCommandOutcome(begun);
 };
 

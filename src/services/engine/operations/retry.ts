@@ -45,7 +45,7 @@ export const retry = async (ctx: EngineContext, request: RetryRequest): Promise<
   if (wasStopped(task)) {
     const obstacle = parentObstacle(ctx, task);
     if (obstacle) return obstacle;
-    const refused = prompt === undefined ? refusedForGood(task) : undefined;
+    const refused = prompt === undefined && request.model === undefined ? refusedForGood(task) : undefined;
     if (refused) return fail(refused);
   }
   return goOn(ctx, task, "RETRY", request, async () => {

@@ -151,7 +151,7 @@ export const registerCommandRoutes = (app: App, { source, log, token, writeJson 
     respond(c.env.connection, await source.resume(idOf(c.req.valid("param")), c.req.valid("json").prompt)),
   );
   app.openapi({ ...routes.retry, middleware: [withToken, bodyLimit] }, async (c) =>
-    respond(c.env.connection, await source.retry(idOf(c.req.valid("param")), c.req.valid("json").prompt)),
+    respond(c.env.connection, await source.retry(idOf(c.req.valid("param")), c.req.valid("json"))),
   );
   app.openapi({ ...routes.steer, middleware: [withToken, bodyLimit] }, async (c) =>
     respond(c.env.connection, await source.steer(idOf(c.req.valid("param")), c.req.valid("json").prompt)),

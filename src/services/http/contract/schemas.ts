@@ -60,6 +60,14 @@ export const RetryBody = z.object({
     .trim()
     .optional()
     .describe("What the task's agent is given in addition to why it was stopped. Absent or empty: nothing."),
+  model: z
+    .string()
+    .trim()
+    .min(1)
+    .optional()
+    .describe(
+      "The model that the task works with from then on, as `provider/model` or `provider/model#variant`. Absent: the one that it has.",
+    ),
 });
 
 export const SteerBody = promptBody("The further instruction, which the task's agent sees at its next step.");
