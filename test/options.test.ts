@@ -12,7 +12,7 @@ test("without options every one has its default", () => {
     permission: "task",
     subtasks: { onParentCancel: "cancel" },
     maxDepth: 3,
-    timeouts: { stale: 600_000, takeover: 300_000 },
+    timeouts: { stale: 600_000, provider: 86_400_000, takeover: 300_000 },
     budget: { tasksPerParent: 200 },
     loop: { repeat: 20 },
     concurrency: { default: 10, providers: {}, models: {}, agents: {} },

@@ -37,6 +37,7 @@ export const WRONG_VALUES: Readonly<Record<string, WrongValue[]>> = {
   maxDepth: [...wholeFrom(1), [11, /expected number to be <=10/]],
   "timeouts.stale": wholeFrom(1_000),
   "timeouts.run": wholeFrom(1_000),
+  "timeouts.provider": wholeFrom(1_000),
   "timeouts.takeover": wholeFrom(15_000),
   "budget.toolCalls": wholeFrom(1),
   "budget.tokens": wholeFrom(1),

@@ -183,6 +183,26 @@ test("a task whose provider serves again in an hour holds no slot until then, ov
   expect(notices.map(({ hidden }) => hidden).join()).toContain("done after all");
 });
 
+test("a task that its model has refused goes on with the one that a retry names, and stays with it", {
+  tags: "gate",
+}, async () => {
+  const parent = await lab.session();
+  model.when(inChild("refuse my key"), [failure(401, "the key is not accepted"), text("done elsewhere")]);
+  const [id = ""] = await launchFrom(lab, parent, ["refuse my key"]);
+  await notified(lab, parent, [id]);
+  const api = statusApi(lab);
+  const refused = await api.post(`/v1/tasks/${id}/retry`);
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([409, expect.stringContaining("another model")]);
+  const retried = await api.post(`/v1/tasks/${id}/retry`, { model: "other/m1" });
+  expect([retried.status, retried.body.model]).toEqual([200, expect.objectContaining({ providerID: "other" })]);
+  const completed = async () => {
+    const task = await taskOf(id);
+    return task.status === "completed" && task;
+  };
+  const task = await lab.until(completed, { what: "the retried task has completed" });
+  expect(task.model).toMatchObject({ providerID: "other", modelID: "m1" });
+});
+
 test("a task that every model refuses fails, and says why each did", async () => {
   model.when(inChild("have no luck"), failure(401, "bad key"));
   const { id, notices } = await explored("have no luck");

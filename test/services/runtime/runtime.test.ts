@@ -73,9 +73,9 @@ test("at rest, nothing ticks", async () => {
   await stage.clock.advance(1_500);
   const before = stage.clock.pending();
   await stage.clock.advance(3_600_000);
-  // Six watches: for silence, missed events, lost processes, requests, progress and outdated tasks. No alarm.
-  expect(before).toBe(6);
-  expect(stage.clock.pending()).toBe(6);
+  // Seven watches: for silence, missed events, lost processes, requests, progress, outdated tasks, and providers that refuse. No alarm.
+  expect(before).toBe(7);
+  expect(stage.clock.pending()).toBe(7);
 });
 
 test("a step that the store refuses, since another process has the task, is neither carried out nor published", () => {
