@@ -46,6 +46,8 @@ const send = (source: StatusSource, request: ApiRequest): Promise<SourceResult<A
       return source.cancel(request.taskId);
     case "answer":
       return source.answer(request.taskId, request.reply);
+    case "retry":
+      return source.retry(request.taskId, { prompt: request.prompt });
     default:
       return source[request.kind](request.taskId, request.prompt);
   }
