@@ -80,6 +80,7 @@ const textsIn = (parent: Element, selector: string): string =>
 
 /** Returns what a box says, for those who do not see it: what the state is, and what may follow. */
 export const inSentences = (box: SVGGElement): { state: string; rows: string[] } => ({
-  state: `${textsIn(box, ":scope > a > .name, :scope > .name")}. ${textsIn(box, ":scope > .is")}`,
+  // Without the mark of a state that has others inside.
+  state: `${textsIn(box, ":scope > a > .name, :scope > .name").replace(/ ▸$/, "")}. ${textsIn(box, ":scope > .is")}`,
   rows: [...box.querySelectorAll(":scope > g")].map((row) => textsIn(row, "text")),
 });

@@ -74,7 +74,7 @@ describeInChromium("the chart of a task on the board", () => {
     expect(await boxes(page, "passed")).toEqual(["run.active.prompting"]);
     expect(await taken(page)).toEqual(["prompt accepted → working"]);
     expect(await page.locator(".view .sr").textContent()).toContain(
-      "Passed on its way: prompting ▸. A gate may be run, and the prompt is sent.",
+      "Passed on its way: prompting. A gate may be run, and the prompt is sent.",
     );
 
     // The sheet that shows in full what led there.
