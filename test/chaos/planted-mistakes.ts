@@ -527,17 +527,6 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: 'ADOPTED: { target: ".paused" }',
   },
   {
-    name: "a notice wakes a task that is paused",
-    file: "src/services/engine/effects/outbox-effects.ts",
-    code: 'if (isPaused(runtime.snapshotOf(parent.id))) return { ok: true, value: "paused" };',
-    mistake: "",
-    also: {
-      file: "src/services/engine/effects/outbox-effects.ts",
-      code: "runtime.isLost(taskId) || isPaused(runtime.snapshotOf(taskId))",
-      mistake: "runtime.isLost(taskId)",
-    },
-  },
-  {
     name: "a task that continues is sent its prompt again though it was answered",
     file: "src/machines/task/pausing.ts",
     code: "CHECKED_ANSWERED: complete,",
@@ -555,18 +544,6 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     },
   },
   {
-    name: "a task that waits for its provider holds up no other one",
-    file: "src/services/store/sqlite/slot-table.ts",
-    code: "return isStoppedForPause(snapshot) && retriesAtOf(snapshot) !== undefined ? REFUSED : undefined;",
-    mistake: "return undefined;",
-  },
-  {
-    name: "nobody looks for notices that waited for a paused task",
-    file: "src/services/engine/operations/pause.ts",
-    code: 'runtime.dispatch({ type: "OUTBOX", id: taskId, event: { type: "PARENT_CHANGED", at: clock.now() } });',
-    mistake: "",
-  },
-  {
     name: "a next run that is asked for is forgotten",
     file: "src/machines/task/next-run.ts",
     code: 'always: { guard: "mayGoOn", target: "beginning", description: "The result is delivered." }',
@@ -577,15 +554,5 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     file: "src/machines/task/run.ts",
     code: '{ guard: "isCancelledBefore", ...cancelled, description: "Nothing of it is sent." },',
     mistake: "",
-  },
-  {
-    name: "a next run that was asked for twice begins with what the second one says",
-    file: "src/machines/task/next-run.ts",
-    code: "meta: { refuses: { RESUME: TO_GO_ON, RETRY: TO_GO_ON } },",
-    mistake: `on: {
-        NEXT_RUN_ASKED: {
-          actions: taskSetup.assign(given("NEXT_RUN_ASKED", ({ event: { type, at, ...nextRun } }) => ({ nextRun }))),
-        },
-      },`,
   },
 ];
