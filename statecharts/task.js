@@ -1442,8 +1442,7 @@ export const task = createMachine({
                           "guard": {
                             "type": "isCurrentCheck and failedChecksLeft"
                           },
-                          "target": "#working",
-                          "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
+                          "description": "OpenCode was asked, and did not answer. It is asked again after a moment.",
                           "actions": [
                             {
                               "type": "assign failedChecks"
@@ -1452,7 +1451,8 @@ export const task = createMachine({
                               "type": "setDeadline",
                               "params": 5000
                             }
-                          ]
+                          ],
+                          "target": "#working"
                         }
                       }
                     },
@@ -1764,7 +1764,7 @@ export const task = createMachine({
                           "guard": {
                             "type": "isCurrentCheck"
                           },
-                          "description": "OpenCode was asked, and did not find the task's session. It is asked again after a pause.",
+                          "description": "OpenCode was asked, and did not find the task's session. It is asked again after a moment.",
                           "actions": [
                             {
                               "type": "recordNotFound"
@@ -1779,7 +1779,7 @@ export const task = createMachine({
                           "guard": {
                             "type": "isCurrentCheck and failedChecksLeft"
                           },
-                          "description": "OpenCode was asked, and did not answer. It is asked again after a pause.",
+                          "description": "OpenCode was asked, and did not answer. It is asked again after a moment.",
                           "actions": [
                             {
                               "type": "assign failedChecks"

@@ -1,13 +1,14 @@
 import { and, assign } from "xstate";
 import { gating } from "./gating.ts";
 import {
+  askAgain,
+  askAgainForSession,
   awaitTasks,
   checkAgainLater,
   complete,
   completeAfterTakeover,
   continueAfterFault,
   continueOrFail,
-  countFailedCheck,
   endCancelled,
   failAndStop,
   failOrGoOn,
@@ -17,8 +18,6 @@ import {
   stillAtWork,
 } from "./run-transitions.ts";
 import { endedAtIn, TASK_LIMITS, taskSetup } from "./setup.ts";
-
-const CHECK_AGAIN = "It is asked again after a pause.";
 
 /** State of the region `run`: what became of the run is found out. Events are hints, and what the host answers decides. */
 export const checking = taskSetup.createStateConfig({
@@ -80,12 +79,7 @@ export const checking = taskSetup.createStateConfig({
               },
               { guard: "isCurrentCheck", ...failAndStop },
             ],
-            CHECK_FAILED: {
-              guard: and(["isCurrentCheck", "failedChecksLeft"]),
-              target: "#working",
-              description: CHECK_AGAIN,
-              actions: [countFailedCheck, checkAgainLater],
-            },
+            CHECK_FAILED: { ...askAgain, target: "#working" },
           },
         },
         recovering: {
@@ -110,16 +104,8 @@ export const checking = taskSetup.createStateConfig({
             CHECKED_ABORTED: continueOrFail,
             CHECKED_UNANSWERED: continueOrFail,
             CHECKED_UNSEEN: continueOrFail,
-            CHECKED_NOT_FOUND: {
-              guard: "isCurrentCheck",
-              description: CHECK_AGAIN,
-              actions: ["recordNotFound", checkAgainLater],
-            },
-            CHECK_FAILED: {
-              guard: and(["isCurrentCheck", "failedChecksLeft"]),
-              description: CHECK_AGAIN,
-              actions: [countFailedCheck, checkAgainLater],
-            },
+            CHECKED_NOT_FOUND: askAgainForSession,
+            CHECK_FAILED: askAgain,
           },
         },
       },

@@ -9,6 +9,7 @@ import { notice } from "./notice.ts";
 import { retryObstacle } from "./retry-obstacle.ts";
 import { run } from "./run.ts";
 import { NEW_RUN, namesModel, taskSetup } from "./setup.ts";
+import { isStoppedForPause } from "./slot.ts";
 import { steering } from "./steering.ts";
 
 /** Begins the run in the region `run`. Its time is the run's own: entering the chart is no event with one. */
@@ -167,7 +168,7 @@ export const isBeingPaused = (snapshot: Pick<StoredSnapshot, "value"> | undefine
 
 /** True for a task whose run is paused, or is being paused. */
 export const isPaused = (snapshot: Pick<StoredSnapshot, "value"> | undefined): boolean =>
-  runState(snapshot) === "pausing.paused" || isBeingPaused(snapshot);
+  (snapshot !== undefined && isStoppedForPause(snapshot)) || isBeingPaused(snapshot);
 
 /** True while the command of a task's gate runs, before its agent begins or for its answer. */
 export const isAtGate = (snapshot: Pick<StoredSnapshot, "value">): boolean =>

@@ -3,11 +3,11 @@
 import { and, assign } from "xstate";
 import type { UserRequest } from "./events.ts";
 import {
+  askAgain,
+  askAgainForSession,
   awaitTasks,
   cancelled,
-  checkAgainLater,
   complete,
-  countFailedCheck,
   endCompleted,
   failAndStop,
   failOrGoOn,
@@ -167,19 +167,8 @@ export const pausing = taskSetup.createStateConfig({
         CHECKED_UNANSWERED: goOnAfterPause,
         CHECKED_UNSEEN: goOnAfterPause,
         // Elsewhere, the end of its turn by the pause would be taken for one by a person.
-        CHECKED_NOT_FOUND: {
-          guard: "isCurrentCheck",
-          description: "It is asked again after a moment.",
-          actions: ["recordNotFound", checkAgainLater],
-        },
-        CHECK_FAILED: [
-          {
-            guard: and(["isCurrentCheck", "failedChecksLeft"]),
-            description: "It is asked again after a moment.",
-            actions: [countFailedCheck, checkAgainLater],
-          },
-          { guard: "isCurrentCheck", ...failAndStop },
-        ],
+        CHECKED_NOT_FOUND: askAgainForSession,
+        CHECK_FAILED: [askAgain, { guard: "isCurrentCheck", ...failAndStop }],
       },
     },
   },

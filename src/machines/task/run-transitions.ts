@@ -276,8 +276,24 @@ export const requestEndOfTurn = {
 
 export const countFailedCheck = taskSetup.assign({ failedChecks: ({ context }) => context.failedChecks + 1 });
 
-/** Requests another check after a pause. */
+/** Requests another check after a moment. */
 export const checkAgainLater = { type: "setDeadline", params: TASK_LIMITS.recheckAfter } as const;
+
+const ASKED_AGAIN = "It is asked again after a moment.";
+
+/** The host did not answer the check, and may be asked again. */
+export const askAgain = {
+  guard: and(["isCurrentCheck", "failedChecksLeft"]),
+  description: ASKED_AGAIN,
+  actions: [countFailedCheck, checkAgainLater],
+} as const;
+
+/** The host did not find the session, which may pass. */
+export const askAgainForSession = {
+  guard: "isCurrentCheck",
+  description: ASKED_AGAIN,
+  actions: ["recordNotFound", checkAgainLater],
+} as const;
 
 /**
  * A fault of the host, such as a database that is locked, interrupted the run. It is no failure of the model: as after the end
