@@ -10,19 +10,26 @@ import { tags } from "./test/tags.ts";
 export const SLOW = [
   "exhaustive/delivery.test.ts",
   "fleet/fleet.test.ts",
+  "engine/worktrees.test.ts",
+  "placing.test.ts",
+  "fleet/broker.test.ts",
+  "agents-files.test.ts",
+  "git/apply.test.ts",
+  "discovery.test.ts",
+  "fingerprints.test.ts",
+  "fleet/resume.test.ts",
+  "left-changes.test.ts",
+  "commands/worktree.test.ts",
+  "fleet/changes.test.ts",
+  "crashing-runs.test.ts",
   "chaos.test.ts",
   "fleet-chaos.test.ts",
-  "placing.test.ts",
-  "engine/worktrees.test.ts",
-  "left-changes.test.ts",
-  "fleet/broker.test.ts",
-  "discovery.test.ts",
+  "exhaustive/fleet.test.ts",
+  "exhaustive/launch.test.ts",
+  "model/task.test.ts",
   "machines/task/history.test.ts",
-  "fleet/resume.test.ts",
-  "crashing-runs.test.ts",
   "shell-command.test.ts",
   "what-if.test.ts",
-  "model/task.test.ts",
   "model/wake.test.ts",
   "events.test.ts",
   "e2e/panel.test.ts",
@@ -48,8 +55,14 @@ export const SLOW = [
   "e2e/quit.test.ts",
 ];
 
-/** These replace modules or change what belongs to the whole process: each has a fresh set of modules of its own. */
+/** These replace modules, change what belongs to the whole process, or fill its memory: each has a worker of its own. */
 const ISOLATED = [
+  // A process with a large heap takes twice as long to start others, as git is in the tests of worktrees.
+  "test/exhaustive/**/*.test.ts",
+  "test/services/engine/crashing*.test.ts",
+  "test/model/task.test.ts",
+  "test/chaos/chaos.test.ts",
+  "test/chaos/fleet/fleet-chaos.test.ts",
   "test/elisha.test.ts",
   "test/index.test.ts",
   "test/plugin.test.ts",
@@ -123,7 +136,7 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { test: { ...UNIT, name: "isolated", include: ISOLATED } },
+      { test: { ...UNIT, name: "isolated", include: ISOLATED, exclude: isBun ? NODE_ALONE : [] } },
       {
         test: {
           name: "browser",

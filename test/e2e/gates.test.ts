@@ -85,7 +85,7 @@ test("after a crash while the gate runs the answer is checked again, and the end
   expect(await taskOf(id)).toMatchObject({ status: "completed", result: "It works.", receipt: { gate: { exit: 0 } } });
 });
 
-test("a cancelled task ends its gate's command", { tags: "gate" }, async () => {
+test("a cancelled task ends its gate's command", async () => {
   const parent = await lab.session();
   await lab.restart({ plugin: [built, { gate: { agents: { general: "echo $$ > cancelled.pid; sleep 300" } } }] });
   lab.model.when(inChild("be cancelled"), [text("It works."), hang()]);

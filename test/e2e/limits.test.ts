@@ -103,7 +103,7 @@ describe("with one limit for all", () => {
     expectOrder(children, launched);
   });
 
-  test("two processes share a limit", { tags: "gate" }, async () => {
+  test("two processes share a limit", async () => {
     const second = await startLab({ plugin: TWO_SLOTS, home: lab.options.home, model });
     onTestFinished(() => second.stop());
     const labs = [lab, second];

@@ -86,9 +86,7 @@ test("when OpenCode starts its plugins anew in the same process, a running task 
   expect(taskOf(id)).toMatchObject({ status: "completed", result: "It went on." });
 });
 
-test("a damaged file is set aside as it is, which is said, and tasks go on in a new one", {
-  tags: "gate",
-}, async () => {
+test("a damaged file is set aside as it is, which is said, and tasks go on in a new one", async () => {
   const folder = join(lab.options.home, "data", "opencode-taskchart");
   await lab.opencode.stop();
   const garbage = "this is no database ".repeat(1_000);

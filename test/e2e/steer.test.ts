@@ -138,9 +138,7 @@ test("a person gives instructions by the status API and by the command", async (
   expect(late).toMatchObject({ status: 409, body: { error: expect.stringContaining("use resume") } });
 });
 
-test("an instruction survives a crash: the run goes on with it, and it is in the conversation once", {
-  tags: "gate",
-}, async () => {
+test("an instruction survives a crash: the run goes on with it, and it is in the conversation once", async () => {
   const { parent, task, step } = await working("count old files");
   await steer(parent, task, ["only the tests"]);
   await lab.until(async () => (await written(task)).length === 2, { what: "the instruction is stored" });

@@ -14,6 +14,7 @@ import { createWaitingCalls } from "./waiting-calls.ts";
 import {
   ANSWERED,
   clone,
+  compareProcesses,
   decode,
   emptyProcess,
   encode,
@@ -229,7 +230,8 @@ export const createDelivery = (family: Family): Delivery => {
     },
     keyOf: (world) => {
       // Where no call is bound to a process, it makes no difference which is which.
-      if (callsOf.length > 0) return encode(world);
+      const order = callsOf.length > 0 ? -1 : compareProcesses(world);
+      if (order !== 0) return encode(world, order > 0);
       const [key, mirrored] = [encode(world), encode(world, true)];
       if (mirrored < key) return mirrored;
       return key;

@@ -8,7 +8,10 @@ export const createNumbering = <T extends object>() => {
       const before = known.get(thing);
       if (before !== undefined) return before;
       const key = JSON.stringify(thing);
-      const number = numbers.get(key) ?? things.push(thing);
+      const sameAs = numbers.get(key);
+      // Copies are not remembered: most are made anew each time, and millions of them would be too much for the garbage collector.
+      if (sameAs !== undefined) return sameAs;
+      const number = things.push(thing);
       numbers.set(key, number);
       known.set(thing, number);
       return number;

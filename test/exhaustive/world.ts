@@ -113,6 +113,19 @@ export const emptyProcess = (tasks: number): Process => ({
   messages: [],
 });
 
+/** Which process comes first where it makes no difference which is which; 0 where only the rest of the world can say. */
+export const compareProcesses = ({ processes: [a, b], isParentBusy }: World): number => {
+  if (!a || !b) return 0;
+  const { charts: one, messages: onesMessages } = a;
+  const { charts: other, messages: othersMessages } = b;
+  let difference = one.outbox - other.outbox || onesMessages.length - othersMessages.length;
+  for (let at = 0; difference === 0 && at < one.tasks.length; at += 1)
+    difference = (one.tasks[at] ?? NONE) - (other.tasks[at] ?? NONE);
+  for (let at = 0; difference === 0 && at < onesMessages.length; at += 1)
+    difference = (onesMessages[at] ?? 0) - (othersMessages[at] ?? 0);
+  return difference || Number(a.isStale) - Number(b.isStale) || Number(isParentBusy[0]) - Number(isParentBusy[1]);
+};
+
 /** As many numbers as the largest world has, and more. */
 const codes = new Uint16Array(1_024);
 const bytes = Buffer.from(codes.buffer);
@@ -170,7 +183,11 @@ export const decode = (key: string, tasks: number, calls: number): World => {
   let at = 0;
   const number = (): number => key.charCodeAt(at++);
   const flag = (): boolean => number() === 1;
-  const many = <T>(count: number, read: () => T): T[] => Array.from({ length: count }, read);
+  const many = <T>(count: number, read: () => T): T[] => {
+    const all: T[] = [];
+    for (let n = 0; n < count; n += 1) all.push(read());
+    return all;
+  };
   const list = (): number[] => many(number(), number);
   const isParentBusy: boolean[] = [];
   const process = (): Process => {

@@ -71,7 +71,7 @@ attention none, steering none, nextRun none.
     const { data, store } = withTask("ses_counting");
     store.commit(scriptTask("ses_below", { parentTaskId: "ses_counting" }).launch());
     const costOf = async (id: string) =>
-      (await opencodeTaskchart(["replay", id, "--data", data])).out.split("\n").filter((line) => line.includes("Cost"));
+      (await commandHere(["replay", id, "--data", data])).out.split("\n").filter((line) => line.includes("Cost"));
     expect(await costOf("ses_counting")).toEqual([]);
     const used = (tokens: number, cost: number) => ({ ...noProgress("2026-01-01T00:00:00.000Z"), tokens, cost });
     store.storeProgress(
@@ -87,7 +87,7 @@ attention none, steering none, nextRun none.
   test("takes the beginning of an id, and the plugin's own folder", async () => {
     const { data, story } = withTask();
     const home = temporaryFolder();
-    const { code } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
+    const { code } = await commandHere(["replay", "ses_c", "--data", data]);
     expect(code).toBe(0);
     const elsewhere = await opencodeTaskchart(["replay", story.id], { XDG_DATA_HOME: home });
     expect(elsewhere.code).toBe(2);
@@ -98,12 +98,12 @@ attention none, steering none, nextRun none.
   test("says of an unknown or an ambiguous id which ones there are", async () => {
     const { data, store } = withTask();
     store.commit(scriptTask("ses_count_more", { description: "count \u001b[31mmore" }).launch());
-    const unknown = await opencodeTaskchart(["replay", "ses_x", "--data", data]);
+    const unknown = await commandHere(["replay", "ses_x", "--data", data]);
     expect(unknown.code).toBe(2);
     expect(unknown.error).toMatch(/^There is no task "ses_x". The newest are:\n {2}ses_count_more {2}running /);
     expect(unknown.error).toContain("  ses_counting");
     expect(unknown.error).not.toContain("\u001b");
-    const ambiguous = await opencodeTaskchart(["replay", "ses_count", "--data", data]);
+    const ambiguous = await commandHere(["replay", "ses_count", "--data", data]);
     expect(ambiguous.code).toBe(2);
     expect(ambiguous.error).toMatch(/^"ses_count" begins the ids of 2 tasks. Give more of it:\n {2}ses_count_more/);
   });
@@ -113,7 +113,7 @@ attention none, steering none, nextRun none.
     change(
       "UPDATE task SET snapshot = json_set(snapshot, '$.context.result', 'It is elsewhere.', '$.value.notice', 'due')",
     );
-    const { code, out } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
+    const { code, out } = await commandHere(["replay", "ses_c", "--data", data]);
     expect(out).toContain("The journal does not replay to the stored snapshot: 2 differences.");
     expect(out).toContain('  notice\n    journal  "none"\n    stored   "due"\n');
     expect(out).toContain('  context.result\n    journal  "It is in a.ts."\n    stored   "It is elsewhere."\n');
@@ -125,7 +125,7 @@ attention none, steering none, nextRun none.
     change(
       `INSERT INTO journal (task, event) SELECT seq, '{"type":"STOPPED","at":1767225603000}' FROM task WHERE id = 'ses_counting'`,
     );
-    const { code, out } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
+    const { code, out } = await commandHere(["replay", "ses_c", "--data", data]);
     expect(out).toMatch(/STOPPED +refused +task is resumed.queued and takes no\s+STOPPED/);
     expect(out).toContain("The journal does not replay to the stored snapshot: 1 event refused, see above.");
     expect(code).toBe(1);
@@ -134,7 +134,7 @@ attention none, steering none, nextRun none.
   test("says of a journal that does not go back to the launch that it cannot be replayed, and ends with 3", async () => {
     const { data, change } = withTask();
     change("UPDATE task SET origin = NULL");
-    const { code, out } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
+    const { code, out } = await commandHere(["replay", "ses_c", "--data", data]);
     expect(out).toContain("The journal does not start at the task's launch");
     expect(code).toBe(3);
   });
@@ -143,7 +143,7 @@ attention none, steering none, nextRun none.
     const { data, store, change } = withTask();
     store.close();
     change("PRAGMA user_version = 99");
-    const { code, error } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
+    const { code, error } = await commandHere(["replay", "ses_c", "--data", data]);
     expect(error).toMatch(/tasks.db cannot be read: it has version 99, and this plugin knows versions up to \d+\.\n$/);
     expect(code).toBe(2);
   });
@@ -151,7 +151,7 @@ attention none, steering none, nextRun none.
   test("shows no text that moves the cursor, hides or colours anything", async () => {
     const description = "count\u001b[2J\u202e\n\tfiles\u0007";
     const { data } = withTask("ses_counting", { description });
-    const { out } = await opencodeTaskchart(["replay", "ses_c", "--data", data]);
+    const { out } = await commandHere(["replay", "ses_c", "--data", data]);
     expect(out.split("\n")[0]).toBe("count [2J files");
     expect(out.replaceAll("\n", "")).not.toMatch(/\p{Cc}|\p{Cf}/u);
   });
@@ -185,12 +185,12 @@ describe("export", () => {
   test("writes a journal without its text, which replays as it does here", async () => {
     const { data } = withTask("ses_counting", { prompt: SAID, description: SAID, directory: "/home/somebody" });
     const file = join(temporaryFolder(), "journal.json");
-    const { code, out } = await opencodeTaskchart(["export", "ses_c", "--out", file, "--data", data]);
+    const { code, out } = await commandHere(["export", "ses_c", "--out", file, "--data", data]);
     expect(out).toBe(`Written to ${file}: 7 events, without text.\n`);
     expect(code).toBe(0);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, "utf8")).not.toMatch(/treasure|somebody|a\.ts|more/);
-    const replayed = await opencodeTaskchart(["replay", "--file", file]);
+    const replayed = await commandHere(["replay", "--file", file]);
     expect(replayed.out).toMatch(/Exported at .* by version \d+\.\d+\.\d+, without text\./);
     expect(replayed.out).toContain("The journal replays to the stored snapshot: 7 events");
     expect(replayed.code).toBe(0);
@@ -198,7 +198,7 @@ describe("export", () => {
 
   test("writes all of it when asked to, and to standard output", async () => {
     const { data, story } = withTask("ses_counting", { prompt: SAID });
-    const { code, out } = await opencodeTaskchart(["export", "ses_c", "--with-text", "--data", data]);
+    const { code, out } = await commandHere(["export", "ses_c", "--with-text", "--data", data]);
     expect(JSON.parse(out)).toMatchObject({
       hasText: true,
       origin: { facts: { prompt: SAID } },
@@ -212,14 +212,14 @@ describe("export", () => {
     const file = join(temporaryFolder(), "journal.json");
     writeFileSync(file, "mine");
     const args = ["export", "ses_c", "--out", file, "--data", data];
-    const refused = await opencodeTaskchart(args);
+    const refused = await commandHere(args);
     expect(refused).toMatchObject({
       code: 2,
       out: "",
       error: `The file ${file} already exists. Use --force to overwrite it.\n`,
     });
     expect(readFileSync(file, "utf8")).toBe("mine");
-    expect((await opencodeTaskchart([...args, "--force"])).code).toBe(0);
+    expect((await commandHere([...args, "--force"])).code).toBe(0);
     expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ hasText: false });
   });
 
@@ -227,8 +227,8 @@ describe("export", () => {
     const { data, change } = withTask();
     change("UPDATE task SET origin = NULL");
     const file = join(temporaryFolder(), "journal.json");
-    expect((await opencodeTaskchart(["export", "ses_c", "--out", file, "--data", data])).code).toBe(0);
-    expect((await opencodeTaskchart(["replay", "--file", file])).code).toBe(3);
+    expect((await commandHere(["export", "ses_c", "--out", file, "--data", data])).code).toBe(0);
+    expect((await commandHere(["replay", "--file", file])).code).toBe(3);
   });
 });
 
@@ -263,10 +263,8 @@ test("how a task was launched comes before its own steps, with the states of the
 test("a file that is not an exported journal is refused with its name", async () => {
   const file = join(temporaryFolder(), "other.json");
   writeFileSync(file, "{}");
-  const { code, error } = await opencodeTaskchart(["replay", "--file", file]);
+  const { code, error } = await commandHere(["replay", "--file", file]);
   expect(error).toBe(`The file ${file} is not an exported journal. Use a file written by the command "export".\n`);
   expect(code).toBe(2);
-  expect((await opencodeTaskchart(["replay", "--file", `${file}.none`])).error).toMatch(
-    /^The file cannot be read: ENOENT/,
-  );
+  expect((await commandHere(["replay", "--file", `${file}.none`])).error).toMatch(/^The file cannot be read: ENOENT/);
 });

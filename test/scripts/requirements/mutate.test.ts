@@ -17,7 +17,9 @@ const run = async (...args: string[]) => {
   return { output, errors, code };
 };
 
-test("a line is violated in the product, and the test that fails is named with the assertion that did", async () => {
+test("a line is violated in the product, and the test that fails is named with the assertion that did", {
+  tags: "nightly",
+}, async () => {
   const { output, errors, code } = await run("--mutate", "--only", "resumeCount is initialized to zero");
   expect({ code, errors }).toEqual({ code: 0, errors: "" });
   const line = "Resume Count Tracking › Initial resume count › the task's resumeCount is initialized to zero";

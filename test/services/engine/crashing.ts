@@ -183,10 +183,10 @@ const dying = async (play: Play, deaths: number[], points: string[], options: St
 };
 
 /**
- * Node tries every eighth point of death, and Bun those in the middle between them: the gate has little time.
+ * Node tries every twelfth point of death, and Bun those in the middle between them: the gate has little time.
  * `NIGHTLY=1`: all on either.
  */
-const { FIRST, STRIDE } = isNightly ? { FIRST: 1, STRIDE: 1 } : { FIRST: process.versions.bun ? 5 : 1, STRIDE: 8 };
+const { FIRST, STRIDE } = isNightly ? { FIRST: 1, STRIDE: 1 } : { FIRST: process.versions.bun ? 7 : 1, STRIDE: 12 };
 
 /** Shows of each play, with these options, that the process may die anywhere in it. */
 export const describePlays = (plays: Record<string, Play>, options: StageOptions = {}): void => {
