@@ -55,14 +55,17 @@ export const SLOW = [
   "e2e/quit.test.ts",
 ];
 
-/** These replace modules, change what belongs to the whole process, or fill its memory: each has a worker of its own. */
-const ISOLATED = [
-  // A process with a large heap takes twice as long to start others, as git is in the tests of worktrees.
-  "test/exhaustive/**/*.test.ts",
-  "test/services/engine/crashing*.test.ts",
-  "test/model/task.test.ts",
+/** These fill the memory of a worker, which then takes twice as long to start other processes, as tests of worktrees do. */
+const LARGE = [
   "test/chaos/chaos.test.ts",
   "test/chaos/fleet/fleet-chaos.test.ts",
+  "test/exhaustive/**/*.test.ts",
+  "test/model/task.test.ts",
+  "test/services/engine/crashing*.test.ts",
+];
+
+/** These replace modules or change what belongs to the whole process. */
+const UNSHARED = [
   "test/elisha.test.ts",
   "test/index.test.ts",
   "test/plugin.test.ts",
@@ -96,6 +99,9 @@ export const ON_BUN = [
 
 const isBun = process.versions.bun !== undefined;
 const UNIT_TESTS = isBun && !isNightly ? ON_BUN : ["test/**/*.test.ts"];
+
+/** What has a worker of its own. On Bun, whose workers are threads of one process, large ones have none in the gate. */
+const ISOLATED = isBun && !isNightly ? UNSHARED : [...UNSHARED, ...LARGE];
 
 /** Milliseconds after which a test counts as hanging: most wait once for something that another process does, or not at all. */
 const LIMITS = {

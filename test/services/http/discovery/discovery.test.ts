@@ -11,9 +11,14 @@ import { type Child, type ChildOptions, startChild as start } from "../child.ts"
 import { occupy } from "../ports.ts";
 import { serve, temporaryFolder } from "../served.ts";
 
+/** What server.json says; undefined where it is not there. Another process may remove it at any moment. */
 const discovered = (folder: string): { pid: number; url: string } | undefined => {
-  const path = join(folder, "server.json");
-  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
+  try {
+    return JSON.parse(readFileSync(join(folder, "server.json"), "utf8"));
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
 };
 
 /** Looks every 200 ms who is there, not every 2 s. */
