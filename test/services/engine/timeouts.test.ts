@@ -221,3 +221,17 @@ test("a task that ends is not stale any more, and nothing more is reported of it
   await stage.clock.advance(STALE);
   expect([toasts(stage).length, notes(stage).length]).toEqual([0, 0]);
 });
+
+test("a task whose session was deleted while it asked, of which no event came, ends in an error", async () => {
+  const { stage, id } = await stageWithTask();
+  stage.host.listen(() => undefined);
+  await stage.ask(id);
+  stage.host.delete(id);
+  stage.host.listen(stage.engine.onHostEvent);
+  await stage.clock.advance(STALE / 4 + MOMENT);
+  expect(stage.task(id).status).toBe("running");
+  await stage.clock.advance(STALE / 4);
+  expect(stage.task(id)).toMatchObject({ status: "error" });
+  await stage.clock.advance(MOMENT);
+  expect(stage.notices()).toHaveLength(1);
+});

@@ -1,5 +1,6 @@
 import { isAtGate } from "../../../machines/task/machine.ts";
 import { isInFleet } from "../../../machines/task/slot.ts";
+import { isDeleted } from "../../host/sessions.ts";
 import { type RepeatOptions, repeat } from "../../platform/clock.ts";
 import { logFault } from "../../platform/log.ts";
 import { HEARTBEAT_MS } from "../../store/ownership.ts";
@@ -141,14 +142,31 @@ const notify = async (ctx: EngineContext, notes: SessionNotes, taskId: string, s
  * while it waits for another server, which reports what it does itself; or until the time at which the host asks a provider
  * again that refused. Where the check comes late, the machine has slept, and nothing could be heard: then the silence is
  * counted from now on.
+ *
+ * The session of a task that is silent for a quarter of that time is looked for: its deletion may have gone unheard.
  */
 const stalenessCheck = (ctx: EngineContext, notes: SessionNotes) => {
-  const { runtime, clock, log, progress, options } = ctx;
+  const { runtime, host, bus, clock, log, progress, options } = ctx;
   const { stale: staleAfter } = options.timeouts;
   /** Staleness is noticed to within a quarter of `staleAfter`. Times are epoch milliseconds. */
   const every = staleAfter / 4;
   let checkedAt = clock.now();
   let awakeSince = 0;
+
+  /** Tasks whose session the host did not find when it was last looked for. */
+  const missing = new Set<string>();
+
+  /**
+   * A session that was deleted while its agent asked somebody stays busy for the host, and shows no sign of its end. What is not
+   * found twice in a row is deleted.
+   */
+  const endIfDeleted = async (taskId: string): Promise<void> => {
+    const wasMissing = missing.delete(taskId);
+    const deleted = await isDeleted(host, taskId);
+    if (!deleted.ok || !deleted.value) return;
+    if (wasMissing) bus.emit("missedHostEvent", { type: "deleted", sessionID: taskId });
+    else missing.add(taskId);
+  };
 
   const check = (): void => {
     const at = clock.now();
@@ -162,7 +180,10 @@ const stalenessCheck = (ctx: EngineContext, notes: SessionNotes) => {
       const isWaiting = value.run === "queued" || isAtGate(snapshot) || isInFleet({ value });
       const waitedUntil = isWaiting ? at : Math.max(queuedUntil, retry?.until ?? 0);
       const heardAt = Math.max(progress.heardAt(sessionID) ?? at, waitedUntil, awakeSince);
-      const isSilent = !runtime.awaitsTasks(sessionID) && at - heardAt >= staleAfter;
+      const silentFor = runtime.awaitsTasks(sessionID) ? 0 : at - heardAt;
+      const isSilent = silentFor >= staleAfter;
+      if (silentFor >= every && snapshot.hasTag("working"))
+        endIfDeleted(sessionID).catch(logFault(log, "the session of a silent task could not be read", { sessionID }));
       if (!isSilent && value.attention === "stale") runtime.send(sessionID, { type: "ACTIVITY_SEEN", at });
       if (!isSilent || value.attention !== "none") continue;
       runtime.send(sessionID, { type: "BECAME_STALE", at });
