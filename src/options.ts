@@ -362,6 +362,14 @@ export const Options = z.strictObject({
     .describe(
       "When tasks that end wake the agent that launched them. `each`: every task does, in a turn of its own. `all`: the last task of a batch does, and any that failed; results before that are delivered with it. An agent may choose for each task. `opencode run` delivers each at once.",
     ),
+  promptCache: z
+    .int()
+    .min(0)
+    .max(86_400_000)
+    .default(0)
+    .describe(
+      "Milliseconds for which the provider keeps a conversation in its prompt cache, such as `300000`. Until shortly before so much time has passed since an agent's last answer, notices of its tasks wait for those of its other tasks at work, so that one turn delivers them all and finds the conversation in the cache. A task that failed is not held back, nor is anything while the agent is at work. `0`: no notice waits.",
+    ),
   recovery: z
     .enum(["continue", "fail"])
     .default("continue")

@@ -26,7 +26,7 @@ import { and, createMachine, not, stateIn } from "xstate";
 export const answers = {
   "xstate.init": {"hasQueued":false,"wakesParent":false,"hasAdopted":false},
   "NOTICE_DUE": {"wakesParent":true,"hasQueued":true,"hasAdopted":false,"isNew":true},
-  "PARENT_READ": {"wakesParent":true,"lacksRoom":false,"moreMayEnd":false,"hasAdopted":false,"hasPrompt":false,"isSetAside":false},
+  "PARENT_READ": {"wakesParent":true,"lacksRoom":false,"moreMayEnd":false,"mayGatherMore":false,"hasAdopted":false,"hasPrompt":false,"isSetAside":false},
   "PARENT_STORED": {"isCurrentPrompt":true},
   "PARENT_ANSWERED": {"hasQueued":false,"wakesParent":false,"hasAdopted":false,"answersPrompt":true},
 };
@@ -35,6 +35,7 @@ const otherwise = {
   "hasQueued": false,
   "isNew": true,
   "wakesParent": false,
+  "mayGatherMore": false,
   "wakesSinceStop": false,
   "lacksRoom": false,
   "isSetAside": false,
@@ -300,6 +301,62 @@ export const outbox = createMachine({
                   "description": "OpenCode did not find the parent session."
                 }
               }
+            },
+            "gatheringMore": {
+              "id": "gatheringMore",
+              "description": "Notices are owed that wake the parent. They wait for other tasks to end, while the provider has the conversation in its prompt cache.",
+              "entry": {
+                "type": "setDeadline"
+              },
+              "exit": {
+                "type": "clearDeadline"
+              },
+              "always": [
+                {
+                  "guard": {
+                    "type": "hasAdopted"
+                  },
+                  "target": "#checking",
+                  "description": "A prompt was taken over. It may have been sent and answered already: OpenCode is asked first.",
+                  "actions": {
+                    "type": "takeAdoptedPrompt"
+                  }
+                },
+                {
+                  "guard": {
+                    "type": "not wakesParent"
+                  },
+                  "target": "gathering",
+                  "description": "What was to wake the parent is not owed any more."
+                }
+              ],
+              "on": {
+                "PARENT_NOT_FOUND": {
+                  "target": "#missing",
+                  "description": "OpenCode did not find the parent session."
+                },
+                "NOTICE_DUE": {
+                  "guard": {
+                    "type": "isNew"
+                  },
+                  "target": "gathering",
+                  "actions": {
+                    "type": "enqueue"
+                  },
+                  "description": "The parent is owed the notice of a run."
+                },
+                "PARENT_BUSY": {
+                  "target": "gathering",
+                  "description": "OpenCode reports that the parent is at work. A turn begins, which can deliver them."
+                },
+                "TICK": {
+                  "guard": {
+                    "type": "due"
+                  },
+                  "target": "gathering",
+                  "description": "Time has passed. It is looked again whether others are at work."
+                }
+              }
             }
           }
         },
@@ -360,6 +417,13 @@ export const outbox = createMachine({
                     "actions": {
                       "type": "takeAdoptedPrompt"
                     }
+                  },
+                  {
+                    "guard": {
+                      "type": "wakesParent and mayGatherMore"
+                    },
+                    "target": "#gatheringMore",
+                    "description": "The parent's agent and model are known. Other tasks are at work, and the provider still has the conversation in its prompt cache."
                   },
                   {
                     "guard": {
@@ -978,6 +1042,7 @@ export const outbox = createMachine({
     "not hasQueued": not("hasQueued"),
     "not wakesParent": not("wakesParent"),
     "hasPrompt and isOpen": and(["hasPrompt", "isOpen"]),
+    "wakesParent and mayGatherMore": and(["wakesParent", "mayGatherMore"]),
     "wakesParent and isOpen": and(["wakesParent", "isOpen"]),
     "isCurrentPrompt and retryable": and(["isCurrentPrompt", "retryable"]),
     "isCurrentPrompt and refusalsLeft": and(["isCurrentPrompt", "refusalsLeft"]),

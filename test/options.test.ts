@@ -27,6 +27,7 @@ test("without options every one has its default", () => {
     attention: {},
     recovery: "continue",
     wake: "each",
+    promptCache: 0,
     retention: {},
     inspect: false,
   };

@@ -84,6 +84,7 @@ export const WRONG_VALUES: Readonly<Record<string, WrongValue[]>> = {
   "concurrency.agents": slotsByName,
   "attention.timeout": wholeFrom(1_000),
   wake: [["none", /"each"\|"all"/]],
+  promptCache: [...wholeFrom(0), [90_000_000, /expected number to be <=86400000/]],
   recovery: [["stop", /"continue"\|"fail"/]],
   "retention.days": above0,
   "retention.count": wholeFrom(0),

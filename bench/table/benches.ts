@@ -11,6 +11,7 @@ export const benches: readonly Bench[] = [
   { name: "notices", about: "how soon a parent is notified of ends" },
   { name: "start", about: "what the plugin adds to a start of OpenCode" },
   { name: "fork", about: "how soon a fork of a long conversation begins" },
+  { name: "wakes", about: "what an agent pays to be woken by ends that come one after the other" },
   { name: "reads", about: "what an agent's own tool calls take" },
   { name: "engine", about: "what the charts and the runtime cost" },
   { name: "queue", about: "what the queue costs beside 5,000 tasks that wait" },

@@ -204,6 +204,7 @@ export const createSimulation = (
     ...(limits.attention === undefined ? {} : { attentionTimeout: limits.attention }),
     isHeadless: () => isHeadless,
     retention: limits.retention,
+    promptCache: limits.promptCache,
   });
   shared.stores.push(() => stage.store);
   const limitWatch = createLimitWatch({ stage, tracks, usage, slotWatch, limits, struck: calls.struck, fault });

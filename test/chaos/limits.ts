@@ -30,6 +30,8 @@ export interface Limits {
   attention: number | undefined;
   /** True where nobody sits at the keyboard, as in `opencode run`. */
   isHeadless: boolean;
+  /** For how long the provider keeps a conversation, in which ends wait for each other. 0: none waits. */
+  promptCache: number;
 }
 
 /** The models that a launch may name. */
@@ -55,6 +57,7 @@ export const USUAL_LIMITS: Limits = {
   retention: {},
   attention: undefined,
   isHeadless: false,
+  promptCache: 0,
 };
 
 const few = fc.constantFrom(1, 2, 3);
@@ -97,4 +100,5 @@ export const limits: fc.Arbitrary<Limits> = fc.record({
   retention: seldom<Retention>({}, { count: 0 }, { count: 1 }, { days: 0 }),
   attention: seldom(undefined, 3_000, 20_000),
   isHeadless: fc.constantFrom(...Array<boolean>(5).fill(false), true),
+  promptCache: seldom(0, 20_000, 120_000),
 });

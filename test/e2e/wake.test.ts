@@ -102,3 +102,27 @@ test("three launches in three steps of one turn are one batch, delivered as 1/3,
   const heads = (await lab.texts(parent)).join("\n").match(/Batch \S+: \d\/\d ended/g);
   expect(heads).toEqual([expect.stringMatching(/^Batch batch_\w+: 3\/3 ended$/)]);
 });
+
+test("with `promptCache`, ends that come one after the other wake the agent once; an error wakes it at once", async () => {
+  await lab.restart({ plugin: [new URL("../..", import.meta.url).href, { promptCache: 60_000 }] });
+  const { parent, held, tasks } = await launchHeld(["seek a", "seek b", "seek c"], true);
+  const before = requestsOf(parent);
+  for (const index of [1, 0]) {
+    held[index]?.release(text(`number ${index}`));
+    await ended(tasks[index]);
+  }
+  expect(await noticesIn(lab, parent)).toEqual([]);
+  held[2]?.release(text("number 2"));
+  const notices = await notified(lab, parent, tasks);
+  expect(notices.map(({ taskId }) => taskId)).toEqual([tasks[1], tasks[0], tasks[2]]);
+  await lab.idle(parent);
+  expect(requestsOf(parent)).toBe(before + 1);
+
+  const second = await launchHeld(["seek d", "seek e", "seek f"], true);
+  second.held[0]?.release(text("number 0"));
+  await ended(second.tasks[0]);
+  second.held[1]?.release(failure(401, "no such key"));
+  await notified(lab, second.parent, second.tasks.slice(0, 2));
+  second.held[2]?.release(text("number 2"));
+  await notified(lab, second.parent, second.tasks);
+});

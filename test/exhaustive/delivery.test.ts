@@ -39,6 +39,13 @@ const families: Record<string, Family> = {
   "a parent that a person sets aside": { tasks: [0], dies: true, isUnreliable: true, setsAside: true },
   "a parent that a person sets aside, and that is not found": { tasks: [0], dies: true, setsAside: true, misses: true },
   "a parent that a person sets aside, and a call": { tasks: [0], setsAside: true, calls: [waiting] },
+  "two tasks whose ends wait for each other": { tasks: [0, 0], dies: true, caches: true },
+  "two tasks in two processes whose ends wait for each other": { tasks: [0, 1], dies: true, caches: true },
+  "two tasks whose ends wait for each other, and a call": { tasks: [0, 0], caches: true, calls: [waiting] },
+  "two tasks whose ends wait for each other, and a parent that is not found": {
+    ...{ tasks: [0, 0], caches: true },
+    misses: true,
+  },
   "a turn that a person stops": { tasks: [0], dies: true, isUnreliable: true, stops: true },
   "a turn that a person stops, and two tasks that wake the parent together": {
     ...{ tasks: [0, 0], wake: "all" },
@@ -77,12 +84,14 @@ describe("each end is delivered once, and nothing is stuck:", () => {
 
 /** The transitions of an outbox that none of these families leads to, and why. */
 const NOT_EXPLORED: Record<string, string> = {
-  "delivery.preparing.reading PARENT_READ #6": "no result is so long that its reader's room matters",
+  "delivery.preparing.reading PARENT_READ #7": "no result is so long that its reader's room matters",
   "delivery.preparing.composing COMPOSE_FAILED #1": "a notice can always be composed at once",
   "delivery.closed ADOPTED #1": "no parent is deleted that has tasks in two processes",
   "delivery.closed PARENT_PRESENT #1": "a parent that was deleted launches nothing",
   "delivery.waiting.gathering (always) #1": "no turn fails of a parent that has tasks in two processes",
   "delivery.waiting.gathering PARENT_NOT_FOUND #1": "no turn fails of a parent that has tasks in two processes",
+  "delivery.waiting.gatheringMore PARENT_NOT_FOUND #1":
+    "no process dies where ends wait for each other and the parent is not found",
 };
 
 test("explorations take every transition of the outbox's chart but those that are named", () => {

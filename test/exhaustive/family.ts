@@ -36,6 +36,8 @@ export interface Family {
   stops?: boolean;
   /** The host does not find the parent for a while, though it is there. */
   misses?: boolean;
+  /** The provider keeps the parent's conversation in its prompt cache, for a while in which ends wait for each other. */
+  caches?: boolean;
   /** The parent launches other tasks meanwhile, which shows that it is there. */
   launches?: boolean;
   /** Charts with a mistake in them. */

@@ -133,12 +133,20 @@ export const createHost = (
       case "readParent": {
         if (before.isDeleted) return taken("finds no parent to read", () => ofOutbox(NOT_FOUND));
         const sender = { agent: "build", model: undefined };
-        return [
-          ...taken("reads the parent", ({ process }) => {
+        const read =
+          (gather: { gatherUntil?: number }) =>
+          ({ process }: Turn) => {
             const othersRun = process.charts.tasks.some((task) => task !== NONE && !hasEnded(task));
             const setAside = before.isSetAside ? { setAside: "reverted" as const } : {};
-            return ofOutbox({ type: "PARENT_READ", at: AT, sender, othersRun, ...setAside });
-          }),
+            return ofOutbox({ type: "PARENT_READ", at: AT, sender, othersRun, ...setAside, ...gather });
+          };
+        const mayGather =
+          family.caches && !before.isParentBusy[p] && before.store.tasks.some(({ snapshot }) => !hasEnded(snapshot));
+        return [
+          ...taken("reads the parent", read({})),
+          ...(mayGather
+            ? taken("reads the parent, whose conversation is in the cache", read({ gatherUntil: AT + 1 }))
+            : []),
           ...failing("cannot read the parent", { type: "READ_FAILED", at: AT, message: "" }),
           ...missing("does not find the parent to read"),
         ];

@@ -6,8 +6,14 @@ import { answerOf, nameOf, type Parts, type Turns } from "./turns.ts";
 import type { World } from "./world.ts";
 
 /** Creates what happens to the parent: its model reads, its turns fail, people use it, set it aside, delete it. */
-export const createParent = ({ family, numbers: { prompts } }: Parts, { atHost, turn }: Turns) => {
+export const createParent = ({ family, charts, numbers: { prompts } }: Parts, { atHost, turn }: Turns) => {
   const messageID = (prompt: number): string => prompts.at(prompt).messageID;
+
+  /** True while ends wait for each other in that process. */
+  const gathersMore = ({ processes }: World, p: number): boolean => {
+    const outbox = processes[p]?.charts.outbox ?? NONE;
+    return outbox !== NONE && charts.outboxes.at(outbox).matches({ delivery: { waiting: "gatheringMore" } });
+  };
 
   const parentMoves = (before: World, p: number): Move<World>[] => {
     if (before.isDeleted) return [];
@@ -47,6 +53,8 @@ export const createParent = ({ family, numbers: { prompts } }: Parts, { atHost, 
     const ofPerson = [
       ...(family.stops && isBusy && !before.wasStopped ? [person("stops the parent's turn", stops)] : []),
       ...(family.stops && before.isStopped ? [person("writes to the parent", writes, true)] : []),
+      // At any other time it makes no difference.
+      ...(family.caches && gathersMore(before, p) ? [person("writes to the parent", writes)] : []),
       ...(family.setsAside && !before.isSetAside ? [person("sets the parent aside", setsAside)] : []),
       ...(before.isSetAside
         ? [

@@ -110,6 +110,8 @@ export interface StageOptions {
   seenThrough?: Interface;
   recovery?: "continue" | "fail";
   wake?: Wake;
+  /** Milliseconds for which the provider keeps what it was sent. Default: nothing is waited for. */
+  promptCache?: number;
   fallback?: EngineOptions["fallback"];
   /** Default: no agent has a gate. */
   gate?: Omit<EngineOptions["gate"], "before"> & Partial<Pick<EngineOptions["gate"], "before">>;
@@ -163,6 +165,7 @@ export const createStage = ({
   seenThrough = "terminal",
   recovery = "continue",
   wake = "each",
+  promptCache = 0,
   fallback = { agents: {}, after: 60_000 },
   gate = { agents: {}, tries: 2, timeout: 60_000 },
   schema = { agents: {} },
@@ -223,6 +226,7 @@ export const createStage = ({
         attention: { timeout: attentionTimeout, command: "opencode-taskchart", seenThrough },
         recovery,
         wake,
+        promptCache,
         fallback,
         gate: { before: false, ...gate },
         schema,

@@ -12,6 +12,8 @@ const SEARCHES = { first: 5_000, longest: 600_000 };
 const LOOKS = { first: 15_000, longest: 600_000 };
 /** Milliseconds after which the batches of ends that are held are asked about once more. */
 const BATCHES_AGAIN = 15_000;
+/** Milliseconds after which it is looked again whether others are at work, for which what is owed waits. */
+const LOOK_FOR_MORE = 15_000;
 /** How often in a row the parent is read again because more runs ended meanwhile. */
 const READS_AGAIN = 5;
 /** How often in a row a prompt is rejected until it is given up. */
@@ -59,8 +61,8 @@ const NEW = {
 /** A question to the host that it has not answered. */
 type Call = "read" | "send" | "check" | "search";
 
-/** What the outbox does next: it waits for an answer, or until a time, or has nothing to do. */
-type Waiting = { answerTo: Call } | { until: number; before: Call } | "nothing";
+/** What the outbox does next: it waits for an answer, or until a time, perhaps for more ends, or has nothing to do. */
+type Waiting = { answerTo: Call } | { until: number; before: Call; isForMore?: true } | "nothing";
 
 const demand = (isTrue: boolean, what: () => string): void => {
   if (!isTrue) throw new Error(what());
@@ -124,6 +126,9 @@ export const createOutboxHistory = (parentSessionID: string) => {
   const isAskedFor = (call: Call): boolean =>
     waiting !== "nothing" && "answerTo" in waiting && waiting.answerTo === call;
   const isBefore = (call: Call): boolean => waiting !== "nothing" && "before" in waiting && waiting.before === call;
+
+  /** True while what is owed waits for more ends: the parent's conversation is in the provider's cache. */
+  const isForMore = (): boolean => waiting !== "nothing" && "isForMore" in waiting;
 
   const ask = (call: Call, effect: OutboxEffect) => {
     isSetAside = false;
@@ -247,6 +252,7 @@ export const createOutboxHistory = (parentSessionID: string) => {
     const wakes = given.wake !== "all" || given.outcome === "error";
     owed.push({ end: given, wakes });
     isBatchQuestionDue = true;
+    if (isForMore()) waiting = "nothing";
     wakeSinceStop();
   };
 
@@ -284,7 +290,10 @@ export const createOutboxHistory = (parentSessionID: string) => {
       return;
     }
     if (inherited.length > 0) return;
-    if (event.othersRun && owed.length > owedWhenRead && readsAgain < READS_AGAIN) {
+    const { gatherUntil = now } = event;
+    if (gatherUntil > now && owed.some(({ wakes }) => wakes) && owed.every(({ end }) => end.outcome !== "error")) {
+      waiting = { until: Math.min(gatherUntil, now + LOOK_FOR_MORE), before: "read", isForMore: true };
+    } else if (event.othersRun && owed.length > owedWhenRead && readsAgain < READS_AGAIN) {
       readsAgain += 1;
       read();
     } else if (event.room === undefined && isMuchOwed()) {
@@ -334,10 +343,12 @@ export const createOutboxHistory = (parentSessionID: string) => {
       case "NOTICE_DUE":
         return takeEnd(event.end);
       case "ADOPTED":
+        if (isForMore()) waiting = "nothing";
         return void inherited.push(...event.prompts);
       case "WITHDRAW":
         owed = owed.filter(({ end }) => !isOf(event)(end));
         isBatchQuestionDue = true;
+        if (isForMore() && !owed.some(({ wakes }) => wakes)) waiting = "nothing";
         if (isSetAside && !underWay && owed.length === 0) {
           isSetAside = false;
           waiting = "nothing";
@@ -392,6 +403,7 @@ export const createOutboxHistory = (parentSessionID: string) => {
         if (isSetAside) read();
         return;
       case "PARENT_BUSY":
+        if (isForMore()) waiting = "nothing";
         if (!underWay?.isStopped) return;
         underWay.isStopped = false;
         return pauseBefore("check", doubled(TRIES, tries));
@@ -427,7 +439,10 @@ export const createOutboxHistory = (parentSessionID: string) => {
         heldUntil = undefined;
         return;
       case "TICK":
-        if (waiting !== "nothing" && "until" in waiting && now >= waiting.until) runNow(waiting.before);
+        if (waiting !== "nothing" && "until" in waiting && now >= waiting.until) {
+          if (isForMore()) waiting = "nothing";
+          else runNow(waiting.before);
+        }
         if (heldUntil !== undefined && now >= heldUntil) isBatchQuestionDue = true;
     }
   };

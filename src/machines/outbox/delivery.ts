@@ -106,6 +106,32 @@ export const delivery = outboxSetup.createStateConfig({
           ],
           on: onNotFound,
         },
+        gatheringMore: {
+          id: "gatheringMore",
+          description:
+            "Notices are owed that wake the parent. They wait for other tasks to end, while the provider has the conversation in its prompt cache.",
+          entry: {
+            type: "setDeadline",
+            params: given("PARENT_READ", ({ event: { at, gatherUntil = at } }) =>
+              Math.min(gatherUntil - at, OUTBOX_LIMITS.recheckBatches),
+            ),
+          },
+          exit: "clearDeadline",
+          always: [
+            adopted,
+            {
+              guard: not("wakesParent"),
+              target: "gathering",
+              description: "What was to wake the parent is not owed any more.",
+            },
+          ],
+          on: {
+            ...onNotFound,
+            NOTICE_DUE: { guard: "isNew", target: "gathering", actions: "enqueue" },
+            PARENT_BUSY: { target: "gathering", description: "A turn begins, which can deliver them." },
+            TICK: { guard: "due", target: "gathering", description: "It is looked again whether others are at work." },
+          },
+        },
       },
     },
     preparing: {
@@ -140,6 +166,12 @@ export const delivery = outboxSetup.createStateConfig({
               },
               { guard: "hasPrompt", target: "#resending", description: "It can no longer be sent a prompt." },
               adopted,
+              {
+                guard: and(["wakesParent", "mayGatherMore"]),
+                target: "#gatheringMore",
+                description:
+                  "Other tasks are at work, and the provider still has the conversation in its prompt cache.",
+              },
               {
                 guard: "moreMayEnd",
                 target: "reading",

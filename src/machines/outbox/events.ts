@@ -85,9 +85,18 @@ export type OutboxEvent =
   | { type: "BATCHES_CHECKED"; at: number; ended: string[] }
   /**
    * `othersRun`: the parent has tasks whose runs have not ended. `setAside`: why it is to be sent nothing; absent
-   * where it may be. `room`: for how many tokens its model has room; there where that was asked.
+   * where it may be. `room`: for how many tokens its model has room; there where that was asked. `gatherUntil`: until when
+   * further ends are worth waiting for, epoch milliseconds; absent where none is, and where the parent is at work.
    */
-  | { type: "PARENT_READ"; at: number; sender: Sender; othersRun: boolean; setAside?: SetAside; room?: number }
+  | {
+      type: "PARENT_READ";
+      at: number;
+      sender: Sender;
+      othersRun: boolean;
+      setAside?: SetAside;
+      room?: number;
+      gatherUntil?: number;
+    }
   | { type: "READ_FAILED"; at: number; message: string }
   | { type: "COMPOSED"; at: number; prompt: NoticePrompt }
   | { type: "COMPOSE_FAILED"; at: number; message: string }

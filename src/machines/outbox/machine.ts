@@ -69,9 +69,12 @@ export type OutboxSnapshot = SnapshotFrom<typeof outboxMachine>;
 export const isIdle = ({ value: { delivery } }: OutboxSnapshot): boolean =>
   delivery === "closed" || delivery === "idle";
 
-/** True while it matters what the parent does: a prompt is under way, its work just failed, or it is set aside. */
-export const watchesParent = ({ context, value: { delivery } }: OutboxSnapshot): boolean =>
-  context.prompt !== undefined || context.parentReadyAt !== undefined || delivery === "setAside";
+/** True while it matters what the parent does: a prompt is under way, its work just failed, it is set aside, or it may begin a turn. */
+export const watchesParent = (snapshot: OutboxSnapshot): boolean => {
+  const { context } = snapshot;
+  if (context.prompt !== undefined || context.parentReadyAt !== undefined) return true;
+  return snapshot.value.delivery === "setAside" || snapshot.matches({ delivery: { waiting: "gatheringMore" } });
+};
 
 /** Returns the prompts that are composed and not yet acknowledged. */
 export const pendingPrompts = ({ context: { prompt, adoptedPrompts } }: OutboxSnapshot): NoticePrompt[] =>

@@ -16,7 +16,7 @@ export const OUTBOX_LIMITS = {
   /** From the first answer that the parent is not found to the search for it; doubled each time, up to `longestSearch`. */
   firstSearch: 5_000,
   longestSearch: 600_000,
-  /** From one check of the batches to the next: another process reports nothing about its tasks. */
+  /** From one look at what still runs to the next: another process reports nothing about its tasks. */
   recheckBatches: 15_000,
   /** From one look at a parent that is set aside, or was stopped, to the next: events usually come first. Doubled each time. */
   firstLook: 15_000,
@@ -124,6 +124,15 @@ export const outboxSetup = setup({
       "a notice is owed that wakes the parent",
       ({ context: { queue } }) => queue.some(wakes),
       "no notice is owed that wakes the parent",
+    ),
+    /** A turn that comes a little later, and still finds the conversation in the provider's cache, may deliver further ends. */
+    mayGatherMore: when(
+      "more ends are worth waiting for",
+      given(
+        "PARENT_READ",
+        ({ context: { queue }, event: { at, gatherUntil = at } }) =>
+          gatherUntil > at && queue.every(({ outcome }) => outcome !== "error"),
+      ),
     ),
     /** The same for a run that ended after a person stopped the parent's turn: its notice was not what that person stopped. */
     wakesSinceStop: when(

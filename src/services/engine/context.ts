@@ -49,6 +49,7 @@ export interface EngineOptions
     | "fork"
     | "recovery"
     | "wake"
+    | "promptCache"
     | "fallback"
     | "gate"
     | "schema"

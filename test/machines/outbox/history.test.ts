@@ -60,6 +60,7 @@ const answersTo = (call: OpenCall, at: number, choice: number): OutboxEvent[] =>
       return [
         { type: "PARENT_READ", at, sender, othersRun: false, ...room },
         { type: "PARENT_READ", at, sender, othersRun: true, ...room },
+        { type: "PARENT_READ", at, sender, othersRun: true, ...room, gatherUntil: at + ((choice + 1) % 4) * 10_000 },
         { type: "PARENT_READ", at, sender, othersRun: false, setAside: pick(WHYS, choice) ?? "archived" },
         { type: "READ_FAILED", at, message },
         notFound,
@@ -111,6 +112,8 @@ const RECURRING: string[][] = [
   ["PARENT_READ", "SENT", "TICK", "CHECKED unanswered", "PARENT_ERROR"],
   ["PARENT_NOT_FOUND", "SEARCH_FAILED", "PARENT_FOUND", "TICK"],
   ["PARENT_READ early", "NOTICE_DUE"],
+  ["PARENT_READ cached", "NOTICE_DUE", "TICK", "PARENT_BUSY"],
+  ["PARENT_READ cached", "WITHDRAW", "NOTICE_DUE held", "ADOPTED", "PARENT_NOT_FOUND"],
   ["NOTICE_DUE", "NOTICE_DUE long", "PARENT_READ", "SENT"],
   ["PARENT_READ aside", "NOTICE_DUE", "PARENT_CHANGED", "PARENT_STORED", "TICK", "WITHDRAW"],
   ["PARENT_READ", "SENT", "TICK", "CHECKED stopped", "PARENT_BUSY", "NOTICE_DUE", "NOTICE_DUE held"],
@@ -134,6 +137,9 @@ const BEGINNINGS: string[][] = [
   [...TO_THE_PROMPT, "TICK", "CHECKED unanswered", "PARENT_READ aside", "PARENT_ANSWERED"],
   ["NOTICE_DUE", "PARENT_READ aside"],
   ["NOTICE_DUE held", "WITHDRAW"],
+  ["NOTICE_DUE", "PARENT_READ cached"],
+  ["NOTICE_DUE", "PARENT_READ cached", "WITHDRAW"],
+  ["NOTICE_DUE", "PARENT_READ cached", "PARENT_NOT_FOUND"],
   [...TO_THE_PROMPT, "TICK", "PARENT_ERROR", "CHECKED unanswered", "PARENT_NOT_FOUND"],
   ["NOTICE_DUE", "NOTICE_DUE long", "NOTICE_DUE long", "NOTICE_DUE long", "PARENT_READ"],
   ["PARENT_ERROR", "NOTICE_DUE"],
@@ -319,6 +325,7 @@ const createOutside = (outbox: ReturnType<typeof watched>) => {
 
   const nameOf = (event: OutboxEvent): string => {
     if (event.type === "PARENT_READ" && event.setAside) return "PARENT_READ aside";
+    if (event.type === "PARENT_READ" && event.gatherUntil !== undefined) return "PARENT_READ cached";
     if (event.type === "PARENT_READ" && event.othersRun) return "PARENT_READ early";
     if (event.type === "PARENT_ERROR" && event.fault) return "PARENT_ERROR fault";
     if (event.type === "NOTICE_DUE" && inherited.some(({ taskId }) => taskId === event.end.taskId))
@@ -394,6 +401,16 @@ const MISTAKES: Record<string, Implementations> = {
     },
   },
   "each end wakes the parent": { guards: { wakesParent: ({ context }) => context.queue.length > 0 } },
+  "an error waits for others to end": {
+    guards: {
+      mayGatherMore: ({ event }) =>
+        event.type === "PARENT_READ" && event.gatherUntil !== undefined && event.gatherUntil > event.at,
+    },
+  },
+  "a notice waits for others though nothing is cached any more": {
+    guards: { mayGatherMore: ({ event }) => event.type === "PARENT_READ" && event.gatherUntil !== undefined },
+  },
+  "no notice waits for others": { guards: { mayGatherMore: never } },
   "an error waits for the rest of its batch": {
     guards: { wakesParent: ({ context }) => context.queue.some(({ wake }) => wake !== "all") },
   },

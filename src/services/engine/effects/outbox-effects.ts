@@ -35,6 +35,18 @@ const compose = (
 };
 
 /**
+ * True for a task whose end will come by itself and is worth waiting for: not for one that nobody supervises or whose
+ * record is damaged, nor for one that waits for a person or has been silent for too long.
+ */
+const isWorthWaitingFor =
+  (store: EngineContext["store"]) =>
+  (entry: TaskEntry): boolean => {
+    if (hasEnded(entry)) return false;
+    const task = store.get(entry.sessionID)?.task;
+    return task !== undefined && task.attention === undefined && store.isAttended(entry.sessionID);
+  };
+
+/**
  * Returns those of a parent's batches of which no task is at work, in whatever process, and none is being launched. In
  * `opencode run`, which ends with its agent's answer, nothing is worth waiting for, so that is all of them.
  */
@@ -43,20 +55,32 @@ export const endedBatches = (
   parentSessionID: string,
   batchIds: string[],
 ): string[] => {
-  /**
-   * True for a task whose end will come by itself and is worth waiting for: not for one that nobody supervises or whose
-   * record is damaged, nor for one that waits for a person or has been silent for too long.
-   */
-  const isAtWork = (entry: TaskEntry): boolean => {
-    if (hasEnded(entry)) return false;
-    const task = store.get(entry.sessionID)?.task;
-    return task !== undefined && task.attention === undefined && store.isAttended(entry.sessionID);
-  };
   if (options.isHeadless) return batchIds;
   const launching = new Set(launches.of(parentSessionID).map(({ batchId }) => batchId));
   return batchIds.filter(
-    (batchId) => !launching.has(batchId) && !store.list({ parentSessionID, batchId }).some(isAtWork),
+    (batchId) => !launching.has(batchId) && !store.list({ parentSessionID, batchId }).some(isWorthWaitingFor(store)),
   );
+};
+
+/** Milliseconds before the end of a prompt cache at which a turn is begun: its request takes a while to reach the provider. */
+const CACHE_MARGIN_MS = 5_000;
+
+/**
+ * Returns until when further ends are worth waiting for before the parent is woken, epoch milliseconds: as long as the
+ * provider keeps the parent's conversation in its prompt cache, see the option `promptCache`. Undefined where no other task
+ * of the parent is at work, and where the parent is, since its turn delivers what has ended.
+ */
+const gatherUntil = async (
+  { host, store, options: { isHeadless, promptCache } }: Pick<EngineContext, "host" | "store" | "options">,
+  parentSessionID: string,
+): Promise<number | undefined> => {
+  if (promptCache === 0 || isHeadless) return undefined;
+  if (!store.list({ parentSessionID }).some(isWorthWaitingFor(store))) return undefined;
+  const [busy, newest] = await Promise.all([host.busy(), host.messages(parentSessionID, NEWEST_MESSAGES)]);
+  // A parent of which this is not known is woken as if nothing were cached.
+  if (!busy.ok || !newest.ok || busy.value.has(parentSessionID)) return undefined;
+  const answeredAt = newest.value.findLast(({ role }) => role === "assistant")?.completedAt;
+  return answeredAt === undefined ? undefined : answeredAt + promptCache - CACHE_MARGIN_MS;
 };
 
 /** Creates the handlers of the effects that the outbox of a parent asks for. */
@@ -119,7 +143,9 @@ export const createOutboxEffects = (
       const othersRun = runtime.hasRunningTasks(parentSessionID);
       const setAside = why.value && { setAside: why.value };
       const room = asksRoom && !setAside && { room: await roomIn(ctx, parent.value) };
-      return { type: "PARENT_READ", at: clock.now(), sender, othersRun, ...setAside, ...room };
+      const until = setAside || wasRefused ? undefined : await gatherUntil(ctx, parentSessionID);
+      const gather = until === undefined ? {} : { gatherUntil: until };
+      return { type: "PARENT_READ", at: clock.now(), sender, othersRun, ...setAside, ...room, ...gather };
     }
     const failure = firstFailure([parent, why]);
     const message = failure?.message ?? "";
