@@ -266,8 +266,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "a task is stale after half the time",
     file: "src/services/engine/recovery/housekeeping.ts",
-    code: "at - heardAt >= staleAfter",
-    mistake: "at - heardAt >= staleAfter / 2",
+    code: "const isSilent = silentFor >= staleAfter",
+    mistake: "const isSilent = silentFor >= staleAfter / 2",
   },
   {
     name: "a task that another process supervises is written",
