@@ -67,14 +67,16 @@ const agentOn = (stage: Stage): Agent => {
   return {
     stage,
     call: (tool, args, caller = {}) => {
-      const answer = stage.call(tool, args, caller);
+      const answer = stage
+        .call(tool, args, caller)
+        .catch((error: unknown) => (stage.life.isOver() ? undefined : Promise.reject(error)));
       // A waiting call is waited for by its play, which lets time pass.
       if (args.block)
         return Promise.race([
           answer,
           new Promise<undefined>((resolve) => void stage.clock.after(30_000, () => resolve(undefined))),
         ]);
-      return untilDeath(answer.catch((error: unknown) => (stage.life.isOver() ? undefined : Promise.reject(error))));
+      return untilDeath(answer);
     },
     launch: async (prompt, more = {}) => {
       const whole = await untilDeath(
