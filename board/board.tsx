@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { wakesInShort } from "../src/services/text/amounts.ts";
 import { TaskDetails } from "./details/task-details.tsx";
 import type { Connection } from "./event-stream.ts";
 import { FilterBar } from "./filter-bar.tsx";
@@ -59,6 +60,8 @@ export const Board = () => {
   const [hasToken, setHasToken] = useState(() => readToken() !== undefined);
   const state = board.state();
   const { stats, waiting, connection } = state;
+  // A server of another version may not count them.
+  const wakes = wakesInShort(stats?.wakeCosts);
 
   useEffect(() => {
     document.title = waiting.length > 0 ? `(${waiting.length}) Taskchart` : "Taskchart";
@@ -121,6 +124,14 @@ export const Board = () => {
               <span>{stats.activeTasks} active</span>
               <span>{count(stats.totalTasks, "task")}</span>
               <span class="wide">{usage(stats.usage)}</span>
+              {wakes && (
+                <span
+                  class="wide"
+                  title="What it cost to wake agents with the ends of their tasks: no part of what the tasks used"
+                >
+                  {wakes}
+                </span>
+              )}
             </p>
           )}
           <p class="connection" role="status" data-state={connection}>

@@ -174,6 +174,24 @@ export const UsageSchema = z.object({
   cost: z.number().nonnegative().describe("US dollars, as OpenCode counted them; 0 for models without a price."),
 });
 
+export const WakeCostsSchema = z.object({
+  wakes: z
+    .int()
+    .nonnegative()
+    .describe("How often. One that delivered the ends of several tasks counts for the first of them."),
+  tokens: z
+    .int()
+    .nonnegative()
+    .describe(
+      "Tokens of these requests, with the conversation that each reads anew: of each, an equal share for each task.",
+    ),
+  cachedTokens: z.int().nonnegative().describe("Those of `tokens` that the provider had in its prompt cache."),
+  cost: z
+    .number()
+    .nonnegative()
+    .describe("US dollars, as OpenCode counted them: of each, an equal share for each task."),
+});
+
 const FileUseSchema = z.enum(["read", "wrote"]);
 
 export const OverlapSchema = z.object({
@@ -198,6 +216,9 @@ export const ProgressSchema = z.object({
   toolCallsByName: z.record(z.string(), z.int().positive()).describe("Tool calls by the tool's name."),
   lastTools: z.array(z.string()).describe("The tools that were called last, oldest first; at most five."),
   lastUpdate: z.iso.datetime().describe("When OpenCode last reported anything of the agent."),
+  wakeCosts: WakeCostsSchema.optional().describe(
+    "What it cost to wake the agent that launched it: the first request of each turn that began because it ended. Part of what that agent used, not of `tokens` and `cost`. Absent where its ends have woken nobody.",
+  ),
   overlaps: z
     .array(OverlapSchema)
     .optional()

@@ -33,6 +33,8 @@ export type UsedUpLimit = z.infer<typeof task.UsedUpLimitSchema>;
 export type QueuePlace = z.infer<typeof task.QueuePlaceSchema>;
 /** What work has used, as the host counted it. */
 export type Usage = z.infer<typeof task.UsageSchema>;
+/** What it cost to wake the agents that launched tasks. */
+export type WakeCosts = z.infer<typeof task.WakeCostsSchema>;
 /** A file that a task and another agent of the same folder both used while the task was at work, and one of them wrote. */
 export type Overlap = z.infer<typeof task.OverlapSchema>;
 /** What a child has done so far, from the host's events. Not part of the chart: it changes often and decides nothing. */
@@ -99,6 +101,13 @@ export const addUp = (usages: readonly Usage[]): Usage => ({
   tokens: usages.reduce((sum, { tokens }) => sum + tokens, 0),
   cost: Math.round(usages.reduce((sum, { cost }) => sum + cost, 0) * PRECISION) / PRECISION,
 });
+
+/** Adds up what wakes cost. */
+export const addUpWakes = (costs: readonly (WakeCosts | undefined)[]): WakeCosts => {
+  const known = costs.filter((each) => each !== undefined);
+  const sum = (of: "wakes" | "cachedTokens") => known.reduce((all, each) => all + each[of], 0);
+  return { wakes: sum("wakes"), ...addUp(known), cachedTokens: sum("cachedTokens") };
+};
 
 /** Maximum length of a task's description. It is shown in headlines, titles and lists; a model may send its whole prompt. */
 export const DESCRIPTION_CHARS = 200;

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
+import { formatWakes } from "../../src/services/text/amounts.ts";
 import { otherServer } from "../../src/services/text/model-and-server.ts";
 import { readTask } from "../api.ts";
 import { isActive } from "../filters.ts";
@@ -75,17 +76,23 @@ const useTask = (id: string, board: TaskBoard) => {
   return { task, problem, version, setTask };
 };
 
+type Fact = [name: string, value: string, title?: string | undefined];
+
 const Facts = ({ task }: { task: ApiTask }) => {
   const now = useNow(isActive(task));
   const end = task.completedAt === undefined ? now : Date.parse(task.completedAt);
   const { model, progress } = task;
   const server = otherServer(task);
-  const facts: [name: string, value: string, title?: string | undefined][] = [
+  const wakes = formatWakes(progress.wakeCosts);
+  const facts: Fact[] = [
     ["Agent", task.agent],
     ["Model", model ? [model.modelID, model.variant].filter(Boolean).join(" ") : "the agent's own", model?.providerID],
     ["Launched", time(task.startedAt), task.startedAt],
     [task.resumeCount > 0 ? `Run ${task.resumeCount + 1}` : "Run", duration(end - Date.parse(task.runStartedAt))],
     ["Used", usage(task.usage) || "not reported"],
+    ...(wakes === undefined
+      ? []
+      : [["Wakes", wakes, "What it cost to wake the agent that launched it: no part of what it used"] as Fact]),
     [
       "Tool calls",
       String(progress.toolCalls),

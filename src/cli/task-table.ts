@@ -1,13 +1,13 @@
 import type { ApiTask } from "../client/api-types.ts";
 import { columnsOf, cut } from "../services/platform/columns.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
-import { compactNumber, dollars, shortTime } from "../services/text/amounts.ts";
+import { compactNumber, dollars, shortTime, wakesInShort } from "../services/text/amounts.ts";
 import { missedInShort } from "../services/text/instruction-text.ts";
 import { onServer } from "../services/text/model-and-server.ts";
 import { requestLine } from "../services/text/request-text.ts";
 import { incompleteInShort } from "../services/text/result-text.ts";
 import { runTime, stateOf, type Urgency, urgencyOf } from "../services/text/task-state.ts";
-import { hasEnded, missedIn, type Usage } from "../task.ts";
+import { addUpWakes, hasEnded, missedIn, type Usage } from "../task.ts";
 import { PROGRAM } from "./command.ts";
 import type { Style, Terminal } from "./terminal.ts";
 
@@ -119,15 +119,19 @@ const NAMES: Record<Urgency, string> = {
   ended: "ended",
 };
 
-/** Counts tasks by how they stand, and says what they used, such as `2 running · 1 waiting for you · 41.2k tokens · $0.42`. */
+/**
+ * Counts tasks by how they stand, and says what they used and what it cost to wake agents with their ends, such as
+ * `2 running · 1 waiting for you · 41.2k tokens · $0.42 · 3 wakes: $0.12`.
+ */
 export const summaryLine = (tasks: readonly ApiTask[], usage: Usage): string => {
   const urgencies = tasks.map(urgencyOf);
   const counts = (Object.keys(NAMES) as Urgency[]).flatMap((urgency) => {
     const count = urgencies.filter((each) => each === urgency).length;
     return count === 0 ? [] : [`${count} ${NAMES[urgency]}`];
   });
-  const tokens = usage.tokens > 0 ? [`${compactNumber(usage.tokens)} tokens`] : [];
-  return [...counts, ...tokens, ...(usage.cost > 0 ? [dollars(usage.cost)] : [])].join(" · ");
+  const used = usage.tokens > 0 ? [`${compactNumber(usage.tokens)} tokens`] : [];
+  const wakes = wakesInShort(addUpWakes(tasks.map(({ progress }) => progress.wakeCosts)));
+  return [...counts, ...used, ...(usage.cost > 0 ? [dollars(usage.cost)] : []), ...(wakes ? [wakes] : [])].join(" · ");
 };
 
 const fill = (text: string, columns: number): string => " ".repeat(Math.max(0, columns - columnsOf(text)));

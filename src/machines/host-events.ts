@@ -1,4 +1,4 @@
-import type { ModelRef } from "../task.ts";
+import type { ModelRef, WakeCosts } from "../task.ts";
 import type { HostError, UserRequest } from "./task/events.ts";
 
 /** The name of the error of a message that somebody aborted. */
@@ -33,6 +33,9 @@ export interface HostSession {
  */
 export type SetAside = "reverted" | "archived" | "paused";
 
+/** What one request to a model cost: all its tokens, those of them that the provider had cached, and US dollars. */
+export type RequestCost = Omit<WakeCosts, "wakes">;
+
 /** The part of a message that shows how far a run has come. */
 export interface MessageInfo {
   id: string;
@@ -52,6 +55,8 @@ export interface MessageInfo {
   model?: ModelRef;
   /** Tokens of the conversation up to the end of an assistant message, as its provider counted them; absent before that. */
   conversationTokens?: number;
+  /** What the request cost with which a model wrote the message, once its provider has said so. */
+  requestCost?: RequestCost;
 }
 
 /** How far a tool call has come: `stored` when its output is in the conversation. */

@@ -13,6 +13,7 @@ import { type CountedProcess, createCountedProcess } from "./counted-process.ts"
 import { createEventStream } from "./event-stream.ts";
 import { createGateCommands, GATE_TRIES } from "./gates.ts";
 import { watchOutboxes } from "./histories.ts";
+import { REQUEST_COST } from "./invariants.ts";
 import { createLimitWatch } from "./limit-watch.ts";
 import { USUAL_LIMITS } from "./limits.ts";
 import type { Schedule } from "./schedule.ts";
@@ -48,6 +49,7 @@ export const createSimulation = (
     ? { now: machineClock.now, after: (...given: AfterArgs) => lifeClock().after(...given) }
     : clock;
   const host = createFakeHost(hostClock, ids, shared.sessions);
+  host.requestCost = REQUEST_COST;
   if (typeof settings.parentsTake === "number") host.repliesAfter(settings.parentsTake);
   /** How many calls each process lives for; without end once everything is to come to rest. */
   let longest = lifetime;

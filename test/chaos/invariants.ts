@@ -48,6 +48,20 @@ const deliveredTwice = ({ deliveries, tracks }: Simulation): string[] =>
     }).flat(),
   );
 
+/** What every request to a model costs. */
+export const REQUEST_COST = { tokens: 10, cachedTokens: 7, cost: 0.001 };
+
+/** A task has its share of the wakes that the notices of its runs were, each counted once. */
+const wakesMiscounted = ({ deliveries }: Simulation, stored: Task[]): string[] =>
+  stored.flatMap((task) => {
+    const { wakes = 0, tokens = 0 } = task.progress.wakeCosts ?? {};
+    const runs = Array.from({ length: task.resumeCount + 1 }, (_, run) => deliveries.of(task, run).notices);
+    const notices = runs.reduce((sum, of) => sum + of, 0);
+    return wakes > notices || tokens > notices * REQUEST_COST.tokens
+      ? `${task.sessionID} has ${wakes} wakes with ${tokens} tokens, and ${notices} notices have delivered its runs`
+      : [];
+  });
+
 /** A waiting call returns before its deadline. */
 const overdue = ({ agents, clock }: Simulation): string[] =>
   agents
@@ -334,6 +348,7 @@ export const checkEnd = (worlds: readonly [Simulation, ...Simulation[]]): void =
   const found = [
     ...unsupervised(world, stored),
     ...undelivered(world, stored),
+    ...wakesMiscounted(world, stored),
     ...owedForNothing(world, stored),
     ...unread(world),
     ...misjudged(worlds, stored),

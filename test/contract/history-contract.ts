@@ -4,6 +4,7 @@ import { noProgress, type TaskStatus } from "../../src/task.ts";
 import { START, scriptTask } from "../services/store/scripted-task.ts";
 
 const NO_USAGE = { tokens: 0, cost: 0 };
+const NO_WAKES = { wakes: 0, cachedTokens: 0, ...NO_USAGE };
 const NONE: Record<TaskStatus, number> = { running: 0, completed: 0, error: 0, cancelled: 0, resumed: 0 };
 
 const idsOf = (records: { task: { sessionID: string } }[]) => records.map(({ task }) => task.sessionID);
@@ -106,7 +107,14 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
 
   test("tallies count every task by status and agent, and the newest runs of those that ended", async () => {
     const store = await open();
-    const nothing = { total: 0, byStatus: NONE, byAgent: {}, duration: { avg: 0, max: 0, min: 0 }, usage: NO_USAGE };
+    const nothing = {
+      total: 0,
+      byStatus: NONE,
+      byAgent: {},
+      duration: { avg: 0, max: 0, min: 0 },
+      usage: NO_USAGE,
+      wakeCosts: NO_WAKES,
+    };
     expect(store.stats()).toEqual(nothing);
     const stories = [
       scriptTask("ses_1"),
@@ -161,6 +169,37 @@ export const describeHistory = (open: () => Store | Promise<Store>, writes: bool
     expect(store.stats().usage).toEqual({ tokens: 25, cost: 0.25 });
     store.remove(["ses_2", "ses_3"]);
     expect(store.stats().usage).toEqual(NO_USAGE);
+  });
+
+  test("tallies add up what it cost to wake agents, whatever becomes of the tasks", async () => {
+    const store = await open();
+    const stories = [scriptTask("ses_1"), scriptTask("ses_2", { agent: "explore" }), scriptTask("ses_3")];
+    for (const story of stories) store.commit(story.whole());
+    const wake = (wakes: number, tokens: number, cachedTokens: number, cost: number) => ({
+      ...noProgress(new Date(START).toISOString()),
+      wakeCosts: { wakes, tokens, cachedTokens, cost },
+    });
+    expect(store.stats().wakeCosts).toEqual(NO_WAKES);
+    store.storeProgress(
+      new Map([
+        ["ses_1", wake(1, 10, 4, 0.1)],
+        ["ses_2", wake(0, 20, 8, 0.2)],
+      ]),
+    );
+    expect(store.stats().wakeCosts).toEqual({ wakes: 1, tokens: 30, cachedTokens: 12, cost: 0.3 });
+    expect(store.get("ses_2")?.task.progress.wakeCosts).toEqual({ wakes: 0, tokens: 20, cachedTokens: 8, cost: 0.2 });
+    store.storeProgress(new Map([["ses_1", wake(2, 30, 14, 0.4)]]));
+    const resumed = stories[0]?.resume() ?? { records: [], journal: [], prompts: [] };
+    const records = resumed.records.map((record) => ({
+      ...record,
+      task: { ...record.task, progress: wake(2, 30, 14, 0.4) },
+    }));
+    store.commit({ ...resumed, records });
+    expect(store.stats().wakeCosts).toEqual({ wakes: 2, tokens: 50, cachedTokens: 22, cost: 0.6 });
+    store.remove(["ses_1"]);
+    expect(store.stats().wakeCosts).toEqual({ wakes: 0, tokens: 20, cachedTokens: 8, cost: 0.2 });
+    store.remove(["ses_2", "ses_3"]);
+    expect(store.stats().wakeCosts).toEqual(NO_WAKES);
   });
 
   test("a batch is shown in the order of launch, live tasks too, and ended ones by their end, newest first", async () => {

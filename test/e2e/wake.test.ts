@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import { addUpWakes } from "../../src/task.ts";
 import { type Lab, startLab } from "./lab/lab.ts";
 import { calls, failure, hang, text } from "./lab/reply.ts";
 import { setUp } from "./lab/set-up.ts";
+import { served, statusApi } from "./status-api.ts";
 import { storedTasks } from "./stored.ts";
 import { childOf, inChild, launching, noticesIn, notified, ours } from "./tasks-and-notices.ts";
 
@@ -51,6 +53,7 @@ test("four tasks that end at different times wake the agent once, in one turn, w
   }
   await lab.ask(parent, "how is it going");
   expect(await noticesIn(lab, parent)).toEqual([]);
+  lab.model.when("Task Progress: 4/4", text("I see them.", { tokens: { input: 1_000, cached: 900, output: 20 } }));
   held[1]?.release(text("number 1"));
   const notices = await notified(lab, parent, tasks);
   expect(notices.map(({ taskId }) => taskId)).toEqual([tasks[2], tasks[0], tasks[3], tasks[1]]);
@@ -59,6 +62,10 @@ test("four tasks that end at different times wake the agent once, in one turn, w
   expect(await progress(parent)).toEqual(Array(4).fill("Task Progress: 4/4"));
   // One for the person's question, one for the notice.
   expect(requestsOf(parent)).toBe(before + 2);
+  await lab.idle(parent);
+  await served(lab);
+  const costs = tasks.map(async (id) => (await statusApi(lab).get(`/v1/tasks/${id}`)).body.progress.wakeCosts);
+  expect(addUpWakes(await Promise.all(costs))).toMatchObject({ wakes: 1, tokens: 1_020, cachedTokens: 900 });
 });
 
 test("an error wakes the agent at once, with what it is owed so far", { tags: "gate" }, async () => {

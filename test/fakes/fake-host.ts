@@ -1,4 +1,4 @@
-import type { HostEvent, HostSession, ToolCallStage } from "../../src/machines/host-events.ts";
+import type { HostEvent, HostSession, RequestCost, ToolCallStage } from "../../src/machines/host-events.ts";
 import type { HostError, Prompt } from "../../src/machines/task/events.ts";
 import type {
   Host,
@@ -74,6 +74,8 @@ export interface FakeHost extends Host {
   habits(sessionID: string, ...habits: Habit[]): void;
   /** Sets the habits of sessions created from now on. */
   childHabits(...habits: Habit[]): void;
+  /** What each request to a model costs from now on. Default: that is not reported. */
+  requestCost: RequestCost | undefined;
   /** Sets how many milliseconds the models of people's sessions with the habit "reply" take. Default: none. */
   repliesAfter(ms: number): void;
   /** Makes the next `times` calls of this name fail. */
@@ -202,6 +204,7 @@ export const createFakeHost = (
     { providerID: "router", modelID: "anthropic/claude", variants: [] },
   ];
   let childHabits: Habit[] = ["work"];
+  let requestCost: RequestCost | undefined;
   let replyTime = 0;
   let listener: (event: HostEvent) => void = () => undefined;
 
@@ -315,7 +318,9 @@ export const createFakeHost = (
   /** Sends the events of a message, default: the newest one; text first, as the host does. */
   const tell = (found: FakeSession, newest = found.messages.at(-1)) => {
     if (!newest) return;
-    const { text, ...seen } = newest;
+    const { text, ...said } = newest;
+    const isAnswer = newest.role === "assistant" && newest.completedAt !== undefined;
+    const seen = isAnswer && requestCost ? { ...said, requestCost } : said;
     if (text) emit({ type: "text", sessionID: found.id, messageID: newest.id, partID: `prt_${newest.id}`, text });
     emit({ type: "message", sessionID: found.id, message: seen });
   };
@@ -558,6 +563,12 @@ export const createFakeHost = (
   };
 
   return {
+    get requestCost() {
+      return requestCost;
+    },
+    set requestCost(cost) {
+      requestCost = cost;
+    },
     get agentList() {
       return agentList;
     },

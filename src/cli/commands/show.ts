@@ -1,13 +1,13 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
-import { formatUsage, shortTime } from "../../services/text/amounts.ts";
+import { formatUsage, formatWakes, shortTime } from "../../services/text/amounts.ts";
 import { instructionsSummary, missedSentences } from "../../services/text/instruction-text.ts";
 import { modelName, otherServer } from "../../services/text/model-and-server.ts";
 import { overlapSummary } from "../../services/text/overlap-text.ts";
 import { receiptLines, receiptSummary, whyIncomplete } from "../../services/text/result-text.ts";
 import { runTime } from "../../services/text/task-state.ts";
-import { hasEnded, missedIn } from "../../task.ts";
+import { hasEnded, missedIn, type WakeCosts } from "../../task.ts";
 import {
   type CommandContext,
   CommandError,
@@ -45,6 +45,12 @@ const usageText = (task: ApiTask): string | undefined => {
     : `${all}, with its subtasks; ${own ?? "nothing"} itself`;
 };
 
+/** The line is about the agent that launched the task, which `used` is not. */
+const wakesText = (costs: WakeCosts | undefined): string | undefined => {
+  const text = formatWakes(costs);
+  return text && `${text}; of the agent that launched it`;
+};
+
 const toolsText = ({ progress: { toolCalls, toolCallsByName, lastTools } }: ApiTask): string | undefined => {
   if (toolCalls === 0) return undefined;
   const byName = Object.entries(toolCallsByName)
@@ -80,6 +86,7 @@ const fieldsOf = (
   const time = shortTime(runTime(task, Date.now()));
   line(hasEnded(task) ? "took" : "runs for", isLive || hasEnded(task) ? time : `${time}, if it still runs`);
   line("used", usageText(task));
+  line("wakes", wakesText(task.progress.wakeCosts));
   line("tools", toolsText(task));
   line("observed", task.receipt && receiptSummary(task.receipt).replace(/^Observed: /, ""));
   const shared = overlapSummary(task.progress.overlaps, task.parentSessionID);

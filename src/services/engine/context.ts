@@ -34,6 +34,7 @@ import { createTypedResults, type JsonSchemas } from "../typed-results/typed-res
 import type { WorktreeOptions } from "../worktrees/worktrees.ts";
 import { createWorktrees, type Worktrees } from "../worktrees/worktrees.ts";
 import { createNoticeRepair } from "./delivery/notice-repair.ts";
+import { createWakeCosts } from "./delivery/wake-costs.ts";
 import { createGates } from "./effects/gates.ts";
 import { createLaunchesUnderWay } from "./launch/launches-under-way.ts";
 import { createSlots } from "./limits/slots.ts";
@@ -175,6 +176,7 @@ export const createContext = (parts: EngineParts, effects: Effects) => {
     sessionWaits: createSessionWaits(clock),
     turns: createTurns(host, log),
     noticeRepair: createNoticeRepair(),
+    wakeCosts: createWakeCosts(store, progress, log),
     lostSessions: createLostSessions(abort, sessionTree.ancestors),
     stopsUnderWay: createStopsUnderWay(),
     gates: createGates(parts.runCommand, worktrees.readFiles),

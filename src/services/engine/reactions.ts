@@ -38,6 +38,7 @@ export const createHostEventRouter = (
     descendantWork,
     turns,
     waits,
+    wakeCosts,
   } = ctx;
   const { ancestorTask, opening, sessionWaits, sessionTree } = ctx;
 
@@ -66,6 +67,7 @@ export const createHostEventRouter = (
   on(["session", "deleted"], observedSessions.onHostEvent);
   on(["busy", "retrying", "idle", "deleted", "message", "toolCall"], descendantWork.onHostEvent);
   on(["message", "deleted"], turns.onHostEvent);
+  on(["message", "idle", "deleted"], wakeCosts.onHostEvent);
   // A tool call whose output is stored has delivered its results, for which no notice is due any more.
   on(["toolCall"], waits.onHostEvent);
   // What is used counts towards the budgets once progress has it.

@@ -1,5 +1,11 @@
 import type { AssistantMessage, Message, Part, Session, TextPart, ToolPart } from "@opencode-ai/sdk/v2/client";
-import { ABORTED, type HostSession, type MessageInfo, type ToolCallStage } from "../../machines/host-events.ts";
+import {
+  ABORTED,
+  type HostSession,
+  type MessageInfo,
+  type RequestCost,
+  type ToolCallStage,
+} from "../../machines/host-events.ts";
 import type { HostError, Prompt } from "../../machines/task/events.ts";
 import { CONTENT_FILTER_ERROR, type ModelRef, type ModelRefusal } from "../../task.ts";
 import { type ForkedMessage, type ForkedPart, type HostMessage, joinTexts, type SpokenPart } from "./host.ts";
@@ -44,6 +50,14 @@ const conversationTokens = ({ tokens, summary }: AssistantMessage): { conversati
   return sum > 0 ? { conversationTokens: sum } : {};
 };
 
+/** Nothing before the provider has counted its tokens. */
+const requestCost = ({ tokens, cost }: AssistantMessage): { requestCost?: RequestCost } => {
+  if (!tokens) return {};
+  const { input, output, reasoning, cache } = tokens;
+  const sum = input + output + reasoning + cache.read + cache.write;
+  return sum > 0 ? { requestCost: { tokens: sum, cachedTokens: cache.read, cost } } : {};
+};
+
 const assistantFields = (info: AssistantMessage) => ({
   promptID: info.parentID,
   completedAt: info.time.completed ?? undefined,
@@ -52,6 +66,7 @@ const assistantFields = (info: AssistantMessage) => ({
   isSummary: info.summary === true,
   model: toModelRef(info.providerID, info.modelID, info.variant),
   ...conversationTokens(info),
+  ...requestCost(info),
 });
 
 const NO_ASSISTANT_FIELDS = {

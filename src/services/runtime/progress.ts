@@ -1,5 +1,5 @@
 import type { HostEvent } from "../../machines/host-events.ts";
-import { noProgress, type Overlap, type Progress, type Usage } from "../../task.ts";
+import { addUpWakes, noProgress, type Overlap, type Progress, type Usage, type WakeCosts } from "../../task.ts";
 import { createRunTally, type RunTally } from "../receipts/run-tally.ts";
 import type { CountedTask, Store, TaskBelow } from "../store/store.ts";
 import { usageWith } from "../store/task-usage.ts";
@@ -29,10 +29,10 @@ export const createProgressLog = () => {
   const of = (sessionID: string): Progress | undefined => {
     const tally = tallies.get(sessionID);
     if (!tally) return undefined;
-    const { toolCalls, toolCallsByName, lastTools, lastUpdateMs, tokens, cost, overlaps } = tally;
+    const { toolCalls, toolCallsByName, lastTools, lastUpdateMs, tokens, cost, wakeCosts, overlaps } = tally;
     const lastUpdate = new Date(lastUpdateMs).toISOString();
     const counted = { toolCalls, toolCallsByName: { ...toolCallsByName }, lastTools, lastUpdate, tokens, cost };
-    return overlaps ? { ...counted, overlaps } : counted;
+    return { ...counted, ...(wakeCosts ? { wakeCosts } : {}), ...(overlaps ? { overlaps } : {}) };
   };
 
   return {
@@ -74,7 +74,7 @@ export const createProgressLog = () => {
      */
     replace: (
       sessionID: string,
-      { toolCalls, toolCallsByName, lastTools, tokens, cost }: Omit<Progress, "lastUpdate" | "overlaps">,
+      { toolCalls, toolCallsByName, lastTools, tokens, cost }: Omit<Progress, "lastUpdate" | "overlaps" | "wakeCosts">,
       at: number,
     ) => {
       const tally = tallies.get(sessionID);
@@ -84,6 +84,11 @@ export const createProgressLog = () => {
       changed.add(sessionID);
     },
     of,
+    /** Adds what it cost to wake the agent that launched the child, where the child is counted. */
+    addWakeCosts: (sessionID: string, costs: WakeCosts) => {
+      const tally = tallies.get(sessionID);
+      if (tally) tally.wakeCosts = addUpWakes([tally.wakeCosts, costs]);
+    },
     /** What was observed of the child's run since `begin`. */
     runOf: (sessionID: string): RunTally | undefined => tallies.get(sessionID)?.run,
     /** What a child that is counted has used so far. */

@@ -129,6 +129,9 @@ const hasCompleted = ({ completedAt, finish, error }: Step): boolean =>
 const isFinal = (step: Step): boolean =>
   hasCompleted(step) && !UNFINISHED_REASONS.includes(step.finish) && step.tools !== "called";
 
+/** True for a step after which the host asks the model again: the turn goes on. */
+export const asksAgain = (step: Step): boolean => hasCompleted(step) && !isFinal(step);
+
 /** True for a step after which the host asks the model again, though it called no tool. */
 export const isWithoutEnd = (step: Step): boolean =>
   hasCompleted(step) && UNFINISHED_REASONS.includes(step.finish) && step.tools === undefined;

@@ -4,7 +4,7 @@ import type { NoticePrompt } from "../../machines/outbox/events.ts";
 import type { TaskEvent, TaskInput } from "../../machines/task/events.ts";
 import type { StoredSnapshot } from "../../machines/task/machine.ts";
 import type { LimitedRequest } from "../../machines/task/slot-queue.ts";
-import type { Progress, QueuePlace, Task, TaskEntry, TaskStatus, Usage } from "../../task.ts";
+import type { Progress, QueuePlace, Task, TaskEntry, TaskStatus, Usage, WakeCosts } from "../../task.ts";
 import type { UserReply } from "../../user-request.ts";
 
 /** One event that a task's machine accepted. A journal lists them in the order of acceptance. */
@@ -114,6 +114,8 @@ export interface TaskStats {
   duration: { avg: number; max: number; min: number };
   /** What all tasks have used together. */
   usage: Usage;
+  /** What it has cost to wake the agents that launched them. */
+  wakeCosts: WakeCosts;
 }
 
 /** What the usage of a task is added up from. */

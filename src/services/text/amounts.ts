@@ -1,5 +1,5 @@
 import prettyMilliseconds from "pretty-ms";
-import type { Usage } from "../../task.ts";
+import type { Usage, WakeCosts } from "../../task.ts";
 import { join, type OwnText, own, vouchFor } from "./own-text.ts";
 
 /** The least amount above zero that is written as a number. */
@@ -43,6 +43,27 @@ export const formatUsage = ({ tokens, cost }: Usage): OwnText | undefined => {
 /** Writes the cost alone; the tokens where the host reports no cost. */
 export const formatCost = ({ tokens, cost }: Usage): OwnText | undefined =>
   formatUsage({ tokens: cost > 0 ? 0 : tokens, cost });
+
+// A task whose end was delivered together with others has a share of their wake.
+const wakesWord = ({ wakes }: WakeCosts): OwnText =>
+  wakes === 0 ? own`part of a wake` : own`${wakes} ${wakes === 1 ? "wake" : "wakes"}`;
+
+/**
+ * Writes what it cost to wake agents, such as `3 wakes: $0.12, 102k tokens, 95k of them cached`; undefined where nothing woke
+ * one.
+ */
+export const formatWakes = (costs: WakeCosts | undefined): OwnText | undefined => {
+  const used = costs && formatUsage(costs);
+  if (costs === undefined || used === undefined) return undefined;
+  const cached = costs.cachedTokens > 0 ? own`${used}, ${compactNumber(costs.cachedTokens)} of them cached` : used;
+  return own`${wakesWord(costs)}: ${cached}`;
+};
+
+/** Writes the same in short, such as `3 wakes: $0.12`; the tokens where the host reports no cost. */
+export const wakesInShort = (costs: WakeCosts | undefined): OwnText | undefined => {
+  const used = costs && formatCost(costs);
+  return used && own`${wakesWord(costs)}: ${used}`;
+};
 
 /** True when both are the same amount. */
 const isSame = (a: Usage, b: Usage): boolean => a.tokens === b.tokens && a.cost === b.cost;

@@ -1,8 +1,8 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { columnsOf } from "../../services/platform/columns.ts";
-import { dollars, formatCost, formatUsage, shortTime } from "../../services/text/amounts.ts";
+import { dollars, formatCost, formatUsage, shortTime, wakesInShort } from "../../services/text/amounts.ts";
 import { isQueued, runTime } from "../../services/text/task-state.ts";
-import { addUp, hasEnded, missedIn, type Usage } from "../../task.ts";
+import { addUp, addUpWakes, hasEnded, missedIn, type Usage, type WakeCosts } from "../../task.ts";
 import { branchOf, cutText, type Line, muted, type Segment, spread, warningLines, wrapped } from "./line.ts";
 import { openRequests, type Row, rowStatusOf, rowsOf } from "./tasks.ts";
 
@@ -87,6 +87,7 @@ export const panelLines = (tasks: readonly ApiTask[], layout: PanelLayout): Line
   const ended = rows.filter(({ task }) => hasEnded(task));
   const counts = countSegments(summary);
   const used = formatUsage(inCents(summary.usage));
+  const wakes = wakesInShort({ ...summary.wakeCosts, ...inCents(summary.wakeCosts) });
   return [
     { segments: spread([], title, key === undefined ? [] : [muted(key)], columns) },
     ...(isActive(summary) ? [{ segments: counts }] : []),
@@ -96,6 +97,7 @@ export const panelLines = (tasks: readonly ApiTask[], layout: PanelLayout): Line
     ...ended.slice(0, MAX_ENDED).flatMap((row) => endedLines(row, layout)),
     ...more(ended.length - MAX_ENDED, "ended"),
     ...(used === undefined ? [] : [{ segments: [muted(cutText(`${used} in all`, columns))] }]),
+    ...(wakes === undefined ? [] : [{ segments: [muted(cutText(wakes, columns))] }]),
   ];
 };
 
@@ -117,6 +119,8 @@ interface Summary {
   ended: number;
   /** What all tasks used together. */
   usage: Usage;
+  /** What it cost to wake agents with their ends. */
+  wakeCosts: WakeCosts;
 }
 
 /** Counts the tasks of a conversation, and adds up what they used. */
@@ -130,6 +134,7 @@ export const summarize = (tasks: readonly ApiTask[]): Summary => {
     queued,
     ended: tasks.filter(hasEnded).length,
     usage: addUp(tasks.map(({ progress }) => progress)),
+    wakeCosts: addUpWakes(tasks.map(({ progress }) => progress.wakeCosts)),
   };
 };
 

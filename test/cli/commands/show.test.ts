@@ -24,6 +24,7 @@ test("a task is shown with how it stands, what it used, its prompt and its resul
       toolCallsByName: { bash: 1, read: 2 },
       lastTools: ["read"],
       lastUpdate: now,
+      wakeCosts: { wakes: 2, tokens: 60_000, cachedTokens: 55_000, cost: 0.1 },
     },
   });
   served.source.end(sessionID);
@@ -31,6 +32,10 @@ test("a task is shown with how it stands, what it used, its prompt and its resul
   expect(code).toBe(0);
   expect(out).toMatch(/^fix the parser\nses_4f5c9a11 {2}completed\n\n/);
   expect(out).toMatch(/^used {6}\$0\.42, 12\.3k tokens$/m);
+  expect(out.replaceAll(/\s+/g, " ")).toContain(
+    "wakes 2 wakes: $0.10, 60k tokens, 55k of them cached; of the agent that launched it tools",
+  );
+  expect((await run(served, "list", [])).out).toMatch(/ · 2 wakes: \$0\.10$/m);
   expect(out).toMatch(/^tools {5}3 calls: read 2, bash 1; last read$/m);
   expect(out).toMatch(/^agent {5}general, fake\/m1$/m);
   expect(out).toMatch(/^result {4}There are 12\.$/m);

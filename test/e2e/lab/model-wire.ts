@@ -62,7 +62,10 @@ function toAnswer(reply: TextReply | CallsReply, request: ModelRequest) {
     toolCalls,
     finish: reply.finish === undefined ? (toolCalls.length > 0 ? "tool_calls" : "stop") : reply.finish,
     usage: tokens && {
-      usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
+      usage: {
+        ...{ prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
+        ...(tokens.cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: tokens.cached } }),
+      },
     },
   };
 }

@@ -5,8 +5,11 @@ export type Reply = TextReply | CallsReply | FailureReply | HangReply;
 export type AnswerOptions = {
   /** Milliseconds before the first byte. Default 0. */
   delayMs?: number;
-  /** The usage that is reported. Default: a quarter of the bytes, as a rough model would. `none`: no usage is reported. */
-  tokens?: { input?: number; output?: number } | "none";
+  /**
+   * The usage that is reported; `cached` are those of `input` that were in the provider's prompt cache. Default: a quarter of the
+   * bytes, as a rough model would, and nothing cached. `none`: no usage is reported.
+   */
+  tokens?: { input?: number; output?: number; cached?: number } | "none";
   /** Why the model stopped. Default: `tool_calls` with tool calls, else `stop`. `null`: no reason is given, in any chunk. */
   finish?: string | null;
   /** What the model reasons before it says anything. Default: nothing. */

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { dollars, formatUsage, formatUsageWithin } from "../../../src/services/text/amounts.ts";
+import {
+  dollars,
+  formatUsage,
+  formatUsageWithin,
+  formatWakes,
+  wakesInShort,
+} from "../../../src/services/text/amounts.ts";
 import { addUp } from "../../../src/task.ts";
 
 describe("money and tokens are written the same everywhere", () => {
@@ -66,4 +72,16 @@ test.each([
   [1234.5, "$1,234.50"],
 ])("%d dollars", (amount, text) => {
   expect(dollars(amount)).toBe(text);
+});
+
+test("what wakes cost is written with how much of it was cached; shares of a wake are called that", () => {
+  const costs = { wakes: 3, tokens: 102_000, cachedTokens: 95_000, cost: 0.12 };
+  expect(formatWakes(costs)).toBe("3 wakes: $0.12, 102k tokens, 95k of them cached");
+  expect(wakesInShort(costs)).toBe("3 wakes: $0.12");
+  expect(formatWakes({ ...costs, wakes: 1, cachedTokens: 0 })).toBe("1 wake: $0.12, 102k tokens");
+  expect(wakesInShort({ ...costs, wakes: 0, cost: 0 })).toBe("part of a wake: 102k tokens");
+  const nothing = { wakes: 0, tokens: 0, cachedTokens: 0, cost: 0 };
+  expect([nothing, undefined].flatMap((none) => [formatWakes(none), wakesInShort(none)])).toEqual(
+    Array(4).fill(undefined),
+  );
 });

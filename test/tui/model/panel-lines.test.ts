@@ -36,6 +36,13 @@ const four = [
   ),
 ];
 
+test("what it cost to wake agents stands below what was used", () => {
+  const woke = ended(panelTask("a", { tokens: 1_000, cost: 0.5 }), "completed");
+  const wakeCosts = { wakes: 2, tokens: 60_000, cachedTokens: 55_000, cost: 0.104 };
+  const tasks = [{ ...woke, progress: { ...woke.progress, wakeCosts } }];
+  expect(panel(tasks).slice(-2)).toEqual(["$0.50, 1k tokens in all", "2 wakes: $0.10"]);
+});
+
 test("the panel shows what waits for a person, what runs, what has ended and why, and the sums", () => {
   expect(panel(four, "ctrl+x k")).toEqual([
     "Tasks                        ctrl+x k",

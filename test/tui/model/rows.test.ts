@@ -73,5 +73,6 @@ test("sums count each task once, though the usage of a task includes those below
     queued: 1,
     ended: 1,
     usage: { tokens: 157, cost: 0.3 },
+    wakeCosts: { wakes: 0, tokens: 0, cachedTokens: 0, cost: 0 },
   });
 });

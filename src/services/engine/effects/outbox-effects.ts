@@ -161,6 +161,7 @@ export const createOutboxEffects = (
   const sendNotice = async ({ parentSessionID, prompt, sender }: EffectOf<"sendNotice">): Promise<OutboxEvent> => {
     const { messageID, parts } = prompt;
     const isToTask = runtime.isStillOurs(parentSessionID);
+    ctx.wakeCosts.expect(parentSessionID, prompt);
     const sent = await host.prompt({ sessionID: parentSessionID, messageID, parts, ...sender });
     if (isToTask) await stopUnwanted(parentSessionID);
     const at = clock.now();

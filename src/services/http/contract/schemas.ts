@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { FleetServerSchema } from "../../../launch-schema.ts";
 import { hasEnded, type TaskStatus, type Usage } from "../../../task.ts";
-import { TaskStatusSchema, UsageSchema } from "../../../task-schema.ts";
+import { TaskStatusSchema, UsageSchema, WakeCostsSchema } from "../../../task-schema.ts";
 import { OpenUserRequest, UserReply } from "../../../user-request.ts";
 import { CHALLENGE } from "../../platform/server-key.ts";
 import type { TaskStats } from "../../store/store.ts";
@@ -160,18 +160,22 @@ export const Stats = z
     totalTasks: count.describe("The number of tasks."),
     activeTasks: count.describe("The number of tasks that have not ended."),
     usage: UsageSchema.describe("What all tasks used together."),
+    wakeCosts: WakeCostsSchema.describe(
+      "What it cost to wake the agents that launched them, see `progress` of a task.",
+    ),
   })
   .meta({ id: "Stats", description: "Counts of all tasks." });
 export type Stats = z.infer<typeof Stats>;
 
 /** Converts the counts of all tasks from the form of the store. */
-export const toStats = ({ total, byStatus, byAgent, duration, usage }: TaskStats): Stats => ({
+export const toStats = ({ total, byStatus, byAgent, duration, usage, wakeCosts }: TaskStats): Stats => ({
   byStatus,
   byAgent,
   duration,
   totalTasks: total,
   activeTasks: byStatus.running + byStatus.resumed,
   usage,
+  wakeCosts,
 });
 
 export const Group = z.object({

@@ -1,5 +1,5 @@
-import { addUp } from "../../../task.ts";
-import { searchKey, summaryOf, type TaskSummary } from "../sqlite/listed-table.ts";
+import { addUp, addUpWakes, type WakeCosts } from "../../../task.ts";
+import { searchKey, summaryOf, type TaskSummary, wakeCostsOf } from "../sqlite/listed-table.ts";
 import {
   byLaunch,
   type createFileQuery,
@@ -41,8 +41,16 @@ const countsOf = (summaries: readonly TaskSummary[]): StoredCounts => {
       min: extremeOf(Math.min),
     },
     usage: addUp(summaries),
+    wakeCosts: addUpWakes(summaries.map(wakeCostsOf)),
   };
 };
+
+const negative = ({ wakes, tokens, cachedTokens, cost }: WakeCosts): WakeCosts => ({
+  wakes: -wakes,
+  tokens: -tokens,
+  cachedTokens: -cachedTokens,
+  cost: -cost,
+});
 
 /** Creates queries over some tasks, comparing each with what is asked. */
 export const createTaskQuery = (summaries: readonly TaskSummary[]): TaskQuery => {
@@ -122,6 +130,7 @@ export const createMergedQuery = (
           min: extreme(Math.min, stored.duration.min, added.duration.min),
         },
         usage: addUp([stored.usage, added.usage, { tokens: -left.usage.tokens, cost: -left.usage.cost }]),
+        wakeCosts: addUpWakes([stored.wakeCosts, added.wakeCosts, negative(left.wakeCosts)]),
       };
     },
     batch: (batchId) => [...kept(file.batch(batchId)), ...shown.batch(batchId)].sort(byLaunch),

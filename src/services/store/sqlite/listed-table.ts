@@ -1,4 +1,14 @@
-import { entryOf, hasEnded, missedIn, type TaskEntry, type TaskStatus, type Usage } from "../../../task.ts";
+import {
+  addUpWakes,
+  entryOf,
+  hasEnded,
+  missedIn,
+  type Progress,
+  type TaskEntry,
+  type TaskStatus,
+  type Usage,
+  type WakeCosts,
+} from "../../../task.ts";
 import type { ChangedTask, TaskBelow, TaskFilter, TaskRecord } from "../store.ts";
 import type { Database, Value } from "./driver.ts";
 import { RECORD_COLUMNS, type RecordRow, type RowReader } from "./text-table.ts";
@@ -24,7 +34,29 @@ export interface TaskSummary {
   /** Of its own runs. */
   tokens: number;
   cost: number;
+  wakes: number;
+  wakeTokens: number;
+  wakeCachedTokens: number;
+  wakeCost: number;
 }
+
+/** What the wakes of a task, or of several, cost, as columns. */
+export type WakeColumns = Pick<TaskSummary, "wakes" | "wakeTokens" | "wakeCachedTokens" | "wakeCost">;
+
+const toWakeColumns = (costs: WakeCosts = addUpWakes([])): WakeColumns => ({
+  wakes: costs.wakes,
+  wakeTokens: costs.tokens,
+  wakeCachedTokens: costs.cachedTokens,
+  wakeCost: costs.cost,
+});
+
+/** Reads what wakes cost from columns. */
+export const wakeCostsOf = ({ wakes, wakeTokens, wakeCachedTokens, wakeCost }: WakeColumns): WakeCosts => ({
+  wakes,
+  tokens: wakeTokens,
+  cachedTokens: wakeCachedTokens,
+  cost: wakeCost,
+});
 
 /**
  * Normalizes a text for searching: lower case in every alphabet, so that É matches é, and composed characters, so that a
@@ -56,6 +88,7 @@ export const summaryOf = ({ task, snapshot }: TaskRecord, createdChange: number)
     duration: endedAt === null ? null : endedAt - run.startedAt,
     tokens: task.progress.tokens,
     cost: task.progress.cost,
+    ...toWakeColumns(task.progress.wakeCosts),
   };
 };
 
@@ -108,9 +141,9 @@ export const createListedTable = (database: Database, rows: RowReader) => {
   const bump = database.prepare("UPDATE newest_change SET number = number + 1");
   const raise = database.prepare("UPDATE newest_change SET number = max(number, ?)");
   const insert = database.prepare(
-    `INSERT INTO listed (born, change, tally, ended_at, duration, run_began_at, resumes, tokens, cost, incomplete, missed, status, id, started_at, agent,
-       directory, batch, description, text, is_forked)
-     SELECT number, number, tally.id, ?, ?, ?, ?, ?, ?, ?, ?, tally.status, ?, ?, tally.agent, tally.directory, ?, ?, ?, ?
+    `INSERT INTO listed (born, change, tally, ended_at, duration, run_began_at, resumes, tokens, cost, wakes, wake_tokens,
+       wake_cached, wake_cost, incomplete, missed, status, id, started_at, agent, directory, batch, description, text, is_forked)
+     SELECT number, number, tally.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, tally.status, ?, ?, tally.agent, tally.directory, ?, ?, ?, ?
      FROM newest_change, tally WHERE tally.status = ? AND agent = ? AND directory = ?`,
   );
   const insertTally = database.prepare("INSERT OR IGNORE INTO tally (status, agent, directory) VALUES (?, ?, ?)");
@@ -119,13 +152,15 @@ export const createListedTable = (database: Database, rows: RowReader) => {
   );
   const update = database.prepare(
     `UPDATE listed SET change = (SELECT number FROM newest_change), ended_at = ?1, duration = ?2, run_began_at = ?3,
-       resumes = ?4, tokens = ?5, cost = ?6, incomplete = ?7, missed = ?8, status = ?9,
+       resumes = ?4, tokens = ?5, cost = ?6, wakes = ?7, wake_tokens = ?8, wake_cached = ?9, wake_cost = ?10, incomplete = ?11,
+       missed = ?12, status = ?13,
        tally = (SELECT tally.id FROM tally
-         WHERE tally.status = ?9 AND tally.agent = listed.agent AND tally.directory = listed.directory)
-     WHERE id = ?10`,
+         WHERE tally.status = ?13 AND tally.agent = listed.agent AND tally.directory = listed.directory)
+     WHERE id = ?14`,
   );
   const updateUsage = database.prepare(
-    "UPDATE listed SET change = (SELECT number FROM newest_change), tokens = ?, cost = ? WHERE id = ?",
+    `UPDATE listed SET change = (SELECT number FROM newest_change), tokens = ?, cost = ?, wakes = ?, wake_tokens = ?,
+       wake_cached = ?, wake_cost = ? WHERE id = ?`,
   );
   const selectLatestChange = database.prepare<{ number: number }>("SELECT number FROM newest_change");
   const selectEndedRuns = database.prepare<{ runs: number }>(
@@ -143,13 +178,18 @@ export const createListedTable = (database: Database, rows: RowReader) => {
        FROM task JOIN listed USING (id) ${where} ORDER BY task.started_at, task.seq`,
     );
 
-  const changing = ({ endedAt, duration, tokens, cost }: TaskSummary, { snapshot, task }: TaskRecord): Value[] => [
+  const used = ({ tokens, cost, wakeCosts }: Progress): Value[] => [
+    tokens,
+    cost,
+    ...Object.values(toWakeColumns(wakeCosts)),
+  ];
+
+  const changing = ({ endedAt, duration }: TaskSummary, { snapshot, task }: TaskRecord): Value[] => [
     endedAt,
     duration,
     snapshot.context.run.startedAt,
     snapshot.context.run.index,
-    tokens,
-    cost,
+    ...used(task.progress),
     entryOf(task).incomplete ?? null,
     missedIn(task).length,
   ];
@@ -171,9 +211,9 @@ export const createListedTable = (database: Database, rows: RowReader) => {
       update.run(...changing(summaryOf(record, 0), record), status, sessionID);
     },
     /** Stores what a task has used by now, of which the rest of its summary stays the same. */
-    updateUsage: (taskId: string, { tokens, cost }: Usage) => {
+    updateUsage: (taskId: string, progress: Progress) => {
       bump.run();
-      updateUsage.run(tokens, cost, taskId);
+      updateUsage.run(...used(progress), taskId);
     },
     /** Makes all later changes get higher numbers than `change`. */
     raiseChangeNumber: (change: number) => void raise.run(change),

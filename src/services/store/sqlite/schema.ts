@@ -126,7 +126,8 @@ const TASKS = `
  * - `directory` is the one that the task was launched in.
  * - `duration` is that of the newest run, in milliseconds; NULL until the task ends, like `ended_at`. `run_began_at` and
  *   `resumes` are those of the newest run, too.
- * - `tokens` and `cost` are those of the task's own runs, the same as in `task.progress`, which is JSON.
+ * - `tokens` and `cost` are those of the task's own runs, the same as in `task.progress`, which is JSON. `wakes` and the columns
+ *   after it are what it cost to wake the agent that launched it.
  * - `incomplete`: of a completed task, why its result is not known to be the whole answer; NULL where it is, or was not noted.
  * - `missed` counts the further instructions that the newest run ended without its agent having seen.
  * - `tally` counts tasks and what they used by status, agent and directory, kept up to date by triggers. A row without tasks
@@ -150,6 +151,10 @@ const LISTED = `
     is_forked INTEGER NOT NULL,
     tokens INTEGER NOT NULL,
     cost REAL NOT NULL,
+    wakes INTEGER NOT NULL,
+    wake_tokens INTEGER NOT NULL,
+    wake_cached INTEGER NOT NULL,
+    wake_cost REAL NOT NULL,
     incomplete TEXT,
     missed INTEGER NOT NULL,
     tally INTEGER NOT NULL,
@@ -177,26 +182,37 @@ const LISTED = `
     duration INTEGER NOT NULL DEFAULT 0,
     tokens INTEGER NOT NULL DEFAULT 0,
     cost REAL NOT NULL DEFAULT 0,
+    wakes INTEGER NOT NULL DEFAULT 0,
+    wake_tokens INTEGER NOT NULL DEFAULT 0,
+    wake_cached INTEGER NOT NULL DEFAULT 0,
+    wake_cost REAL NOT NULL DEFAULT 0,
     UNIQUE (status, agent, directory)
   ) STRICT;
 `;
 
+/** What tasks are summed up by, of each row of `tally`. */
+const SUMMED = ["tokens", "cost", "wakes", "wake_tokens", "wake_cached", "wake_cost"];
+
+const changed = (sign: "+" | "-", row: "old" | "new"): string =>
+  SUMMED.map((column) => `${column} = ${column} ${sign} ${row}.${column}`).join(", ");
+
 const COUNT = `
   UPDATE tally SET tasks = tasks + 1, ended = ended + (new.duration IS NOT NULL), duration = duration + ifnull(new.duration, 0),
-      tokens = tokens + new.tokens, cost = cost + new.cost
+      ${changed("+", "new")}
     WHERE id = new.tally;`;
 
 const UNCOUNT = `
   UPDATE tally SET tasks = tasks - 1, ended = ended - (old.duration IS NOT NULL), duration = duration - ifnull(old.duration, 0),
-      tokens = tokens - old.tokens, cost = cost - old.cost
+      ${changed("-", "old")}
     WHERE id = old.tally;
   DELETE FROM tally WHERE id = old.tally AND tasks = 0;`;
 
 const TRIGGERS = `
   CREATE TRIGGER listed_new AFTER INSERT ON listed BEGIN ${COUNT} END;
 
-  CREATE TRIGGER listed_changed AFTER UPDATE OF tally, duration, tokens, cost ON listed
-  WHEN old.tally <> new.tally OR old.duration IS NOT new.duration OR old.tokens <> new.tokens OR old.cost <> new.cost
+  CREATE TRIGGER listed_changed AFTER UPDATE OF tally, duration, ${SUMMED.join(", ")} ON listed
+  WHEN old.tally <> new.tally OR old.duration IS NOT new.duration
+    OR ${SUMMED.map((column) => `old.${column} <> new.${column}`).join(" OR ")}
   BEGIN ${COUNT} ${UNCOUNT} END;
 
   CREATE TRIGGER listed_removed AFTER DELETE ON listed BEGIN ${UNCOUNT} END;

@@ -2,6 +2,7 @@ import type { NoticePrompt } from "../../../machines/outbox/events.ts";
 import type { TaskEvent, TaskInput } from "../../../machines/task/events.ts";
 import { isAtRest } from "../../../machines/task/machine.ts";
 import type { LimitedRequest } from "../../../machines/task/slot-queue.ts";
+import { addUp, addUpWakes } from "../../../task.ts";
 import { HEARTBEAT_MS, type Owner, STEADY_MS } from "../ownership.ts";
 import { type AbandonedWork, type Change, originOf, type Store, type TaskRecord } from "../store.ts";
 import { type Database, databaseError } from "./driver.ts";
@@ -36,7 +37,13 @@ export interface Basis {
   endedRuns: number;
 }
 
-const NO_STATS = statsOf({ tasks: [], ended: 0, duration: { sum: 0, max: 0, min: 0 }, usage: { tokens: 0, cost: 0 } });
+const NO_STATS = statsOf({
+  tasks: [],
+  ended: 0,
+  duration: { sum: 0, max: 0, min: 0 },
+  usage: addUp([]),
+  wakeCosts: addUpWakes([]),
+});
 
 /**
  * Creates the store of one owner in a file that many processes share. Throws `DatabaseError`, as every method does until it is

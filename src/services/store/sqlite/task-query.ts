@@ -1,8 +1,8 @@
 import { TASK_STATUSES } from "../../../field-values.ts";
-import { addUp, type TaskStatus, type Usage } from "../../../task.ts";
+import { addUp, addUpWakes, type TaskStatus, type Usage, type WakeCosts } from "../../../task.ts";
 import type { PageFilter, TaskHistory, TaskRecord, TaskStats } from "../store.ts";
 import type { Database, Value } from "./driver.ts";
-import { searchKey, type TaskSummary } from "./listed-table.ts";
+import { searchKey, type TaskSummary, type WakeColumns, wakeCostsOf } from "./listed-table.ts";
 
 /** Compares two tasks by the order of their launch. */
 export const byLaunch = (a: FoundTask, b: FoundTask): number =>
@@ -25,6 +25,7 @@ export interface StoredCounts {
   ended: number;
   duration: { sum: number; max: number | undefined; min: number | undefined };
   usage: Usage;
+  wakeCosts: WakeCosts;
 }
 
 /** The questions of `TaskHistory` that summaries can answer, with keys in the place of records. */
@@ -38,7 +39,9 @@ export interface TaskQuery {
 }
 
 /** The stats that counts add up to. */
-export const statsOf = ({ tasks, ended, duration: { sum, max = 0, min = 0 }, usage }: StoredCounts): TaskStats => {
+export const statsOf = (counts: StoredCounts): TaskStats => {
+  const { tasks, ended, usage, wakeCosts } = counts;
+  const { sum, max = 0, min = 0 } = counts.duration;
   const byStatus = Object.fromEntries(TASK_STATUSES.map((status) => [status, 0])) as TaskStats["byStatus"];
   // A map, since an agent may be called `constructor`.
   const byAgent = new Map<string, number>();
@@ -53,6 +56,7 @@ export const statsOf = ({ tasks, ended, duration: { sum, max = 0, min = 0 }, usa
     duration: ended === 0 ? { avg: 0, max: 0, min: 0 } : { avg: sum / ended, max, min },
     // A sum of floating-point numbers from which others were subtracted may end a little below zero.
     usage: { tokens: usage.tokens, cost: Math.max(0, addUp([usage]).cost) },
+    wakeCosts: { ...wakeCosts, cost: Math.max(0, addUpWakes([wakeCosts]).cost) },
   };
 };
 
@@ -139,7 +143,7 @@ export const createPageQuery = (database: Database, few = FEW) => {
     });
 };
 
-interface CountRow extends Usage {
+interface CountRow extends Usage, WakeColumns {
   status: TaskStatus;
   agent: string;
   count: number;
@@ -165,12 +169,14 @@ export const createFileQuery = (database: Database) => {
   );
   const selectSummaries = database.prepare<TaskSummary>(
     `SELECT id, born AS createdChange, listed.started_at AS startedAt, listed.ended_at AS endedAt, duration,
-       listed.status, agent, listed.directory, parent AS parentSessionID, batch AS batchId, text, tokens, cost
+       listed.status, agent, listed.directory, parent AS parentSessionID, batch AS batchId, text, tokens, cost,
+       wakes, wake_tokens AS wakeTokens, wake_cached AS wakeCachedTokens, wake_cost AS wakeCost
      FROM listed JOIN task USING (id) WHERE id IN (SELECT value FROM json_each(?))`,
   );
   const selectCounts = database.prepare<CountRow>(
     `SELECT status, agent, sum(tasks) AS count, sum(ended) AS ended, sum(duration) AS duration,
-       sum(tokens) AS tokens, sum(cost) AS cost
+       sum(tokens) AS tokens, sum(cost) AS cost, sum(wakes) AS wakes, sum(wake_tokens) AS wakeTokens,
+       sum(wake_cached) AS wakeCachedTokens, sum(wake_cost) AS wakeCost
      FROM tally GROUP BY status, agent`,
   );
   const [selectLongest, selectShortest] = ["DESC", "ASC"].map((order) =>
@@ -196,6 +202,7 @@ export const createFileQuery = (database: Database) => {
           min: selectShortest?.get(ids)?.duration,
         },
         usage: addUp(rows),
+        wakeCosts: addUpWakes(rows.map(wakeCostsOf)),
       };
     },
     batch: (batchId) => selectBatch.all(batchId),
