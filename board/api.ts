@@ -89,7 +89,8 @@ export const cancelTask = (id: string): Promise<ApiTask> => post(id, "/cancel");
 export const pauseTask = (id: string): Promise<ApiTask> => post(id, "/pause");
 export const continueTask = (id: string): Promise<ApiTask> => post(id, "/continue");
 export const resumeTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/resume", { prompt });
-export const retryTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/retry", { prompt });
+export const retryTask = (id: string, prompt: string, model = ""): Promise<ApiTask> =>
+  post(id, "/retry", { prompt, ...(model === "" ? {} : { model }) });
 export const steerTask = (id: string, prompt: string): Promise<ApiTask> => post(id, "/steer", { prompt });
 export const applyChanges = (id: string): Promise<Changes> => post(id, "/apply");
 export const discardChanges = (id: string): Promise<Changes> => post(id, "/discard");

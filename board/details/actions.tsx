@@ -1,5 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import type { ApiTask } from "../../src/services/http/contract/api-task.ts";
+import { otherModelFor } from "../../src/services/text/retry-text.ts";
 import { cancelTask, continueTask, pauseTask, readTask, resumeTask, retryTask, steerTask } from "../api.ts";
 import { isActive } from "../filters.ts";
 import { count } from "../format.ts";
@@ -53,12 +54,17 @@ const PAUSE_WAYS = {
 export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: ActionsProps) => {
   const { canAct, problem, act } = useAction(onChanged, onTokenLost);
   const [prompt, setPrompt] = useState("");
+  const [model, setModel] = useState("");
   const [below, setBelow] = useState<Below[] | string>();
   const [asksForToken, askForToken] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
-  const way = (["STEER", "RESUME", "RETRY"] as const).find((event) => task.allowed.includes(event));
+  const otherModel = task.status === "error" && !task.nextRun ? otherModelFor(task.error) : undefined;
+  const allowed = (["STEER", "RESUME", "RETRY"] as const).find((event) => task.allowed.includes(event));
+  const way = allowed ?? (otherModel === "needed" ? "RETRY" : undefined);
   const write = way && WRITE[way];
-  const canBeEmpty = way === "RETRY";
+  const asksModel = way === "RETRY" && otherModel !== undefined;
+  const given = { prompt: prompt.trim(), model: asksModel ? model.trim() : "" };
+  const isComplete = way === "RETRY" ? otherModel !== "needed" || given.model !== "" : given.prompt !== "";
   const pause = (["PAUSE", "CONTINUE"] as const).find((event) => task.allowed.includes(event));
   const canCancel = task.allowed.includes("CANCEL");
   if (!write && !canCancel && problem === "") return null;
@@ -87,10 +93,11 @@ export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: Act
   }
 
   const send = async () => {
-    const given = prompt.trim();
-    if (!write || (given === "" && !canBeEmpty)) return;
-    const isDone = await act(() => write.send(task.sessionID, given));
-    if (isDone) setPrompt("");
+    if (!write || !isComplete) return;
+    const isDone = await act(() => write.send(task.sessionID, given.prompt, given.model));
+    if (!isDone) return;
+    setPrompt("");
+    setModel("");
   };
 
   const confirmCancel = () => {
@@ -119,7 +126,19 @@ export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: Act
               onInput={({ currentTarget }) => setPrompt(currentTarget.value)}
             />
           </label>
-          <button type="submit" class="primary" disabled={!canAct || (prompt.trim() === "" && !canBeEmpty)}>
+          {asksModel && (
+            <label>
+              <span class="sr">Another model{otherModel === "needed" ? "" : ", if any"}</span>
+              <input
+                type="text"
+                class="model"
+                placeholder={otherModel === "needed" ? "With provider/model …" : "With provider/model, or the same …"}
+                value={model}
+                onInput={({ currentTarget }) => setModel(currentTarget.value)}
+              />
+            </label>
+          )}
+          <button type="submit" class="primary" disabled={!canAct || !isComplete}>
             {write.button}
           </button>
         </form>

@@ -117,6 +117,27 @@ describeInChromium("acting on the board", () => {
     await until(() => source.asked.at(-1)).toBe(`retry with "The key is renewed" ${sessionID}`);
   });
 
+  test("a task whose model failed is retried with another one; one that its model cannot take needs another", async () => {
+    const { source, open } = await start();
+    const { sessionID } = source.launch();
+    source.end(sessionID, "error");
+    const { page } = await open(sessionID);
+    await page.getByLabel("Another model, if any").fill("openai/gpt-5.2");
+    await page.getByRole("button", { name: "Retry" }).click();
+    await until(() => source.asked).toEqual([`retry with "" by openai/gpt-5.2 ${sessionID}`]);
+    await until(() => page.getByLabel("Another model, if any").inputValue()).toBe("");
+
+    const overflow = source.launch();
+    source.end(overflow.sessionID, "error");
+    const error = { kind: "provider", name: "ContextOverflowError", message: "The conversation is too long." } as const;
+    source.change(overflow.sessionID, { error, allowed: [] });
+    const other = await open(overflow.sessionID);
+    expect(await other.page.getByRole("button", { name: "Retry" }).isDisabled()).toBe(true);
+    await other.page.getByLabel("Another model").fill("openai/large");
+    await other.page.getByRole("button", { name: "Retry" }).click();
+    await until(() => source.asked.at(-1)).toBe(`retry with "" by openai/large ${overflow.sessionID}`);
+  });
+
   test("what a task changed in its worktree is applied, or discarded; a conflict is named", async () => {
     const { source, folder, open } = await start();
     const project = newRepository({ "a.txt": "one\n" });

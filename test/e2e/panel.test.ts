@@ -174,15 +174,21 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
       await closeList();
     });
 
-    test("retries a task that failed, with a prompt or without", async () => {
+    test("retries a task whose model failed, with another one, and with a prompt or without", async () => {
       await openList();
       await select("changelog");
       await terminal.press("r");
+      await terminal.shows("Retry with which model?");
+      await terminal.shows("The same model");
+      await terminal.type("M2");
+      await terminal.hides("The same model");
+      await terminal.press("Enter");
       await terminal.shows("Retry, with a prompt or without");
       await terminal.type("mind the gap");
       await terminal.press("Enter");
       await terminal.shows('Retried "Write the changelog"');
-      await model.waitFor((request) => lastUserText(request).endsWith("mind the gap"));
+      const request = await model.waitFor((made) => lastUserText(made).endsWith("mind the gap"));
+      expect(request.body.model).toBe("m2");
       await closeList();
     });
 

@@ -202,8 +202,11 @@ export const createFakeSource = (clock: Clock, folder = "/nowhere", store = open
     cancel: async ([id = ""]) => stopped("cancel", id),
     pause: async ([id = ""]) => stopped("pause", id),
     continue: async ([id = ""]) => stopped("continue", id),
-    retry: async ({ taskId, prompt = "" }) =>
-      asked(`retry with ${JSON.stringify(prompt)}`, taskId) ?? { ok: true, value: at(taskId) },
+    retry: async ({ taskId, prompt = "", model }) =>
+      asked(`retry with ${JSON.stringify(prompt)}${model === undefined ? "" : ` by ${model}`}`, taskId) ?? {
+        ok: true,
+        value: at(taskId),
+      },
     resume: async ({ taskId, prompt }) =>
       asked(`resume with ${JSON.stringify(prompt)}`, taskId) ?? { ok: true, value: at(taskId) },
     steer: ({ taskId, prompt }) =>

@@ -1,3 +1,4 @@
+import { retryObstacle } from "../../machines/task/retry-obstacle.ts";
 import type { ModelRefusal, Task, TaskEntry, TaskError } from "../../task.ts";
 import { modelName } from "./model-and-server.ts";
 import { lines, nameOf, type OwnText, own, quoteBlock, quoteLine } from "./own-text.ts";
@@ -92,4 +93,17 @@ export const refusedForGood = ({
   if (!error || !why) return undefined;
   const named = model ? own` of ${quoteLine(modelName(model))}` : own``;
   return own`Task ${nameOf(sessionID)} would fail again: the provider${named} ${why}. Retry it with another model, or, once that is put right, with a prompt that says so.`;
+};
+
+/**
+ * Returns whether a person who retries a task that failed is to be asked for another model: `needed` where the same one would only
+ * fail again, `mayHelp` where the request to it is what failed. Undefined where the model is not at fault, and where no retry
+ * helps.
+ */
+export const otherModelFor = (
+  error: Pick<TaskError, "kind" | "name"> | undefined,
+): "needed" | "mayHelp" | undefined => {
+  if (error === undefined || retryObstacle(error, true) !== undefined) return undefined;
+  if (retryObstacle(error) !== undefined) return "needed";
+  return error.kind === "provider" ? "mayHelp" : undefined;
 };

@@ -12,6 +12,7 @@ import {
   nextStep,
 } from "../model/answer-steps.ts";
 import { actionFor, refusalOf, requestsOf, type TaskAction } from "../model/list-state.ts";
+import { type ModelChoice, modelChoices, SAME_MODEL } from "../model/model-choices.ts";
 import { changesQuestion, type Explanation, noChanges, stopQuestion, whyText } from "../model/panel-messages.ts";
 import { element } from "./element.ts";
 import type { Guard } from "./guard.ts";
@@ -24,12 +25,12 @@ export type Act = ReturnType<typeof createActions>;
  * to do it: a toast shows the outcome.
  */
 export const createActions = (
-  api: Pick<TuiPluginApi, "ui" | "theme">,
+  api: Pick<TuiPluginApi, "ui" | "theme" | "state">,
   client: StatusApiClient,
   guard: Guard,
   keepKeys: () => void,
 ) => {
-  const { ui } = api;
+  const { ui, state } = api;
   const dialogs = createDialogs(api, keepKeys);
 
   const send = (done: string, call: () => Promise<ApiResult<unknown>>): void =>
@@ -78,6 +79,17 @@ export const createActions = (
     send(`${done} the changes of "${task.description}".`, () => client[action](task.sessionID));
   };
 
+  /** Asks for another model first, where that may help. */
+  const retry = async ({ sessionID, description, error, model }: ApiTask): Promise<void> => {
+    const choices = modelChoices({ error, model }, state.provider);
+    const chosen = choices && (await dialogs.chooseModel("Retry with which model?", choices));
+    if (choices && chosen === undefined) return;
+    const prompt = await dialogs.writeOrNot("Retry, with a prompt or without", description);
+    if (prompt === undefined) return;
+    const other = chosen === SAME_MODEL ? undefined : chosen;
+    send(`Retried "${description}".`, () => client.retry(sessionID, { prompt, model: other }));
+  };
+
   return async (asked: Exclude<TaskAction, "open">, task: ApiTask, tasks: readonly ApiTask[]): Promise<void> => {
     const { sessionID, description } = task;
     const action = actionFor(asked, task);
@@ -95,11 +107,8 @@ export const createActions = (
         return send(`Paused "${description}".`, () => client.pause(sessionID));
       case "continue":
         return send(`"${description}" goes on.`, () => client.continue(sessionID));
-      case "retry": {
-        const prompt = await dialogs.writeOrNot("Retry, with a prompt or without", description);
-        if (prompt !== undefined) send(`Retried "${description}".`, () => client.retry(sessionID, { prompt }));
-        return;
-      }
+      case "retry":
+        return retry(task);
       case "resume": {
         const prompt = await dialogs.write("Resume with a prompt", description);
         if (prompt !== undefined) send(`Resumed "${description}".`, () => client.resume(sessionID, prompt));
@@ -206,6 +215,13 @@ const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">, keepKe
     /** Asks for a text, which is not empty. */
     write: async (title: string, about: string) => (await writeOrNot(title, about)) || undefined,
     writeOrNot,
+    chooseModel: (title: string, choices: ModelChoice[]) =>
+      ask<string>((resolve) =>
+        createComponent(ui.DialogSelect<string>, {
+          title,
+          options: choices.map((choice) => ({ ...choice, onSelect: () => resolve(choice.value) })),
+        }),
+      ),
     choose: ({ title, choices }: AnswerStep) =>
       ask<AnswerProgress>((resolve) =>
         createComponent(ui.DialogSelect<AnswerProgress>, {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { TaskError } from "../../../src/task.ts";
 import { type Answers, afterText, nextStep } from "../../../src/tui/model/answer-steps.ts";
 import { actionFor, refusalOf, requestsOf } from "../../../src/tui/model/list-state.ts";
+import { modelChoices, SAME_MODEL } from "../../../src/tui/model/model-choices.ts";
 import { changesQuestion, noChanges, stopQuestion, stopsWith, whyText } from "../../../src/tui/model/panel-messages.ts";
 import { readPanelOptions } from "../../../src/tui/screen/panel.ts";
 import type { OpenUserRequest } from "../../../src/user-request.ts";
@@ -114,6 +116,45 @@ describe("an action that makes no sense", () => {
     expect(refusalOf("steer", panelTask("a", { allowed: ["STEER"] }))).toBeUndefined();
     expect(refusalOf("answer", asking(panelTask("a")))).toBeUndefined();
     expect(refusalOf("apply", ended(panelTask("a", { worktree: WORKTREE }), "error"))).toBeUndefined();
+  });
+});
+
+describe("a retry", () => {
+  const providers = [
+    {
+      id: "openai",
+      name: "OpenAI",
+      models: { "gpt-5.2": { id: "gpt-5.2", name: "GPT-5.2" }, small: { id: "small", name: "Small" } },
+    },
+  ];
+  const small = { providerID: "openai", modelID: "small" };
+  const others = [{ title: "GPT-5.2", value: "openai/gpt-5.2", category: "OpenAI" }];
+  const errorOf = (kind: TaskError["kind"], name = "APIError"): TaskError => ({ kind, name, message: "no" });
+
+  test("asks for a model where the request to it failed, the same one first", () => {
+    expect(modelChoices({ error: errorOf("provider"), model: small }, providers)).toEqual([
+      { title: "The same model, openai/small", value: SAME_MODEL },
+      ...others,
+    ]);
+    expect(modelChoices({ error: errorOf("provider") }, providers)?.map(({ title }) => title)).toEqual([
+      "The same model, its agent's own",
+      "GPT-5.2",
+      "Small",
+    ]);
+  });
+
+  test("needs another model where the conversation is too long for this one", () => {
+    const error = errorOf("provider", "ContextOverflowError");
+    expect(modelChoices({ error, model: small }, providers)).toEqual(others);
+    const task = ended(panelTask("a", { error, allowed: [] }), "error");
+    expect(refusalOf("retry", task)).toBeUndefined();
+    expect(refusalOf("retry", { ...task, nextRun: "retry" })).toContain("is to go on already");
+  });
+
+  test("asks for none where the model is not at fault, or no retry helps", () => {
+    for (const error of [errorOf("gate"), errorOf("timeout"), errorOf("sessionGone"), undefined]) {
+      expect(modelChoices({ error, model: small }, providers)).toBeUndefined();
+    }
   });
 });
 
