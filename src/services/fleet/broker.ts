@@ -127,7 +127,8 @@ export const heldLease = (broker: Broker, name: string, holder: string, place: n
     return held.is;
   };
   const renew = async (isWanted: () => Promise<boolean | undefined>): Promise<"kept" | "lost" | "unknown"> => {
-    const renewed = await acquire(seq);
+    // One that a process before this one took may have expired: then it is acquired only where it is still wanted.
+    const renewed = seq === 0 ? "conflict" : await acquire(seq);
     if (renewed === "held") return "kept";
     if (renewed !== "conflict") return "unknown";
     const now = await broker.holder(name);

@@ -18,7 +18,7 @@ const taken = async () => {
     await clock.advance(10);
     return reading;
   };
-  return { clock, lease: heldLease(broker, "run", "srv_1", held.seq), holder };
+  return { broker, clock, lease: heldLease(broker, "run", "srv_1", held.seq), holder };
 };
 
 test("a lease that is released while it is renewed after it has expired is nobody's", async () => {
@@ -47,11 +47,24 @@ test.each([
 ] as const)(
   "a lease that has expired is taken again by a renewal only if it is wanted: where %s",
   async (_, isWanted, becomes, by) => {
-    const { clock, lease, holder } = await taken();
+    const { broker, clock, lease, holder } = await taken();
     await clock.advance(LEASE + 1);
-    const renewing = lease.renew(async () => isWanted);
-    await clock.advance(100);
-    expect(await renewing).toBe(becomes);
-    expect(await holder()).toMatchObject({ is: "read", lease: by && { holder: by } });
+    // The next process of a server knows no place of it.
+    for (const held of [heldLease(broker, "run", "srv_1", 0), lease]) {
+      const renewing = held.renew(async () => isWanted);
+      await clock.advance(100);
+      expect(await renewing).toBe(becomes);
+      expect(await holder()).toMatchObject({ is: "read", lease: by && { holder: by } });
+    }
   },
 );
+
+test("the next process of a server keeps a lease that has not expired without asking whether it is wanted", async () => {
+  const { broker, clock, holder } = await taken();
+  const next = heldLease(broker, "run", "srv_1", 0);
+  const renewing = next.renew(async () => expect.unreachable("it is held"));
+  await clock.advance(100);
+  expect(await renewing).toBe("kept");
+  await clock.advance(LEASE - 200);
+  expect(await holder()).toMatchObject({ is: "read", lease: { holder: "srv_1" } });
+});
