@@ -130,6 +130,9 @@ export const createTaskObservations = (
       back.delete(id);
     }
     noteQuietBatch(task);
+    // What is stopped with a task above it ends so, though that one is retried before its session has stopped.
+    if (task.state.includes(".stopping") && above(id).some((lead) => failed(tasks.get(lead))))
+      endWithLead.add(runOf(task));
     if (failed(task) && failures.get(id)?.run !== runOf(task)) noteFailure(task);
     if (status === "completed" && before && !hasEnded(before) && outlives(task)) {
       fault(`${id} works on though the task that launched it has failed`);
