@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { createSimulation } from "./create-simulation.ts";
 import { schedules } from "./drawn-schedules.ts";
 import { checkEnd, checkMoment } from "./invariants.ts";
+import { kept } from "./rare-schedules.ts";
 import { reportOf } from "./report.ts";
 import type { Schedule } from "./schedule.ts";
 import { settleDown } from "./settle-down.ts";
@@ -80,7 +81,7 @@ export interface ChaosOptions {
 
 /** The first fault of a schedule. */
 export interface FoundFault {
-  /** The number of the schedule among those of its seed, from 1 on. */
+  /** The number of the schedule, from 1 on: among those that are kept, or, from there on, of its seed. */
   schedule: number;
   fault: string;
 }
@@ -88,12 +89,14 @@ export interface FoundFault {
 /** Where schedules come from, and what plays one. */
 interface Played<T> {
   schedules: fc.Arbitrary<T>;
+  /** Played before those that are drawn. Default: none. */
+  kept?: readonly T[];
   play(schedule: T): Promise<{ faults: readonly string[] }>;
 }
 
 /** Runs random schedules until one has a fault that is the `last` to be looked for. Resolves to the faults up to that one. */
 export const findFaultsIn = async <T>(
-  { schedules, play }: Played<T>,
+  { schedules, kept = [], play }: Played<T>,
   runs: number,
   seed: number,
   isLast: (found: FoundFault) => boolean,
@@ -107,13 +110,20 @@ export const findFaultsIn = async <T>(
     found.push({ schedule: played, fault: faults[0] });
     return !found.slice(-1).some(isLast);
   });
-  await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
+  const examples = kept.map((schedule): [T] => [schedule]);
+  await fc.check(property, { numRuns: kept.length + runs, seed, examples, endOnFailure: true });
   return found;
 };
 
-/** The same of schedules of one engine. */
-export const findFaults = (runs: number, seed: number, isLast: (found: FoundFault) => boolean): Promise<FoundFault[]> =>
-  findFaultsIn({ schedules, play: (schedule) => runSchedule(schedule) }, runs, seed, isLast);
+/** The same of schedules of one engine: first those that come to what is rare, and then drawn ones. */
+export const findFaults = (
+  runs: number,
+  seed: number,
+  isLast: (found: FoundFault) => boolean,
+): Promise<FoundFault[]> => {
+  const played = { schedules, kept: kept.map(({ schedule }) => schedule), play: (one: Schedule) => runSchedule(one) };
+  return findFaultsIn(played, runs, seed, isLast);
+};
 
 /** Runs random schedules. Resolves to a report on the first failing one, shrunk as far as possible, or to undefined. */
 export const runRandomSchedules = async ({

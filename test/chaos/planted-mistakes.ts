@@ -26,6 +26,12 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     mistake: "",
   },
   {
+    name: "a task that failed waits for others while the prompt cache lasts",
+    file: "src/machines/outbox/setup.ts",
+    code: 'gatherUntil > at && queue.every(({ outcome }) => outcome !== "error"),',
+    mistake: "gatherUntil > at && queue.length > 0,",
+  },
+  {
     name: "effects are performed before the journal is stored",
     file: "src/services/runtime/runtime.ts",
     code: "const { changed, lost } = commit(transitions);",
