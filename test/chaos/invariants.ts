@@ -51,9 +51,13 @@ const deliveredTwice = ({ deliveries, tracks }: Simulation): string[] =>
 /** What every request to a model costs. */
 export const REQUEST_COST = { tokens: 10, cachedTokens: 7, cost: 0.001 };
 
-/** A task has its share of the wakes that the notices of its runs were, each counted once. */
-const wakesMiscounted = ({ deliveries }: Simulation, stored: Task[]): string[] =>
+/**
+ * A task has its share of the wakes that the notices of its runs were, each counted once. Of two processes that sent one notice,
+ * each may have made a request of its own.
+ */
+const wakesMiscounted = ({ deliveries, ownership }: Simulation, stored: Task[]): string[] =>
   stored.flatMap((task) => {
+    if (ownership) return [];
     const { wakes = 0, tokens = 0 } = task.progress.wakeCosts ?? {};
     const runs = Array.from({ length: task.resumeCount + 1 }, (_, run) => deliveries.of(task, run).notices);
     const notices = runs.reduce((sum, of) => sum + of, 0);

@@ -76,9 +76,7 @@ const act = async (parent: string, word: string, ...steps: ScriptedCall[][]) => 
 describe("with one limit for all", () => {
   setUp(() => startWith(TWO_SLOTS));
 
-  test("of twelve launches never more than two are at work, in the order of the launches, and the others say their place", {
-    tags: "gate",
-  }, async () => {
+  test("of twelve launches never more than two are at work, in the order of the launches, and the others say their place", async () => {
     const parent = await lab.session();
     const held = holdChildren(parent);
     const prompts = Array.from({ length: 12 }, (_, index) => `part ${String(index).padStart(2, "0")}`);

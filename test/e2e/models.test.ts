@@ -17,9 +17,7 @@ setUp(async () => {
   return () => lab.stop();
 });
 
-test("a task runs on the model that its launch names, and a model that is unknown is refused with the nearest", {
-  tags: "gate",
-}, async () => {
+test("a task runs on the model that its launch names, and a model that is unknown is refused with the nearest", async () => {
   const parent = await lab.session();
   lab.model.when("divide the work", [
     calls([

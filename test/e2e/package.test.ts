@@ -107,7 +107,7 @@ describe.each(["by name", "packed", "unpacked", "git"] as const)("installed by `
 describe.skipIf(noTerminal !== undefined).each(["by name", "unpacked"] as const)(
   "installed by `opencode plugin`, %s",
   (how) => {
-    test("the panel shows a task", { tags: how === "by name" ? ["gate"] : [] }, async () => {
+    test("the panel shows a task", async () => {
       const home = await install(specs[how]);
       model.when("have them counted", [calls([launching("count the folders")]), text("launched")]);
       model.when(inChild("count the folders"), text("Two."));

@@ -149,7 +149,6 @@ test("a task whose provider makes it wait longer than it is to goes on with the 
 });
 
 test("a task whose provider serves again in an hour holds no slot until then, over a restart, and starts sooner when it is told to", {
-  tags: "gate",
   timeout: 120_000,
 }, async () => {
   const parent = await lab.session();

@@ -51,7 +51,7 @@ test("with recovery: fail, a task that was cut off ends in error, and its parent
   expect(taskOf(id)?.status).toBe("error");
 });
 
-test("what was delivered, and every field of a task, is there after a restart", { tags: "gate" }, async () => {
+test("what was delivered, and every field of a task, is there after a restart", async () => {
   const parent = await lab.session();
   lab.model.when(inChild("a task from before"), text("its answer"));
   const [id = ""] = await launchFrom(lab, parent, ["a task from before"]);
