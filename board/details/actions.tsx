@@ -39,7 +39,7 @@ const WRITE = {
   RETRY: {
     send: retryTask,
     label: "Prompt, if any",
-    placeholder: "Say what has changed, or nothing …",
+    placeholder: "Prompt, if any …",
     button: "Retry",
   },
 } as const;
@@ -132,7 +132,9 @@ export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: Act
               <input
                 type="text"
                 class="model"
-                placeholder={otherModel === "needed" ? "With provider/model …" : "With provider/model, or the same …"}
+                placeholder={
+                  otherModel === "needed" ? "Other model: provider/model" : "Other model, if any: provider/model"
+                }
                 value={model}
                 onInput={({ currentTarget }) => setModel(currentTarget.value)}
               />

@@ -76,6 +76,9 @@ const useTask = (id: string, board: TaskBoard) => {
   return { task, problem, version, setTask };
 };
 
+/** Facts that take a line each. */
+const LONG: readonly string[] = ["Wakes", "Directory"];
+
 type Fact = [name: string, value: string, title?: string | undefined];
 
 const Facts = ({ task }: { task: ApiTask }) => {
@@ -106,7 +109,7 @@ const Facts = ({ task }: { task: ApiTask }) => {
   return (
     <dl class="facts">
       {facts.map(([name, value, title]) => (
-        <div key={name} class={name === "Directory" ? "long" : ""}>
+        <div key={name} class={LONG.includes(name) ? "long" : ""}>
           <dt>{name}</dt>
           <dd title={title}>{value}</dd>
         </div>

@@ -49,13 +49,13 @@ const wakesWord = ({ wakes }: WakeCosts): OwnText =>
   wakes === 0 ? own`part of a wake` : own`${wakes} ${wakes === 1 ? "wake" : "wakes"}`;
 
 /**
- * Writes what it cost to wake agents, such as `3 wakes: $0.12, 102k tokens, 95k of them cached`; undefined where nothing woke
+ * Writes what it cost to wake agents, such as `3 wakes: $0.12, 102k tokens (95k cached)`; undefined where nothing woke
  * one.
  */
 export const formatWakes = (costs: WakeCosts | undefined): OwnText | undefined => {
   const used = costs && formatUsage(costs);
   if (costs === undefined || used === undefined) return undefined;
-  const cached = costs.cachedTokens > 0 ? own`${used}, ${compactNumber(costs.cachedTokens)} of them cached` : used;
+  const cached = costs.cachedTokens > 0 ? own`${used} (${compactNumber(costs.cachedTokens)} cached)` : used;
   return own`${wakesWord(costs)}: ${cached}`;
 };
 

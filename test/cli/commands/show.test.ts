@@ -33,7 +33,7 @@ test("a task is shown with how it stands, what it used, its prompt and its resul
   expect(out).toMatch(/^fix the parser\nses_4f5c9a11 {2}completed\n\n/);
   expect(out).toMatch(/^used {6}\$0\.42, 12\.3k tokens$/m);
   expect(out.replaceAll(/\s+/g, " ")).toContain(
-    "wakes 2 wakes: $0.10, 60k tokens, 55k of them cached; of the agent that launched it tools",
+    "wakes 2 wakes: $0.10, 60k tokens (55k cached); of the agent that launched it tools",
   );
   expect((await run(served, "list", [])).out).toMatch(/ · 2 wakes: \$0\.10$/m);
   expect(out).toMatch(/^tools {5}3 calls: read 2, bash 1; last read$/m);

@@ -76,7 +76,7 @@ test.each([
 
 test("what wakes cost is written with how much of it was cached; shares of a wake are called that", () => {
   const costs = { wakes: 3, tokens: 102_000, cachedTokens: 95_000, cost: 0.12 };
-  expect(formatWakes(costs)).toBe("3 wakes: $0.12, 102k tokens, 95k of them cached");
+  expect(formatWakes(costs)).toBe("3 wakes: $0.12, 102k tokens (95k cached)");
   expect(wakesInShort(costs)).toBe("3 wakes: $0.12");
   expect(formatWakes({ ...costs, wakes: 1, cachedTokens: 0 })).toBe("1 wake: $0.12, 102k tokens");
   expect(wakesInShort({ ...costs, wakes: 0, cost: 0 })).toBe("part of a wake: 102k tokens");
