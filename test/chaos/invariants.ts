@@ -52,17 +52,15 @@ const deliveredTwice = ({ deliveries, tracks }: Simulation): string[] =>
 export const REQUEST_COST = { tokens: 10, cachedTokens: 7, cost: 0.001 };
 
 /**
- * A task has its share of the wakes that the notices of its runs were, each counted once. Of two processes that sent one notice,
- * each may have made a request of its own.
+ * Each run of a task has woken its parent once at most, by one request. Of two processes that sent one notice, each may have made a
+ * request of its own.
  */
-const wakesMiscounted = ({ deliveries, ownership }: Simulation, stored: Task[]): string[] =>
-  stored.flatMap((task) => {
-    if (ownership) return [];
-    const { wakes = 0, tokens = 0 } = task.progress.wakeCosts ?? {};
-    const runs = Array.from({ length: task.resumeCount + 1 }, (_, run) => deliveries.of(task, run).notices);
-    const notices = runs.reduce((sum, of) => sum + of, 0);
-    return wakes > notices || tokens > notices * REQUEST_COST.tokens
-      ? `${task.sessionID} has ${wakes} wakes with ${tokens} tokens, and ${notices} notices have delivered its runs`
+const wakesMiscounted = ({ ownership }: Simulation, stored: Task[]): string[] =>
+  stored.flatMap(({ sessionID, resumeCount, progress: { wakeCosts } }) => {
+    const { wakes = 0, tokens = 0 } = wakeCosts ?? {};
+    const runs = resumeCount + 1;
+    return !ownership && (wakes > runs || tokens > runs * REQUEST_COST.tokens)
+      ? `${sessionID} has ${wakes} wakes with ${tokens} tokens, of ${runs} runs`
       : [];
   });
 
