@@ -67,17 +67,20 @@ const search = async (): Promise<boolean> => {
 /** How many schedules come to what is too rare for the tests to wait for. */
 const ENOUGH = 2_000;
 
-/** The faults of schedules without any mistake, in JSON; and the situations to which enough of them have not come. */
-const faultsWithout = async (): Promise<{ known: string; missing: string[] }> => {
+/** How many seeds are tried with a mistake: hardly any schedule comes to some of them. */
+const SEEDS = 3;
+
+/** The faults of a seed's schedules without any mistake, in JSON; and the situations to which enough of them have not come. */
+const faultsWithout = async (ofSeed: number): Promise<{ known: string; missing: string[] }> => {
   const situations = createFleetSituations();
-  const faults = await chaos.find(runs, seed, () => false, situations);
-  if (faults.length === 0) console.log(`${runs} schedules without a mistake, seed ${seed}: all invariants held.`);
+  const faults = await chaos.find(runs, ofSeed, () => false, situations);
+  if (faults.length === 0) console.log(`${runs} schedules without a mistake, seed ${ofSeed}: all invariants held.`);
   for (const { schedule, fault } of faults) console.log(`a fault in schedule ${schedule} without a mistake: ${fault}`);
   const isWaited = values.fleet && runs >= ENOUGH;
   const missing = [...situations.counts()].flatMap(([name, count]) =>
     isWaited && count === 0 && isExpectedAtNight(name) ? name : [],
   );
-  for (const name of missing) console.log(`${runs} schedules have not come to this: ${name}`);
+  for (const name of missing) console.log(`${runs} schedules of seed ${ofSeed} have not come to this: ${name}`);
   return { known: JSON.stringify(faults), missing };
 };
 
@@ -88,9 +91,8 @@ const faultsWithout = async (): Promise<{ known: string; missing: string[] }> =>
  */
 const searchPlanted = async (): Promise<boolean> => {
   const chosen = chaos.mistakes.filter(({ name }) => name.includes(values.only ?? ""));
-  const { known, missing } = await faultsWithout();
   const inTurn = atMost(availableParallelism());
-  const plant = async (name: string): Promise<FoundFault | undefined> => {
+  const plant = async (name: string, ofSeed: number, known: string): Promise<boolean> => {
     const { stdout } = await promisify(execFile)(
       process.execPath,
       [
@@ -98,20 +100,28 @@ const searchPlanted = async (): Promise<boolean> => {
         new URL("plant-mistake.ts", import.meta.url).href,
         fileURLToPath(import.meta.url),
         ...(values.fleet ? ["--fleet"] : []),
-        ...["--besides", known, "--runs", String(runs), "--seed", String(seed)],
+        ...["--besides", known, "--runs", String(runs), "--seed", String(ofSeed)],
       ],
       { env: { ...process.env, PLANTED_MISTAKE: name } },
     );
     const [found] = JSON.parse(stdout) as FoundFault[];
-    console.log(found ? `found in schedule ${found.schedule}: ${name}\n  ${found.fault}` : `NOT FOUND: ${name}`);
-    return found;
+    if (found) console.log(`found in schedule ${found.schedule}, seed ${ofSeed}: ${name}\n  ${found.fault}`);
+    return found !== undefined;
   };
-  const found = await Promise.all(chosen.map(({ name }) => inTurn(() => plant(name))));
-  const missed = found.filter((one) => !one).length;
+  let left = chosen.map(({ name }) => name);
+  let isReached = true;
+  for (let ofSeed = seed; left.length > 0 && ofSeed < seed + SEEDS; ofSeed += 1) {
+    const { known, missing } = await faultsWithout(ofSeed);
+    // What one seed's schedules come to, those of the others need not.
+    if (ofSeed === seed) isReached = missing.length === 0;
+    const found = await Promise.all(left.map((name) => inTurn(() => plant(name, ofSeed, known))));
+    left = left.filter((_, index) => !found[index]);
+  }
+  for (const name of left) console.log(`NOT FOUND: ${name}`);
   console.log(
-    `${chosen.length - missed} of ${chosen.length} planted mistakes found within ${runs} schedules, ${Math.round(seconds())} s, seed ${seed}`,
+    `${chosen.length - left.length} of ${chosen.length} planted mistakes found, ${runs} schedules of each seed, ${Math.round(seconds())} s, from seed ${seed} on`,
   );
-  return missed === 0 && missing.length === 0;
+  return left.length === 0 && isReached;
 };
 
 /** Writes what comes to rare situations. Resolves to whether no invariant was violated on the way. */
