@@ -1,4 +1,4 @@
-import type { ApiResult, ApiTask } from "../../client/api-types.ts";
+import type { ApiTask } from "../../client/api-types.ts";
 import { type AskedRequest, descendantsOf, requestsIn } from "../../client/status-api-client.ts";
 import { cut, wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
@@ -23,6 +23,7 @@ import {
 import { liveTasks, openClient, received } from "../task-source.ts";
 import { stateCell } from "../task-table.ts";
 import { count, dateTime, type Terminal } from "../terminal.ts";
+import { chosenTasks, type Refused, TASK_IDS, topmost, withEach } from "./many-tasks.ts";
 
 const show = (asking: AskedRequest[], { print, style }: Terminal) => {
   for (const { task, request } of asking) {
@@ -178,9 +179,11 @@ ${examples(["resume 4f5c9a now write the tests", "have it do more"])}`,
       terminal.print(`Task ${named(task)} goes on with that prompt${onceDelivered(task)}.`);
     });
 
-export const retryCommand = ({ terminal, end }: CommandContext) =>
+export const retryCommand = (context: CommandContext) =>
   command("retry", "have tasks go on that failed or were cancelled")
-    .argument("<task-id...>", `${TASK_ID}; several may be given`)
+    .argument("[task-id...]", TASK_IDS)
+    .option("--batch <id>", "all of a batch")
+    .option("--parent <session>", "all that this session launched: its whole id")
     .option("--prompt <text>", "what their agents are given in addition to why they were stopped")
     .option("--model <name>", "the model that they work with from then on: provider/model or provider/model#variant")
     .addHelpText(
@@ -189,60 +192,18 @@ export const retryCommand = ({ terminal, end }: CommandContext) =>
 Each goes on in its conversation, after its last finished step, with limits of its own. OpenCode must be running.
 ${examples(
   ["retry 4f5c9a", "go on with a task that failed"],
-  ["retry 4f5c9a 77ad02", "and with another one"],
+  ["retry --batch batch_1f", "with all of a batch that did not complete"],
   ['retry 4f5c9a --prompt "The key is renewed."', "say what has changed"],
   ["retry 4f5c9a --model openai/gpt-5.2", "where its model is refused"],
 )}`,
     )
-    .action(async (ids, { prompt, model, json, data }) => {
+    .action(async (ids, { prompt, model, batch, parent, json, data }) => {
       const client = openClient(data);
+      const chosen = await chosenTasks(client, ids, "RETRY", { batch, parent });
       const retry = (id: string) => client.retry(id, { prompt, model });
       const says = (task: ApiTask) => `Task ${named(task)} goes on from where it was${onceDelivered(task)}.`;
-      await withEach({ terminal, end }, ids.map(taskIdOf), json, retry, says);
+      await withEach(context, chosen, json, retry, says);
     });
-
-/** Which tasks a command is about: those that are named, or those of a batch, or of all, that take this event. */
-const chosenTasks = async (
-  client: ReturnType<typeof openClient>,
-  ids: readonly string[],
-  event: "PAUSE" | "CONTINUE",
-  { batch, all = false }: { batch?: string | undefined; all?: boolean | undefined },
-): Promise<string[]> => {
-  const ways = [ids.length > 0, batch !== undefined, all].filter(Boolean).length;
-  if (ways !== 1) throw new CommandError("Give ids of tasks, --batch or --all: exactly one of the three.");
-  if (ids.length > 0) return ids.map(taskIdOf);
-  const live = await liveTasks(client);
-  const found = live.filter((task) => task.allowed.includes(event) && (batch === undefined || task.batchId === batch));
-  const which = event === "PAUSE" ? "runs" : "is paused";
-  if (found.length === 0)
-    throw new CommandError(batch === undefined ? `No task ${which}.` : `No task of batch ${batch} ${which}.`);
-  return found.map(({ sessionID }) => sessionID);
-};
-
-/** Does the same with several tasks, and says what came of each; ends with a failure only where none took it. */
-const withEach = async (
-  { terminal, end }: Pick<CommandContext, "terminal" | "end">,
-  ids: readonly string[],
-  isJson: boolean | undefined,
-  act: (id: string) => Promise<ApiResult<ApiTask>>,
-  says: (task: ApiTask) => string,
-) => {
-  const done: ApiTask[] = [];
-  const refused: Extract<ApiResult<ApiTask>, { ok: false }>[] = [];
-  for (const id of ids) {
-    const result = await act(id);
-    if (result.ok) done.push(result.value);
-    else refused.push(result);
-    if (result.ok && !isJson) terminal.print(says(result.value));
-  }
-  const [first, ...others] = refused;
-  if (first && done.length === 0 && others.length === 0) received(first);
-  for (const { reason } of refused) terminal.note(reason);
-  if (isJson) printJson(terminal, done);
-  if (first) end(done.length === 0 ? EXIT.failed : EXIT.found);
-};
-
-const IDS = "several may be given";
 
 /** Says whether a task is paused now: it may have ended just before. */
 const pausedText = (task: ApiTask): string =>
@@ -252,8 +213,9 @@ const pausedText = (task: ApiTask): string =>
 
 export const pauseCommand = (context: CommandContext) =>
   command("pause", "pause tasks, and the tasks that they launched, until they are told to go on")
-    .argument("[task-id...]", `${TASK_ID}; ${IDS}`)
+    .argument("[task-id...]", TASK_IDS)
     .option("--batch <id>", "all tasks of a batch")
+    .option("--parent <session>", "all tasks that this session launched: its whole id")
     .option("--all", "all tasks that run or wait")
     .addHelpText(
       "after",
@@ -262,16 +224,17 @@ A paused task keeps its conversation and what was done, holds no slot and costs 
 OpenCode must be running.
 ${examples(["pause 4f5c9a", "pause a task"], ["pause --all", "pause everything"])}`,
     )
-    .action(async (ids, { batch, all, json, data }) => {
+    .action(async (ids, { json, data, ...choice }) => {
       const client = openClient(data);
-      const chosen = await chosenTasks(client, ids, "PAUSE", { batch, all });
+      const chosen = await chosenTasks(client, ids, "PAUSE", choice);
       await withEach(context, chosen, json, client.pause, pausedText);
     });
 
 export const continueCommand = (context: CommandContext) =>
   command("continue", "have paused tasks go on, and the tasks that they launched")
-    .argument("[task-id...]", `${TASK_ID}; ${IDS}`)
+    .argument("[task-id...]", TASK_IDS)
     .option("--batch <id>", "all paused tasks of a batch")
+    .option("--parent <session>", "all paused tasks that this session launched: its whole id")
     .option("--all", "all paused tasks")
     .addHelpText(
       "after",
@@ -279,45 +242,81 @@ export const continueCommand = (context: CommandContext) =>
 Each goes on after its last finished step, as soon as a slot is free. OpenCode must be running.
 ${examples(["continue 4f5c9a", "have a task go on"], ["continue --all", "have everything go on"])}`,
     )
-    .action(async (ids, { batch, all, json, data }) => {
+    .action(async (ids, { json, data, ...choice }) => {
       const client = openClient(data);
-      const chosen = await chosenTasks(client, ids, "CONTINUE", { batch, all });
+      const chosen = await chosenTasks(client, ids, "CONTINUE", choice);
       await withEach(context, chosen, json, client.continue, (task) => `Task ${named(task)} goes on.`);
     });
 
 const line = (task: ApiTask): string =>
   `${named(task)} (${toSingleLine(task.agent)}, ${stateCell(task).text} for ${shortTime(runTime(task, Date.now()))})`;
 
-export const cancelCommand = ({ terminal, end }: CommandContext) =>
-  command("cancel", "stop a task, and the tasks that it launched")
-    .argument("<task-id>", TASK_ID)
+/** Why a task that has ended cannot be stopped; undefined for another one. */
+const endedFailure = (task: ApiTask): Refused | undefined =>
+  hasEnded(task) && !task.nextRun
+    ? {
+        ...{ ok: false, kind: "refused" },
+        reason: `Task ${named(task)} has already ended: it is ${toSingleLine(task.status)}.`,
+      }
+    : undefined;
+
+/** Says what stops, and asks whether it is to. */
+const confirmStop = (tasks: readonly ApiTask[], subtasks: readonly ApiTask[], terminal: Terminal): Promise<boolean> => {
+  const [task, ...others] = tasks;
+  const isOne = task !== undefined && others.length === 0;
+  const what = isOne ? line(task) : count(tasks.length, "task");
+  const stops = `This stops ${what}${subtasks.length > 0 ? `, and ${isOne ? "its" : "their"} subtasks:` : isOne ? "." : ":"}`;
+  terminal.print(
+    ...wrap(stops, terminal.columns),
+    ...[...(isOne ? [] : tasks), ...subtasks].map((each) => cut(`  ${line(each)}`, terminal.columns)),
+  );
+  return terminal.confirm(isOne ? "Stop it? [y/N] " : "Stop them? [y/N] ");
+};
+
+export const cancelCommand = (context: CommandContext) =>
+  command("cancel", "stop tasks, and the tasks that they launched")
+    .argument("[task-id...]", TASK_IDS)
+    .option("--batch <id>", "all tasks of a batch")
+    .option("--parent <session>", "all tasks that this session launched: its whole id")
+    .option("--all", "all tasks that have not ended")
     .option("-y, --yes", "do not ask")
     .addHelpText(
       "after",
       `
 Says what else stops, and asks, unless the input or the output is not a terminal. OpenCode must be running.
-${examples(["cancel 4f5c9a", "stop a task"])}`,
+${examples(["cancel 4f5c9a", "stop a task"], ["cancel --all", "stop everything"])}`,
     )
-    .action(async (given, { yes = false, json, data }) => {
+    .action(async (ids, { yes = false, json, data, ...choice }) => {
+      const { terminal, end } = context;
       const client = openClient(data);
-      const task = received(await client.task(taskIdOf(given)));
-      if (hasEnded(task) && !task.nextRun) {
-        throw new CommandError(`Task ${named(task)} has already ended: it is ${toSingleLine(task.status)}.`);
-      }
-      const subtasks = descendantsOf(task.sessionID, await liveTasks(client));
-      if (!yes && !json && terminal.isInteractive) {
-        const stops = `This stops ${line(task)}${subtasks.length > 0 ? ", and its subtasks:" : "."}`;
-        terminal.print(
-          ...wrap(stops, terminal.columns),
-          ...subtasks.map((each) => cut(`  ${line(each)}`, terminal.columns)),
-        );
-        if (!(await terminal.confirm("Stop it? [y/N] "))) {
+      const chosen = await chosenTasks(client, ids, "CANCEL", choice);
+      const found = await Promise.all(chosen.map((id) => client.task(id)));
+      const refused = found.flatMap((each) => (each.ok ? (endedFailure(each.value) ?? []) : each));
+      const live = await liveTasks(client);
+      const tasks = topmost(
+        found.flatMap((each) => (each.ok && !endedFailure(each.value) ? each.value : [])),
+        live,
+      );
+      const below = (task: ApiTask) => descendantsOf(task.sessionID, live);
+      if (tasks.length > 0 && !yes && !json && terminal.isInteractive) {
+        if (!(await confirmStop(tasks, tasks.flatMap(below), terminal))) {
           terminal.print("Nothing was stopped.");
           return end(EXIT.failed);
         }
       }
-      const stopped = received(await client.cancel(task.sessionID));
-      if (json) return printJson(terminal, stopped);
-      const others = subtasks.length === 0 ? "" : `, and with it ${count(subtasks.length, "subtask")}`;
-      terminal.print(`Task ${named(stopped)} is ${toSingleLine(stopped.status)}${others}.`);
+      const others = new Map(tasks.map((task) => [task.sessionID, below(task).length]));
+      const says = (stopped: ApiTask) => {
+        const subtasks = others.get(stopped.sessionID) ?? 0;
+        const withIt = subtasks === 0 ? "" : `, and with it ${count(subtasks, "subtask")}`;
+        return `Task ${named(stopped)} is ${toSingleLine(stopped.status)}${withIt}.`;
+      };
+      const isOne = ids.length === 1;
+      await withEach(
+        context,
+        tasks.map(({ sessionID }) => sessionID),
+        json,
+        client.cancel,
+        says,
+        { refused, isOne },
+      );
     });
