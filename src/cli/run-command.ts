@@ -2,7 +2,7 @@ import { CommanderError, Command as Program } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { type CommandContext, CommandError, EXIT, type ExitCode, PROGRAM } from "./command.ts";
-import { applyCommand, discardCommand } from "./commands/changes.ts";
+import { applyCommand, diffCommand, discardCommand } from "./commands/changes.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { fleetCommand } from "./commands/fleet.ts";
 import { checkCommand, exportCommand } from "./commands/journals.ts";
@@ -28,7 +28,7 @@ import type { Terminal } from "./terminal.ts";
 const COMMANDS = {
   "See what goes on:": [listCommand, watchCommand, showCommand, receiptCommand, logsCommand, whyCommand, openCommand],
   "Step in:": [answerCommand, steerCommand, pauseCommand, continueCommand, cancelCommand, resumeCommand, retryCommand],
-  "Take what a task changed in its worktree:": [applyCommand, discardCommand],
+  "Take what a task changed in its worktree:": [diffCommand, applyCommand, discardCommand],
   "Understand it:": [replayCommand, exportCommand, checkCommand, whatIfCommand, doctorCommand],
   "Several servers:": [fleetCommand],
 } as const;

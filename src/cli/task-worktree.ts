@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { ApiTask } from "../client/api-types.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { dataFolder } from "../services/platform/private-files.ts";
@@ -11,6 +12,7 @@ import {
   type LeftWorktree,
   NotDone,
   readLeftChanges,
+  type WorktreeAction,
   type WorktreeUse,
 } from "../services/worktrees/left-changes.ts";
 import { CommandError, named, taskIdOf } from "./command.ts";
@@ -30,7 +32,7 @@ const orRefuse = async <T>(asked: Promise<T>, after = ""): Promise<T> => {
  * Finds the worktree of the task with that id, or whose id begins with it, and what its use depends on.
  * @throws CommandError when the task has none of its own or has not ended, or the worktree is gone
  */
-export const findWorktree = async (given: string, action: "apply" | "discard", { data, terminal }: Source) => {
+export const findWorktree = async (given: string, action: WorktreeAction, { data, terminal }: Source) => {
   const { task } = await readTask(taskIdOf(given), { data, terminal });
   const find = async () => findLeftWorktree(worktreesFolder(data ?? dataFolder()), task, dateTime, action);
   const left = await orRefuse(find());
@@ -62,6 +64,12 @@ const NOTHING_REMOVED = " Nothing was removed.";
 
 export const readWorktree = (left: LeftWorktree, { now }: WorktreeUse) =>
   orRefuse(readLeftChanges(left, now), NOTHING_REMOVED);
+
+/** Returns the patch of what was changed in the worktree, as git writes it; undefined where that is nothing. */
+export const readPatch = async (left: LeftWorktree, { now }: WorktreeUse) => {
+  const changes = await orRefuse(readLeftChanges(left, now));
+  return { ...changes, patch: changes.files.length === 0 ? undefined : await readFile(left.paths.patch) };
+};
 
 export const discardWorktree = (left: LeftWorktree, use: WorktreeUse) =>
   orRefuse(discardLeftChanges(left, use), NOTHING_REMOVED);

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { styleText } from "node:util";
 import { escapeUnprintable } from "../services/platform/plain-text.ts";
@@ -17,6 +19,13 @@ export interface Terminal {
   style(style: Style, text: string): string;
   /** Writes lines. Control sequences in them are escaped, except for those that `style` added. */
   print(...lines: string[]): void;
+  /** Writes bytes as they are into a file or a pipe, and as `print` writes them to a screen. */
+  write(bytes: Uint8Array): void;
+  /**
+   * Writes lines as `print` does; where a person reads and they are more than the screen has rows, through the pager that
+   * `PAGER` names (default: `less`). Resolves when that has ended.
+   */
+  page(lines: string[]): Promise<void>;
   /** Writes a line beside the output, to standard error. */
   note(line: string): void;
   /** Asks a person, and resolves to whether the answer is yes. */
@@ -64,6 +73,8 @@ export const openTerminal = ({ stdin, stdout, stderr, env }: TerminalStreams): T
       .map((piece) => (sequences.has(piece) ? piece : escapeUnprintable(piece)))
       .join("");
 
+  const print = (...lines: string[]) => void stdout.write(`${lines.map(printable).join("\n")}\n`);
+
   return {
     get columns() {
       return stdout.columns || DEFAULT_COLUMNS;
@@ -73,7 +84,16 @@ export const openTerminal = ({ stdin, stdout, stderr, env }: TerminalStreams): T
     },
     isInteractive,
     style: (style, text) => (showsStyles ? styled(style, text) : text),
-    print: (...lines) => void stdout.write(`${lines.map(printable).join("\n")}\n`),
+    print,
+    write: (bytes) => {
+      if (stdout.isTTY) print(...Buffer.from(bytes).toString().trimEnd().split("\n"));
+      else stdout.write(bytes);
+    },
+    page: async (lines) => {
+      const isLong = isInteractive && lines.length >= (stdout.rows || DEFAULT_ROWS);
+      const isPaged = isLong && (await pageThrough(env, `${lines.map(printable).join("\n")}\n`));
+      if (!isPaged) print(...lines);
+    },
     note: (line) => void stderr.write(`${escapeUnprintable(line)}\n`),
     confirm: async (question) => {
       const asking = createInterface({ input: stdin, output: stderr });
@@ -107,6 +127,23 @@ export const openTerminal = ({ stdin, stdout, stderr, env }: TerminalStreams): T
     openScreen: (events) => openScreen({ stdin, stdout }, printable, events),
   };
 };
+
+/** Options of `less`, unless the environment has others: styles are shown, and what was read stays on the screen. */
+const LESS = "RX";
+
+/** Shows a text in the person's pager. Resolves to false where there is none. */
+const pageThrough = async (env: NodeJS.ProcessEnv, text: string): Promise<boolean> => {
+  const command = env.PAGER?.trim() || "less";
+  const pager = spawn(command, { shell: true, stdio: ["pipe", "inherit", "inherit"], env: { LESS, ...env } });
+  // A person may leave it before it has read everything.
+  pager.stdin.on("error", () => undefined);
+  pager.stdin.end(text);
+  const [code] = (await once(pager, "close")) as [number | null];
+  return code !== NOT_FOUND;
+};
+
+/** With which a shell ends that does not find a command. */
+const NOT_FOUND = 127;
 
 /** Counts things in words: `1 event`, `7 events`. */
 export const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? "" : "s"}`;

@@ -26,6 +26,8 @@ export const scriptedTerminal = ({
     isInteractive,
     style: (_, text) => text,
     print: (...more) => void lines.push(...more),
+    write: (bytes) => void lines.push(Buffer.from(bytes).toString().replace(/\n$/, "")),
+    page: async (more) => void lines.push(...more),
     note: (line) => void notes.push(line),
     confirm: async (question) => {
       lines.push(question);

@@ -8,6 +8,66 @@ import {
   leftOutLines,
 } from "../../services/text/worktree-text.ts";
 import { type CommandContext, CommandError, command, EXIT, examples, named, printJson, TASK_ID } from "../command.ts";
+import type { Style, Terminal } from "../terminal.ts";
+
+/** How the lines of a patch that begin so are shown. */
+const STYLES: readonly (readonly [beginning: string, style: Style])[] = [
+  ["diff ", "bold"],
+  ["index ", "bold"],
+  ["--- ", "bold"],
+  ["+++ ", "bold"],
+  ["new file", "bold"],
+  ["deleted file", "bold"],
+  ["@@", "cyan"],
+  ["+", "green"],
+  ["-", "red"],
+];
+
+const styledLine = (line: string, { style }: Terminal): string => {
+  const [, chosen] = STYLES.find(([beginning]) => line.startsWith(beginning)) ?? [];
+  return chosen === undefined ? line : style(chosen, line);
+};
+
+export const diffCommand = ({ terminal }: CommandContext) =>
+  command("diff", "show what a task changed in its worktree, before you apply it")
+    .argument("<task-id>", TASK_ID)
+    .addHelpText(
+      "after",
+      `
+In a terminal it is shown by $PAGER (default: less), into a file or a pipe it is written as git writes a patch: \`git apply\`
+takes it. OpenCode need not be running.
+${examples(["diff 4f5c9a", "look at what the task changed"], ["diff 4f5c9a > it.patch", "keep it as a patch"])}`,
+    )
+    .action(async (given, { json, data }) => {
+      const { findWorktree, readPatch } = await import("../task-worktree.ts");
+      const { task, left, use } = await findWorktree(given, "diff", { data, terminal });
+      const { files, leftOut, cutOff, patch } = await readPatch(left, use);
+      const taskId = task.sessionID;
+      if (json) {
+        return printJson(terminal, {
+          taskId,
+          files,
+          leftOut,
+          cutOff: cutOff && attemptOf(cutOff),
+          patch: String(patch ?? ""),
+        });
+      }
+      if (!terminal.isInteractive) {
+        for (const line of leftOutLines(leftOut)) terminal.note(line);
+        return patch && terminal.write(patch);
+      }
+      await terminal.page([
+        ...(cutOff ? [cutOffSentence(cutOff, cutOff.tree)] : []),
+        `Task ${named(task)}: ${changesSummary(files)} in its worktree.`,
+        ...files.map((file) => `  ${changedFile(file)}`),
+        ...leftOutLines(leftOut),
+        "",
+        ...String(patch ?? "")
+          .trimEnd()
+          .split("\n")
+          .map((line) => styledLine(line, terminal)),
+      ]);
+    });
 
 export const applyCommand = ({ terminal, end }: CommandContext) =>
   command("apply", "take what a task changed in its worktree into your files")

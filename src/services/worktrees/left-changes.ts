@@ -50,6 +50,9 @@ const GONE = {
 const named = ({ sessionID, description }: TaskWithWorktree): string =>
   `${toSingleLine(sessionID)} "${toSingleLine(description)}"`;
 
+/** What a person does with what a task changed: to see it or remove it, its patch is enough. */
+export type WorktreeAction = "diff" | "apply" | "discard";
+
 /**
  * Finds the worktree of a task that has ended.
  * @param root the folder of all worktrees
@@ -61,7 +64,7 @@ export const findLeftWorktree = (
   root: string,
   task: TaskWithWorktree,
   dateTime: (at: number) => string,
-  use: "apply" | "discard" = "apply",
+  use: WorktreeAction = "apply",
 ): LeftWorktree => {
   const { worktree, parentTaskId } = task;
   if (!worktree) throw new NotDone(`Task ${named(task)} worked in ${toSingleLine(task.directory)} itself.`);
@@ -72,7 +75,7 @@ export const findLeftWorktree = (
   if (!hasEnded(task)) throw new NotDone(`Task ${named(task)} still runs. Wait for its end, or cancel it.`);
   const paths = pathsOf(root, worktree.id);
   const record = readRecord(paths);
-  const isPatchEnough = use === "discard" && record !== undefined && isUndecided(record) && existsSync(paths.patch);
+  const isPatchEnough = use !== "apply" && record !== undefined && isUndecided(record) && existsSync(paths.patch);
   if (record?.gone && !isPatchEnough) {
     const { why, at } = record.gone;
     const patch =

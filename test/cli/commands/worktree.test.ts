@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { newRepository, type repositoryAt, temporaryFolder } from "../../fakes/repository.ts";
@@ -28,6 +28,40 @@ const begin = async () => {
   const apply = (id: string, ...args: string[]) => run("apply", id, "--in", project.top, ...args);
   return { served, project, work, run, apply };
 };
+
+test("what a task changed is shown before it is applied: as text, as the patch that git takes, and as JSON", async () => {
+  const { served, project, work, run } = await begin();
+  await work("first1", (tree) => tree.write({ "a.txt": text(1, "\u001b[31mred"), "new.bin": "\0\u0001binary" }));
+  const before = project.standing();
+  const shown = await commandHere(["diff", "first1", "--data", served.folder], { isInteractive: true });
+  expect(shown.out).toContain('Task ses_first1 "write": 2 files changed');
+  expect(shown.out).toMatch(/^\+.*red$/m);
+  expect(project.standing()).toEqual(before);
+
+  const patch = join(temporaryFolder(), "it.patch");
+  writeFileSync(patch, (await run("diff", "first1")).out);
+  project.git("apply", patch);
+  expect(project.read("a.txt")).toBe(text(1, "\u001b[31mred"));
+  expect(project.read("new.bin")).toBe("\0\u0001binary");
+  expect(JSON.parse((await run("diff", "first1", "--json")).out)).toMatchObject({
+    taskId: "ses_first1",
+    files: [{ path: "a.txt" }, { path: "new.bin" }],
+    patch: readFileSync(patch, "utf8"),
+  });
+});
+
+test("there is nothing to show of a task that changed nothing, has no worktree, or whose worktree is gone", async () => {
+  const { served, work, run } = await begin();
+  await work("nothing", () => undefined);
+  expect(await run("diff", "nothing")).toMatchObject({ code: 0, out: "" });
+  const screen = await commandHere(["diff", "nothing", "--data", served.folder], { isInteractive: true });
+  expect(screen.out).toContain("no file changed");
+  const gone = await work("gone", (tree) => tree.write({ "a.txt": text(1, "gone") }));
+  await run("discard", "gone", "--yes");
+  expect((await run("diff", "gone")).error).toContain(`Its patch is still in ${gone.patch}`);
+  served.source.launch({ sessionID: "ses_plain" });
+  expect((await run("diff", "plain")).error).toContain("worked in");
+});
 
 test("three tasks that wrote in one file are applied one after the other; the third conflicts and changes nothing", async () => {
   const { project, work, apply } = await begin();
