@@ -84,8 +84,19 @@ const mislisted = ({ stage: { store } }: Simulation): string[] =>
 const STOPPED_AFTER_WAKING = 5_000;
 
 /** A process that has lost a task while it was stopped does not go on with it. */
-const doneTwice = ({ ownership, host, calls, clock, awakeSince, atWorkOnWaking, owner }: Simulation): string[] => {
+const doneTwice = ({
+  ownership,
+  host,
+  calls,
+  clock,
+  awakeSince,
+  atWorkOnWaking,
+  owner,
+  storage,
+}: Simulation): string[] => {
   const wokeAt = awakeSince();
+  // While the file cannot be used, nothing says what was lost.
+  if (storage.trouble?.isUnderWay()) return [];
   if (!ownership || wokeAt === undefined || clock.now() - wokeAt < STOPPED_AFTER_WAKING) return [];
   if (calls.struck.has("abort")) return [];
   return [...atWorkOnWaking()].flatMap(([id, messageID]) => {

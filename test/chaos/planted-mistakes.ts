@@ -54,7 +54,7 @@ export const plantedMistakes: readonly PlantedMistake[] = [
     name: "a task is resumed while a call waits for its end",
     file: "src/machines/task/setup.ts",
     code: 'and(["isNothingOwed", not("waitedFor")])',
-    mistake: '"isNothingOwed"',
+    mistake: 'and(["isNothingOwed"])',
   },
   {
     name: "a task that failed is retried while the notice of that is due",

@@ -43,7 +43,8 @@ const carryOut = (
     ...(fleet ? { asksFleet: true } : {}),
   };
   runtime.dispatch({ type: "PREPARE", launch });
-  return answered;
+  // A signal made of others is kept for as long as somebody listens to it.
+  return answered.finally(() => signal.removeEventListener("abort", cancel));
 };
 
 /**
