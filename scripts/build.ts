@@ -30,10 +30,10 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /**
  * Kilobytes of code that may be loaded with each file. `index.js` and `elisha.js` are loaded while OpenCode waits. `plugin.js` has 1,052: 220
  * less made it load 19 ms of computing time sooner (measured on a busy machine with 2 cores), so 10 more cost about 1 ms.
- * `cli.js` has 553; what only `fleet` needs, 290 more with the client of NATS, is loaded by that command alone.
+ * `cli.js` has 562; what only `fleet` needs, 290 more with the client of NATS, is loaded by that command alone.
  * `tui.js` has 113, and no schema: with those of a task it had 226.
  */
-const MAX_KB = { "index.js": 12, "elisha.js": 14, "plugin.js": 1065, "cli.js": 560, "tui.js": 140 };
+const MAX_KB = { "index.js": 12, "elisha.js": 14, "plugin.js": 1065, "cli.js": 575, "tui.js": 140 };
 
 /** Kilobytes of compressed script that a page may have. The board has 34. */
 const MAX_SCRIPT_KB = 80;
