@@ -49,7 +49,7 @@ export const chosenTasks = async (
   const ways = [ids.length > 0, batch !== undefined, parent !== undefined, all].filter(Boolean).length;
   const options = event === "RETRY" ? "--batch or --parent" : "--batch, --parent or --all";
   if (ways !== 1) throw new CommandError(`Give ids of tasks, ${options}: exactly one of them.`);
-  if (ids.length > 0) return ids.map(taskIdOf);
+  if (ids.length > 0) return [...new Set(ids.map(taskIdOf))];
   const tasks = event === "RETRY" ? await stoppedTasks(client, { batch, parent }) : await liveTasks(client);
   const chosen = tasks.filter(
     ({ allowed, batchId, parentSessionID }) =>
