@@ -13,6 +13,8 @@ interface SentNotice {
   taskIds: string[];
 }
 
+// See docs/decisions/313-a-wake-costs-its-first-request.md.
+
 /** Divides what a wake cost among the tasks whose ends it delivered, so that the sum stays the same. */
 export const sharesOf = ({ tokens, cachedTokens, cost }: RequestCost, tasks: number): WakeCosts[] => {
   const part = (whole: number, index: number) => Math.floor(whole / tasks) + (index < whole % tasks ? 1 : 0);
