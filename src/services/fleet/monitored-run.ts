@@ -105,10 +105,17 @@ export const monitorRun = async (
     engine.cancel(taskId);
   };
 
+  /** Returns this server's claim: a newer one than it knows where it, or the process before it, has claimed the run anew. */
+  const ownClaimIn = ({ claims }: RunLog): Claim => {
+    const newest = claims.at(-1);
+    if (newest?.entry.nonce === nonce) claim = newest.at;
+    return claim;
+  };
+
   /** A server whose run another one has begun anew leaves the lease to that one, which may have been restarted. */
   const isStillOurs = async (): Promise<boolean | undefined> => {
     const found = await findLog(broker, name);
-    return found && !isSuperseded(found, claim);
+    return found && !isSuperseded(found, ownClaimIn(found));
   };
 
   const renew = async () => {
@@ -124,8 +131,8 @@ export const monitorRun = async (
     const found = await findLog(broker, name);
     if (!found || isOver) return;
     const newest = found.claims.at(-1);
-    if (newest?.entry.nonce === nonce) claim = newest.at;
-    if (isSuperseded(found, claim)) return lose(found.ended ? "it is closed" : "another server has begun it");
+    if (isSuperseded(found, ownClaimIn(found)))
+      return lose(found.ended ? "it is closed" : "another server has begun it");
     // An older claim may be that of a server which has begun the run since: then that one holds the lease.
     if (!newest || (isHeld && !isSameClaim(claim, newest.at))) return claimAgain(found);
     if (found.isStopRequested) engine.cancel(taskId);

@@ -49,11 +49,16 @@ test("a server that was unreachable when the broker forgot everything is shown a
   await expectOnce(fleet, [worker], "found late");
 });
 
-test("a process that takes over a run knows the claim that the one before it has written anew", async () => {
+test.each([
+  ["at once", 0],
+  ["once the lease has expired", LEASE + 5_000],
+])("a process that takes over a run, %s, knows the claim that the one before it has written anew", async (_, later) => {
   const fleet = await runElsewhere(1);
   const { origin, worker, broker, id, there, clock, until } = fleet;
   broker.wipe();
   await clock.advance(LEASE);
+  worker.life.die();
+  await clock.advance(later);
   await worker.restart();
   await clock.advance(LEASE);
   expect(origin.task(id).state).toBe("running.fleet.claimed");
