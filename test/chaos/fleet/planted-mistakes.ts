@@ -37,8 +37,8 @@ const BY_FILE: Record<string, Record<string, Replacing & { also?: Replacing & { 
   },
   "src/services/fleet/monitored-run.ts": {
     "a server that hears of a newer claim goes on with its run": {
-      code: 'if (isSuperseded(found, claim)) return lose(found.ended ? "it is closed" : "another server has begun it");',
-      mistake: "if (isSuperseded(found, claim)) return;",
+      code: 'return lose(found.ended ? "it is closed" : "another server has begun it");',
+      mistake: "return;",
       also: {
         code: 'if (held === "lost") return lose("another server has it");',
         mistake: 'if (held === "lost") return;',
