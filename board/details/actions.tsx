@@ -58,7 +58,7 @@ export const Actions = ({ task, hasToken, onChanged, onToken, onTokenLost }: Act
   const [below, setBelow] = useState<Below[] | string>();
   const [asksForToken, askForToken] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
-  const otherModel = task.status === "error" && !task.nextRun ? otherModelFor(task.error) : undefined;
+  const otherModel = otherModelFor(task);
   const allowed = (["STEER", "RESUME", "RETRY"] as const).find((event) => task.allowed.includes(event));
   const way = allowed ?? (otherModel === "needed" ? "RETRY" : undefined);
   const write = way && WRITE[way];

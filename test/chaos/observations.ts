@@ -130,7 +130,7 @@ export const createTaskObservations = (
       back.delete(id);
     }
     noteQuietBatch(task);
-    // What is stopped with a task above it ends so, though that one is retried before its session has stopped.
+    // A task that is being stopped with one above it ends as cancelled, also where that one is retried meanwhile.
     if (task.state.includes(".stopping") && above(id).some((lead) => failed(tasks.get(lead))))
       endWithLead.add(runOf(task));
     if (failed(task) && failures.get(id)?.run !== runOf(task)) noteFailure(task);

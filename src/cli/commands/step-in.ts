@@ -1,4 +1,4 @@
-import type { ApiTask } from "../../client/api-types.ts";
+import type { ApiResult, ApiTask } from "../../client/api-types.ts";
 import { type AskedRequest, descendantsOf, requestsIn } from "../../client/status-api-client.ts";
 import { cut, wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
@@ -290,9 +290,13 @@ ${examples(["cancel 4f5c9a", "stop a task"], ["cancel --all", "stop everything"]
       const { terminal, end } = context;
       const client = openClient(data);
       const chosen = await chosenTasks(client, ids, "CANCEL", choice);
-      const found = await Promise.all(chosen.map((id) => client.task(id)));
-      const refused = found.flatMap((each) => (each.ok ? (endedFailure(each.value) ?? []) : each));
       const live = await liveTasks(client);
+      const read = async (id: string): Promise<ApiResult<ApiTask>> => {
+        const known = live.find(({ sessionID }) => sessionID === id);
+        return known ? { ok: true, value: known } : client.task(id);
+      };
+      const found = await Promise.all(chosen.map(read));
+      const refused = found.flatMap((each) => (each.ok ? (endedFailure(each.value) ?? []) : each));
       const tasks = topmost(
         found.flatMap((each) => (each.ok && !endedFailure(each.value) ? each.value : [])),
         live,

@@ -97,13 +97,14 @@ export const refusedForGood = ({
 
 /**
  * Returns whether a person who retries a task that failed is to be asked for another model: `needed` where the same one would only
- * fail again, `mayHelp` where the request to it is what failed. Undefined where the model is not at fault, and where no retry
- * helps.
+ * fail again, `mayHelp` where the request to it is what failed. Undefined where the model is not at fault, where no retry helps,
+ * and where the task is to go on already.
  */
-export const otherModelFor = (
-  error: Pick<TaskError, "kind" | "name"> | undefined,
-): "needed" | "mayHelp" | undefined => {
-  if (error === undefined || retryObstacle(error, true) !== undefined) return undefined;
+export const otherModelFor = ({
+  error,
+  nextRun,
+}: Pick<Task, "error" | "nextRun">): "needed" | "mayHelp" | undefined => {
+  if (error === undefined || nextRun !== undefined || retryObstacle(error, true) !== undefined) return undefined;
   if (retryObstacle(error) !== undefined) return "needed";
   return error.kind === "provider" ? "mayHelp" : undefined;
 };

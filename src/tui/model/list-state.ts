@@ -52,10 +52,6 @@ export const actionFor = <Action extends TaskAction>(action: Action, task: ApiTa
 /** Why a task takes no second request to go on, in words that follow its name. */
 const GOES_ON = "is to go on already, once its result is delivered";
 
-/** True for a task that failed, is not to go on already, and can be retried with another model only. */
-const needsOtherModel = ({ status, error, nextRun }: ApiTask): boolean =>
-  status === "error" && nextRun === undefined && otherModelFor(error) === "needed";
-
 const quoted = ({ description }: ApiTask): string => `"${description}"`;
 
 /** Returns why an action makes no sense for a task, in a sentence for the person; undefined if it does. */
@@ -77,7 +73,7 @@ export const refusalOf = (action: TaskAction, task: ApiTask): string | undefined
           : `${quoted(task)} cannot be resumed: only a completed task can.`
         : `${quoted(task)} runs: steer it with s, or wait until it has ended.`;
     case "retry":
-      return allows("RETRY") || needsOtherModel(task)
+      return allows("RETRY") || otherModelFor(task) === "needed"
         ? undefined
         : `${quoted(task)} cannot be retried: it ${task.nextRun ? GOES_ON : "would only fail again"}.`;
     case "steer":

@@ -24,11 +24,12 @@ export const SAME_MODEL = "same";
  * not to be asked, since the model is not at fault.
  */
 export const modelChoices = (
-  { error, model }: Pick<Task, "error" | "model">,
+  task: Pick<Task, "error" | "nextRun" | "model">,
   providers: readonly ListedProvider[],
 ): ModelChoice[] | undefined => {
-  const help = otherModelFor(error);
+  const help = otherModelFor(task);
   if (help === undefined) return undefined;
+  const { model } = task;
   const own = model ? `The same model, ${modelName(model)}` : "The same model, its agent's own";
   const others = providers.flatMap((provider) =>
     Object.values(provider.models)

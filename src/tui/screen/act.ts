@@ -80,8 +80,9 @@ export const createActions = (
   };
 
   /** Asks for another model first, where that may help. */
-  const retry = async ({ sessionID, description, error, model }: ApiTask): Promise<void> => {
-    const choices = modelChoices({ error, model }, state.provider);
+  const retry = async (task: ApiTask): Promise<void> => {
+    const { sessionID, description } = task;
+    const choices = modelChoices(task, state.provider);
     const chosen = choices && (await dialogs.chooseModel("Retry with which model?", choices));
     if (choices && chosen === undefined) return;
     const prompt = await dialogs.writeOrNot("Retry, with a prompt or without", description);
