@@ -433,8 +433,8 @@ export const plantedMistakes: readonly PlantedMistake[] = [
   {
     name: "the agent begins though its gate is to be run before",
     file: "src/machines/task/setup.ts",
-    code: "facts.gate?.before === true && run.index === 0 && gateBefore === undefined",
-    mistake: "facts.gate?.before === true && run.index > 0 && gateBefore === undefined",
+    code: "facts.gate?.before === true && gateBefore === undefined",
+    mistake: "facts.gate?.before !== true && gateBefore === undefined",
   },
   {
     name: "a gate that is run before the agent begins is run without end where that ends OpenCode",

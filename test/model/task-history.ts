@@ -116,8 +116,6 @@ const newRun = ({ index, messageID, startedAt }: Run) => ({
   receipt: "none" as "none" | "incomplete" | "written",
   /** True while the gate's command runs before the agent begins. */
   isGatedBefore: false,
-  /** True once the agent may begin: that command has ended, or the process as often as it may meanwhile. */
-  isBegun: false,
   /** How often the process has ended meanwhile. */
   endedBefore: 0,
   /** Number of the gate's command that runs. */
@@ -152,6 +150,8 @@ export const createTaskHistory = (
   let status: TaskStatus = "running";
   let run = newRun(first);
   let newestCheck = 0;
+  /** True once the agent may begin: the command that is run before has ended, or the process as often as it may meanwhile. */
+  let mayBegin = gate?.before !== true;
 
   /** It was seen at work: what was tried in vain before is forgotten. Its prompt has been sent once. */
   const seenAtWork = () => {
@@ -260,7 +260,7 @@ export const createTaskHistory = (
           Object.assign(run, { pause: "queued", sends: 0, interruptions: 0, unansweredChecks: 0 });
         break;
       case "GATE_ENDED_BEFORE":
-        run.isBegun = run.isGatedBefore;
+        mayBegin ||= run.isGatedBefore;
         break;
       case "SLOT_GRANTED":
         if (run.pause === "queued") run.pause = run.wasSentBefore ? "continuing" : "none";
@@ -304,7 +304,7 @@ export const createTaskHistory = (
         if (!run.hasSlot || run.isStopping || run.pause !== "none") break;
         if (run.isGatedBefore) {
           run.endedBefore += 1;
-          run.isBegun = run.endedBefore >= ENDS_IN_CHECKS;
+          mayBegin = run.endedBefore >= ENDS_IN_CHECKS;
           break;
         }
         if (isAnswerChecked()) run.endedInChecks += 1;
@@ -326,7 +326,7 @@ export const createTaskHistory = (
         run.endedInChecks = 0;
         demand(effect.schema === schema, "a prompt is sent without the schema");
         demand(run.hasSlot, "a prompt is sent without a slot");
-        demand(!gate?.before || run.index > 0 || run.isBegun, "the agent begins before the gate's command has ended");
+        demand(mayBegin, "the agent begins before the gate's command has ended");
         demand(!run.isStopping, "a prompt is sent to a task that is being stopped");
         demand(run.pause === "none", "a prompt is sent to a task that is paused");
         demand(run.sends <= SENDS, `a prompt is sent for the ${run.sends}. time without a sign of work`);
@@ -346,8 +346,7 @@ export const createTaskHistory = (
         run.repairs = 0;
         break;
       case "runGateBefore":
-        demand(gate?.before === true && run.index === 0, "a gate is run before a run that does not ask for it");
-        demand(!run.isBegun, "the gate is run before an agent that has begun");
+        demand(!mayBegin, "the gate is run before an agent that has begun, or that need not wait for it");
         demand(run.hasSlot, "a gate is run without a slot");
         run.isGatedBefore = true;
         break;

@@ -694,7 +694,7 @@ export interface TaskContext {
   error: TaskError | undefined;
   /** Undefined until an answer of the run comes to its gate. */
   gate?: GateState | undefined;
-  /** How the gate's command ended before the launch; undefined until it has, and where it is not run then. Later runs keep it. */
+  /** How the gate's command ended before the agent began; undefined until it has, and where it is not run then. Later runs keep it. */
   gateBefore?: GateBefore | undefined;
   /** The server of the fleet that took the run last, and how many did; undefined where none has. */
   remote?: RemoteRun | undefined;

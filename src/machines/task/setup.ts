@@ -394,8 +394,8 @@ export const taskSetup = setup({
     hasGate: when("the answer must pass a gate", ({ context }) => context.facts.gate !== undefined),
     isGateBeforeDue: when(
       "the gate is run first",
-      ({ context: { facts, run, gateBefore } }) =>
-        facts.gate?.before === true && run.index === 0 && gateBefore === undefined,
+      // A run may end before its agent was sent anything: the one that goes on after it is then the first for the agent.
+      ({ context: { facts, gateBefore } }) => facts.gate?.before === true && gateBefore === undefined,
     ),
     mayGateBeforeAgain: when(
       "OpenCode has not ended too often while the command ran",

@@ -39,6 +39,13 @@ export interface JournalRun {
   began: JournalStep | undefined;
   /** What happened from its beginning to the next one; first what cancelled it before it could begin. */
   steps: JournalStep[];
+  /** True where the gate's command is to be run before it: the options ask for that, and its task's agent was sent nothing yet. */
+  isGatedBefore: boolean;
+  /**
+   * The step by which its prompt is first sent here; undefined where none is. It is that which gives it a slot, unless the gate's
+   * command is run before.
+   */
+  begin: JournalStep | undefined;
   /** The step that ended it; undefined while it is under way. */
   ending: JournalStep | undefined;
   /**
@@ -53,16 +60,9 @@ export interface JournalRun {
 /** How often OpenCode may end while the gate's command runs before the agent begins: with the last time the agent begins. */
 const ENDS_BEFORE = 3;
 
-/**
- * Returns the step by which a run's prompt is first sent here; undefined where none is. It is that which gives it a slot, unless
- * the gate's command is run before.
- */
-export const beginOf = (
-  { index, steps }: Pick<JournalRun, "index" | "steps">,
-  gate: { before?: boolean | undefined } | undefined,
-): JournalStep | undefined => {
+const beginOf = (steps: readonly JournalStep[], isGatedBefore: boolean): JournalStep | undefined => {
   const granted = steps.findIndex(({ event }) => event.type === "SLOT_GRANTED");
-  if (granted < 0 || gate?.before !== true || index > 0) return steps[granted];
+  if (granted < 0 || !isGatedBefore) return steps[granted];
   let ends = 0;
   let isPaused = false;
   return steps.slice(granted + 1).find(({ event: { type } }) => {
@@ -170,7 +170,7 @@ export const readAccount = (journal: Account["journal"]): Account => {
       ? []
       : steps.slice(begins[place - 1]?.number ?? 0, (begins[place]?.number ?? Number.POSITIVE_INFINITY) - 1);
 
-  const runOf = (place: number): JournalRun => {
+  const runOf = (place: number, isGatedBefore: boolean): JournalRun => {
     const [began, next] = [begins[place - 1], begins[place]];
     const [before, here] = [stepsFrom(place - 1), stepsFrom(place)];
     const own = [
@@ -183,12 +183,21 @@ export const readAccount = (journal: Account["journal"]): Account => {
       index: journal.origin.run.index + place,
       began,
       steps: own,
+      isGatedBefore,
+      begin: beginOf(own, isGatedBefore),
       ending: endingOf(own, isOver),
       outcome: next ? OUTCOME_BEFORE[next.event.type] : stateOfNewest,
       stopping: own.find(({ event }) => event.type === "CANCEL" || event.type === "LIMIT_EXCEEDED"),
     };
   };
 
-  const newest = runOf(begins.length);
-  return { journal, steps, runs: [...begins.map((_, place) => runOf(place)), newest], newest };
+  let isGatedBefore = journal.origin.facts.gate?.before === true;
+  const nextRunAt = (place: number): JournalRun => {
+    const run = runOf(place, isGatedBefore);
+    if (run.begin) isGatedBefore = false;
+    return run;
+  };
+  const earlier = begins.map((_, place) => nextRunAt(place));
+  const newest = nextRunAt(begins.length);
+  return { journal, steps, runs: [...earlier, newest], newest };
 };

@@ -2,7 +2,6 @@ import {
   type Account,
   at,
   type Breach,
-  beginOf,
   bringsAnswer,
   inSnapshot,
   isOfLiveRun,
@@ -58,23 +57,22 @@ const hadStoppedForPause = ({ steps, stopping }: JournalRun): boolean =>
  * Whether a run was at work here when it was to stop: one that waits for a slot, that is paused, or that waits for the gate's
  * command before it begins, has nothing to stop, and another server its own log.
  */
-const wasAtWork = (run: JournalRun, gate: Account["journal"]["origin"]["facts"]["gate"]): boolean => {
-  const begin = beginOf(run, gate);
-  return (
-    run.stopping !== undefined && begin !== undefined && begin.number < run.stopping.number && !hadStoppedForPause(run)
-  );
-};
+const wasAtWork = (run: JournalRun): boolean =>
+  run.stopping !== undefined &&
+  run.begin !== undefined &&
+  run.begin.number < run.stopping.number &&
+  !hadStoppedForPause(run);
 
 const stopConfirmed: JournalPromise = {
   name: "stop-confirmed",
   says: "A run that is stopped at work is over when its session has stopped, is gone or does not stop; no other run is stopped.",
-  breaches: ({ runs, journal }) =>
+  breaches: ({ runs }) =>
     runs.flatMap((run): Breach[] => {
       const { stopping, ending, steps } = run;
       const stopped = steps.find(({ event, isOfPause }) => event.type === "STOPPED" && !isOfPause);
       if (stopped && (!stopping || stopped.number < stopping.number))
         return [at(stopped, `stops ${nameOf(run)}, which nobody had asked for`)];
-      return !stopping || !ending || !wasAtWork(run, journal.origin.facts.gate) || ENDS_STOPPING.has(ending.event.type)
+      return !stopping || !ending || !wasAtWork(run) || ENDS_STOPPING.has(ending.event.type)
         ? []
         : [at(ending, `ends ${nameOf(run)}, which event ${stopping.number} stops, before its session has stopped`)];
     }),

@@ -1,12 +1,4 @@
-import {
-  type Account,
-  at,
-  type Breach,
-  beginOf,
-  type JournalPromise,
-  type JournalRun,
-  type JournalStep,
-} from "./account.ts";
+import { type Account, at, type Breach, type JournalPromise, type JournalRun, type JournalStep } from "./account.ts";
 
 /** Follows the instructions of a run from its beginning on. */
 export const followInstructions = ({ stopping, ending }: JournalRun) => {
@@ -144,8 +136,7 @@ const stopsBounded = over(
 const interruptionsBounded = over(
   "interruptions-bounded",
   `A run that is cut off ${TRIES.interruptions} times in a row, without a finished step in between, is given up.`,
-  (run, { gate }) => {
-    const begin = beginOf(run, gate);
+  ({ begin }) => {
     let interruptions = 0;
     let newestStepAt = 0;
     let hasSlot = false;

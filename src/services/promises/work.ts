@@ -2,7 +2,6 @@ import {
   type Account,
   at,
   type Breach,
-  beginOf,
   inSnapshot,
   type JournalPromise,
   type JournalRun,
@@ -97,22 +96,18 @@ const SHOWS_SENT = /^(PROMPT_.+|SESSION_NOT_FOUND|CHECKED_.+|CHECK_FAILED)$/;
 const gateBeforeFirst: JournalPromise = {
   name: "gate-before-first",
   says: "Where the options ask for it, the gate's command is run once before the task's agent begins, and never otherwise.",
-  breaches: ({ runs, journal }) => {
-    const { gate } = journal.origin.facts;
-    return runs.flatMap((run) => {
-      const isAsked = gate?.before === true && run.index === 0;
-      const begin = beginOf(run, gate);
-      return run.steps.flatMap((step): Breach[] => {
+  breaches: ({ runs }) =>
+    runs.flatMap(({ steps, begin, isGatedBefore }) =>
+      steps.flatMap((step): Breach[] => {
         const { type } = step.event;
-        if (type === "GATE_ENDED_BEFORE" && (!isAsked || step !== begin))
+        if (type === "GATE_ENDED_BEFORE" && (!isGatedBefore || step !== begin))
           return [at(step, "ends a command that is not to be run before the agent begins, or has ended")];
         const isEarly = begin === undefined || step.number < begin.number;
-        return isAsked && isEarly && SHOWS_SENT.test(type)
+        return isGatedBefore && isEarly && SHOWS_SENT.test(type)
           ? [at(step, "is of a prompt, and the command has not ended that is run before")]
           : [];
-      });
-    });
-  },
+      }),
+    ),
 };
 
 const modelsOnce: JournalPromise = {

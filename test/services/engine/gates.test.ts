@@ -360,6 +360,47 @@ describe("a gate that is run before the agent begins, too,", () => {
     expect(prompts(id)).toEqual([]);
   });
 
+  const retry = async (id: string) => {
+    await stage.rest();
+    await clock.advance(10_000);
+    stage.host.finish(PARENT, "Noted.");
+    await clock.advance(10_000);
+    await stage.call("task", { retry: id });
+    await settled();
+  };
+
+  test("is run before the first run of which the agent is sent anything: one that was cancelled before is none", async () => {
+    begin({ gate: BEFORE, concurrency: { default: 1 } });
+    const other = await stage.launch();
+    const queued = await stage.launch();
+    await stage.call("cancel", { task_id: queued });
+    await stage.call("cancel", { task_id: other });
+    expect(commands).toHaveLength(1);
+    expect([queued, other].map((id) => stage.task(id).status)).toEqual(["cancelled", "cancelled"]);
+    for (const id of [queued, other]) {
+      await retry(id);
+      expect(stage.task(id).state).toBe("resumed.active.prompting.gatingBefore");
+      expect(prompts(id)).toEqual([]);
+      await end(FAILED);
+      await answer(id, "It works.");
+      await end(PASSED);
+      expect(receiptGate(id)).toMatchObject({ exit: 0, before: { exit: 1, end: "exited" } });
+    }
+  });
+
+  test("is not run again by the retry of a run that was cancelled after its agent had begun", async () => {
+    begin();
+    const id = await stage.launch();
+    await end(FAILED);
+    await stage.call("cancel", { task_id: id });
+    await retry(id);
+    expect(stage.task(id).state).toBe("resumed.active.working.busy");
+    await answer(id, "It works.");
+    await end(PASSED);
+    expect(commands).toHaveLength(2);
+    expect(receiptGate(id)).toMatchObject({ before: { exit: 1, end: "exited" } });
+  });
+
   test("counts neither as time of the run nor as silence", async () => {
     begin();
     const id = await stage.launch();
