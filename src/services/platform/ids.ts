@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { customAlphabet } from "nanoid";
 import type { Clock } from "./clock.ts";
 
 /** Creates ids for messages and parts. Each new id sorts after all earlier ones, the host's as well as ours. */
@@ -10,11 +10,7 @@ export interface Ids {
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-const random = (length: number): string => {
-  let text = "";
-  for (const byte of randomBytes(length)) text += ALPHABET[byte % ALPHABET.length];
-  return text;
-};
+const random = customAlphabet(ALPHABET);
 
 /** Ends the id of each message that this plugin writes. One of the host's has it once in 15 million times. */
 const OWN_MARK = "Task";
