@@ -2164,7 +2164,7 @@ export const task = createMachine({
             },
             "paused": {
               "id": "paused",
-              "description": "It keeps what was done, holds no slot and costs nothing, until it is told to go on, or until its provider serves again, where that is what it waits for.",
+              "description": "It keeps what was done, holds no slot and costs nothing until it is told to go on, or until its provider serves again.",
               "meta": {
                 "waitsFor": "continue"
               },

@@ -25,7 +25,7 @@ const READING = `Begin with this one. A click opens it as a page of its own, on 
 
 const STORIES_TOLD = `## Stories
 
-Ten ways that a task can go, each told by the journal of a real run: what happened, when, and in which state the task was then, beside its life with that way
+Ways that a task can go, each told by the journal of a real run: what happened, when, and in which state the task was then, beside its life with that way
 lit. [The journals](../scripts/statecharts/stories) have no text of anybody, and a test replays them.`;
 
 const SHEETS = `## Sheets

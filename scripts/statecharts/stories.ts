@@ -23,6 +23,13 @@ const BEGUN = ["launched → run.queued", ...SENT];
 const CHECKED = ["HOST_IDLE → run.active.checking.asking.verifying"];
 const DELIVERED = ["NOTICE_COMPOSED → notice.sending", "NOTICE_ACKNOWLEDGED → notice.none"];
 const COMPLETED = [...CHECKED, "CHECKED_ANSWERED → lifecycle.completed notice.due", ...DELIVERED];
+const PAUSED = ["PAUSE → run.pausing.aborting", "STOPPED → run.pausing.asking", "CHECKED_ABORTED → run.pausing.paused"];
+const CONTINUED = [
+  "CONTINUE → run.queued",
+  "SLOT_GRANTED → run.pausing.continuing",
+  "CHECKED_ABORTED → run.active.prompting.sending",
+  "PROMPT_ACCEPTED → run.active.working.busy",
+];
 const GATED = [...CHECKED, "CHECKED_ANSWERED → run.active.checking.gating"];
 
 export const STORIES: readonly [Story, ...Story[]] = [
@@ -89,12 +96,53 @@ export const STORIES: readonly [Story, ...Story[]] = [
     ],
   },
   {
+    file: "quota-used-up",
+    title: "Its provider serves again only in an hour",
+    sentence:
+      "The quota is used up until a time that the provider names. The task is stopped and waits for that time without a slot; here a person has it go on sooner.",
+    playedBy: {
+      file: "rate-limits",
+      test: "a task whose provider serves again in an hour holds no slot until then, over a restart, and starts sooner when it is told to",
+    },
+    way: [...BEGUN, "HOST_RETRYING → run.active.working.retrying", ...PAUSED, ...CONTINUED, ...COMPLETED],
+  },
+  {
+    file: "paused",
+    title: "It is paused, and told to go on",
+    sentence:
+      "Its session is stopped, and the task keeps what it has done, without a slot. Told to go on, it waits for a slot and repeats the step that was cut off.",
+    playedBy: {
+      file: "pause",
+      test: "a task that its agent pauses in its second step costs nothing, and goes on after the first when it is told to",
+    },
+    way: [...BEGUN, ...PAUSED, ...CONTINUED, ...COMPLETED],
+  },
+  {
     file: "cancelled",
     title: "It is cancelled",
     sentence:
       "The agent cancels a task that works. It counts as cancelled once OpenCode has confirmed that nothing works on it any more.",
     playedBy: { file: "tasks", test: "a cancelled task stops, its parent is notified, and its session works no more" },
     way: [...BEGUN, "CANCEL → run.stopping.aborting", "STOPPED → lifecycle.cancelled notice.due", ...DELIVERED],
+  },
+  {
+    file: "retried",
+    title: "It fails, and is retried",
+    sentence:
+      "The provider refuses its third request for good, and the failure is delivered. A retry goes on after the second step, in the same conversation.",
+    playedBy: {
+      file: "retry",
+      test: "a task that fails with a 400 in its third step goes on after the second, which is not done again",
+    },
+    way: [
+      ...BEGUN,
+      ...CHECKED,
+      "CHECKED_FAILED → lifecycle.error notice.due",
+      ...DELIVERED,
+      "RETRY → lifecycle.resumed run.queued",
+      ...SENT,
+      ...COMPLETED,
+    ],
   },
   {
     file: "taken-over",

@@ -32,12 +32,12 @@ const LIFE = { x: STATES.x + STATES.width + 16, columns: 2 };
 const BOX = (WIDTH - MARGIN - LIFE.x - GAP) / LIFE.columns;
 
 /** Between two steps. */
-const BETWEEN = 7;
+const BETWEEN = 5;
 /** Of a step: its number is round. */
 const LOWEST = 20;
 
 const LEGEND =
-  "Times count from the launch. At the right, the way that this task took through its life is lit: the numbers are those of the steps.";
+  "Times count from the launch. The way that this task took through its life is lit: the numbers are those of the steps.";
 
 /** The regions that are shown beside the life of a task where something happens in them. */
 const BESIDE = ["attention", "steering", "notice"];
@@ -208,8 +208,9 @@ export const storySvg = ({ title, sentence }: Story, steps: readonly Step[], lif
   const about = lines(sentence, WIDTH - 2 * MARGIN, "is");
   const top = MARGIN + 32 + about.length * LINE + 14;
   const stepsHeight = set.reduce((sum, { height }) => sum + height, LINE);
-  const bottom = top + Math.max(stepsHeight, heightOf(columns) + 10);
-  const height = bottom + 30;
+  const legend = lines(LEGEND, LIFE.columns * (BOX + GAP) - GAP, "foot");
+  const legendAt = top + heightOf(columns) + 34;
+  const height = Math.max(top + stepsHeight, legendAt + legend.length * LINE) + MARGIN;
   const heads = [
     { x: TIMES.x, text: "after", class: "what" },
     { x: EVENTS.x, text: "what happens", class: "what" },
@@ -228,7 +229,7 @@ export const storySvg = ({ title, sentence }: Story, steps: readonly Step[], lif
     ...columns.flatMap((column, index) =>
       stacked(column, top + 10, GAP, (box, y) => drawBox(box, LIFE.x + index * (BOX + GAP), y)),
     ),
-    drawnText(MARGIN, bottom + 21, { text: LEGEND, class: "foot" }),
+    drawLines(LIFE.x, legendAt, legend),
     "</svg>",
     "",
   ].join("\n");

@@ -47,7 +47,7 @@ const takenBy = (snapshot: TaskSnapshot, event: TaskEvent) => {
 const stepOf = (began: number, snapshot: TaskSnapshot, { event, from, to }: ReplayStep): Step => {
   const [first, ...others] = takenBy(snapshot, event);
   const ofRun = [first, ...others].find((one) => one?.taken.source.path[0] === "run")?.taken.source.path;
-  const [before, after] = [from, to].map(({ run }) => stateOfRun(["run", ...run.split(".")]));
+  const [before = "", after = ""] = [from, to].map(({ run }) => stateOfRun(["run", ...run.split(".")]));
   return {
     event: event.type,
     at: event.at - began,
@@ -55,7 +55,8 @@ const stepOf = (began: number, snapshot: TaskSnapshot, { event, from, to }: Repl
     sentences: first?.taken.description ?? taskEventDescriptions[event.type],
     condition: first?.isChosen && first.taken.guard ? guardPhrase(first.taken.guard, taskMachine) : undefined,
     entered: enteredBy(from, to),
-    move: ofRun && after && before !== after ? { from: stateOfRun(ofRun), to: after } : undefined,
+    // Where a task goes on, it is its status that has the run begin.
+    move: before === after ? undefined : { from: ofRun ? stateOfRun(ofRun) : before, to: after },
     noted: [],
   };
 };

@@ -77,3 +77,11 @@ test("each move from one state of the run to another is lit in a row of its stat
       if (move) expect(lit, story.file).toContain(index + 1);
   }
 });
+
+test("each fits into a window of 1,280 × 800", () => {
+  for (const { file } of STORIES) {
+    const [, width, height] = /<svg [^>]*width="(\d+)" height="(\d+)"/.exec(files[`stories/${file}.svg`] ?? "") ?? [];
+    expect(Number(width), file).toBeLessThanOrEqual(1_280);
+    expect(Number(height), file).toBeLessThanOrEqual(800);
+  }
+});

@@ -131,7 +131,7 @@ export const pausing = taskSetup.createStateConfig({
     paused: {
       id: "paused",
       description:
-        "It keeps what was done, holds no slot and costs nothing, until it is told to go on, or until its provider serves again, where that is what it waits for.",
+        "It keeps what was done, holds no slot and costs nothing until it is told to go on, or until its provider serves again.",
       meta: { waitsFor: "continue" },
       entry: ["beginWait", assign({ nextDeadline: undefined, failedChecks: 0 })],
       on: {

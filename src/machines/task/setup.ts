@@ -325,9 +325,9 @@ export const taskSetup = setup({
     notStopping: when("the run is not being stopped", ({ context }) => context.stopAttempts === 0),
     mayPause: when("the run is at work or waits for that", or(["isQueued", stateIn("#active")])),
     hasBegunBefore: when(
-      "something of the run was sent before it was paused",
+      "something was sent before the pause",
       ({ context: { pause } }) => pause?.wasSent === true,
-      "nothing of the run was sent before",
+      "nothing was sent before the pause",
     ),
     waitsForProvider: when(
       "it waits for its provider to serve again",
