@@ -8,7 +8,7 @@ import {
   type TaskInput,
   taskEffectDescriptions,
 } from "../../src/machines/task/events.ts";
-import { refusalReason, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
+import { asNextRun, refusalReason, type TaskSnapshot, taskMachine } from "../../src/machines/task/machine.ts";
 import { table } from "./tables.ts";
 
 const AT = Date.UTC(2026, 0, 1);
@@ -39,13 +39,19 @@ const begun: TaskEvent[] = [
 ];
 const checked: TaskEvent[] = [...begun, { type: "HOST_IDLE", at: AT }];
 const gated: TaskEvent[] = [...checked, answered];
+const paused: TaskEvent[] = [
+  ...begun,
+  { type: "PAUSE", at: AT, by: "person" },
+  { type: "STOPPED", at: AT },
+  { type: "CHECKED_ABORTED", at: AT, checkId: 1, completedAt: AT },
+];
 const gateEnded = (exit: number): TaskEvent => ({
   ...{ type: "GATE_ENDED", at: AT, gateRun: 1, ...message },
   end: { exit, end: "exited", output: "1 failed" },
 });
 
-/** Where a task may be, and what leads there from its launch. */
-const PLACES: Record<string, TaskEvent[]> = {
+/** Where a task may be that works here, and what leads there from its launch. */
+const HERE: Record<string, TaskEvent[]> = {
   "in the queue": [],
   "at work": begun,
   "waiting for you": [
@@ -55,6 +61,7 @@ const PLACES: Record<string, TaskEvent[]> = {
   "refused for now": [...begun, { type: "HOST_RETRYING", at: AT, attempt: 1, message: "Overloaded.", until: LATER }],
   "being checked": checked,
   "at its gate": gated,
+  paused,
   "being cancelled": [...begun, { type: "CANCEL", at: AT }],
   completed: [...gated, gateEnded(0)],
   "failed, and delivered": [
@@ -65,9 +72,35 @@ const PLACES: Record<string, TaskEvent[]> = {
   ],
 };
 
+const startOf = (input: TaskInput, events: readonly TaskEvent[]): TaskSnapshot =>
+  events.reduce(
+    (snapshot, event) => transition(taskMachine, snapshot, event)[0],
+    initialTransition(taskMachine, input)[0],
+  );
+
+/** A task that other servers may work on has no gate. */
+const OFFERED: TaskInput = {
+  ...INPUT,
+  facts: {
+    ...INPUT.facts,
+    gate: undefined,
+    fleet: { pool: "default", commit: "0".repeat(40), attempts: 3, patience: LATER },
+  },
+};
+
+const PLACES: Record<string, TaskSnapshot> = {
+  ...Object.fromEntries(Object.entries(HERE).map(([words, events]) => [words, startOf(INPUT, events)])),
+  "on another server": startOf(OFFERED, [
+    { type: "JOB_ENQUEUED", at: AT },
+    { type: "REMOTE_CLAIMED", at: AT, claim: { epoch: 1, seq: 1 }, server: { id: "srv_1", label: "worker" } },
+  ]),
+};
+
 /** What may happen to it. */
 const EVENTS: Record<string, TaskEvent> = {
   "You cancel it": { type: "CANCEL", at: LATER },
+  "You pause it": { type: "PAUSE", at: LATER, by: "person" },
+  "You have it go on": { type: "CONTINUE", at: LATER },
   "You give it an instruction": { type: "STEER", at: LATER, ...message, text: "…", from: "user" },
   "You answer what it asked": { type: "REQUEST_ANSWERED", at: LATER, id: "per_1" },
   "You answer nothing, and nothing is heard of it": { type: "BECAME_STALE", at: LATER },
@@ -92,12 +125,6 @@ const EVENTS: Record<string, TaskEvent> = {
   "Its session is deleted": { type: "SESSION_DELETED", at: LATER },
 };
 
-const after = (events: TaskEvent[]): TaskSnapshot =>
-  events.reduce(
-    (snapshot, event) => transition(taskMachine, snapshot, event)[0],
-    initialTransition(taskMachine, INPUT)[0],
-  );
-
 /** The sentences of the states that the step has entered: of those inside each other, the innermost. */
 const entered = (states: State[], before: TaskSnapshot, now: TaskSnapshot): string[] => {
   const [was, is] = [before, now].map(({ value }) => statePaths(value));
@@ -109,12 +136,13 @@ const entered = (states: State[], before: TaskSnapshot, now: TaskSnapshot): stri
   return innermost.map((path) => states.find((state) => state.path === path)?.description ?? "");
 };
 
-const cellOf = (states: State[], place: TaskEvent[], event: TaskEvent): string => {
-  const before = after(place);
+/** What somebody asks for: it is done, or refused for a reason. */
+const ASKED: ReadonlySet<TaskEvent["type"]> = new Set(["CANCEL", "PAUSE", "CONTINUE", "STEER", "RESUME", "RETRY"]);
+
+const cellOf = (states: State[], before: TaskSnapshot, given: TaskEvent): string => {
+  const event = before.can(given) ? given : asNextRun(given);
   if (!before.can(event)) {
-    const isAsked =
-      event.type === "CANCEL" || event.type === "STEER" || event.type === "RESUME" || event.type === "RETRY";
-    return isAsked ? `Refused: ${refusalReason(before, event)}.` : "Nothing changes.";
+    return ASKED.has(given.type) ? `Refused: ${refusalReason(before, given)}.` : "Nothing changes.";
   }
   const [now, actions] = transition(taskMachine, before, event);
   const asked = (actions as readonly { type: string; params?: unknown }[]).flatMap(({ type, params }) =>

@@ -25,3 +25,14 @@ test("nothing in them depends on where or when they are made", async () => {
   expect(await statechartFiles()).toEqual(files);
   for (const text of Object.values(files)) expect(text).not.toContain(process.cwd());
 });
+
+test("whatever may happen to a task, wherever it is, the table says what follows, and why what is asked for is refused", () => {
+  const [, section = ""] = (files["README.md"] ?? "").split("## What happens if");
+  const [, , heads = "", , ...rows] = section.split("\n## ")[0]?.trim().split("\n") ?? [];
+  expect(heads).toContain("| paused |");
+  expect(rows.length).toBeGreaterThan(12);
+  for (const row of rows) {
+    expect(row.split("|")).toHaveLength(heads.split("|").length);
+    expect(row).not.toMatch(/undefined|\| +\||takes no [A-Z]/);
+  }
+});

@@ -207,8 +207,8 @@ const CALLER_EVENTS: TaskEvent[] = [
   { type: "RESULT_READ", at: 0 },
 ];
 
-/** The event by which a task is asked for a run that it cannot begin before its result is delivered. */
-const asNextRun = (event: TaskEvent): TaskEvent =>
+/** The event by which a task is asked for a run that it cannot begin before its result is delivered; any other is as it was. */
+export const asNextRun = (event: TaskEvent): TaskEvent =>
   event.type === "RESUME" || event.type === "RETRY" ? { ...event, type: "NEXT_RUN_ASKED", begins: event.type } : event;
 
 /** Returns the names of the callers' events that the task would accept now, or once its result is delivered. */
