@@ -9,6 +9,7 @@ import {
 } from "../../src/services/text/worktree-text.ts";
 import { ApiError, applyChanges, discardChanges, readChanges } from "../api.ts";
 import { IsLive } from "../is-live.ts";
+import { Diff } from "./diff.tsx";
 
 /** What became of changes that are not in the worktree any more. */
 const BECAME = {
@@ -51,7 +52,9 @@ export const WorktreeChanges = ({
     setUnderWay(true);
     setProblem("");
     try {
-      setChanges(await work(sessionID));
+      const done = await work(sessionID);
+      // What was applied or discarded can still be looked at.
+      setChanges((before) => ({ ...before, ...done }));
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) onTokenLost();
       setProblem(reasonOf(error));
@@ -72,7 +75,10 @@ export const WorktreeChanges = ({
             {changes.became === "expired" && can.discard && <code> {changes.patch}</code>}
           </p>
           {changes.cutOff && <p>{cutOffSentence(changes.cutOff, changes.tree)}</p>}
-          {changes.files.length > 0 && <pre>{changes.files.map(changedFile).join("\n")}</pre>}
+          {changes.diff === undefined && changes.files.length > 0 && (
+            <pre>{changes.files.map(changedFile).join("\n")}</pre>
+          )}
+          {changes.diff !== undefined && <Diff diff={changes.diff} isCut={changes.isDiffCut === true} />}
           {changes.leftOut && <pre>{leftOutLines(changes.leftOut).join("\n")}</pre>}
         </>
       )}
@@ -100,9 +106,9 @@ export const WorktreeChanges = ({
         </p>
       )}
       {problem !== "" && (
-        <p class="problem" role="alert">
+        <pre class="problem" role="alert">
           {problem}
-        </p>
+        </pre>
       )}
     </section>
   );

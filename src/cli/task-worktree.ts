@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { ApiTask } from "../client/api-types.ts";
 import { toSingleLine } from "../services/platform/plain-text.ts";
 import { dataFolder } from "../services/platform/private-files.ts";
-import { worktreesFolder } from "../services/worktrees/folders.ts";
+import { pathsOf, worktreesFolder } from "../services/worktrees/folders.ts";
 import { treeAt } from "../services/worktrees/git/working-tree.ts";
 import {
   applyLeftChanges,
@@ -15,8 +15,10 @@ import {
   type WorktreeAction,
   type WorktreeUse,
 } from "../services/worktrees/left-changes.ts";
+import { isUndecided, readRecord } from "../services/worktrees/record.ts";
+import { hasEnded } from "../task.ts";
 import { CommandError, named, taskIdOf } from "./command.ts";
-import { readLiveTasks, readTask, type Source } from "./task-source.ts";
+import { readLiveTasks, readTask, readTasks, type Source } from "./task-source.ts";
 import { dateTime } from "./terminal.ts";
 
 /** Returns what was done. @throws CommandError with the reason why it was not, and `after` */
@@ -59,6 +61,24 @@ export const applyWorktree = (left: LeftWorktree, tree: string, use: WorktreeUse
       throw error;
     }),
   );
+
+/** Tasks of a batch that are looked at: a conversation launches 200 at most, unless an option says otherwise. */
+const MOST_OF_A_BATCH = 1_000;
+
+/** Returns the ended tasks of a batch with a worktree of their own that nobody has decided about, in the order of their launch. */
+export const undecidedTasks = async (batch: string, { data, terminal }: Source): Promise<ApiTask[]> => {
+  const { tasks } = await readTasks({ batch }, MOST_OF_A_BATCH, { data, terminal });
+  const root = worktreesFolder(data ?? dataFolder());
+  return tasks
+    .filter((task) => {
+      const { worktree } = task;
+      const record = worktree && !worktree.isShared && hasEnded(task) && readRecord(pathsOf(root, worktree.id));
+      return record && isUndecided(record);
+    })
+    // They are listed newest first: of two that were launched in one millisecond, too.
+    .toReversed()
+    .toSorted((one, other) => one.startedAt.localeCompare(other.startedAt));
+};
 
 const NOTHING_REMOVED = " Nothing was removed.";
 

@@ -1,5 +1,6 @@
-import { toSingleLine } from "../platform/plain-text.ts";
-import { attemptOf } from "../text/worktree-text.ts";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { attemptOf, conflictLines } from "../text/worktree-text.ts";
 import { pathsOf } from "../worktrees/folders.ts";
 import {
   applyLeftChanges,
@@ -15,9 +16,19 @@ import type { ApiTask, Changes, SourceResult } from "./contract/api-task.ts";
 
 const refused = (reason: string) => ({ ok: false, reason, cause: "task" }) as const;
 
-const whyNot = ({ message, conflicts }: NotDone): string => {
-  if (conflicts.length === 0) return message;
-  return `${message}: ${conflicts.map(({ path, kind }) => `${toSingleLine(path)} (${kind})`).join(", ")}. The worktree stays.`;
+/** Characters of a diff that are sent: a page of code has some 3,000. */
+const MAX_DIFF_CHARS = 500_000;
+
+/** Where git begins another file. */
+const NEXT_FILE = "\ndiff --git ";
+
+/** Reads a patch to be looked at. Git writes names and lines as bytes; what is no text is shown as far as it can be. */
+const readDiff = async (patch: string): Promise<Pick<Changes, "diff" | "isDiffCut">> => {
+  if (!existsSync(patch)) return {};
+  const text = await readFile(patch, "utf8");
+  if (text.length <= MAX_DIFF_CHARS) return { diff: text };
+  const end = text.lastIndexOf(NEXT_FILE, MAX_DIFF_CHARS);
+  return { diff: text.slice(0, end + 1), isDiffCut: true };
 };
 
 /**
@@ -63,8 +74,11 @@ export const createWorktreeChanges = ({
     try {
       return { ok: true, value: await work(found) };
     } catch (error) {
-      if (error instanceof NotDone) return refused(whyNot(error));
-      throw error;
+      if (!(error instanceof NotDone)) throw error;
+      const { message, conflicts } = error;
+      if (conflicts.length === 0) return refused(message);
+      const worktree = pathsOf(root, found.worktree?.id ?? "").tree;
+      return refused(conflictLines(message, conflicts, { id: taskId, worktree }).join("\n"));
     }
   };
 
@@ -78,9 +92,10 @@ export const createWorktreeChanges = ({
     changes: (taskId: string) =>
       answer(taskId, async (found) => {
         const gone = ofGone(found);
-        if (gone) return gone;
+        if (gone) return { ...gone, ...(await readDiff(gone.patch)) };
         const left = find(found);
-        return toChanges(left, await readLeftChanges(left, now));
+        const changes = toChanges(left, await readLeftChanges(left, now));
+        return { ...changes, ...(changes.files.length > 0 ? await readDiff(changes.patch) : {}) };
       }),
     /** Applies it to the tree that the worktree was made from: all of it, and then the worktree goes; or nothing. */
     apply: (taskId: string) =>

@@ -47,3 +47,6 @@ const escaped = (character: string): string =>
  * there these characters occur only inside strings, where the escape stands for the same character.
  */
 export const escapeUnprintable = (text: string): string => text.replaceAll(UNPRINTABLE, escaped);
+
+/** Returns a line of a file as it can be shown anywhere: with its indentation, tabs as four spaces, and nothing hidden. */
+export const codeLine = (line: string): string => escapeUnprintable(line.replaceAll("\t", "    "));

@@ -1,4 +1,5 @@
 import { type ChangedFile, hasEnded, type LeftOut, type Task, type WorktreeChanges } from "../../task.ts";
+import { codeLine, toSingleLine } from "../platform/plain-text.ts";
 import { join, lines, nameOf, type OwnText, own, quoteLine } from "./own-text.ts";
 
 const sum = (counts: readonly (number | undefined)[]): number => counts.reduce<number>((all, one = 0) => all + one, 0);
@@ -42,6 +43,33 @@ export const cutOffSentence = ({ became, left = [] }: CutOffAttempt, tree: strin
   const stay = own` These were changed since, and stay as they are: ${join(files, ", ")}.`;
   return own`${attempt}, and was undone.${files.length > 0 ? stay : own``}`;
 };
+
+/** A file that a person's tree and a task have changed, each in its own way. */
+interface ConflictingFile {
+  path: string;
+  kind: string;
+  sides?: readonly string[] | undefined;
+}
+
+/**
+ * Says why nothing was applied, what both sides have in the files in question, and what can be done about it.
+ * @param message why, without what follows from it
+ * @param worktree the folder of the task's worktree
+ */
+export const conflictLines = (
+  message: string,
+  conflicts: readonly ConflictingFile[],
+  { id, worktree }: { id: string; worktree: string },
+): string[] => [
+  `${message}:`,
+  ...conflicts.flatMap(({ path, kind, sides = [] }) => [
+    `  ${toSingleLine(path)} (${kind})`,
+    ...sides.map((line) => `    ${codeLine(line)}`),
+  ]),
+  `Its worktree stays: ${toSingleLine(worktree)}`,
+  "Change one side so that both agree, or resume the task to have its agent do that. Then apply it again:",
+  `  opencode-taskchart apply ${nameOf(id)}`,
+];
 
 const leftOutLine = ({ path, why }: LeftOut): OwnText => {
   const what = quoteLine(path);

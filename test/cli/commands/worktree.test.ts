@@ -13,11 +13,17 @@ const text = (line = -1, words = "") => TEXT.map((each, at) => (at === line ? `$
 const begin = async () => {
   const served = await serve();
   const project = newRepository({ "a.txt": text(), "sub/b.txt": "b\n" });
-  const work = async (id: string, change: (tree: ReturnType<typeof repositoryAt>) => void) => {
+  const work = async (
+    id: string,
+    change: (tree: ReturnType<typeof repositoryAt>) => void,
+    facts: { batchId?: string } = {},
+  ) => {
     const root = join(served.folder, "worktrees");
     const { paths, tree, worktree } = await makeTaskWorktree(project, root, id, `ses_${id}`);
     change(tree);
-    served.source.end(served.source.launch({ sessionID: `ses_${id}`, description: "write", worktree }).sessionID);
+    served.source.end(
+      served.source.launch({ sessionID: `ses_${id}`, description: "write", worktree, ...facts }).sessionID,
+    );
     return paths;
   };
   const run = async (command: string, id: string, ...args: string[]) => {
@@ -78,7 +84,15 @@ test("three tasks that wrote in one file are applied one after the other; the th
   expect(conflict).toEqual({
     code: 2,
     out: "",
-    error: `Nothing of task ses_third3 "write" was applied: these files were changed in another way in ${project.top}.\n  a.txt (content)\nThe worktree stays: ${third.tree}\n`,
+    error: [
+      `Nothing of task ses_third3 "write" was applied: these files were changed in another way in ${project.top}:`,
+      "  a.txt (content)",
+      ...["<<<<<<< yours", "the first", "=======", "the third", ">>>>>>> the task's"].map((line) => `    ${line}`),
+      `Its worktree stays: ${third.tree}`,
+      "Change one side so that both agree, or resume the task to have its agent do that. Then apply it again:",
+      "  opencode-taskchart apply ses_third3",
+      "",
+    ].join("\n"),
   });
   expect([project.standing(), project.read("a.txt")]).toEqual(before);
   expect(existsSync(third.tree)).toBe(true);
@@ -91,6 +105,55 @@ test("three tasks that wrote in one file are applied one after the other; the th
   expect((await apply("third3")).code).toBe(0);
   expect(project.read("a.txt")).toBe(text(1, "the third").replace("line 10", "the second"));
   expect(project.git("worktree", "list").trim().split("\n")).toHaveLength(1);
+});
+
+test("several are applied in the order in which they are given, up to the first that conflicts; those after it are left", async () => {
+  const { project, work, run, served } = await begin();
+  await work("first1", (tree) => tree.write({ "a.txt": text(1, "the first") }));
+  const second = await work("second", (tree) => tree.write({ "a.txt": text(1, "the second") }));
+  const third = await work("third3", (tree) => tree.write({ "new.txt": "n\n" }));
+  const all = ["first1", "second", "third3", "first1"];
+  const ended = await commandHere(["apply", ...all, "--data", served.folder, "--in", project.top]);
+  expect(ended.code).toBe(2);
+  expect(ended.out).toContain("Task ses_first1");
+  expect(ended.error).toContain("Nothing of task ses_second");
+  expect(ended.error).toMatch(/Not tried after that: ses_third3\.$/m);
+  expect(project.read("a.txt")).toBe(text(1, "the first"));
+  expect([existsSync(second.tree), existsSync(third.tree), existsSync(project.path("new.txt"))]).toEqual([
+    ...[true, true, false],
+  ]);
+
+  const json = await commandHere(["apply", "third3", "second", "--json", "--data", served.folder, "--in", project.top]);
+  expect(json.code).toBe(2);
+  expect(JSON.parse(json.out)).toMatchObject([
+    { taskId: "ses_third3", files: [{ path: "new.txt" }] },
+    { taskId: "ses_second", conflicts: [{ path: "a.txt" }] },
+  ]);
+  expect((await run("discard", "second")).out).toContain("is removed");
+});
+
+test("all of a batch that nobody has decided about are applied, or discarded after one question", async () => {
+  const { project, work, served } = await begin();
+  const given = ["--batch", "the batch", "--data", served.folder];
+  for (const name of ["one111", "two222"])
+    await work(name, (tree) => tree.write({ [`${name}.txt`]: "n\n" }), { batchId: "the batch" });
+  await work("other1", (tree) => tree.write({ "other.txt": "n\n" }));
+  const applied = await commandHere(["apply", ...given, "--in", project.top, "--json"]);
+  expect(JSON.parse(applied.out).map(({ taskId }: { taskId: string }) => taskId)).toEqual(["ses_one111", "ses_two222"]);
+  expect(project.read("two222.txt")).toBe("n\n");
+  expect(await commandHere(["apply", ...given])).toMatchObject({
+    code: 2,
+    error: expect.stringContaining("No task of batch the batch has changes to decide about."),
+  });
+  await work("three3", (tree) => tree.write({ "three.txt": "n\n" }), { batchId: "the batch" });
+  await work("four44", (tree) => tree.write({ "four.txt": "n\n" }), { batchId: "the batch" });
+  const asked = await commandHere(["discard", ...given], { isInteractive: true });
+  expect(asked.out).toMatch(/three\.txt[\s\S]*four\.txt[\s\S]*Discard all 2\? \[y\/N\] \nNothing was removed\./);
+  expect((await commandHere(["discard", ...given])).out.match(/is removed/g)).toHaveLength(2);
+  expect(await commandHere(["apply"])).toMatchObject({
+    code: 2,
+    error: expect.stringContaining("Give ids of tasks, or --batch: one of them."),
+  });
 });
 
 test("from a folder below the top, the whole tree is changed; JSON names the files", async () => {

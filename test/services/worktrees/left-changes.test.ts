@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { cutOffSentence } from "../../../src/services/text/worktree-text.ts";
@@ -94,14 +94,29 @@ test("two at once: the second is refused, and changes nothing", async () => {
   expect(project.read("a.txt")).toBe("2\n");
 });
 
-test("conflicts are named, nothing is changed, and the worktree stays", async () => {
+test("conflicts are named, with what both sides have there, nothing is changed, and the worktree stays", async () => {
   const { project, paths, left } = await begin();
   project.write({ "a.txt": "3\n" });
   const asked = applyLeftChanges(left, project.top, AT_REST);
-  await expect(asked).rejects.toMatchObject({ conflicts: [{ path: "a.txt", kind: "content" }] });
+  const sides = ["<<<<<<< yours", "3", "=======", "2", ">>>>>>> the task's"];
+  await expect(asked).rejects.toMatchObject({ conflicts: [{ path: "a.txt", kind: "content", sides }] });
   expect(project.read("a.txt")).toBe("3\n");
   expect(existsSync(paths.tree)).toBe(true);
   expect(isLocked(paths, Date.now())).toBe(false);
+});
+
+test("of a conflict that git does not mark in lines, only the name is known; of a long one the beginning is kept", async () => {
+  const { project, paths, left } = await begin();
+  project.git("rm", "-q", "a.txt");
+  await expect(applyLeftChanges(left, project.top, AT_REST)).rejects.toMatchObject({
+    conflicts: [{ path: "a.txt", kind: "modify/delete" }],
+  });
+  const lines = (word: string) => Array.from({ length: 100 }, (_, index) => `${word} ${index}\n`).join("");
+  project.write({ "a.txt": lines("mine") });
+  writeFileSync(join(paths.tree, "a.txt"), lines("its"));
+  const conflict = await applyLeftChanges(left, project.top, AT_REST).catch((error) => error.conflicts[0]);
+  expect(conflict.sides).toHaveLength(41);
+  expect(conflict.sides.slice(-2)).toEqual(["mine 38", "…"]);
 });
 
 /** Applies it up to a step in a process that is gone after that. */

@@ -31,6 +31,13 @@ export const Changes = z
     worktree: z.string().describe("The folder of the worktree."),
     patch: z.string().describe("A file with the changes, for `git apply`. There is none where nothing was changed."),
     files: z.array(ChangedFileSchema).describe("The changed files, by path."),
+    diff: z
+      .string()
+      .optional()
+      .describe(
+        "What is in that file, as git writes it: of more than 500,000 characters as many whole files as fit. Absent where there is none, and in the answers to `apply` and `discard`.",
+      ),
+    isDiffCut: z.literal(true).optional().describe("Present where `diff` lacks files: `patch` has them."),
     leftOut: z
       .array(LeftOutSchema)
       .optional()

@@ -14,6 +14,8 @@ export interface Conflict {
   path: string;
   /** Git's name of it, such as `content`, `add/add` or `modify/delete`; `attribute merge` where that forbids a merge by lines. */
   kind: string;
+  /** Where it was merged by lines: those that both sides have changed, between git's marks. At most 40, and then `…`. */
+  sides?: string[];
 }
 
 /** What became of two sides: the tree that has both, or what keeps it from being made. */
@@ -21,6 +23,9 @@ type Merged = { ok: true; tree: string } | { ok: false; conflicts: Conflict[] };
 
 /** The exit code of `git merge-tree` where there are conflicts. */
 const CONFLICTING = 1;
+
+/** The exit code of `git cat-file` where there is no such file. */
+const NO_FILE = 128;
 
 /** What an old git says of `--write-tree`, which came with 2.38. */
 const UNKNOWN_OPTION = 129;
@@ -47,6 +52,40 @@ const conflictsIn = (all: readonly string[]): Conflict[] => {
   }
   return [...conflicts.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
 };
+
+/** Lines of a file's conflicts that are kept: enough to see what they are about. */
+const MAX_SIDE_LINES = 40;
+
+/** Git's marks of the two sides, in words for the person. */
+const MARKS: readonly (readonly [RegExp, string])[] = [
+  [/^<{7} .*/, "<<<<<<< yours"],
+  [/^>{7} .*/, ">>>>>>> the task's"],
+];
+
+/** Returns the lines between git's marks, with these, of a file that both sides are in; undefined where it has none. */
+const sidesIn = (text: string): string[] | undefined => {
+  let isWithin = false;
+  const lines = text.split("\n").flatMap((line) => {
+    if (line.startsWith("<<<<<<< ")) isWithin = true;
+    const kept = isWithin ? [MARKS.reduce((now, [mark, words]) => now.replace(mark, words), line)] : [];
+    if (line.startsWith(">>>>>>> ")) isWithin = false;
+    return kept;
+  });
+  if (lines.length === 0) return undefined;
+  return lines.length > MAX_SIDE_LINES ? [...lines.slice(0, MAX_SIDE_LINES), "…"] : lines;
+};
+
+/** Adds to conflicts what both sides have there: git has made a tree of files with its marks in them. */
+const withSides = (objects: ObjectsRepository, tree: string, conflicts: readonly Conflict[]): Promise<Conflict[]> =>
+  Promise.all(
+    conflicts.map(async (conflict): Promise<Conflict> => {
+      // Where one side has no such file, there is none, or one without marks.
+      const answers = [NO_FILE];
+      const file = await gitOnObjects(objects, ["cat-file", "blob", `${tree}:${conflict.path}`], { answers });
+      const sides = file.code === NO_FILE ? undefined : sidesIn(file.stdout.toString());
+      return sides ? { ...conflict, sides } : conflict;
+    }),
+  );
 
 /** Makes a commit that has these parents alone: what came before is not looked at, and need not be there. */
 const commitOf = async (
@@ -97,8 +136,8 @@ const merge = async (
     throw error;
   });
   const all = items(answer);
-  if (answer.code === CONFLICTING) return { ok: false, conflicts: conflictsIn(all) };
   const [merged = ""] = all;
+  if (answer.code === CONFLICTING) return { ok: false, conflicts: await withSides(objects, merged, conflictsIn(all)) };
   const conflicts = await againstAttributes(objects, tree, [ours, theirs], merged);
   return conflicts.length > 0 ? { ok: false, conflicts } : { ok: true, tree: merged };
 };
