@@ -138,7 +138,7 @@ describeInChromium("acting on the board", () => {
     await until(() => source.asked.at(-1)).toBe(`retry with "" by openai/large ${overflow.sessionID}`);
   });
 
-  test("what a task changed in its worktree is applied, or discarded; a conflict is named", async () => {
+  test("what a task changed in its worktree is shown line by line, and applied or discarded; a conflict shows both sides", async () => {
     const { source, folder, open } = await start();
     const project = newRepository({ "a.txt": "one\n" });
     const work = async (id: string, content: string) => {
@@ -151,7 +151,13 @@ describeInChromium("acting on the board", () => {
     await work("second", "uno\n");
     const { page } = await open("ses_first");
     const section = page.locator("section", { hasText: "Changed in its worktree" }).last();
-    await until(() => section.textContent()).toContain('1 file changed (+1 −1). "a.txt" +1 −1');
+    await until(() => section.textContent()).toContain("1 file changed (+1 −1)");
+    await until(() => section.locator("summary").allTextContents()).toEqual(["a.txt  +1 −1"]);
+    const lines = section.getByLabel("What was changed in a.txt");
+    expect(await lines.locator(".removed code").allTextContents()).toEqual(["one"]);
+    expect(await lines.locator(".added code").allTextContents()).toEqual(["ONE"]);
+    await section.locator("summary").click();
+    expect(await lines.count()).toBe(0);
     await section.getByRole("button", { name: `Apply to ${project.top}` }).click();
     await until(() => section.textContent()).toContain("They were applied.");
     expect(project.read("a.txt")).toBe("ONE\n");
@@ -160,7 +166,9 @@ describeInChromium("acting on the board", () => {
     const { page: other } = await open("ses_second");
     const conflicting = other.locator("section", { hasText: "Changed in its worktree" }).last();
     await conflicting.getByRole("button", { name: /^Apply/ }).click();
-    await until(() => conflicting.getByRole("alert").textContent()).toContain("a.txt (content)");
+    await until(() => conflicting.getByRole("alert").textContent()).toMatch(
+      /a\.txt \(content\)\n\s+<<<<<<< yours\n\s+ONE\n\s+=======\n\s+uno\n[\s\S]*Its worktree stays: \S+second\S*\n[\s\S]*opencode-taskchart apply ses_second/,
+    );
     await conflicting.getByRole("button", { name: "Discard …" }).click();
     await conflicting.getByRole("button", { name: "Keep it" }).click();
     await conflicting.getByRole("button", { name: "Discard …" }).click();
