@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { newRepository } from "../../../fakes/repository.ts";
@@ -31,18 +31,29 @@ test("what a task left is read, applied to the tree that it came from, and said 
   const { tree, patch } = await work("one", { "a.txt": "2\n" });
   const files = [{ path: "a.txt", change: "modified", added: 1, removed: 1 }];
   const left = { tree: project.top, worktree: tree, patch, files };
-  expect(await ask("one", "changes")).toEqual({ status: 200, body: left });
+  const diff = expect.stringMatching(/^diff --git a\/a\.txt b\/a\.txt\n[\s\S]*\n-1\n\+2\n$/);
+  expect(await ask("one", "changes")).toEqual({ status: 200, body: { ...left, diff } });
   expect(await ask("one", "apply")).toEqual({ status: 200, body: { ...left, became: "applied" } });
   expect(project.read("a.txt")).toBe("2\n");
   expect(existsSync(tree)).toBe(false);
-  expect((await ask("one", "changes")).body).toMatchObject({ became: "applied" });
+  expect((await ask("one", "changes")).body).toMatchObject({ became: "applied", diff });
   expect(await ask("one", "apply")).toMatchObject({
     status: 409,
     body: { error: expect.stringMatching(/has no worktree any more, since .*: its changes were applied\./) },
   });
 });
 
-test("a conflict is a 409 that names the files; discarded, the worktree is gone", async () => {
+test("of more than half a million characters, the whole files are sent that fit", async () => {
+  const { work, ask } = await begin();
+  const text = (word: string, lines: number) => `${word}\n`.repeat(lines);
+  const { patch } = await work("long", { "a.txt": text("a", 1_000), "b.txt": text("b", 200_000), "c.txt": "c\n" });
+  const { diff, isDiffCut } = (await ask("long", "changes")).body;
+  expect(isDiffCut).toBe(true);
+  expect(readFileSync(patch, "utf8").startsWith(`${diff}diff --git a/b.txt`)).toBe(true);
+  expect(diff).toContain("a/a.txt");
+});
+
+test("a conflict is a 409 that shows both sides; discarded, the worktree is gone", async () => {
   const { project, work, ask } = await begin();
   const { tree } = await work("two", { "a.txt": "2\n" });
   project.write({ "a.txt": "3\n" });
@@ -50,7 +61,14 @@ test("a conflict is a 409 that names the files; discarded, the worktree is gone"
     status: 409,
     body: {
       status: 409,
-      error: `Nothing of task ses_two "write" was applied: these files were changed in another way in ${project.top}: a.txt (content). The worktree stays.`,
+      error: [
+        `Nothing of task ses_two "write" was applied: these files were changed in another way in ${project.top}:`,
+        "  a.txt (content)",
+        ...["<<<<<<< yours", "3", "=======", "2", ">>>>>>> the task's"].map((line) => `    ${line}`),
+        `Its worktree stays: ${tree}`,
+        "Change one side so that both agree, or resume the task to have its agent do that. Then apply it again:",
+        "  opencode-taskchart apply ses_two",
+      ].join("\n"),
     },
   });
   expect(existsSync(tree)).toBe(true);
