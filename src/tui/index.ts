@@ -26,7 +26,7 @@ const tui: TuiPlugin = async (api, given) => {
   const known = followKnown(api, client, guard);
   const navigation = createNavigation(api, known);
   const keepKeys = createDialogKeys(api);
-  const act = createActions(api, client, guard, keepKeys);
+  const act = createActions(api, client, known, guard, keepKeys);
   const openList = createList(api, client, known, guard, navigation, act, keepKeys);
   const shown = (key: string | undefined) => key && shownKey(key, api);
   registerPanelCommands(api, guard, options, { openList, back: navigation.back });

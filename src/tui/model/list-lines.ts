@@ -5,7 +5,7 @@ import { fleetProblem, fleetSummary } from "../../services/text/model-and-server
 import { runTime } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import { branchOf, cutText, type Line, muted, type Segment, spread, warningLines } from "./line.ts";
-import { ACTION_KEYS, type ListState, placeOf, refusalOf, type TaskAction } from "./list-state.ts";
+import { ACTION_KEYS, isForMany, type ListState, placeOf, refusalOf, type TaskAction } from "./list-state.ts";
 import { countSegments, inCents, summarize } from "./panel-lines.ts";
 import { type Row, rowStatusOf, rowsOf } from "./tasks.ts";
 
@@ -37,6 +37,8 @@ export interface ListLayout {
   rows: number;
   /** Epoch milliseconds. */
   now: number;
+  /** The tasks that are marked, shown or not. */
+  marked: readonly ApiTask[];
   /** Why what is shown may be out of date or incomplete: stands above the list. */
   problem?: string | undefined;
   /** What is known of the fleet: stands below the list. Undefined: nothing. */
@@ -64,7 +66,11 @@ const detailColumns = (rows: readonly ListRow[], columns: number): number =>
     ? 0
     : Math.min(Math.floor(columns * 0.4), Math.max(0, ...rows.map((row) => columnsOf(detailOf(row)))));
 
-const rowLine = (row: ListRow, isSelected: boolean, room: number, { columns, now }: ListLayout): Line => {
+/** Says whether a row is marked, where any is. */
+const markOf = ({ task }: ListRow, marked: readonly ApiTask[]): Segment[] =>
+  marked.length === 0 ? [] : [{ text: marked.includes(task) ? "◆ " : "  ", tone: "accent" }];
+
+const rowLine = (row: ListRow, isSelected: boolean, room: number, { columns, now, marked }: ListLayout): Line => {
   const { task, depth, request } = row;
   const { sign, tone } = rowStatusOf(row);
   const isLive = !hasEnded(task);
@@ -82,6 +88,7 @@ const rowLine = (row: ListRow, isSelected: boolean, room: number, { columns, now
   };
   const head: Segment[] = [
     { text: isSelected ? "› " : "  ", tone: "accent" },
+    ...markOf(row, marked),
     branchOf(depth),
     { text: `${sign} `, tone },
   ];
@@ -97,13 +104,18 @@ const searchLine = ({ query, isSearching }: ListState): Line => {
   return { segments: [muted("Search: "), { text: `${query}${isSearching ? "▏" : ""}`, tone: "text" }] };
 };
 
-/** The keys that make sense for the selected task. */
-const keysLine = (task: ApiTask | undefined, columns: number): Line => {
-  const may = (action: TaskAction) => task !== undefined && refusalOf(action, task) === undefined;
+/** The keys that make sense for the selected task, or for those that are marked. */
+const keysLine = (task: ApiTask | undefined, marked: readonly ApiTask[], columns: number): Line => {
+  const may = (action: TaskAction) => {
+    if (marked.length > 0) return isForMany(action) && marked.some((one) => refusalOf(action, one) === undefined);
+    return task !== undefined && refusalOf(action, task) === undefined;
+  };
   // A task that asks is to be answered first: on a narrow screen there is no room for both.
   const offered = ACTION_KEYS.filter(({ action }) => may(action) && !(action === "pause" && may("answer")));
   const keys = [
     ...offered.map(({ shown, action }) => [shown, action]),
+    ["space", "mark"],
+    ["*", "all"],
     ["/", "search"],
     ["b", "back"],
     ["esc", "close"],
@@ -139,8 +151,10 @@ export const listLines = (rows: readonly ListRow[], state: ListState, layout: Li
     return isFirstElsewhere && hasOwn ? [{ segments: [muted("Other conversations")] }, line] : [line];
   });
   const counts = countSegments(summarize(rows.map(({ task }) => task)));
+  const { marked } = layout;
+  const title = marked.length === 0 ? "Tasks" : `Tasks · ${marked.length} marked`;
   return [
-    { segments: spread([], { text: "Tasks", tone: "text", bold: true }, counts, columns) },
+    { segments: spread([], { text: title, tone: "text", bold: true }, counts, columns) },
     searchLine(state),
     ...warningLines(problem, columns),
     { segments: [] },
@@ -148,7 +162,7 @@ export const listLines = (rows: readonly ListRow[], state: ListState, layout: Li
     ...(hidden > 0 ? [{ segments: [muted(`  ${place + 1} of ${rows.length}`)] }] : []),
     { segments: [] },
     ...fleetLines(layout.fleet, columns),
-    keysLine(selected?.task, columns),
+    keysLine(selected?.task, marked, columns),
   ];
 };
 

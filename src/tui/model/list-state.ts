@@ -22,8 +22,8 @@ export type TaskAction =
 export const ACTION_KEYS: readonly { key: string; shown: string; action: TaskAction }[] = [
   { key: "return", shown: "enter", action: "open" },
   { key: "x", shown: "x", action: "stop" },
-  { key: "space", shown: "space", action: "pause" },
-  { key: "space", shown: "space", action: "continue" },
+  { key: "z", shown: "z", action: "pause" },
+  { key: "z", shown: "z", action: "continue" },
   { key: "r", shown: "r", action: "resume" },
   { key: "r", shown: "r", action: "retry" },
   { key: "s", shown: "s", action: "steer" },
@@ -93,13 +93,46 @@ export const refusalOf = (action: TaskAction, task: ApiTask): string | undefined
   }
 };
 
+/** What may be done with several tasks at once. */
+export type ManyAction = Exclude<TaskAction, "open" | "answer" | "why">;
+
+/** What is done at a key that does one thing with some tasks and another with others, the first that any of them takes. */
+const IN_ITS_PLACE: Readonly<Partial<Record<TaskAction, readonly ManyAction[]>>> = {
+  pause: ["pause", "continue"],
+  resume: ["retry", "resume"],
+};
+
+const ALONE: ReadonlySet<TaskAction> = new Set(["open", "answer", "why"]);
+
+export const isForMany = (action: TaskAction): action is ManyAction => !ALONE.has(action);
+
+/**
+ * Returns what is done with several tasks, and with which of them: with those for which it makes sense. A sentence that says why
+ * not where there is none.
+ */
+export const planFor = (
+  asked: ManyAction,
+  tasks: readonly ApiTask[],
+): { action: ManyAction; tasks: ApiTask[] } | { refused: string } => {
+  const [only] = tasks;
+  const actions = only && tasks.length === 1 ? [actionFor(asked, only)] : (IN_ITS_PLACE[asked] ?? [asked]);
+  for (const action of actions) {
+    const fit = tasks.filter((task) => actionFor(asked, task) === action && refusalOf(action, task) === undefined);
+    if (fit.length > 0) return { action, tasks: fit };
+  }
+  const why = only && refusalOf(actionFor(asked, only), only);
+  return { refused: tasks.length === 1 ? (why ?? "") : `No marked task takes that. ${why}` };
+};
+
 /** Where a person is in the list of tasks. */
 export interface ListState {
   query: string;
   /** Letters go into the query, and are no keys of the list. */
   isSearching: boolean;
-  /** The task that the keys are about; absent: the first that is shown. */
+  /** The task that the keys are about where none is marked; absent: the first that is shown. */
   selected?: string | undefined;
+  /** The ids of those that are marked: what may be done with several at once is done with all of these. */
+  marked: ReadonlySet<string>;
 }
 
 /** A key as the terminal reports it. */
@@ -121,17 +154,20 @@ export interface KeyResult {
 /** Rows that page up and page down move. */
 const PAGE = 10;
 
-const MOVES: Readonly<Record<string, number>> = {
+/** By how many lines a key moves. */
+export const MOVES: Readonly<Record<string, number>> = {
   up: -1,
   down: 1,
   pageup: -PAGE,
   pagedown: PAGE,
   home: Number.NEGATIVE_INFINITY,
   end: Number.POSITIVE_INFINITY,
+  j: 1,
+  k: -1,
 };
 
 /** The beginning: nothing is searched, and the first task is selected. */
-export const INITIAL: ListState = { query: "", isSearching: false };
+export const INITIAL: ListState = { query: "", isSearching: false, marked: new Set() };
 
 /** Returns the place of the selected task among those that are shown; the first where it is not among them. */
 export const placeOf = ({ selected }: ListState, ids: readonly string[]): number =>
@@ -140,6 +176,20 @@ export const placeOf = ({ selected }: ListState, ids: readonly string[]): number
 const moved = (state: ListState, ids: readonly string[], by: number): ListState => {
   const place = Math.min(ids.length - 1, Math.max(0, placeOf(state, ids) + by));
   return { ...state, selected: ids[place] };
+};
+
+/** Marks the selected task, or takes its mark away, and goes on to the next one. */
+const marking = (state: ListState, ids: readonly string[]): ListState => {
+  const id = ids[placeOf(state, ids)];
+  const marked = new Set(state.marked);
+  if (id !== undefined && !marked.delete(id)) marked.add(id);
+  return { ...moved(state, ids, 1), marked };
+};
+
+/** Marks all tasks that are shown; where all of them are marked, none is after that. */
+const markingAll = (state: ListState, ids: readonly string[]): ListState => {
+  const areMarked = ids.every((id) => state.marked.has(id));
+  return { ...state, marked: areMarked ? new Set() : new Set([...state.marked, ...ids]) };
 };
 
 const isText = ({ sequence, ctrl, meta }: Key): boolean => !ctrl && !meta && /^\P{C}+$/u.test(sequence);
@@ -156,12 +206,14 @@ const whileSearching = (state: ListState, key: Key): KeyResult | undefined => {
 
 /** Returns what a key does; undefined where it is of no use to the list. `ids` are the tasks that are shown, from top to bottom. */
 export const afterKey = (state: ListState, key: Key, ids: readonly string[]): KeyResult | undefined => {
-  const move = key.ctrl || key.meta ? undefined : MOVES[key.name];
+  const isLetter = /^[a-z]$/.test(key.name);
+  const move = key.ctrl || key.meta || (state.isSearching && isLetter) ? undefined : MOVES[key.name];
   if (move !== undefined) return { state: moved(state, ids, move) };
   if (state.isSearching) return whileSearching(state, key);
   if (key.ctrl || key.meta) return undefined;
   if (key.sequence === "/") return { state: { ...state, isSearching: true } };
-  if (key.name === "j" || key.name === "k") return { state: moved(state, ids, key.name === "j" ? 1 : -1) };
+  if (key.name === "space") return { state: marking(state, ids) };
+  if (key.sequence === "*") return { state: markingAll(state, ids) };
   if (key.name === "b") return { state, action: "back" };
   const found = ACTION_KEYS.find((candidate) => candidate.key === key.name);
   return found ? { state, action: found.action } : undefined;

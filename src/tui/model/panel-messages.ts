@@ -20,23 +20,44 @@ export interface Explanation {
   message: string;
 }
 
+/** A question, with what may be read before it is answered. */
+export interface Question extends Explanation {
+  /** What leaves everything as it is, and what does what is asked about: verbs, as the person chooses between them. */
+  keep: string;
+  go: string;
+  /** What is shown below the message: diffs, as git writes them. */
+  diffs?: readonly string[];
+}
+
 /** Tasks that a question names; more are counted. */
 const MAX_NAMED = 5;
 
-/** Returns the subtasks of a task, at any depth, that have not ended: they stop with it. */
-export const stopsWith = ({ sessionID }: ApiTask, tasks: readonly ApiTask[]): ApiTask[] =>
-  descendantsOf(sessionID, tasks).filter((task) => !hasEnded(task));
+const namesOf = (tasks: readonly ApiTask[]): string => {
+  const named = tasks.slice(0, MAX_NAMED).map(({ description }) => `"${description}"`);
+  return `${named.join(", ")}${tasks.length > MAX_NAMED ? ` and ${tasks.length - MAX_NAMED} more` : ""}`;
+};
 
-/** Asks whether a task is to be stopped, and says what else stops with it. */
-export const stopQuestion = (task: ApiTask, tasks: readonly ApiTask[]): Explanation => {
-  const title = `Stop "${task.description}"?`;
-  const others = stopsWith(task, tasks);
-  if (others.length === 0)
-    return { title, message: "Nothing else stops with it. The agent that launched it is notified." };
-  const named = others.slice(0, MAX_NAMED).map(({ description }) => `"${description}"`);
-  const more = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : "";
+/** Returns the subtasks of tasks, at any depth, that have not ended and are not among them: they stop with them. */
+export const stopsWith = (tasks: readonly ApiTask[], all: readonly ApiTask[]): ApiTask[] => {
+  const ids = new Set(tasks.map(({ sessionID }) => sessionID));
+  const below = new Set(tasks.flatMap(({ sessionID }) => descendantsOf(sessionID, all)));
+  return [...below].filter((task) => !hasEnded(task) && !ids.has(task.sessionID));
+};
+
+/** Asks whether tasks are to be stopped, and says what else stops with them. */
+export const stopQuestion = (tasks: readonly ApiTask[], all: readonly ApiTask[]): Question => {
+  const isOne = tasks.length === 1;
+  const others = stopsWith(tasks, all);
   const count = others.length === 1 ? "1 subtask stops" : `${others.length} subtasks stop`;
-  return { title, message: `${count} with it: ${named.join(", ")}${more}. The agent that launched it is notified.` };
+  const it = isOne ? "it" : "them";
+  const also = others.length === 0 ? `Nothing else stops with ${it}.` : `${count} with ${it}: ${namesOf(others)}.`;
+  const who = isOne ? "The agent that launched it is notified." : "The agents that launched them are notified.";
+  return {
+    title: isOne ? `Stop ${namesOf(tasks)}?` : `Stop ${tasks.length} tasks?`,
+    message: `${isOne ? "" : `${namesOf(tasks)}. `}${also} ${who}`,
+    keep: `Leave ${it} running`,
+    go: isOne ? "Stop it" : `Stop ${tasks.length} tasks`,
+  };
 };
 
 /** Files that a question names; more are counted. */
@@ -47,22 +68,47 @@ const filesText = (files: Changes["files"]): string => {
   return [...files.slice(0, MAX_FILES).map(changedFile), ...more].join("\n");
 };
 
-/** Asks whether what a task changed in its worktree is to be applied, or removed; undefined where there is nothing to ask. */
-export const changesQuestion = (
-  action: "apply" | "discard",
-  { description }: Pick<ApiTask, "description">,
-  changes: Changes,
-): Explanation | undefined => {
-  if (!possibleDecisions(changes)[action]) return undefined;
-  const { files, leftOut = [], tree, became, cutOff } = changes;
+/** What one of several tasks changed. */
+export interface TaskChanges {
+  task: Pick<ApiTask, "description">;
+  changes: Changes;
+}
+
+const changesText = ({ changes: { files, leftOut = [], tree, cutOff } }: TaskChanges): string => {
   const earlier = cutOff ? [`${cutOffSentence(cutOff, tree)}\n`] : [];
-  const what = [...earlier, changesSummary(files), filesText(files), ...leftOutLines(leftOut)].join("\n");
-  return action === "apply"
-    ? { title: `Apply what "${description}" changed?`, message: `To ${tree}: all of it, or nothing.\n\n${what}` }
-    : {
-        title: `Discard what "${description}" changed?`,
-        message: `${became ? "Its worktree is gone" : "This removes its worktree"}; a patch file is kept.\n\n${what}`,
-      };
+  return [...earlier, changesSummary(files), filesText(files), ...leftOutLines(leftOut)].join("\n");
+};
+
+/**
+ * Asks whether what tasks changed in their worktrees is to be applied, one after the other, or removed. Those are left out of
+ * which there is nothing to ask; undefined where that is all of them.
+ */
+export const changesQuestion = (action: "apply" | "discard", given: readonly TaskChanges[]): Question | undefined => {
+  const all = given.filter(({ changes }) => possibleDecisions(changes)[action]);
+  const [first] = all;
+  if (!first) return undefined;
+  const isOne = all.length === 1;
+  const what = isOne
+    ? changesText(first)
+    : all.map((one) => `"${one.task.description}": ${changesText(one)}`).join("\n\n");
+  const whose = isOne ? `"${first.task.description}"` : `${all.length} tasks`;
+  const diffs = all.flatMap(({ changes }) => changes.diff ?? []);
+  if (action === "apply") {
+    const how = isOne ? "all of it, or nothing" : "one after the other, up to the first that conflicts";
+    return {
+      ...{ title: `Apply what ${whose} changed?`, message: `To ${first.changes.tree}: ${how}.\n\n${what}` },
+      ...{ keep: "Not now", go: "Apply", diffs },
+    };
+  }
+  const gone = all.every(({ changes }) => changes.became !== undefined);
+  const removed = gone
+    ? `${isOne ? "Its worktree is" : "Their worktrees are"} gone`
+    : `This removes ${isOne ? "its worktree" : "their worktrees"}`;
+  return {
+    title: `Discard what ${whose} changed?`,
+    message: `${removed}; a patch file is kept${isOne ? "" : " of each"}.\n\n${what}`,
+    ...{ keep: isOne ? "Keep it" : "Keep them", go: "Discard", diffs },
+  };
 };
 
 /** What became of the changes of a task whose worktree is gone. */

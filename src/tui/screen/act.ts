@@ -2,6 +2,7 @@ import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createComponent, type JSX, onCleanup } from "solid-js";
 import type { ApiResult, ApiTask } from "../../client/api-types.ts";
 import type { AskedRequest, StatusApiClient } from "../../client/status-api-client.ts";
+import { possibleDecisions } from "../../services/text/worktree-text.ts";
 import type { UserReply } from "../../user-request.ts";
 import {
   type AnswerProgress,
@@ -11,34 +12,69 @@ import {
   type Choice,
   nextStep,
 } from "../model/answer-steps.ts";
-import { actionFor, refusalOf, requestsOf, type TaskAction } from "../model/list-state.ts";
+import { isForMany, type ManyAction, planFor, refusalOf, requestsOf, type TaskAction } from "../model/list-state.ts";
 import { type ModelChoice, modelChoices, SAME_MODEL } from "../model/model-choices.ts";
-import { changesQuestion, type Explanation, noChanges, stopQuestion, whyText } from "../model/panel-messages.ts";
+import { diffLines, type Page, textLines } from "../model/page.ts";
+import {
+  changesQuestion,
+  type Explanation,
+  noChanges,
+  type Question,
+  stopQuestion,
+  type TaskChanges,
+  whyText,
+} from "../model/panel-messages.ts";
 import { element } from "./element.ts";
 import type { Guard } from "./guard.ts";
+import type { Known } from "./known-tasks.ts";
+import { pageView } from "./page-dialog.ts";
 
-/** Does with a task what a person asks for in the list; `tasks` are those of its conversation. */
+/** Does with tasks what a person asks for in the list; `all` are those that are listed. */
 export type Act = ReturnType<typeof createActions>;
 
 /**
- * Creates the function that does it. It resolves as soon as the person has said all that is needed. OpenCode may take seconds
- * to do it: a toast shows the outcome.
+ * Creates the function that does it. It resolves as soon as the person has said all that is needed, to whether anything is done.
+ * OpenCode may take seconds to do it: a toast shows the outcome.
  */
 export const createActions = (
-  api: Pick<TuiPluginApi, "ui" | "theme" | "state">,
+  api: Pick<TuiPluginApi, "ui" | "theme" | "state" | "keymap">,
   client: StatusApiClient,
+  known: Pick<Known, "columns" | "rows">,
   guard: Guard,
   keepKeys: () => void,
 ) => {
   const { ui, state } = api;
-  const dialogs = createDialogs(api, keepKeys);
+  const dialogs = createDialogs(api, known, guard, keepKeys);
+
+  const failed = (reason: string): void =>
+    ui.toast({ variant: "error", title: "Not done", message: reason, duration: 8_000 });
 
   const send = (done: string, call: () => Promise<ApiResult<unknown>>): void =>
     guard.start("a task could not be changed", async () => {
       const result = await call();
       if (result.ok) ui.toast({ variant: "success", message: done });
-      else ui.toast({ variant: "error", title: "Not done", message: result.reason, duration: 8_000 });
+      else failed(result.reason);
     });
+
+  /** Does the same with each of some tasks, and says of how many it was done. */
+  const sendAll = (
+    verb: string,
+    tasks: readonly ApiTask[],
+    call: (id: string) => Promise<ApiResult<unknown>>,
+  ): void => {
+    const [first] = tasks;
+    if (first && tasks.length === 1) {
+      send(`${verb} "${first.description}".`, () => call(first.sessionID));
+      return;
+    }
+    guard.start("tasks could not be changed", async () => {
+      const results = await Promise.all(tasks.map(({ sessionID }) => call(sessionID)));
+      const reasons = results.flatMap((result) => (result.ok ? [] : result.reason));
+      const done = tasks.length - reasons.length;
+      if (done > 0) ui.toast({ variant: "success", message: `${verb} ${done} ${done === 1 ? "task" : "tasks"}.` });
+      if (reasons.length > 0) failed(`${reasons.length} of ${tasks.length}: ${reasons[0]}`);
+    });
+  };
 
   const reply = ({ task, request }: AskedRequest, given: UserReply): void =>
     send(`Answered the ${request.kind} of "${task.description}".`, () => client.answer(task.sessionID, given));
@@ -68,71 +104,121 @@ export const createActions = (
     return read?.ok ? read.value : task;
   };
 
-  /** Shows a person what a task changed in its worktree, and then applies or discards it. */
-  const decide = async (action: "apply" | "discard", task: ApiTask): Promise<void> => {
-    const changes = await client.changes(task.sessionID);
-    if (!changes.ok) return ui.toast({ variant: "info", message: changes.reason, duration: 8_000 });
-    const question = changesQuestion(action, task, changes.value);
-    if (!question) return ui.toast({ variant: "info", message: noChanges(changes.value) });
-    if (!(await dialogs.confirm(question))) return;
-    const done = action === "apply" ? "Applied" : "Discarded";
-    send(`${done} the changes of "${task.description}".`, () => client[action](task.sessionID));
+  /** Shows a person what tasks changed in their worktrees, and then applies or discards it, up to the first that conflicts. */
+  const decide = async (action: "apply" | "discard", tasks: readonly ApiTask[]): Promise<boolean> => {
+    const read: (TaskChanges & { task: ApiTask })[] = [];
+    for (const task of tasks) {
+      const changes = await client.changes(task.sessionID);
+      if (changes.ok) read.push({ task, changes: changes.value });
+      else if (tasks.length === 1) ui.toast({ variant: "info", message: changes.reason, duration: 8_000 });
+    }
+    const question = changesQuestion(action, read);
+    const [first] = read;
+    if (!question) {
+      if (first) ui.toast({ variant: "info", message: noChanges(first.changes) });
+      return false;
+    }
+    if (!(await dialogs.confirm(question))) return false;
+    const meant = read.filter(({ changes }) => possibleDecisions(changes)[action]);
+    const verb = action === "apply" ? "Applied" : "Discarded";
+    const done: string[] = [];
+    for (const { task } of meant) {
+      const result = await client[action](task.sessionID);
+      if (result.ok) {
+        done.push(`"${task.description}"`);
+        continue;
+      }
+      const before = done.length > 0 ? `${verb} the changes of ${done.join(", ")}.\n\n` : "";
+      await dialogs.show({ title: "Not done", message: `${before}${result.reason}` });
+      return true;
+    }
+    const what = done.length === 1 ? done.join("") : `${done.length} tasks`;
+    ui.toast({
+      variant: "success",
+      message: `${verb} the changes of ${what}.`,
+    });
+    return true;
   };
+
+  const nameOf = (tasks: readonly ApiTask[]): string =>
+    tasks.length === 1 ? (tasks[0]?.description ?? "") : `${tasks.length} tasks`;
 
   /** Asks for another model first, where that may help. */
-  const retry = async (task: ApiTask): Promise<void> => {
-    const { sessionID, description } = task;
-    const choices = modelChoices(task, state.provider);
+  const retry = async (tasks: readonly ApiTask[]): Promise<boolean> => {
+    const [first] = tasks;
+    const choices = first && tasks.length === 1 ? modelChoices(first, state.provider) : undefined;
     const chosen = choices && (await dialogs.chooseModel("Retry with which model?", choices));
-    if (choices && chosen === undefined) return;
-    const prompt = await dialogs.writeOrNot("Retry, with a prompt or without", description);
-    if (prompt === undefined) return;
+    if (choices && chosen === undefined) return false;
+    const prompt = await dialogs.writeOrNot("Retry, with a prompt or without", nameOf(tasks));
+    if (prompt === undefined) return false;
     const other = chosen === SAME_MODEL ? undefined : chosen;
-    send(`Retried "${description}".`, () => client.retry(sessionID, { prompt, model: other }));
+    sendAll("Retried", tasks, (id) => client.retry(id, { prompt, model: other }));
+    return true;
   };
 
-  return async (asked: Exclude<TaskAction, "open">, task: ApiTask, tasks: readonly ApiTask[]): Promise<void> => {
-    const { sessionID, description } = task;
-    const action = actionFor(asked, task);
-    const refused = refusalOf(action, task);
-    if (refused !== undefined) return ui.toast({ variant: "info", message: refused });
+  /** Asks for a text, and sends it to each of the tasks. */
+  const sendText = async (action: "resume" | "steer", tasks: readonly ApiTask[]): Promise<boolean> => {
+    const name = nameOf(tasks);
+    const text =
+      action === "resume"
+        ? await dialogs.write("Resume with a prompt", name)
+        : await dialogs.write("Steer with an instruction", `${name}: its agent sees it at its next step`);
+    if (text === undefined) return false;
+    sendAll(action === "resume" ? "Resumed" : "Steered", tasks, (id) => client[action](id, text));
+    return true;
+  };
+
+  const actOnMany = async (
+    action: ManyAction,
+    tasks: readonly ApiTask[],
+    all: readonly ApiTask[],
+  ): Promise<boolean> => {
     switch (action) {
-      case "why":
-        await dialogs.show(whyText(await comparedTask(task), Date.now()));
-        return;
       case "stop":
-        if (await dialogs.confirm(stopQuestion(task, tasks)))
-          send(`Stopped "${description}".`, () => client.cancel(sessionID));
-        return;
+        if (!(await dialogs.confirm(stopQuestion(tasks, all)))) return false;
+        sendAll("Stopped", tasks, client.cancel);
+        return true;
       case "pause":
-        return send(`Paused "${description}".`, () => client.pause(sessionID));
+        sendAll("Paused", tasks, client.pause);
+        return true;
       case "continue":
-        return send(`"${description}" goes on.`, () => client.continue(sessionID));
+        sendAll("Told to go on:", tasks, client.continue);
+        return true;
       case "retry":
-        return retry(task);
-      case "resume": {
-        const prompt = await dialogs.write("Resume with a prompt", description);
-        if (prompt !== undefined) send(`Resumed "${description}".`, () => client.resume(sessionID, prompt));
-        return;
-      }
-      case "steer": {
-        const prompt = await dialogs.write(
-          "Steer with an instruction",
-          `${description}: its agent sees it at its next step`,
-        );
-        if (prompt !== undefined) send(`Steered "${description}".`, () => client.steer(sessionID, prompt));
-        return;
-      }
+        return retry(tasks);
+      case "resume":
+      case "steer":
+        return sendText(action, tasks);
       case "apply":
       case "discard":
-        await decide(action, task);
-        return;
-      case "answer": {
-        const [request] = requestsOf(task, tasks);
-        if (request) await answer(request);
-        return;
-      }
+        return decide(action, tasks);
     }
+  };
+
+  return async (
+    asked: Exclude<TaskAction, "open">,
+    chosen: readonly ApiTask[],
+    all: readonly ApiTask[],
+  ): Promise<boolean> => {
+    const refuse = (message: string): false => {
+      ui.toast({ variant: "info", message });
+      return false;
+    };
+    if (isForMany(asked)) {
+      const plan = planFor(asked, chosen);
+      return "refused" in plan ? refuse(plan.refused) : actOnMany(plan.action, plan.tasks, all);
+    }
+    const [task] = chosen;
+    if (!task) return false;
+    const refused = refusalOf(asked, task);
+    if (refused !== undefined) return refuse(refused);
+    if (asked === "why") {
+      await dialogs.show(whyText(await comparedTask(task), Date.now()));
+      return false;
+    }
+    const [request] = requestsOf(task, all);
+    if (request) await answer(request);
+    return true;
   };
 };
 
@@ -174,7 +260,12 @@ const AFTER_FOCUS_MS = 2;
  * Creates OpenCode's dialogs, each as a promise of what the person says. Closed without a word, they resolve to undefined. Each
  * replaces the one that is open, and keeps the keys by `keepKeys`.
  */
-const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">, keepKeys: () => void) => {
+const createDialogs = (
+  { ui, theme, keymap }: Pick<TuiPluginApi, "ui" | "theme" | "keymap">,
+  known: Pick<Known, "columns" | "rows">,
+  guard: Guard,
+  keepKeys: () => void,
+) => {
   /** Opens a dialog. OpenCode also calls `onClose` after a choice: then the promise has its value already. */
   const ask = <Value>(view: (resolve: (value: Value | undefined) => void) => JSX.Element): Promise<Value | undefined> =>
     new Promise((resolve) => {
@@ -201,18 +292,25 @@ const createDialogs = ({ ui, theme }: Pick<TuiPluginApi, "ui" | "theme">, keepKe
       }),
     );
 
+  /** Shows a page. Resolves to the place of the choice that the person takes. */
+  const turnTo = (page: Page) => {
+    const taken = ask<number>((resolve) => pageView({ keymap, theme }, known, guard, page, resolve));
+    ui.dialog.setSize("large");
+    return taken;
+  };
+
   return {
     /** Shows a text until the person has read it. */
-    show: (text: Explanation) =>
-      ask<true>((resolve) => createComponent(ui.DialogAlert, { ...text, onConfirm: () => resolve(true) })),
-    confirm: (question: Explanation) =>
-      ask<true>((resolve) =>
-        createComponent(ui.DialogConfirm, {
-          ...question,
-          onConfirm: () => resolve(true),
-          onCancel: () => resolve(undefined),
-        }),
-      ),
+    show: ({ title, message }: Explanation) =>
+      turnTo({ title, body: (columns) => textLines(message, columns), choices: ["Close"] }),
+    /** Asks a question, whose harmless answer is selected at first. */
+    confirm: async ({ title, message, keep, go, diffs = [] }: Question): Promise<boolean> => {
+      const body = (columns: number) => [
+        ...textLines(message, columns),
+        ...diffs.flatMap((diff) => diffLines(diff, columns)),
+      ];
+      return (await turnTo({ title, body, choices: [keep, go] })) === 1;
+    },
     /** Asks for a text, which is not empty. */
     write: async (title: string, about: string) => (await writeOrNot(title, about)) || undefined,
     writeOrNot,

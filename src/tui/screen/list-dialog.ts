@@ -3,8 +3,17 @@ import { createMemo, createSignal, onCleanup } from "solid-js";
 import type { ApiFleet } from "../../client/api-types.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { type ListedTasks, type ListRow, listLines, listRows } from "../model/list-lines.ts";
-import { afterKey, INITIAL, type Key, type ListState, placeOf, type TaskAction } from "../model/list-state.ts";
+import {
+  afterKey,
+  INITIAL,
+  isForMany,
+  type Key,
+  type ListState,
+  placeOf,
+  type TaskAction,
+} from "../model/list-state.ts";
 import type { Act } from "./act.ts";
+import { DIALOG, rowsIn } from "./dialog-size.ts";
 import { element, linesView, type View } from "./element.ts";
 import type { Guard } from "./guard.ts";
 import type { Known } from "./known-tasks.ts";
@@ -16,13 +25,8 @@ interface KeyPress {
   consume(): void;
 }
 
-/** Columns of OpenCode's large dialog, and those of the margins in and around it. */
-const DIALOG_COLUMNS = 88;
-const MARGINS = { outside: 2, inside: 4 };
-
-/** Rows of tasks: the screen's without those of the frame, the keys, and what else is `taken`; OpenCode shows dialogs in the lower three quarters. */
-const rowsFor = (screenRows: number, taken: number): number =>
-  Math.max(3, Math.min(20, Math.floor(screenRows * 0.75) - 9 - taken));
+/** Rows of the list that are not of tasks: its title, the search, the keys, and what stands between them. */
+const FRAME_LINES = 5;
 
 /** Milliseconds between two looks at the fleet. OpenCode asks it no more often. */
 const LOOK_EVERY_MS = 5_000;
@@ -68,6 +72,12 @@ export const createList = (
     return { here, elsewhere: known.tasksInDirectory().filter((task) => !isHere.has(task)) };
   };
 
+  const allListed = () => {
+    const { here, elsewhere } = listed();
+    return [...here, ...elsewhere];
+  };
+  const markedIn = ({ marked }: ListState) => allListed().filter(({ sessionID }) => marked.has(sessionID));
+
   const perform = (action: TaskAction | "back", { task }: ListRow, state: ListState): void => {
     if (action === "open" || action === "back") {
       api.ui.dialog.clear();
@@ -75,10 +85,11 @@ export const createList = (
       else navigation.back();
       return;
     }
-    const { here, elsewhere } = listed();
+    const all = allListed();
+    const marked = isForMany(action) ? markedIn(state) : [];
     guard.start("an action of the list failed", async () => {
-      await act(action, task, [...here, ...elsewhere]);
-      open(state);
+      const isDone = await act(action, marked.length > 0 ? marked : [task], all);
+      open(isDone ? { ...state, marked: new Set() } : state);
     });
   };
 
@@ -88,7 +99,7 @@ export const createList = (
     // On another machine's OpenCode, the fleet of this one would be another.
     const fleet = known.unreachable === undefined ? followFleet(client, guard) : () => undefined;
     const rows = createMemo(() => guard("the tasks could not be listed", () => listRows(listed(), state()), []));
-    const columns = () => Math.min(DIALOG_COLUMNS, known.columns() - MARGINS.outside) - MARGINS.inside;
+    const columns = () => Math.min(DIALOG.columns, known.columns() - DIALOG.outside) - DIALOG.inside;
 
     const pressed = ({ event, consume }: KeyPress): void => {
       const ids = rows().map(({ task }) => task.sessionID);
@@ -108,8 +119,9 @@ export const createList = (
       guard("the list could not be drawn", () => {
         const layout = {
           columns: columns(),
-          rows: rowsFor(known.rows(), fleet()?.isUsed ? 1 : 0),
+          rows: rowsIn(known.rows(), FRAME_LINES + (fleet()?.isUsed ? 1 : 0)),
           now: known.now(),
+          marked: markedIn(state()),
           problem: known.problem(),
           fleet: fleet(),
         };

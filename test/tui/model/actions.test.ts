@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { TaskError } from "../../../src/task.ts";
 import { type Answers, afterText, nextStep } from "../../../src/tui/model/answer-steps.ts";
-import { actionFor, refusalOf, requestsOf } from "../../../src/tui/model/list-state.ts";
+import { actionFor, planFor, refusalOf, requestsOf } from "../../../src/tui/model/list-state.ts";
 import { modelChoices, SAME_MODEL } from "../../../src/tui/model/model-choices.ts";
 import { changesQuestion, noChanges, stopQuestion, stopsWith, whyText } from "../../../src/tui/model/panel-messages.ts";
 import { readPanelOptions } from "../../../src/tui/screen/panel.ts";
@@ -35,27 +35,46 @@ describe("what a task changed in its worktree", () => {
 
   test("is named before it is applied or discarded", () => {
     const message = 'To /shop: all of it, or nothing.\n\n2 files changed (+2 −0)\n"f0.ts" +1 −0\n"f1.ts" +1 −0';
-    expect(changesQuestion("apply", task, { ...changes, files: files.slice(0, 2) })).toEqual({
+    expect(changesQuestion("apply", [{ task, changes: { ...changes, files: files.slice(0, 2) } }])).toEqual({
       title: 'Apply what "about a" changed?',
       message,
+      ...{ keep: "Not now", go: "Apply", diffs: [] },
     });
-    const discard = changesQuestion("discard", task, { ...changes, files });
+    const discard = changesQuestion("discard", [{ task, changes: { ...changes, files } }]);
     expect(discard?.title).toBe('Discard what "about a" changed?');
     expect(discard?.message).toMatch(
       /^This removes its worktree; a patch file is kept\.\n\n10 files .*"f7\.ts" \+1 −0\nand 2 more$/s,
     );
   });
 
+  test("of several tasks is asked about once; of those of which there is nothing to ask, nothing is said", () => {
+    const of = (name: string, more: object = {}) => ({
+      task: panelTask(name),
+      changes: { ...changes, files: files.slice(0, 1), diff: `diff of ${name}`, ...more },
+    });
+    const all = [of("a"), of("b", { became: "applied" as const }), of("c")];
+    const question = changesQuestion("apply", all);
+    expect(question).toMatchObject({ title: "Apply what 2 tasks changed?", diffs: ["diff of a", "diff of c"] });
+    expect(question?.message).toMatch(
+      /^To \/shop: one after the other, up to the first that conflicts\.\n\n"about a": 1 file .*\n\n"about c": 1 file/s,
+    );
+    expect(changesQuestion("discard", all)?.message).toMatch(
+      /^This removes their worktrees; a patch file is kept of each/,
+    );
+  });
+
   test("is not asked about where nothing is left of it: then it is said why", () => {
-    expect(changesQuestion("apply", task, { ...changes, files: [] })).toBeUndefined();
-    expect(changesQuestion("apply", task, { ...changes, files, became: "applied" })).toBeUndefined();
+    expect(changesQuestion("apply", [{ task, changes: { ...changes, files: [] } }])).toBeUndefined();
+    expect(changesQuestion("apply", [{ task, changes: { ...changes, files, became: "applied" } }])).toBeUndefined();
     expect(noChanges({ ...changes, files: [] })).toBe("It changed nothing.");
     const leftOut = [{ path: "secret.env", why: "ignored" as const }];
-    expect(changesQuestion("apply", task, { ...changes, files: [], leftOut })).toBeUndefined();
-    expect(changesQuestion("discard", task, { ...changes, files: [], leftOut })?.message).toContain('"secret.env"');
+    expect(changesQuestion("apply", [{ task, changes: { ...changes, files: [], leftOut } }])).toBeUndefined();
+    expect(changesQuestion("discard", [{ task, changes: { ...changes, files: [], leftOut } }])?.message).toContain(
+      '"secret.env"',
+    );
     expect(noChanges({ ...changes, files: [], leftOut })).toMatch(/^Nothing that it left can be applied\.\nNot among/);
-    expect(changesQuestion("apply", task, { ...changes, files, became: "expired" })).toBeUndefined();
-    expect(changesQuestion("discard", task, { ...changes, files, became: "expired" })?.message).toMatch(
+    expect(changesQuestion("apply", [{ task, changes: { ...changes, files, became: "expired" } }])).toBeUndefined();
+    expect(changesQuestion("discard", [{ task, changes: { ...changes, files, became: "expired" } }])?.message).toMatch(
       /^Its worktree is gone; a patch file is kept\./,
     );
     expect(noChanges({ ...changes, files, became: "discarded" })).toBe("Its changes were discarded.");
@@ -70,21 +89,31 @@ describe("stopping a task", () => {
   const tasks = [parent, child, helped, done, panelTask("other")];
 
   test("stops what it launched, at any depth, that has not ended", () => {
-    expect(stopsWith(parent, tasks)).toEqual([child, helped]);
-    expect(stopsWith(helped, tasks)).toEqual([]);
+    expect(stopsWith([parent], tasks)).toEqual([child, helped]);
+    expect(stopsWith([helped], tasks)).toEqual([]);
   });
 
   test("is asked about with what else stops", () => {
-    expect(stopQuestion(parent, tasks)).toEqual({
+    expect(stopQuestion([parent], tasks)).toEqual({
       title: 'Stop "about parent"?',
       message: '2 subtasks stop with it: "about child", "about helped". The agent that launched it is notified.',
+      ...{ keep: "Leave it running", go: "Stop it" },
     });
-    expect(stopQuestion(helped, tasks).message).toMatch(/^Nothing else stops/);
+    expect(stopQuestion([helped], tasks).message).toMatch(/^Nothing else stops/);
+  });
+
+  test("is asked about once for several", () => {
+    expect(stopQuestion([parent, child], tasks)).toEqual({
+      title: "Stop 2 tasks?",
+      message:
+        '"about parent", "about child". 1 subtask stops with them: "about helped". The agents that launched them are notified.',
+      ...{ keep: "Leave them running", go: "Stop 2 tasks" },
+    });
   });
 
   test("names a few of many", () => {
     const many = Array.from({ length: 8 }, (_, index) => panelTask(`c${index}`, { parentTaskId: "parent" }));
-    expect(stopQuestion(parent, [parent, ...many]).message).toContain('"about c4" and 3 more.');
+    expect(stopQuestion([parent], [parent, ...many]).message).toContain('"about c4" and 3 more.');
   });
 });
 
@@ -284,5 +313,34 @@ describe("the options of the panel", () => {
       '"key" must be a key such as "<leader>k", or false for none; it is "<leader>k" now.',
       'There is no option "keys": the panel has "key" and "backKey".',
     ]);
+  });
+});
+
+describe("with several tasks that are marked", () => {
+  const running = panelTask("running", { allowed: ["PAUSE", "CANCEL", "STEER"] });
+  const paused = panelTask("paused", {
+    allowed: ["CONTINUE", "CANCEL"],
+    waiting: { for: "continue", since: ago(5) },
+  });
+  const completed = ended(panelTask("completed", { allowed: ["RESUME"] }), "completed");
+  const failed = ended(panelTask("failed", { allowed: ["RETRY"] }), "error");
+
+  test.each([
+    ["stop", [running, completed, paused], "stop", ["running", "paused"]],
+    ["pause", [running, paused], "pause", ["running"]],
+    ["pause", [paused, completed], "continue", ["paused"]],
+    ["resume", [completed, failed], "retry", ["failed"]],
+    ["resume", [completed, running], "resume", ["completed"]],
+    ["steer", [completed, running], "steer", ["running"]],
+    ["pause", [paused], "continue", ["paused"]],
+  ] as const)("%s is done with those for which it makes sense", (asked, tasks, action, names) => {
+    expect(planFor(asked, tasks)).toMatchObject({ action, tasks: names.map((name) => ({ sessionID: name })) });
+  });
+
+  test("what makes sense for none of them is refused", () => {
+    expect(planFor("stop", [completed, failed])).toEqual({
+      refused: 'No marked task takes that. "about completed" has ended already.',
+    });
+    expect(planFor("stop", [completed])).toEqual({ refused: '"about completed" has ended already.' });
   });
 });

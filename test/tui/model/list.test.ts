@@ -47,6 +47,7 @@ describe("the keys of the list", () => {
     ["x", "stop"],
     ["r", "resume"],
     ["s", "steer"],
+    ["z", "pause"],
     ["a", "answer"],
     ["w", "why"],
     ["b", "back"],
@@ -54,8 +55,21 @@ describe("the keys of the list", () => {
     expect(pressed([name])).toMatchObject({ action, isUsed: true });
   });
 
+  test("mark tasks and take marks away, one and then the next, or all that are shown", () => {
+    const marks = (keys: (string | Key)[]) => [...pressed(keys).state.marked];
+    const star = key("*", { sequence: "*" });
+    expect(marks(["space", "space"])).toEqual(["a", "b"]);
+    expect(pressed(["space", "space"]).state.selected).toBe("c");
+    expect(marks(["space", "up", "space"])).toEqual([]);
+    expect(marks([star])).toEqual(ids);
+    expect(marks(["space", star])).toEqual(ids);
+    expect(marks([star, star])).toEqual([]);
+    expect(marks(["space", "/", "q", "return"])).toEqual(["a"]);
+  });
+
   test("are letters of the search after a slash, until enter or the last backspace", () => {
     expect(pressed(["/", "x", "r"])).toMatchObject({ state: { query: "xr", isSearching: true }, isUsed: true });
+    expect(pressed(["/", "j", "k"]).state).toMatchObject({ query: "jk", selected: undefined });
     expect(pressed(["/", "x", "r"]).action).toBeUndefined();
     const found = pressed(["/", "x", "return"]);
     expect(found).toMatchObject({ state: { query: "x", isSearching: false } });
@@ -93,7 +107,7 @@ describe("the list", () => {
     ended(panelTask("log", { description: "Write the changelog", agent: "writer" }), "completed", 20),
   ];
   const elsewhere = [panelTask("far", { parentSessionID: "ses_other", description: "Another conversation's" })];
-  const layout = { columns: 84, rows: 10, now: NOW };
+  const layout = { columns: 84, rows: 10, now: NOW, marked: [] as ApiTask[] };
   const listed = (
     state: ListState = INITIAL,
     more: Partial<typeof layout & Pick<ListLayout, "problem" | "fleet">> = {},
@@ -110,8 +124,23 @@ describe("the list", () => {
       "Other conversations",
       "  ● Another conversation's            general · working                  1m         ",
       "",
-      expect.stringMatching(/^enter open {2}x stop {2}w why {2}\/ search {2}b back {2}esc close/),
+      expect.stringMatching(
+        /^enter open {2}x stop {2}w why {2}space mark {2}\* all {2}\/ search {2}b back {2}esc close/,
+      ),
     ]);
+  });
+
+  test("shows which tasks are marked, how many, also of those that are not shown, and the keys for them", () => {
+    const [slow, child, log] = here as [ApiTask, ApiTask, ApiTask];
+    const lines = listed({ ...INITIAL, query: "slow" }, { marked: [slow, log] });
+    expect(lines[0]).toMatch(/^Tasks · 2 marked +1 running/);
+    expect(lines.slice(3, 4)).toEqual([expect.stringMatching(/^› ◆ ● Find the slow tests/)]);
+    expect(lines.at(-1)).toMatch(/^x stop {2}space mark/);
+    expect(listed(INITIAL, { marked: [slow] }).slice(3, 5)).toEqual([
+      expect.stringMatching(/^› {3}▲ Apply it to a copy/),
+      expect.stringMatching(/^ {2}◆ ● Find the slow tests/),
+    ]);
+    expect(child.description).toBe("Apply it to a copy");
   });
 
   test("says below the tasks which servers the fleet has, and how many tasks wait for one", () => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { Changes } from "../../../../src/services/http/contract/api-task.ts";
 import { newRepository } from "../../../fakes/repository.ts";
 import { makeTaskWorktree } from "../../../fakes/task-worktree.ts";
 import { serve } from "../served.ts";
@@ -47,7 +48,7 @@ test("of more than half a million characters, the whole files are sent that fit"
   const { work, ask } = await begin();
   const text = (word: string, lines: number) => `${word}\n`.repeat(lines);
   const { patch } = await work("long", { "a.txt": text("a", 1_000), "b.txt": text("b", 200_000), "c.txt": "c\n" });
-  const { diff, isDiffCut } = (await ask("long", "changes")).body;
+  const { diff, isDiffCut } = Changes.parse((await ask("long", "changes")).body);
   expect(isDiffCut).toBe(true);
   expect(readFileSync(patch, "utf8").startsWith(`${diff}diff --git a/b.txt`)).toBe(true);
   expect(diff).toContain("a/a.txt");
