@@ -69,15 +69,17 @@ const MOST_OF_A_BATCH = 1_000;
 export const undecidedTasks = async (batch: string, { data, terminal }: Source): Promise<ApiTask[]> => {
   const { tasks } = await readTasks({ batch }, MOST_OF_A_BATCH, { data, terminal });
   const root = worktreesFolder(data ?? dataFolder());
-  return tasks
-    .filter((task) => {
-      const { worktree } = task;
-      const record = worktree && !worktree.isShared && hasEnded(task) && readRecord(pathsOf(root, worktree.id));
-      return record && isUndecided(record);
-    })
-    // They are listed newest first: of two that were launched in one millisecond, too.
-    .toReversed()
-    .toSorted((one, other) => one.startedAt.localeCompare(other.startedAt));
+  return (
+    tasks
+      .filter((task) => {
+        const { worktree } = task;
+        const record = worktree && !worktree.isShared && hasEnded(task) && readRecord(pathsOf(root, worktree.id));
+        return record && isUndecided(record);
+      })
+      // They are listed newest first: of two that were launched in one millisecond, too.
+      .toReversed()
+      .toSorted((one, other) => one.startedAt.localeCompare(other.startedAt))
+  );
 };
 
 const NOTHING_REMOVED = " Nothing was removed.";

@@ -1,7 +1,7 @@
 import type { ApiTask, Changes } from "../services/http/contract/api-task.ts";
 import type { ApiFleet, Launch, Launches, Logs, Stats, TaskWay } from "../services/http/contract/schemas.ts";
 import { parseJson } from "../services/http/loopback.ts";
-import { toSingleLine } from "../services/platform/plain-text.ts";
+import { codeText } from "../services/platform/plain-text.ts";
 import type { TaskStatus, Usage } from "../task.ts";
 
 /**
@@ -17,7 +17,7 @@ type ApiFailureKind = "notRunning" | "silent" | "refused" | "unreadable";
 export interface ApiFailure {
   ok: false;
   kind: ApiFailureKind;
-  /** What was wrong and what to do, in one or two sentences on one line. It may repeat what the server said. */
+  /** What was wrong and what to do, in one or two sentences; of a conflict, with the lines of both sides. It may repeat what the server said. */
   reason: string;
   /** The HTTP status of an answer with an error, as listed in docs/status-api.md. */
   status?: number;
@@ -40,7 +40,7 @@ export const refused = (status: number, text: string): ApiFailure => {
   const hasReason = typeof body === "object" && body !== null && "error" in body && typeof body.error === "string";
   return apiFailure(
     "refused",
-    hasReason ? toSingleLine(String(body.error)) : `OpenCode answered with status ${status}.`,
+    hasReason ? codeText(String(body.error)) : `OpenCode answered with status ${status}.`,
     status,
   );
 };

@@ -64,7 +64,11 @@ describe.skipIf(noTerminal !== undefined)("in the panel, what tasks changed in t
     const screen = await terminal.shows('Apply what "about shout one" changed?');
     expect(screen).toContain("1 file changed (+1 −1)");
     expect(screen).toContain('"a.txt" +1 −1');
+    expect(screen).toMatch(/-one\s[\s\S]*\+ONE\s/);
+    expect(screen).toContain("› Not now     Apply");
     expect(project.read("a.txt")).toBe("one\ntwo\n");
+    await terminal.press("Right");
+    await terminal.shows("› Apply");
     await terminal.press("Enter");
     // A toast is gone after seconds, or when another one comes: what it says is seen by what has happened.
     await until(() => project.read("a.txt")).toBe("ONE\ntwo\n");
@@ -80,12 +84,19 @@ describe.skipIf(noTerminal !== undefined)("in the panel, what tasks changed in t
     await select("translate");
     await terminal.press("p");
     await terminal.shows('Apply what "about translate one" changed?');
+    await terminal.press("Right");
+    await terminal.shows("› Apply");
     await terminal.press("Enter");
-    await terminal.shows("a.txt (content)");
+    const conflict = await terminal.shows("a.txt (content)");
+    expect(conflict).toMatch(/<<<<<<< yours\s[\s\S]*ONE[\s\S]*=======[\s\S]*uno[\s\S]*>>>>>>> the task's/);
+    expect(conflict).toContain("opencode-taskchart apply");
     expect(project.read("a.txt")).toBe("ONE\ntwo\n");
-    await terminal.shows("esc close");
+    await terminal.press("Enter");
+    await terminal.shows("space mark");
     await terminal.press("d");
     await terminal.shows("This removes its worktree; a patch file is kept.");
+    await terminal.press("Right");
+    await terminal.shows("› Discard");
     await terminal.press("Enter");
     await until(() => project.git("worktree", "list").trim().split("\n").length).toBe(before - 1);
     expect(project.read("a.txt")).toBe("ONE\ntwo\n");

@@ -167,7 +167,13 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
       await terminal.press("Escape");
       await terminal.shows("x stop");
       await terminal.press("x");
-      await terminal.shows("Nothing else stops with it.");
+      await terminal.shows("› Leave it running     Stop it");
+      await terminal.press("Enter");
+      await terminal.shows("x stop");
+      await terminal.press("x");
+      await terminal.shows("› Leave it running     Stop it");
+      await terminal.press("Right");
+      await terminal.shows("› Stop it");
       await terminal.press("Enter");
       await terminal.shows(/⊘ Find the tests/);
       await showsEnd("Find the tests");

@@ -50,3 +50,6 @@ export const escapeUnprintable = (text: string): string => text.replaceAll(UNPRI
 
 /** Returns a line of a file as it can be shown anywhere: with its indentation, tabs as four spaces, and nothing hidden. */
 export const codeLine = (line: string): string => escapeUnprintable(line.replaceAll("\t", "    "));
+
+/** Returns several lines so, each as it is otherwise. */
+export const codeText = (text: string): string => text.split("\n").map(codeLine).join("\n");

@@ -104,31 +104,37 @@ const searchLine = ({ query, isSearching }: ListState): Line => {
   return { segments: [muted("Search: "), { text: `${query}${isSearching ? "▏" : ""}`, tone: "text" }] };
 };
 
-/** The keys that make sense for the selected task, or for those that are marked. */
-const keysLine = (task: ApiTask | undefined, marked: readonly ApiTask[], columns: number): Line => {
+/** The keys of the list itself. */
+const LIST_KEYS: readonly (readonly [key: string, meaning: string])[] = [
+  ["space", "mark"],
+  ["*", "mark all"],
+  ["/", "search"],
+  ["b", "back"],
+  ["esc", "close"],
+];
+
+const keysLine = (keys: readonly (readonly [key: string, meaning: string])[], columns: number): Line => {
+  const segments: Segment[] = [];
+  let used = 0;
+  for (const [key, meaning] of keys) {
+    const gap = used === 0 ? "" : "  ";
+    used += columnsOf(`${gap}${key} ${meaning}`);
+    if (used > columns) break;
+    segments.push({ text: `${gap}${key}`, tone: "text" }, muted(` ${meaning}`));
+  }
+  return { segments };
+};
+
+/** Writes the keys that make sense for the selected task, or for those that are marked, and below them those of the list. */
+const keysLines = (task: ApiTask | undefined, marked: readonly ApiTask[], columns: number): Line[] => {
   const may = (action: TaskAction) => {
     if (marked.length > 0) return isForMany(action) && marked.some((one) => refusalOf(action, one) === undefined);
     return task !== undefined && refusalOf(action, task) === undefined;
   };
-  // A task that asks is to be answered first: on a narrow screen there is no room for both.
-  const offered = ACTION_KEYS.filter(({ action }) => may(action) && !(action === "pause" && may("answer")));
-  const keys = [
-    ...offered.map(({ shown, action }) => [shown, action]),
-    ["space", "mark"],
-    ["*", "all"],
-    ["/", "search"],
-    ["b", "back"],
-    ["esc", "close"],
-  ];
-  const segments: Segment[] = [];
-  let used = 0;
-  for (const [key = "", action = ""] of keys) {
-    const gap = used === 0 ? "" : "  ";
-    used += columnsOf(`${gap}${key} ${action}`);
-    if (used > columns) break;
-    segments.push({ text: `${gap}${key}`, tone: "text" }, muted(` ${action}`));
-  }
-  return { segments };
+  const offered = ACTION_KEYS.filter(({ action }) => may(action));
+  return [offered.map(({ shown, action }) => [shown, action] as const), LIST_KEYS].map((keys) =>
+    keysLine(keys, columns),
+  );
 };
 
 /** Writes the list: what is searched, the tasks, the fleet, and the keys for the one that is selected. */
@@ -162,7 +168,7 @@ export const listLines = (rows: readonly ListRow[], state: ListState, layout: Li
     ...(hidden > 0 ? [{ segments: [muted(`  ${place + 1} of ${rows.length}`)] }] : []),
     { segments: [] },
     ...fleetLines(layout.fleet, columns),
-    keysLine(selected?.task, marked, columns),
+    ...keysLines(selected?.task, marked, columns),
   ];
 };
 

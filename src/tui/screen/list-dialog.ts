@@ -26,7 +26,7 @@ interface KeyPress {
 }
 
 /** Rows of the list that are not of tasks: its title, the search, the keys, and what stands between them. */
-const FRAME_LINES = 5;
+const FRAME_LINES = 6;
 
 /** Milliseconds between two looks at the fleet. OpenCode asks it no more often. */
 const LOOK_EVERY_MS = 5_000;

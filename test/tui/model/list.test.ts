@@ -124,9 +124,8 @@ describe("the list", () => {
       "Other conversations",
       "  ● Another conversation's            general · working                  1m         ",
       "",
-      expect.stringMatching(
-        /^enter open {2}x stop {2}w why {2}space mark {2}\* all {2}\/ search {2}b back {2}esc close/,
-      ),
+      "enter open  x stop  w why",
+      "space mark  * mark all  / search  b back  esc close",
     ]);
   });
 
@@ -135,7 +134,7 @@ describe("the list", () => {
     const lines = listed({ ...INITIAL, query: "slow" }, { marked: [slow, log] });
     expect(lines[0]).toMatch(/^Tasks · 2 marked +1 running/);
     expect(lines.slice(3, 4)).toEqual([expect.stringMatching(/^› ◆ ● Find the slow tests/)]);
-    expect(lines.at(-1)).toMatch(/^x stop {2}space mark/);
+    expect(lines.at(-2)).toBe("x stop");
     expect(listed(INITIAL, { marked: [slow] }).slice(3, 5)).toEqual([
       expect.stringMatching(/^› {3}▲ Apply it to a copy/),
       expect.stringMatching(/^ {2}◆ ● Find the slow tests/),
@@ -150,10 +149,10 @@ describe("the list", () => {
       servers: [{ id: "srv_1", label: "desk", projects }],
     };
     const lines = listed(INITIAL, { fleet });
-    expect(lines.slice(-3)).toEqual([
+    expect(lines.slice(-4, -1)).toEqual([
       "",
       "Fleet: 1 server, 1 of 4 slots taken, 2 tasks wait",
-      expect.stringContaining("esc close"),
+      expect.stringContaining("enter open"),
     ]);
   });
 
@@ -170,10 +169,10 @@ describe("the list", () => {
 
   test("offers what the task allows", () => {
     const able = panelTask("able", { allowed: ["STEER", "CANCEL"] });
-    expect(listed(INITIAL, {}, [able]).at(-1)).toContain("s steer");
-    expect(listed({ ...INITIAL, selected: "child" }).at(-1)).toContain("a answer");
+    expect(listed(INITIAL, {}, [able]).at(-2)).toContain("s steer");
+    expect(listed({ ...INITIAL, selected: "child" }).at(-2)).toContain("a answer");
     const done = ended(panelTask("done", { allowed: ["RESUME"] }), "completed");
-    const keys = listed({ ...INITIAL, selected: "done" }, {}, [done]).at(-1);
+    const keys = listed({ ...INITIAL, selected: "done" }, {}, [done]).at(-2);
     expect(keys).toContain("r resume");
     expect(keys).not.toContain("x stop");
   });
