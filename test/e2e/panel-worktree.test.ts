@@ -49,7 +49,7 @@ describe.skipIf(noTerminal !== undefined)("in the panel, what tasks changed in t
   const select = async (words: string) => {
     await terminal.press("C-x");
     await terminal.press("k");
-    await terminal.shows("esc close");
+    await terminal.shows("space mark");
     await terminal.press("/");
     await terminal.type(words);
     await terminal.shows(`Search: ${words}▏`);
@@ -72,10 +72,10 @@ describe.skipIf(noTerminal !== undefined)("in the panel, what tasks changed in t
     await terminal.press("Enter");
     // A toast is gone after seconds, or when another one comes: what it says is seen by what has happened.
     await until(() => project.read("a.txt")).toBe("ONE\ntwo\n");
-    await terminal.shows("esc close");
+    await terminal.shows("space mark");
     await terminal.pressUntilShown("p", "Its changes were applied.");
     await terminal.press("Escape");
-    await terminal.hides("esc close");
+    await terminal.hides("space mark");
   });
 
   test("left as it is where it conflicts, with the file named; and discarded by a key", async () => {

@@ -65,14 +65,14 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
   const openList = async () => {
     await terminal.press("C-x");
     await terminal.press("k");
-    await terminal.shows("esc close");
+    await terminal.shows("space mark");
   };
 
   /** Closes the list, once it is shown again after what was done from it. */
   const closeList = async () => {
-    await terminal.shows("esc close");
+    await terminal.shows("space mark");
     await terminal.press("Escape");
-    await terminal.hides("esc close");
+    await terminal.hides("space mark");
   };
 
   /** Searches in the list, and leaves the keys to the first task that is found. */
@@ -137,7 +137,7 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
       await terminal.press("w");
       await terminal.shows("Waits for the user to approve");
       await terminal.press("Escape");
-      await terminal.shows("esc close");
+      await terminal.shows("space mark");
       await terminal.press("Enter");
       await terminal.hides("Search:");
       await terminal.shows("try it on a copy");
@@ -200,7 +200,7 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
 
     test("says why an action makes no sense, and resumes a task with a prompt", async () => {
       await terminal.submit("/tasks");
-      await terminal.shows("esc close");
+      await terminal.shows("space mark");
       await select("count");
       await terminal.press("s");
       await terminal.shows("has ended: resume it with r");
@@ -245,6 +245,7 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
       await terminal.press("w");
       await terminal.shows(/Waits for a slot of agent explore \(1 of 1 in use/);
       await terminal.press("Escape");
+      await terminal.shows("space mark");
       await closeList();
       looking.release(text("There is nothing."));
       await terminal.hides(/ · 1 queued/);
@@ -293,6 +294,20 @@ describe.skipIf(noTerminal !== undefined)("the panel in OpenCode's terminal inte
       await terminal.type("look at the tests, too");
       await terminal.press("Enter");
       await terminal.shows('Steered "Keep at it"');
+      await closeList();
+    });
+
+    test("marks all that are listed, and stops what runs of them after one question", { tags: "gate" }, async () => {
+      await openList();
+      await terminal.press("*");
+      await terminal.shows(/Tasks · \d marked/);
+      await terminal.press("x");
+      await terminal.shows('Stop "Keep at it"?');
+      await terminal.press("Right");
+      await terminal.shows("› Stop it");
+      await terminal.press("Enter");
+      await terminal.hides(/\d running/);
+      await terminal.shows(/⊘ Keep at it/);
       await closeList();
     });
   });
