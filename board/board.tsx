@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { wakesInShort } from "../src/services/text/amounts.ts";
+import { waitsForYou } from "../src/services/text/task-counts.ts";
 import { TaskDetails } from "./details/task-details.tsx";
 import type { Connection } from "./event-stream.ts";
 import { FilterBar } from "./filter-bar.tsx";
@@ -118,7 +119,7 @@ export const Board = () => {
             <p class="summary">
               {waiting.length > 0 && (
                 <button type="button" class="waits" onClick={() => change({ ...NO_FILTERS, status: "waiting" })}>
-                  {waiting.length} {waiting.length === 1 ? "waits" : "wait"} for you
+                  {waitsForYou(waiting.length)}
                 </button>
               )}
               <span>{stats.activeTasks} active</span>

@@ -45,7 +45,7 @@ const searchKey = (text: string): string => text.normalize("NFC").toLowerCase();
 export const isActive = ({ status }: Pick<ApiTask, "status">): boolean => status === "running" || status === "resumed";
 
 /** True when a person has to answer before the task goes on. */
-export const waitsForPerson = ({ attention }: Pick<ApiTask, "attention">): boolean =>
+const waitsForPerson = ({ attention }: Pick<ApiTask, "attention">): boolean =>
   attention !== undefined && attention.kind !== "stale";
 
 /** True when a task is among those that are shown. */

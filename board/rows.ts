@@ -1,4 +1,5 @@
-import { isActive, waitsForPerson } from "./filters.ts";
+import { countTasks } from "../src/services/text/task-counts.ts";
+import { isActive } from "./filters.ts";
 import type { ListedTask } from "./listed-task.ts";
 
 /** How many of some tasks stand how, and what they used. */
@@ -24,11 +25,12 @@ const countsOf = (tasks: readonly ListedTask[]): Counts => {
   const ids = new Set(tasks.map(({ sessionID }) => sessionID));
   // What a task used includes the tasks below it: one whose parent is counted is not counted again.
   const counted = tasks.filter(({ parentTaskId }) => parentTaskId === undefined || !ids.has(parentTaskId));
+  const { requests, failed } = countTasks(tasks);
   return {
     total: tasks.length,
     active: tasks.filter(isActive).length,
-    waiting: tasks.filter(waitsForPerson).length,
-    failed: tasks.filter(({ status }) => status === "error").length,
+    waiting: requests,
+    failed,
     cost: counted.reduce((sum, { usage }) => sum + usage.cost, 0),
     tokens: counted.reduce((sum, { usage }) => sum + usage.tokens, 0),
   };

@@ -1,9 +1,10 @@
 import type { ServerSentEvent } from "../src/client/server-sent-events.ts";
 import type { ApiTask } from "../src/services/http/contract/api-task.ts";
 import type { Stats } from "../src/services/http/contract/schemas.ts";
+import { type Asked, requestsIn } from "../src/services/text/task-counts.ts";
 import { readPage, readStats } from "./api.ts";
 import { type Connection, followEvents } from "./event-stream.ts";
-import { apiParameters, type Filters, isActive, isCompleteInSnapshot, matches, waitsForPerson } from "./filters.ts";
+import { apiParameters, type Filters, isActive, isCompleteInSnapshot, matches } from "./filters.ts";
 import { type ListedTask, toListed } from "./listed-task.ts";
 
 /** Tasks on a page: the most that the API returns at once. */
@@ -31,8 +32,8 @@ export interface BoardState {
   stats: Stats | undefined;
   /** Tasks that have not ended. */
   active: ListedTask[];
-  /** Tasks that wait for a person's answer. */
-  waiting: ListedTask[];
+  /** The requests that wait for a person's answer, each with the task that asks. */
+  waiting: Asked<ListedTask>[];
 }
 
 /** The tasks of the server, kept up to date by its events. */
@@ -95,7 +96,7 @@ export const createTaskBoard = (initial: Filters): TaskBoard => {
     const active = [...known.values()].filter(isActive).sort(newestFirst);
     const isWhole = isCompleteInSnapshot(filters);
     const tasks = isWhole ? active.filter((task) => matches(task, filters)) : tasksOf(listed);
-    const waiting = active.filter(waitsForPerson);
+    const waiting = requestsIn(active);
     current = { connection, tasks, total: isWhole ? tasks.length : total, isLoading, problem, stats, active, waiting };
     return current;
   };

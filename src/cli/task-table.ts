@@ -6,8 +6,10 @@ import { missedInShort } from "../services/text/instruction-text.ts";
 import { onServer } from "../services/text/model-and-server.ts";
 import { requestLine } from "../services/text/request-text.ts";
 import { incompleteInShort } from "../services/text/result-text.ts";
+import { countTasks, countWords, requestsIn } from "../services/text/task-counts.ts";
 import { runTime, stateOf, type Urgency, urgencyOf } from "../services/text/task-state.ts";
 import { addUpWakes, hasEnded, missedIn, type Usage } from "../task.ts";
+import type { OpenUserRequest } from "../user-request.ts";
 import { PROGRAM } from "./command.ts";
 import type { Style, Terminal } from "./terminal.ts";
 
@@ -83,8 +85,7 @@ const aboutOf = (task: ApiTask): string => {
   return toSingleLine([task.description, missed, task.error?.message ?? incomplete].filter(Boolean).join(": "));
 };
 
-const requestsOf = (task: ApiTask, id: string): Cell[] => {
-  const requests = task.attention?.requests ?? [];
+const requestLines = (requests: readonly OpenUserRequest[], id: string): Cell[] => {
   const lines = requests.map((request): Cell => ({ text: requestLine(request), style: "yellow" }));
   return lines.length === 0 ? [] : [...lines, { text: `answer with: ${PROGRAM} answer ${id}`, style: "dim" }];
 };
@@ -92,6 +93,8 @@ const requestsOf = (task: ApiTask, id: string): Cell[] => {
 /** Formats tasks as a table: what waits for a person first, with what it asks. `now` is epoch milliseconds. */
 export const taskTable = (tasks: readonly ApiTask[], terminal: Terminal, now: number): string[] => {
   const ids = shortIds(tasks.map(({ sessionID }) => sessionID));
+  // What holds up the tasks above the one that asks is shown below that one alone.
+  const asked = Map.groupBy(requestsIn(tasks), ({ task }) => task.sessionID);
   const rows = tasks.toSorted(byUrgency).map((task): TableRow => {
     const id = toSingleLine(ids.get(task.sessionID) ?? task.sessionID);
     const about: Cell = { text: aboutOf(task), ...(hasEnded(task) ? { style: "dim" } : {}) };
@@ -105,30 +108,21 @@ export const taskTable = (tasks: readonly ApiTask[], terminal: Terminal, now: nu
         { text: costText(task.usage.cost) },
         about,
       ],
-      below: requestsOf(task, id),
+      below: requestLines(
+        (asked.get(task.sessionID) ?? []).map(({ request }) => request),
+        id,
+      ),
     };
   });
   return formatTable(COLUMNS, rows, terminal);
 };
 
-const NAMES: Record<Urgency, string> = {
-  asks: "waiting for you",
-  silent: "silent",
-  working: "running",
-  queued: "queued",
-  ended: "ended",
-};
-
 /**
  * Counts tasks by how they stand, and says what they used and what it cost to wake agents with their ends, such as
- * `2 running · 1 waiting for you · 41.2k tokens · $0.42 · 3 wakes: $0.12`.
+ * `2 running · 1 waits for you · 41.2k tokens · $0.42 · 3 wakes: $0.12`.
  */
 export const summaryLine = (tasks: readonly ApiTask[], usage: Usage): string => {
-  const urgencies = tasks.map(urgencyOf);
-  const counts = (Object.keys(NAMES) as Urgency[]).flatMap((urgency) => {
-    const count = urgencies.filter((each) => each === urgency).length;
-    return count === 0 ? [] : [`${count} ${NAMES[urgency]}`];
-  });
+  const counts = countWords(countTasks(tasks)).map(({ text }) => text);
   const used = usage.tokens > 0 ? [`${compactNumber(usage.tokens)} tokens`] : [];
   const wakes = wakesInShort(addUpWakes(tasks.map(({ progress }) => progress.wakeCosts)));
   return [...counts, ...used, ...(usage.cost > 0 ? [dollars(usage.cost)] : []), ...(wakes ? [wakes] : [])].join(" · ");

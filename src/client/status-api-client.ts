@@ -1,6 +1,6 @@
 import { type ApiRequest, type NoAnswer, parseJson, send } from "../services/http/loopback.ts";
-import { hasEnded, type Usage } from "../task.ts";
-import type { OpenUserRequest, UserReply } from "../user-request.ts";
+import type { Usage } from "../task.ts";
+import type { UserReply } from "../user-request.ts";
 import {
   type ApiFailure,
   type ApiResult,
@@ -144,27 +144,6 @@ export type StatusApiClient = ReturnType<typeof createStatusApiClient>;
 export const descendantsOf = (id: string, tasks: readonly ApiTask[]): ApiTask[] => {
   const children = tasks.filter(({ parentTaskId }) => parentTaskId === id);
   return [...children, ...children.flatMap(({ sessionID }) => descendantsOf(sessionID, tasks))];
-};
-
-/** A request that a person has to answer, and the task whose agent asks. */
-export interface AskedRequest {
-  task: ApiTask;
-  request: OpenUserRequest;
-}
-
-/**
- * Returns the open requests of tasks that have not ended, each once, in the order of the tasks. A request also appears in the
- * ancestors of the task that asks; the newest of them is the nearest.
- */
-export const requestsIn = (tasks: readonly ApiTask[]): AskedRequest[] => {
-  const nearest = new Map<string, AskedRequest>();
-  for (const task of tasks.filter((candidate) => !hasEnded(candidate))) {
-    for (const request of task.attention?.requests ?? []) {
-      const known = nearest.get(request.id);
-      if (!known || known.task.startedAt < task.startedAt) nearest.set(request.id, { task, request });
-    }
-  }
-  return [...nearest.values()];
 };
 
 /**

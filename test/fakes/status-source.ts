@@ -77,6 +77,7 @@ const ms = (iso: string | undefined): number | undefined => (iso === undefined ?
 const runStateOf = ({ status, state, server, waiting }: Task): StoredSnapshot["value"]["run"] => {
   if (state === "running.queued") return "queued";
   if (hasEnded({ status })) return RUN_STATES[status];
+  if (waiting?.for === "continue") return { pausing: "paused" };
   if (waiting?.for === "server") return { fleet: { unclaimed: "enqueued" } };
   return server ? { fleet: "claimed" } : RUN_STATES[status];
 };

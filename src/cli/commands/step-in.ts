@@ -1,9 +1,10 @@
 import type { ApiResult, ApiTask } from "../../client/api-types.ts";
-import { type AskedRequest, descendantsOf, requestsIn } from "../../client/status-api-client.ts";
+import { descendantsOf } from "../../client/status-api-client.ts";
 import { cut, wrap } from "../../services/platform/columns.ts";
 import { toSingleLine } from "../../services/platform/plain-text.ts";
 import { shortTime } from "../../services/text/amounts.ts";
 import { answerLine, replyProblem, requestDetails, requestLine } from "../../services/text/request-text.ts";
+import { type Asked, requestsIn } from "../../services/text/task-counts.ts";
 import { runTime } from "../../services/text/task-state.ts";
 import { hasEnded } from "../../task.ts";
 import type { OpenUserRequest, UserReply } from "../../user-request.ts";
@@ -25,7 +26,7 @@ import { stateCell } from "../task-table.ts";
 import { count, dateTime, type Terminal } from "../terminal.ts";
 import { chosenTasks, type Refused, TASK_IDS, topmost, withEach } from "./many-tasks.ts";
 
-const show = (asking: AskedRequest[], { print, style }: Terminal) => {
+const show = (asking: Asked<ApiTask>[], { print, style }: Terminal) => {
   for (const { task, request } of asking) {
     print(
       `${style("bold", task.sessionID)}  "${toSingleLine(task.description)}" (${toSingleLine(task.agent)}), since ${dateTime(Date.parse(request.since))}`,
@@ -68,7 +69,7 @@ const toReply = (
 };
 
 /** Finds the request that is meant: by its id, or by the beginning of it that no other has. */
-const requestNamed = (all: AskedRequest[], id: string | undefined): AskedRequest | undefined => {
+const requestNamed = (all: Asked<ApiTask>[], id: string | undefined): Asked<ApiTask> | undefined => {
   const found = all.filter(({ request }) => request.id === id);
   if (id === undefined || found.length > 0 || !/^(per|que)_/.test(id)) return found[0];
   const [one, ...others] = all.filter(({ request }) => request.id.startsWith(id));

@@ -141,6 +141,10 @@ const waitOf = ({ waiting }: Pick<LiveTask, "waiting">): Omit<Wait, "sentence"> 
 export const isQueued = (task: Pick<LiveTask, "waiting">): boolean =>
   ["queued", "offered"].includes(waitOf(task).state ?? "");
 
+/** True for a task that goes on when it is told to, or once its provider serves again. */
+export const isPaused = ({ waiting }: Pick<LiveTask, "waiting">): boolean =>
+  waiting?.for === "continue" || waiting?.for === "quota";
+
 /** What a person sees first of a live task: it asks them, is silent, waits for its turn, or is at work. */
 export type Urgency = "asks" | "silent" | "working" | "queued" | "ended";
 

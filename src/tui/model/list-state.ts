@@ -1,8 +1,7 @@
 import type { ApiTask } from "../../client/api-types.ts";
-import type { AskedRequest } from "../../client/status-api-client.ts";
 import { otherModelFor } from "../../services/text/retry-text.ts";
 import { hasEnded } from "../../task.ts";
-import { openRequests } from "./tasks.ts";
+import { type AskedRequest, openRequests } from "./tasks.ts";
 
 /** What a person can do with a task in the list. */
 export type TaskAction =

@@ -1,10 +1,11 @@
 import type { ApiTask } from "../../client/api-types.ts";
 import { columnsOf } from "../../services/platform/columns.ts";
 import { dollars, formatCost, formatUsage, shortTime, wakesInShort } from "../../services/text/amounts.ts";
+import { countTasks, countWords, type TaskCounts } from "../../services/text/task-counts.ts";
 import { isQueued, runTime } from "../../services/text/task-state.ts";
 import { addUp, addUpWakes, hasEnded, missedIn, type Usage, type WakeCosts } from "../../task.ts";
-import { branchOf, cutText, type Line, muted, type Segment, spread, warningLines, wrapped } from "./line.ts";
-import { openRequests, type Row, rowStatusOf, rowsOf } from "./tasks.ts";
+import { branchOf, cutText, type Line, muted, type Segment, spread, type Tone, warningLines, wrapped } from "./line.ts";
+import { type Row, rowStatusOf, rowsOf } from "./tasks.ts";
 
 /** Tasks that have not ended and are shown at most: the sidebar also has OpenCode's own parts. */
 const MAX_LIVE = 8;
@@ -84,13 +85,15 @@ export const panelLines = (tasks: readonly ApiTask[], layout: PanelLayout): Line
   const summary = summarize(tasks);
   const rows = rowsOf(tasks);
   const live = rows.filter(({ task }) => !hasEnded(task));
-  const ended = rows.filter(({ task }) => hasEnded(task));
-  const counts = countSegments(summary);
+  // Failures first: others that end after them do not push them out.
+  const ended = rows
+    .filter(({ task }) => hasEnded(task))
+    .toSorted((one, other) => Number(other.task.status === "error") - Number(one.task.status === "error"));
   const used = formatUsage(inCents(summary.usage));
   const wakes = wakesInShort({ ...summary.wakeCosts, ...inCents(summary.wakeCosts) });
   return [
     { segments: spread([], title, key === undefined ? [] : [muted(key)], columns) },
-    ...(isActive(summary) ? [{ segments: counts }] : []),
+    ...countLines(summary, columns),
     ...warningLines(problem, columns),
     ...live.slice(0, MAX_LIVE).flatMap((row) => [headline(row, layout), detail(row, layout)]),
     ...more(live.length - MAX_LIVE, "not ended"),
@@ -109,14 +112,9 @@ export const inCents = ({ tokens, cost }: Usage): Usage => ({
   cost: cost < CENT ? cost : Math.round(cost / CENT) * CENT,
 });
 
-/** The sums over the tasks of a conversation. Each task that has not ended counts in one of the first three. */
+/** The counts and the sums over the tasks of a conversation. */
 interface Summary {
-  /** Tasks whose own request a person has to answer. */
-  waitingForPerson: number;
-  running: number;
-  /** Tasks that wait for a slot, or for a server of the fleet. */
-  queued: number;
-  ended: number;
+  counts: TaskCounts;
   /** What all tasks used together. */
   usage: Usage;
   /** What it cost to wake agents with their ends. */
@@ -124,48 +122,55 @@ interface Summary {
 }
 
 /** Counts the tasks of a conversation, and adds up what they used. */
-export const summarize = (tasks: readonly ApiTask[]): Summary => {
-  const asking = new Set(openRequests(tasks).map(({ task }) => task.sessionID));
-  const live = tasks.filter((task) => !hasEnded(task) && !asking.has(task.sessionID));
-  const queued = live.filter(isQueued).length;
-  return {
-    waitingForPerson: asking.size,
-    running: live.length - queued,
-    queued,
-    ended: tasks.filter(hasEnded).length,
-    usage: addUp(tasks.map(({ progress }) => progress)),
-    wakeCosts: addUpWakes(tasks.map(({ progress }) => progress.wakeCosts)),
-  };
-};
+export const summarize = (tasks: readonly ApiTask[]): Summary => ({
+  counts: countTasks(tasks),
+  usage: addUp(tasks.map(({ progress }) => progress)),
+  wakeCosts: addUpWakes(tasks.map(({ progress }) => progress.wakeCosts)),
+});
 
-/** True when something goes on, or waits for a person. */
-const isActive = ({ waitingForPerson, running, queued }: Summary): boolean => waitingForPerson + running + queued > 0;
+/** True when something goes on, is paused, or waits for a person. */
+const isActive = ({ counts: { asking, running, queued, paused } }: Summary): boolean =>
+  asking + running + queued + paused > 0;
 
 const separator: Segment = { text: " · ", tone: "muted" };
 
-/** Writes how many tasks run, wait for a person (highlighted), and wait for a slot. */
-export const countSegments = ({ waitingForPerson, running, queued }: Summary): Segment[] => {
-  const parts: (Segment & { count: number })[] = [
-    { count: running, text: `${running} running`, tone: "text" },
-    {
-      count: waitingForPerson,
-      text: `${waitingForPerson} ${waitingForPerson === 1 ? "waits" : "wait"} for you`,
-      tone: "warning",
-    },
-    { count: queued, text: `${queued} queued`, tone: "muted" },
-  ];
-  const shown = parts.filter(({ count }) => count > 0).map(({ count: _, ...segment }) => segment);
-  return shown.flatMap((part, index) => (index === 0 ? [part] : [separator, part]));
+/** Colours of what is counted; what is not here is not shown: of what has ended, failures alone are of interest. */
+const COUNT_TONES: Readonly<Partial<Record<keyof TaskCounts, Tone>>> = {
+  ...{ running: "text", requests: "warning", queued: "muted", paused: "muted", failed: "error" },
+};
+
+/** The counts, each in its colour. */
+const countParts = ({ counts }: Pick<Summary, "counts">): Segment[] =>
+  countWords(counts).flatMap(({ what, text }): Segment[] => {
+    const tone = COUNT_TONES[what];
+    return tone === undefined ? [] : [{ text, tone }];
+  });
+
+const separated = (parts: readonly Segment[]): Segment[] =>
+  parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part]));
+
+/** Writes how many tasks run, how often a person is waited for (highlighted), how many failed, wait for a slot and are paused. */
+export const countSegments = (summary: Summary): Segment[] => separated(countParts(summary));
+
+/** Writes the same in lines of that many columns. */
+const countLines = (summary: Summary, columns: number): Line[] => {
+  const lines: Segment[][] = [];
+  for (const part of countParts(summary)) {
+    const last = lines.at(-1);
+    const width = separated([...(last ?? []), part]).reduce((sum, { text }) => sum + columnsOf(text), 0);
+    if (last && width <= columns) last.push(part);
+    else lines.push([part]);
+  }
+  return lines.map((parts) => ({ segments: separated(parts) }));
 };
 
 /** Writes the line beside the prompt: `3 running · 1 waits for you · $0.42`. Nothing when no task goes on. */
 export const statusLine = (summary: Summary): Segment[] => {
   if (!isActive(summary)) return [];
   const cost = formatCost(inCents(summary.usage));
-  return [
-    ...countSegments(summary),
-    ...(cost === undefined ? [] : [separator, { text: cost, tone: "muted" as const }]),
-  ];
+  // A line that is always there says what goes on: what has failed stands in the panel and the list.
+  const goesOn = countSegments({ ...summary, counts: { ...summary.counts, failed: 0 } });
+  return [...goesOn, ...(cost === undefined ? [] : [separator, { text: cost, tone: "muted" as const }])];
 };
 
 /** Columns of a task's description in a line at most: what goes on, and the way back, are to fit beside it. */

@@ -1,7 +1,7 @@
 import type { ApiTask } from "../../client/api-types.ts";
-import { type AskedRequest, requestsIn } from "../../client/status-api-client.ts";
 import { onServer } from "../../services/text/model-and-server.ts";
 import { sharedFiles } from "../../services/text/overlap-text.ts";
+import { type Asked, requestsIn } from "../../services/text/task-counts.ts";
 import { doingOf, endOf, isQueued, ordinal } from "../../services/text/task-state.ts";
 import { hasEnded, missedIn } from "../../task.ts";
 import type { OpenUserRequest } from "../../user-request.ts";
@@ -43,6 +43,9 @@ export const withEarlier = (heard: TasksById, earlier: readonly ApiTask[], clear
   const kept = earlier.filter(({ sessionID }) => !cleared.has(sessionID));
   return new Map([...kept.map((task) => [task.sessionID, task] as const), ...heard]);
 };
+
+/** A request of a task, and the task. */
+export type AskedRequest = Asked<ApiTask>;
 
 /** Returns the open requests of tasks, each once, oldest first. */
 export const openRequests = (tasks: readonly ApiTask[]): AskedRequest[] =>

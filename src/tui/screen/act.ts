@@ -1,7 +1,7 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createComponent, type JSX, onCleanup } from "solid-js";
 import type { ApiResult, ApiTask } from "../../client/api-types.ts";
-import type { AskedRequest, StatusApiClient } from "../../client/status-api-client.ts";
+import type { StatusApiClient } from "../../client/status-api-client.ts";
 import { possibleDecisions } from "../../services/text/worktree-text.ts";
 import type { UserReply } from "../../user-request.ts";
 import {
@@ -24,6 +24,7 @@ import {
   type TaskChanges,
   whyText,
 } from "../model/panel-messages.ts";
+import type { AskedRequest } from "../model/tasks.ts";
 import { element } from "./element.ts";
 import type { Guard } from "./guard.ts";
 import type { Known } from "./known-tasks.ts";

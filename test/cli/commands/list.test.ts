@@ -50,7 +50,7 @@ test("what waits for a person comes first, with what it asks; then what runs; th
     "aaaa11  running   general    0s   12.3k  $0.42  read the code",
     "aaaa22  error     general    0s                 write the tests: overloaded",
     "",
-    "1 waiting for you · 1 running · 1 ended · 12.3k tokens · $0.42",
+    "1 running · 1 waits for you · 1 failed · 12.3k tokens · $0.42",
     "",
   ]);
 });
@@ -149,7 +149,7 @@ describe("without a running OpenCode", () => {
     });
     expect(out).toMatch(/^two222 {2}running .* still at it$/m);
     expect(out).toMatch(/^one111 {2}completed .* count the files$/m);
-    expect(out).toContain("1 running · 1 ended");
+    expect(out).toContain("1 running · 1 completed");
   });
 
   test("they are chosen in the same ways", async () => {
@@ -213,7 +213,7 @@ describe("of a session or a batch, the last line has what all of its tasks used,
     source.launch({ sessionID: "ses_stranger", progress: used(8_000, 0.8) });
     source.end("ses_other");
     const { out } = await list(served, [option, "--status", "completed"]);
-    expect(out).toContain("1 ended · 7k tokens · $0.70");
+    expect(out).toContain("1 completed · 7k tokens · $0.70");
     expect(JSON.parse((await list(served, [option, "--json"])).out).usage).toMatchObject({ tokens: 7_000 });
   });
 });

@@ -47,15 +47,16 @@ test("the panel shows what waits for a person, what runs, what has ended and why
   expect(panel(four, "ctrl+x k")).toEqual([
     "Tasks                        ctrl+x k",
     "2 running · 1 waits for you",
+    "1 failed",
     "▲ Apply it to a copy               1m",
     "  general asks: bash: git push",
     "● Find the slow tests          1m 12s",
     "  general · grep          12.3k $0.04",
     "● Review the migration of the sto… 1m",
     "  general · waits for its tasks",
-    "⊘ Write the changelog             40s",
     "✗ Count                            4s",
     "  The context window is exceeded",
+    "⊘ Write the changelog             40s",
     "$0.04, 12.3k tokens in all",
   ]);
 });

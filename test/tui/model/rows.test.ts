@@ -49,7 +49,7 @@ test("a request belongs to the task that asks, not to those above it that it hol
   const asked = asking(child);
   const above = asking(parent);
   expect(openRequests([above, asked]).map(({ task }) => task.sessionID)).toEqual(["child"]);
-  expect(summarize([above, asked])).toMatchObject({ waitingForPerson: 1, running: 1 });
+  expect(summarize([above, asked])).toMatchObject({ counts: { requests: 1, asking: 1, running: 1 } });
   expect(rowsOf([above, asked]).map(({ task, request }) => [task.sessionID, request?.id])).toEqual([
     ["child", "per_1"],
     ["parent", undefined],
@@ -68,10 +68,10 @@ test("sums count each task once, though the usage of a task includes those below
     panelTask("d", { waiting: { for: "slot", since: ago(1) } }),
   ];
   expect(summarize(tasks)).toEqual({
-    waitingForPerson: 0,
-    running: 2,
-    queued: 1,
-    ended: 1,
+    counts: {
+      ...{ requests: 0, asking: 0, running: 2, queued: 1, paused: 0 },
+      ...{ completed: 1, failed: 0, cancelled: 0 },
+    },
     usage: { tokens: 157, cost: 0.3 },
     wakeCosts: { wakes: 0, tokens: 0, cachedTokens: 0, cost: 0 },
   });
