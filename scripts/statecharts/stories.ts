@@ -99,7 +99,7 @@ export const STORIES: readonly [Story, ...Story[]] = [
     file: "quota-used-up",
     title: "Its provider serves again only in an hour",
     sentence:
-      "The quota is used up until a time that the provider names. The task is stopped and waits for that time without a slot; here a person has it go on sooner.",
+      "The quota is used up until a time that the provider names. The task waits for that time without a slot, also over a restart of OpenCode; here a person has it go on sooner.",
     playedBy: {
       file: "rate-limits",
       test: "a task whose provider serves again in an hour holds no slot until then, over a restart, and starts sooner when it is told to",
@@ -121,7 +121,7 @@ export const STORIES: readonly [Story, ...Story[]] = [
     file: "cancelled",
     title: "It is cancelled",
     sentence:
-      "The agent cancels a task that works. It counts as cancelled once OpenCode has confirmed that nothing works on it any more.",
+      "The agent cancels a task that works. It counts as cancelled once OpenCode has confirmed that nothing works on it any more, or has not after ten tries.",
     playedBy: { file: "tasks", test: "a cancelled task stops, its parent is notified, and its session works no more" },
     way: [...BEGUN, "CANCEL → run.stopping.aborting", "STOPPED → lifecycle.cancelled notice.due", ...DELIVERED],
   },
