@@ -106,7 +106,7 @@ test("list shows what waits for a person first, then what runs, then the queue, 
   expect(request).toContain("asks permission for bash: rm -rf build");
   expect(rest.slice(0, 2).join("\n")).toMatch(/running .* about read the code\n.*running .* about write the tests/);
   expect(rest[2]).toMatch(/queued #1 .* about the docs$/);
-  expect(out).toMatch(/1 waiting for you · 2 running · 1 queued/);
+  expect(out).toMatch(/2 running · 1 waits for you · 1 queued/);
 });
 
 test("why says what the queued one waits for, and what answers the one that asks", { tags: "gate" }, async () => {
@@ -141,7 +141,7 @@ test.skipIf(noTerminal !== undefined)(
     const line = `echo before; ${NODE} ${CLI} watch --data ${folder}; echo "ended with $?"; exec cat`;
     await tmux("new-session", "-d", "-s", "watch", "-x", "80", "-y", "24", "sh", "-c", line);
     try {
-      await shows(/1 waiting for you · 2 running · 1 queued/);
+      await shows(/2 running · 1 waits for you · 1 queued/);
       expect(await screen()).toMatch(/asks you .* about clean up[\s\S]*running .*[\s\S]*queued #1/);
       expect(await screen()).not.toContain("before");
       for (const shown of (await screen()).split("\n")) expect(shown.length).toBeLessThanOrEqual(80);
@@ -150,7 +150,7 @@ test.skipIf(noTerminal !== undefined)(
       await tmux("resize-window", "-t", "watch", "-x", "80", "-y", "24");
       await lab.restart();
       await served(lab);
-      await shows(/^\d waiting for you|^\d running/m);
+      await shows(/^\d waits? for you|^\d running/m);
       await lab.until(async () => (await taskOf(tasks.asks)).attention, { what: "it asks again" });
       await shows(/asks you .* about clean up/);
       await tmux("send-keys", "-t", "watch", "C-c");
