@@ -94,7 +94,7 @@ const requestLines = (requests: readonly OpenUserRequest[], id: string): Cell[] 
 export const taskTable = (tasks: readonly ApiTask[], terminal: Terminal, now: number): string[] => {
   const ids = shortIds(tasks.map(({ sessionID }) => sessionID));
   // What holds up the tasks above the one that asks is shown below that one alone.
-  const asked = Map.groupBy(requestsIn(tasks), ({ task }) => task.sessionID);
+  const asked = requestsIn(tasks);
   const rows = tasks.toSorted(byUrgency).map((task): TableRow => {
     const id = toSingleLine(ids.get(task.sessionID) ?? task.sessionID);
     const about: Cell = { text: aboutOf(task), ...(hasEnded(task) ? { style: "dim" } : {}) };
@@ -109,7 +109,7 @@ export const taskTable = (tasks: readonly ApiTask[], terminal: Terminal, now: nu
         about,
       ],
       below: requestLines(
-        (asked.get(task.sessionID) ?? []).map(({ request }) => request),
+        asked.flatMap((one) => (one.task === task ? one.request : [])),
         id,
       ),
     };
