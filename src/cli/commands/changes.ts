@@ -9,6 +9,7 @@ import {
   cutOffSentence,
   leftOutLines,
 } from "../../services/text/worktree-text.ts";
+import type { LeftChanges } from "../../services/worktrees/left-changes.ts";
 import {
   type CommandContext,
   CommandError,
@@ -42,6 +43,18 @@ const styledLine = (line: string, { style }: Terminal): string => {
   return chosen === undefined ? line : style(chosen, line);
 };
 
+/** Says what a task changed in a tree of files; first what became of an attempt to apply it that was cut off. */
+const changeLines = (
+  task: Parameters<typeof named>[0],
+  where: string,
+  { files, leftOut, cutOff }: Pick<LeftChanges, "files" | "leftOut" | "cutOff">,
+): string[] => [
+  ...(cutOff ? [cutOffSentence(cutOff, cutOff.tree)] : []),
+  `Task ${named(task)}: ${changesSummary(files)} in ${where}.`,
+  ...files.map((file) => `  ${changedFile(file)}`),
+  ...leftOutLines(leftOut),
+];
+
 export const diffCommand = ({ terminal }: CommandContext) =>
   command("diff", "show what a task changed in its worktree, before you apply it")
     .argument("<task-id>", TASK_ID)
@@ -55,7 +68,8 @@ ${examples(["diff 4f5c9a", "look at what the task changed"], ["diff 4f5c9a > it.
     .action(async (given, { json, data }) => {
       const { findWorktree, readPatch } = await import("../task-worktree.ts");
       const { task, left, use } = await findWorktree(given, "diff", { data, terminal });
-      const { files, leftOut, cutOff, patch } = await readPatch(left, use);
+      const { patch, ...changes } = await readPatch(left, use);
+      const { files, leftOut, cutOff } = changes;
       const taskId = task.sessionID;
       if (json) {
         return printJson(terminal, {
@@ -71,10 +85,7 @@ ${examples(["diff 4f5c9a", "look at what the task changed"], ["diff 4f5c9a > it.
         return patch && terminal.write(patch);
       }
       await terminal.page([
-        ...(cutOff ? [cutOffSentence(cutOff, cutOff.tree)] : []),
-        `Task ${named(task)}: ${changesSummary(files)} in its worktree.`,
-        ...files.map((file) => `  ${changedFile(file)}`),
-        ...leftOutLines(leftOut),
+        ...changeLines(task, "its worktree", changes),
         "",
         ...String(patch ?? "")
           .trimEnd()
@@ -84,7 +95,7 @@ ${examples(["diff 4f5c9a", "look at what the task changed"], ["diff 4f5c9a > it.
     });
 
 /** Returns the ids of the tasks that are meant, in the order in which they are dealt with: that of their launch in a batch. */
-const chosenTasks = async (ids: readonly string[], batch: string | undefined, source: Source): Promise<string[]> => {
+const chosenIds = async (ids: readonly string[], batch: string | undefined, source: Source): Promise<string[]> => {
   if (ids.length > 0 === (batch !== undefined)) throw new CommandError("Give ids of tasks, or --batch: one of them.");
   if (batch === undefined) return [...new Set(ids)];
   const { undecidedTasks } = await import("../task-worktree.ts");
@@ -93,9 +104,6 @@ const chosenTasks = async (ids: readonly string[], batch: string | undefined, so
     throw new CommandError(`No task of batch ${toSingleLine(batch)} has changes to decide about.`);
   return tasks.map(({ sessionID }) => sessionID);
 };
-
-/** What was applied of a task, or why nothing was; as the command's JSON has it. */
-type AppliedJson = { taskId: string; tree: string } & Record<string, unknown>;
 
 export const applyCommand = ({ terminal, end }: CommandContext) =>
   command("apply", "take what tasks changed in their worktrees into your files")
@@ -112,11 +120,11 @@ ${examples(["apply 4f5c9a", "take all that the task changed"], ["apply 4f5c9a 77
     )
     .action(async (given, { batch, in: folder = process.cwd(), json, data }) => {
       const { applyWorktree, findWorktree, topOf } = await import("../task-worktree.ts");
-      const ids = await chosenTasks(given, batch, { data, terminal });
+      const ids = await chosenIds(given, batch, { data, terminal });
       const isOne = batch === undefined && given.length === 1;
-      const done: AppliedJson[] = [];
+      const done: object[] = [];
       const printDone = () => printJson(terminal, isOne ? done[0] : done);
-      /** Says of those after one that was not applied that nothing was tried. */
+      /** Names the tasks after one that failed: they were not tried. */
       const rest = (id: string): string => {
         const later = ids.slice(ids.indexOf(id) + 1).map((other) => nameOf(taskIdOf(other)));
         return later.length === 0 ? "" : `\nNot tried after that: ${later.join(", ")}.`;
@@ -139,10 +147,7 @@ ${examples(["apply 4f5c9a", "take all that the task changed"], ["apply 4f5c9a 77
           done.push({ taskId, tree, files, leftOut, cutOff: cutOff && attemptOf(cutOff) });
           if (json) continue;
           terminal.print(
-            ...(cutOff ? [cutOffSentence(cutOff, cutOff.tree)] : []),
-            `Task ${named(task)}: ${changesSummary(files)} in ${toSingleLine(tree)}.`,
-            ...files.map((file) => `  ${changedFile(file)}`),
-            ...leftOutLines(leftOut),
+            ...changeLines(task, toSingleLine(tree), applied),
             ...(stays === undefined ? [] : [`The worktree stays: ${stays}.`]),
           );
         } catch (error) {
@@ -167,19 +172,13 @@ ${examples(["discard 4f5c9a", "remove what the task changed"])}`,
     )
     .action(async (given, { batch, yes = false, json, data }) => {
       const { discardWorktree, findWorktree, readWorktree } = await import("../task-worktree.ts");
-      const ids = await chosenTasks(given, batch, { data, terminal });
+      const ids = await chosenIds(given, batch, { data, terminal });
       const isOne = batch === undefined && given.length === 1;
       const found = [];
       for (const id of ids) found.push(await findWorktree(id, "discard", { data, terminal }));
       if (!yes && !json && terminal.isInteractive) {
         for (const { task, left, use } of found) {
-          const { files, leftOut, cutOff } = await readWorktree(left, use);
-          terminal.print(
-            ...(cutOff ? [cutOffSentence(cutOff, cutOff.tree)] : []),
-            `Task ${named(task)}: ${changesSummary(files)} in its worktree.`,
-            ...files.map((file) => `  ${changedFile(file)}`),
-            ...leftOutLines(leftOut),
-          );
+          terminal.print(...changeLines(task, "its worktree", await readWorktree(left, use)));
         }
         if (!(await terminal.confirm(isOne ? "Discard it? [y/N] " : `Discard all ${found.length}? [y/N] `))) {
           terminal.print("Nothing was removed.");

@@ -394,7 +394,7 @@ export const taskSetup = setup({
     hasGate: when("the answer must pass a gate", ({ context }) => context.facts.gate !== undefined),
     isGateBeforeDue: when(
       "the gate is run first",
-      // A run may end before its agent was sent anything: the one that goes on after it is then the first for the agent.
+      // A run that was cancelled early has sent its agent nothing: the retry is then the first that does.
       ({ context: { facts, gateBefore } }) => facts.gate?.before === true && gateBefore === undefined,
     ),
     mayGateBeforeAgain: when(

@@ -23,7 +23,7 @@ const MAX_DIFF_CHARS = 500_000;
 const NEXT_FILE = "\ndiff --git ";
 
 /** Reads a patch to be looked at. Git writes names and lines as bytes; what is no text is shown as far as it can be. */
-const readDiff = async (patch: string): Promise<Pick<Changes, "diff" | "isDiffCut">> => {
+const diffIn = async (patch: string): Promise<Pick<Changes, "diff" | "isDiffCut">> => {
   if (!existsSync(patch)) return {};
   const text = await readFile(patch, "utf8");
   if (text.length <= MAX_DIFF_CHARS) return { diff: text };
@@ -92,10 +92,10 @@ export const createWorktreeChanges = ({
     changes: (taskId: string) =>
       answer(taskId, async (found) => {
         const gone = ofGone(found);
-        if (gone) return { ...gone, ...(await readDiff(gone.patch)) };
+        if (gone) return { ...gone, ...(await diffIn(gone.patch)) };
         const left = find(found);
         const changes = toChanges(left, await readLeftChanges(left, now));
-        return { ...changes, ...(changes.files.length > 0 ? await readDiff(changes.patch) : {}) };
+        return { ...changes, ...(changes.files.length > 0 ? await diffIn(changes.patch) : {}) };
       }),
     /** Applies it to the tree that the worktree was made from: all of it, and then the worktree goes; or nothing. */
     apply: (taskId: string) =>

@@ -95,7 +95,7 @@ export const refusalOf = (action: TaskAction, task: ApiTask): string | undefined
 /** What may be done with several tasks at once. */
 export type ManyAction = Exclude<TaskAction, "open" | "answer" | "why">;
 
-/** What is done at a key that does one thing with some tasks and another with others, the first that any of them takes. */
+/** What a key with two meanings may do with several tasks: the first of these that any of them takes. */
 const IN_ITS_PLACE: Readonly<Partial<Record<TaskAction, readonly ManyAction[]>>> = {
   pause: ["pause", "continue"],
   resume: ["retry", "resume"],
@@ -205,8 +205,8 @@ const whileSearching = (state: ListState, key: Key): KeyResult | undefined => {
 
 /** Returns what a key does; undefined where it is of no use to the list. `ids` are the tasks that are shown, from top to bottom. */
 export const afterKey = (state: ListState, key: Key, ids: readonly string[]): KeyResult | undefined => {
-  const isLetter = /^[a-z]$/.test(key.name);
-  const move = key.ctrl || key.meta || (state.isSearching && isLetter) ? undefined : MOVES[key.name];
+  const isTyped = state.isSearching && isText(key);
+  const move = key.ctrl || key.meta || isTyped ? undefined : MOVES[key.name];
   if (move !== undefined) return { state: moved(state, ids, move) };
   if (state.isSearching) return whileSearching(state, key);
   if (key.ctrl || key.meta) return undefined;

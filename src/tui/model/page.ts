@@ -82,13 +82,10 @@ export const FRAME_LINES = 5;
 /** Breaks a text into lines: what is indented is code, and is cut where it does not fit. */
 export const textLines = (text: string, columns: number): Line[] =>
   text.split("\n").flatMap((line): Line[] => {
-    if (/^\s+\S/.test(line)) return [{ segments: [muted(cutCode(line, columns))] }];
+    if (/^\s+\S/.test(line)) return [{ segments: [muted(cut(codeLine(line), columns))] }];
     const broken = line.trim() === "" ? [""] : wrapped(line, columns);
     return broken.map((part) => ({ segments: part === "" ? [] : [{ text: part, tone: "text" }] }));
   });
-
-/** Cuts a line of code, which keeps its indentation. */
-const cutCode = (line: string, columns: number): string => cut(codeLine(line), columns);
 
 const TONES: Readonly<Record<DiffLine["kind"], Tone>> = {
   ...{ added: "success", removed: "error", same: "text", hunk: "accent", note: "muted" },
@@ -108,6 +105,6 @@ export const diffLines = (diff: string, columns: number): Line[] =>
     },
     ...lines.map(({ kind, text }): Line => {
       const line = `${SIGNS[kind]}${text}`;
-      return { segments: line === "" ? [] : [{ text: cutCode(line, columns), tone: TONES[kind] }] };
+      return { segments: line === "" ? [] : [{ text: cut(line, columns), tone: TONES[kind] }] };
     }),
   ]);

@@ -22,8 +22,9 @@ export interface Explanation {
 
 /** A question, with what may be read before it is answered. */
 export interface Question extends Explanation {
-  /** What leaves everything as it is, and what does what is asked about: verbs, as the person chooses between them. */
+  /** The answer that leaves everything as it is. */
   keep: string;
+  /** The answer that does what is asked about. */
   go: string;
   /** What is shown below the message: diffs, as git writes them. */
   diffs?: readonly string[];
@@ -69,10 +70,14 @@ const filesText = (files: Changes["files"]): string => {
 };
 
 /** What one of several tasks changed. */
-export interface TaskChanges {
+interface TaskChanges {
   task: Pick<ApiTask, "description">;
   changes: Changes;
 }
+
+/** Returns those of the changes that can be applied, or discarded. */
+export const thatCanBe = <Of extends TaskChanges>(action: "apply" | "discard", given: readonly Of[]): Of[] =>
+  given.filter(({ changes }) => possibleDecisions(changes)[action]);
 
 const changesText = ({ changes: { files, leftOut = [], tree, cutOff } }: TaskChanges): string => {
   const earlier = cutOff ? [`${cutOffSentence(cutOff, tree)}\n`] : [];
@@ -80,11 +85,11 @@ const changesText = ({ changes: { files, leftOut = [], tree, cutOff } }: TaskCha
 };
 
 /**
- * Asks whether what tasks changed in their worktrees is to be applied, one after the other, or removed. Those are left out of
- * which there is nothing to ask; undefined where that is all of them.
+ * Asks whether what tasks changed in their worktrees is to be applied, one after the other, or removed. It is about those for
+ * which that is possible; undefined where there are none.
  */
 export const changesQuestion = (action: "apply" | "discard", given: readonly TaskChanges[]): Question | undefined => {
-  const all = given.filter(({ changes }) => possibleDecisions(changes)[action]);
+  const all = thatCanBe(action, given);
   const [first] = all;
   if (!first) return undefined;
   const isOne = all.length === 1;

@@ -1,8 +1,7 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createComponent, type JSX, onCleanup } from "solid-js";
-import type { ApiResult, ApiTask } from "../../client/api-types.ts";
+import type { ApiResult, ApiTask, Changes } from "../../client/api-types.ts";
 import type { StatusApiClient } from "../../client/status-api-client.ts";
-import { possibleDecisions } from "../../services/text/worktree-text.ts";
 import type { UserReply } from "../../user-request.ts";
 import {
   type AnswerProgress,
@@ -21,7 +20,7 @@ import {
   noChanges,
   type Question,
   stopQuestion,
-  type TaskChanges,
+  thatCanBe,
   whyText,
 } from "../model/panel-messages.ts";
 import type { AskedRequest } from "../model/tasks.ts";
@@ -107,7 +106,7 @@ export const createActions = (
 
   /** Shows a person what tasks changed in their worktrees, and then applies or discards it, up to the first that conflicts. */
   const decide = async (action: "apply" | "discard", tasks: readonly ApiTask[]): Promise<boolean> => {
-    const read: (TaskChanges & { task: ApiTask })[] = [];
+    const read: { task: ApiTask; changes: Changes }[] = [];
     for (const task of tasks) {
       const changes = await client.changes(task.sessionID);
       if (changes.ok) read.push({ task, changes: changes.value });
@@ -120,10 +119,9 @@ export const createActions = (
       return false;
     }
     if (!(await dialogs.confirm(question))) return false;
-    const meant = read.filter(({ changes }) => possibleDecisions(changes)[action]);
     const verb = action === "apply" ? "Applied" : "Discarded";
     const done: string[] = [];
-    for (const { task } of meant) {
+    for (const { task } of thatCanBe(action, read)) {
       const result = await client[action](task.sessionID);
       if (result.ok) {
         done.push(`"${task.description}"`);
@@ -134,10 +132,7 @@ export const createActions = (
       return true;
     }
     const what = done.length === 1 ? done.join("") : `${done.length} tasks`;
-    ui.toast({
-      variant: "success",
-      message: `${verb} the changes of ${what}.`,
-    });
+    ui.toast({ variant: "success", message: `${verb} the changes of ${what}.` });
     return true;
   };
 

@@ -13,7 +13,7 @@ import {
   type TaskAction,
 } from "../model/list-state.ts";
 import type { Act } from "./act.ts";
-import { DIALOG, rowsIn } from "./dialog-size.ts";
+import { columnsIn, rowsIn } from "./dialog-size.ts";
 import { element, linesView, type View } from "./element.ts";
 import type { Guard } from "./guard.ts";
 import type { Known } from "./known-tasks.ts";
@@ -99,7 +99,7 @@ export const createList = (
     // On another machine's OpenCode, the fleet of this one would be another.
     const fleet = known.unreachable === undefined ? followFleet(client, guard) : () => undefined;
     const rows = createMemo(() => guard("the tasks could not be listed", () => listRows(listed(), state()), []));
-    const columns = () => Math.min(DIALOG.columns, known.columns() - DIALOG.outside) - DIALOG.inside;
+    const columns = () => columnsIn(known.columns());
 
     const pressed = ({ event, consume }: KeyPress): void => {
       const ids = rows().map(({ task }) => task.sessionID);

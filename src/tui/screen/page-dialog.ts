@@ -1,7 +1,7 @@
 import type { TuiPluginApi } from "@opencode-ai/plugin/tui";
 import { createMemo, createSignal, onCleanup } from "solid-js";
 import { afterPageKey, FIRST, FRAME_LINES, type Page, pageLines } from "../model/page.ts";
-import { DIALOG, rowsIn } from "./dialog-size.ts";
+import { columnsIn, rowsIn } from "./dialog-size.ts";
 import { element, linesView, type View } from "./element.ts";
 import type { Guard } from "./guard.ts";
 import type { Known } from "./known-tasks.ts";
@@ -19,7 +19,7 @@ export const pageView = (
   taken: (choice: number) => void,
 ): View => {
   const [state, setState] = createSignal(FIRST);
-  const columns = () => Math.min(DIALOG.columns, known.columns() - DIALOG.outside) - DIALOG.inside;
+  const columns = () => columnsIn(known.columns());
   const rows = () => rowsIn(known.rows(), FRAME_LINES);
   const body = createMemo(() => guard("a page could not be written", () => page.body(columns()), []));
   const size = () => ({ lines: body().length, rows: rows(), choices: page.choices.length });

@@ -14,7 +14,7 @@ export interface Conflict {
   path: string;
   /** Git's name of it, such as `content`, `add/add` or `modify/delete`; `attribute merge` where that forbids a merge by lines. */
   kind: string;
-  /** Where it was merged by lines: those that both sides have changed, between git's marks. At most 40, and then `…`. */
+  /** The lines that both sides changed, between git's marks: at most 40, and then `…`. Absent where git merges no lines. */
   sides?: string[];
 }
 
@@ -56,21 +56,17 @@ const conflictsIn = (all: readonly string[]): Conflict[] => {
 /** Lines of a file's conflicts that are kept: enough to see what they are about. */
 const MAX_SIDE_LINES = 40;
 
-/** Git's marks of the two sides, in words for the person. */
-const MARKS: readonly (readonly [RegExp, string])[] = [
-  [/^<{7} .*/, "<<<<<<< yours"],
-  [/^>{7} .*/, ">>>>>>> the task's"],
-];
-
-/** Returns the lines between git's marks, with these, of a file that both sides are in; undefined where it has none. */
+/** Returns the lines between git's marks, and the marks with the person's words for the sides; undefined where there are none. */
 const sidesIn = (text: string): string[] | undefined => {
+  const lines: string[] = [];
   let isWithin = false;
-  const lines = text.split("\n").flatMap((line) => {
-    if (line.startsWith("<<<<<<< ")) isWithin = true;
-    const kept = isWithin ? [MARKS.reduce((now, [mark, words]) => now.replace(mark, words), line)] : [];
-    if (line.startsWith(">>>>>>> ")) isWithin = false;
-    return kept;
-  });
+  for (const line of text.split("\n")) {
+    const begins = line.startsWith("<<<<<<< ");
+    const ends = line.startsWith(">>>>>>> ");
+    if (begins) isWithin = true;
+    if (isWithin) lines.push(begins ? "<<<<<<< yours" : ends ? ">>>>>>> the task's" : line);
+    if (ends) isWithin = false;
+  }
   if (lines.length === 0) return undefined;
   return lines.length > MAX_SIDE_LINES ? [...lines.slice(0, MAX_SIDE_LINES), "…"] : lines;
 };
